@@ -1,0 +1,15 @@
+//! What a memory is, and every formula over memories.
+//!
+//! Pure: no files, database, network, clock, randomness or async. `now` and ids are arguments.
+//! In reading order:
+//!
+//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`query`]
+//! - numbers: [`text`] (tokens, excerpts), [`metrics`] (how good is a ranking)
+
+pub mod episode;
+pub mod id;
+pub mod metrics;
+pub mod query;
+pub mod scope;
+pub mod text;
+pub mod time;

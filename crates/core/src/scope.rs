@@ -1,0 +1,135 @@
+//! Projects: the scope of isolation, and the names by which a project is recognised.
+
+/// One name by which a project is known. Two directories with an equal alias are one project.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ProjectAlias {
+    /// A normalised remote, see [`normalize_remote`].
+    Remote(String),
+    /// The repository's common directory: worktrees share it.
+    GitDir(String),
+    /// A recorded working directory, see [`normalize_directory`].
+    Directory(String),
+    /// A name that the source itself gives.
+    Name(String),
+}
+
+impl ProjectAlias {
+    /// The stored name of the kind of alias.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Remote(_) => "remote",
+            Self::GitDir(_) => "git_dir",
+            Self::Directory(_) => "directory",
+            Self::Name(_) => "name",
+        }
+    }
+
+    /// The stored value.
+    pub fn value(&self) -> &str {
+        match self {
+            Self::Remote(value) | Self::GitDir(value) | Self::Directory(value) | Self::Name(value) => value,
+        }
+    }
+}
+
+/// `host/path` of a git remote without scheme, user, password, port, `.git` and trailing slash,
+/// the host in lower case. `None` when it is a local path or empty.
+///
+/// ```
+/// use yore_core::scope::normalize_remote;
+/// let same = Some("github.com/Acme/tide".to_owned());
+/// assert_eq!(normalize_remote("git@github.com:Acme/tide.git"), same);
+/// assert_eq!(normalize_remote("https://user:pw@GitHub.com/Acme/tide/"), same);
+/// assert_eq!(normalize_remote("ssh://git@github.com:22/Acme/tide.git"), same);
+/// assert_eq!(normalize_remote("/srv/git/tide.git"), None);
+/// ```
+pub fn normalize_remote(url: &str) -> Option<String> {
+    let url = url.trim();
+    let (authority, path) = if let Some((scheme, rest)) = url.split_once("://") {
+        if scheme.eq_ignore_ascii_case("file") {
+            return None;
+        }
+        rest.split_once('/')?
+    } else {
+        // The scp form; a colon after a slash belongs to a path, a single letter is a drive.
+        let (authority, path) = url.split_once(':')?;
+        if authority.contains('/') || authority.len() < 2 {
+            return None;
+        }
+        (authority, path)
+    };
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let host = host.split(':').next().unwrap_or(host).to_lowercase();
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
+    (!host.is_empty() && !path.is_empty()).then(|| format!("{host}/{path}"))
+}
+
+/// The key form of a recorded directory: forward slashes, no trailing slash, a drive letter in
+/// lower case. The recorded form is kept beside it.
+pub fn normalize_directory(path: &str) -> String {
+    let mut path = path.replace('\\', "/");
+    while path.len() > 1 && path.ends_with('/') {
+        path.pop();
+    }
+    let bytes = path.as_bytes();
+    if bytes.len() >= 2 && bytes[1] == b':' && bytes[0].is_ascii_alphabetic() {
+        path[..1].make_ascii_lowercase();
+    }
+    path
+}
+
+/// Whether `inner` is `outer` or lies below it; both in key form.
+pub fn is_within(inner: &str, outer: &str) -> bool {
+    inner == outer || (inner.starts_with(outer) && (outer == "/" || inner.as_bytes().get(outer.len()) == Some(&b'/')))
+}
+
+/// The last component of a directory in key form: a project's first name.
+pub fn directory_name(path: &str) -> &str {
+    match path.rsplit('/').next() {
+        Some(name) if !name.is_empty() => name,
+        _ => path,
+    }
+}
+
+/// Which episodes a question is asked of, by project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ScopeChoice {
+    /// The project of the current directory and the global scope; everything when it is unknown.
+    #[default]
+    Current,
+    /// Everything.
+    All,
+    /// The projects with these names, ids or directories.
+    Projects(Vec<String>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn directories_compare_by_component() {
+        assert!(is_within("/a/b/c", "/a/b"));
+        assert!(!is_within("/a/bc", "/a/b"));
+        assert!(is_within("/a", "/"));
+        assert_eq!(normalize_directory(r"C:\Work\tide\"), "c:/Work/tide");
+        assert_eq!(directory_name("/home/dev/tide"), "tide");
+    }
+
+    proptest! {
+        #[test]
+        fn normalising_never_panics_and_is_idempotent(text in ".{0,40}") {
+            normalize_remote(&text);
+            let once = normalize_directory(&text);
+            prop_assert_eq!(normalize_directory(&once), once);
+        }
+
+        #[test]
+        fn credentials_never_reach_a_remote_alias(user in "[a-z]{1,8}", password in "[A-Za-z0-9]{12,20}") {
+            let alias = normalize_remote(&format!("https://{user}:{password}@example.org/a/b.git")).unwrap();
+            prop_assert_eq!(alias, "example.org/a/b");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What a typed question asks the lexical index for. Any text is a valid question (C-073): there
+//! is no query syntax but double quotes, and an unbalanced quote is a mere character.
+
+use std::collections::HashSet;
+
+use super::stop_words::is_stop_word;
+use super::tokens::{TokenKind, Tokenizer, Tokens};
+
+/// A pasted log can have thousands of words; past this many the rarest are chosen by the index.
+const MAX_TERMS: usize = 256;
+
+/// Terms to score by, and phrases that an answer must contain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// Distinct terms in the order asked, without stop words unless there is nothing else.
+    pub terms: Vec<String>,
+    /// For each quoted phrase its whole tokens, with their positions from 0.
+    pub phrases: Vec<Vec<(usize, String)>>,
+}
+
+impl Question {
+    /// Reads a question.
+    pub fn parse(text: &str, tokenizer: &mut Tokenizer) -> Self {
+        let mut tokens = Tokens::default();
+        let mut phrases = Vec::new();
+        for quoted in quoted_phrases(text) {
+            tokenizer.tokenize(quoted, &mut tokens);
+            let whole: Vec<(usize, String)> = tokens
+                .iter()
+                .filter(|token| token.kind == TokenKind::Whole)
+                .map(|token| (token.position, token.text.to_owned()))
+                .collect();
+            // A single quoted word asks for that word; a phrase needs two.
+            if !whole.is_empty() {
+                phrases.push(whole);
+            }
+        }
+        tokenizer.tokenize(text, &mut tokens);
+        let mut seen = HashSet::new();
+        let mut terms: Vec<String> = Vec::new();
+        let mut stop_words: Vec<String> = Vec::new();
+        for token in tokens.iter() {
+            if !seen.insert(token.text) {
+                continue;
+            }
+            let original = text.get(token.start..token.end).unwrap_or_default();
+            if is_stop_word(token.text) || is_stop_word(&original.to_lowercase()) {
+                stop_words.push(token.text.to_owned());
+            } else if terms.len() < MAX_TERMS {
+                terms.push(token.text.to_owned());
+            }
+        }
+        if terms.is_empty() {
+            terms = stop_words;
+            terms.truncate(MAX_TERMS);
+        }
+        Self { terms, phrases }
+    }
+
+    /// Whether nothing in the text can be looked up.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+}
+
+/// The stretches between pairs of double quotes.
+fn quoted_phrases(text: &str) -> Vec<&str> {
+    let marks: Vec<usize> = text.match_indices(['"', '“', '”']).map(|(at, _)| at).collect();
+    marks
+        .chunks_exact(2)
+        .filter_map(|pair| text.get(pair[0]..pair[1]))
+        .filter_map(|stretch| stretch.get(stretch.chars().next()?.len_utf8()..))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Question {
+        Question::parse(text, &mut Tokenizer::default())
+    }
+
+    #[test]
+    fn stop_words_go_unless_alone() {
+        assert_eq!(parse("why did we use the WAL?").terms, ["use", "wal"]);
+        assert_eq!(parse("what is this").terms, ["what", "is", "this"]);
+    }
+
+    #[test]
+    fn quoted_phrases_keep_stop_words_and_positions() {
+        let question = parse("say \"is not a function\" please");
+        assert_eq!(question.phrases, [[(0, "is".into()), (1, "not".into()), (2, "a".into()), (3, "function".into())]]);
+    }
+
+    #[test]
+    fn syntax_characters_are_only_characters() {
+        for text in ["what's C++?", "foo-bar", "a AND", "TypeError: x", "src/db.rs", "\"", "NEAR(", "col:*", "-", ""] {
+            parse(text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_question(text in "\\PC{0,120}") {
+            let question = parse(&text);
+            prop_assert!(question.terms.len() <= MAX_TERMS);
+            prop_assert!(question.terms.iter().all(|term| !term.is_empty()));
+        }
+    }
+}

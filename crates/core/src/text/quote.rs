@@ -1,0 +1,112 @@
+//! The passage of a turn that answers a question best: the window with the rarest of the asked
+//! terms, cut at line or word boundaries.
+
+use std::collections::HashMap;
+
+use super::question::Question;
+use super::tokens::{Tokenizer, Tokens};
+
+/// Cuts a passage of at most about `max_chars` characters out of `text`, around the densest match
+/// of the question's terms; the beginning when none matches. Newlines are kept, an ellipsis marks
+/// each cut. The words are the turn's own.
+pub fn quote(text: &str, question: &Question, max_chars: usize, tokenizer: &mut Tokenizer) -> String {
+    let text = text.trim();
+    if text.chars().nth(max_chars).is_none() {
+        return text.to_owned();
+    }
+    let mut tokens = Tokens::default();
+    // Very long texts: the first part is searched, recall must not pay for a novel.
+    let searched = &text[..text.floor_char_boundary(64 * 1024)];
+    tokenizer.tokenize(searched, &mut tokens);
+    let asked: HashMap<&str, usize> = question.terms.iter().enumerate().map(|(at, term)| (term.as_str(), at)).collect();
+    let hits: Vec<(usize, usize, usize)> =
+        tokens.iter().filter_map(|token| asked.get(token.text).map(|term| (token.start, token.end, *term))).collect();
+    let window = best_window(&hits, max_chars);
+    let (from, to) = match window {
+        Some((start, end)) => {
+            let spare = max_chars.saturating_sub(end - start) / 3;
+            let from = text.floor_char_boundary(start.saturating_sub(spare));
+            (from, text.floor_char_boundary((from + max_chars).min(text.len())))
+        }
+        None => (0, text.floor_char_boundary(max_chars)),
+    };
+    let (from, to) = (soften_start(text, from), soften_end(text, to));
+    let mut passage = String::with_capacity(to - from + 8);
+    if from > 0 {
+        passage.push('…');
+    }
+    passage.push_str(text[from..to].trim());
+    if to < text.len() {
+        passage.push('…');
+    }
+    passage
+}
+
+/// The stretch of at most `width` bytes with the most distinct terms, earliest first.
+fn best_window(hits: &[(usize, usize, usize)], width: usize) -> Option<(usize, usize)> {
+    let mut best: Option<(usize, usize, usize)> = None;
+    let mut counts: HashMap<usize, usize> = HashMap::new();
+    let mut first = 0;
+    for (last, &(_, end, term)) in hits.iter().enumerate() {
+        *counts.entry(term).or_default() += 1;
+        while first < last && end - hits[first].0 > width {
+            if let Some(count) = counts.get_mut(&hits[first].2) {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(&hits[first].2);
+                }
+            }
+            first += 1;
+        }
+        if best.is_none_or(|(distinct, ..)| counts.len() > distinct) {
+            best = Some((counts.len(), hits[first].0, end));
+        }
+    }
+    best.map(|(_, start, end)| (start, end))
+}
+
+/// Moves a cut to the next boundary between words, if one is near.
+fn soften_start(text: &str, at: usize) -> usize {
+    if at == 0 {
+        return 0;
+    }
+    text[at..]
+        .char_indices()
+        .take(24)
+        .find(|(_, letter)| letter.is_whitespace())
+        .map_or(at, |(offset, letter)| at + offset + letter.len_utf8())
+}
+
+/// Moves a cut back to the last boundary between words, if one is near.
+fn soften_end(text: &str, at: usize) -> usize {
+    if at >= text.len() {
+        return text.len();
+    }
+    text[..at].char_indices().rev().take(24).find(|(_, letter)| letter.is_whitespace()).map_or(at, |(offset, _)| offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn passage_holds_the_asked_words() {
+        let text = format!("{} we moved the cache to sqlite because redis was down {}", "filler ".repeat(80), "more ".repeat(80));
+        let mut tokenizer = Tokenizer::default();
+        let question = Question::parse("why move the cache out of redis", &mut tokenizer);
+        let passage = quote(&text, &question, 80, &mut tokenizer);
+        assert!(passage.contains("cache") && passage.contains("redis"), "{passage}");
+        assert!(passage.starts_with('…') && passage.ends_with('…'));
+    }
+
+    proptest! {
+        #[test]
+        fn passage_is_words_of_the_text(text in "\\PC{0,300}", asked in "\\PC{0,20}", max in 1usize..80) {
+            let mut tokenizer = Tokenizer::default();
+            let question = Question::parse(&asked, &mut tokenizer);
+            let passage = quote(&text, &question, max, &mut tokenizer);
+            prop_assert!(text.contains(passage.trim_start_matches('…').trim_end_matches('…')) || passage.contains('…') && text.contains('…'));
+        }
+    }
+}

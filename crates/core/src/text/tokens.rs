@@ -1,0 +1,405 @@
+//! The tokenizer. One pass over the text, no allocation per token.
+//!
+//! | text | tokens (position) |
+//! | --- | --- |
+//! | `The servers` | the(0) server(1) |
+//! | `parseUserInput` | parseuserinput(0), parts pars user input at 0 |
+//! | `snake_case_name` | snake_case_name(0), parts snake case name at 0 |
+//! | `src/db.rs` | src(0) db(1) rs(2) |
+//! | `naïve` | naiv(0) |
+//! | `会话历史` | 会话(0) 话历(1) 历史(2) |
+//!
+//! ASCII words are stemmed (Porter 2, English), identifiers are kept whole and split, other
+//! scripts are lower-cased and stripped of marks, runs of CJK become bigrams. Parts share the
+//! position of their whole, so a quoted phrase matches whole tokens only.
+
+use std::collections::HashMap;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Raised whenever the tokens of any text change: the lexical index is then rebuilt.
+pub const TOKENIZER_VERSION: u32 = 1;
+
+/// Longer atoms are payloads, not words; they are cut, so that equal beginnings still match.
+const MAX_TOKEN_BYTES: usize = 64;
+/// Bound of the stemmer's memory.
+const STEM_CACHE_WORDS: usize = 1 << 16;
+
+/// What a token is to its atom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// The atom itself: a word, an identifier, a bigram.
+    Whole,
+    /// A word inside an identifier.
+    Part,
+}
+
+/// One token, borrowed from [`Tokens`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token<'a> {
+    /// The normalised word.
+    pub text: &'a str,
+    /// Byte range of the atom in the original text.
+    pub start: usize,
+    /// End of that range, exclusive.
+    pub end: usize,
+    /// Ordinal of the atom.
+    pub position: usize,
+    /// Whole or part.
+    pub kind: TokenKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    text: (u32, u32),
+    start: u32,
+    end: u32,
+    position: u32,
+    kind: TokenKind,
+}
+
+/// The tokens of one text, in one buffer that is reused from text to text.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens {
+    letters: String,
+    spans: Vec<Span>,
+}
+
+impl Tokens {
+    /// In text order; parts follow their whole.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Token<'_>> + '_ {
+        (0..self.spans.len()).map(|at| self.token(at))
+    }
+
+    /// The token with this index.
+    pub fn get(&self, at: usize) -> Option<Token<'_>> {
+        (at < self.spans.len()).then(|| self.token(at))
+    }
+
+    /// Number of tokens.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether the text had no token.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    fn token(&self, at: usize) -> Token<'_> {
+        let span = self.spans[at];
+        Token {
+            text: &self.letters[span.text.0 as usize..span.text.1 as usize],
+            start: span.start as usize,
+            end: span.end as usize,
+            position: span.position as usize,
+            kind: span.kind,
+        }
+    }
+}
+
+/// Turns text into [`Tokens`]. Keeps a bounded memory of stems, so reuse one for many texts.
+pub struct Tokenizer {
+    stemmer: Stemmer,
+    stems: HashMap<Box<str>, Box<str>>,
+    folded: String,
+}
+
+impl Default for Tokenizer {
+    fn default() -> Self {
+        Self { stemmer: Stemmer::create(Algorithm::English), stems: HashMap::new(), folded: String::new() }
+    }
+}
+
+impl Clone for Tokenizer {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokenizer").field("stems", &self.stems.len()).finish_non_exhaustive()
+    }
+}
+
+impl Tokenizer {
+    /// Fills `tokens` with the tokens of `text`; texts over 4 GiB are cut there.
+    pub fn tokenize(&mut self, text: &str, tokens: &mut Tokens) {
+        tokens.letters.clear();
+        tokens.spans.clear();
+        let text = if text.len() > u32::MAX as usize { &text[..text.floor_char_boundary(u32::MAX as usize)] } else { text };
+        let bytes = text.as_bytes();
+        let mut position = 0u32;
+        let mut at = 0;
+        while at < bytes.len() {
+            let byte = bytes[at];
+            if byte < 0x80 && !is_ascii_atom(byte) {
+                at += 1;
+                continue;
+            }
+            let mut end = at;
+            let mut ascii = true;
+            while end < bytes.len() {
+                if bytes[end] < 0x80 {
+                    if !is_ascii_atom(bytes[end]) {
+                        break;
+                    }
+                    end += 1;
+                } else {
+                    let Some(letter) = text[end..].chars().next() else { break };
+                    if is_cjk(letter) || !(letter.is_alphanumeric() || is_combining_mark(letter)) {
+                        break;
+                    }
+                    ascii = false;
+                    end += letter.len_utf8();
+                }
+            }
+            if end > at {
+                let written = if ascii {
+                    self.ascii_atom(text, at, end, position, tokens)
+                } else {
+                    self.folded_atom(text, at, end, position, tokens)
+                };
+                position += u32::from(written);
+                at = end;
+                continue;
+            }
+            // No atom starts here: a CJK run, or a letter that belongs to no word.
+            let Some(letter) = text[at..].chars().next() else { break };
+            if is_cjk(letter) {
+                (at, position) = cjk_run(text, at, position, tokens);
+            } else {
+                at += letter.len_utf8();
+            }
+        }
+    }
+
+    /// An atom of ASCII letters, digits and underscores. Returns whether a token was written.
+    fn ascii_atom(&mut self, text: &str, start: usize, end: usize, position: u32, tokens: &mut Tokens) -> bool {
+        let atom = &text[start..end.min(start + MAX_TOKEN_BYTES)];
+        let trimmed = atom.trim_matches('_');
+        if trimmed.is_empty() {
+            return false;
+        }
+        let place = (start as u32, end as u32, position);
+        let bounds = word_bounds(trimmed);
+        if bounds.len() <= 1 {
+            let only_letters = trimmed.bytes().all(|byte| byte.is_ascii_alphabetic());
+            self.push_ascii(trimmed, only_letters, place, TokenKind::Whole, tokens);
+            return true;
+        }
+        self.push_ascii(trimmed, false, place, TokenKind::Whole, tokens);
+        for (from, to) in bounds {
+            let word = &trimmed[from..to];
+            if word.len() > 1 {
+                self.push_ascii(word, word.bytes().all(|byte| byte.is_ascii_alphabetic()), place, TokenKind::Part, tokens);
+            }
+        }
+        true
+    }
+
+    /// An atom with letters beyond ASCII: compatibility forms and marks folded away.
+    fn folded_atom(&mut self, text: &str, start: usize, end: usize, position: u32, tokens: &mut Tokens) -> bool {
+        let mut folded = std::mem::take(&mut self.folded);
+        folded.clear();
+        for letter in text[start..end].nfkd().filter(|letter| !is_combining_mark(*letter)) {
+            folded.extend(letter.to_lowercase());
+            if folded.len() >= MAX_TOKEN_BYTES {
+                break;
+            }
+        }
+        let word = folded.trim_matches('_');
+        let written = !word.is_empty();
+        if written {
+            let place = (start as u32, end as u32, position);
+            let stem = word.bytes().all(|byte| byte.is_ascii_alphabetic());
+            if word.is_ascii() {
+                self.push_ascii(word, stem, place, TokenKind::Whole, tokens);
+            } else {
+                push(word, place, TokenKind::Whole, tokens);
+            }
+        }
+        self.folded = folded;
+        written
+    }
+
+    fn push_ascii(&mut self, word: &str, stem: bool, place: (u32, u32, u32), kind: TokenKind, tokens: &mut Tokens) {
+        let from = tokens.letters.len();
+        tokens.letters.push_str(word);
+        tokens.letters[from..].make_ascii_lowercase();
+        if stem && word.len() > 2 {
+            let lower = &tokens.letters[from..];
+            if let Some(stem) = self.stems.get(lower) {
+                tokens.letters.truncate(from);
+                tokens.letters.push_str(stem);
+            } else {
+                let stem: Box<str> = self.stemmer.stem(lower).into();
+                if self.stems.len() >= STEM_CACHE_WORDS {
+                    self.stems.clear();
+                }
+                self.stems.insert(lower.into(), stem.clone());
+                tokens.letters.truncate(from);
+                tokens.letters.push_str(&stem);
+            }
+        }
+        tokens.spans.push(Span {
+            text: (from as u32, tokens.letters.len() as u32),
+            start: place.0,
+            end: place.1,
+            position: place.2,
+            kind,
+        });
+    }
+}
+
+fn push(word: &str, place: (u32, u32, u32), kind: TokenKind, tokens: &mut Tokens) {
+    let from = tokens.letters.len();
+    tokens.letters.push_str(word);
+    tokens.spans.push(Span {
+        text: (from as u32, tokens.letters.len() as u32),
+        start: place.0,
+        end: place.1,
+        position: place.2,
+        kind,
+    });
+}
+
+fn is_ascii_atom(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Scripts written without spaces whose words bigrams stand in for.
+fn is_cjk(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x3040..=0x30FF | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF
+        | 0xF900..=0xFAFF | 0xFF66..=0xFF9D | 0x20000..=0x323AF)
+}
+
+/// Bigrams of a run of CJK letters, or the letter itself when it stands alone.
+fn cjk_run(text: &str, start: usize, mut position: u32, tokens: &mut Tokens) -> (usize, u32) {
+    let run_end =
+        text[start..].char_indices().find(|(_, letter)| !is_cjk(*letter)).map_or(text.len(), |(offset, _)| start + offset);
+    let run = &text[start..run_end];
+    let mut letters = run.char_indices().map(|(offset, letter)| (offset, offset + letter.len_utf8())).peekable();
+    let single = run.chars().nth(1).is_none();
+    while let Some((from, to)) = letters.next() {
+        let end = match letters.peek() {
+            Some((_, next_end)) => *next_end,
+            None if single => to,
+            None => break,
+        };
+        push(&run[from..end], ((start + from) as u32, (start + end) as u32, position), TokenKind::Whole, tokens);
+        position += 1;
+    }
+    (run_end, position)
+}
+
+/// Byte ranges of the words of an identifier: at underscores, at `aB`, at `ABc` before `Bc`, and
+/// between letters and digits where that leaves words rather than the dust of a hash.
+fn word_bounds(atom: &str) -> Vec<(usize, usize)> {
+    let bytes = atom.as_bytes();
+    let plain = !bytes.contains(&b'_') && !bytes.iter().any(u8::is_ascii_digit) && !bytes[1..].iter().any(u8::is_ascii_uppercase);
+    if plain {
+        return vec![(0, bytes.len())];
+    }
+    let cut = |digits: bool| {
+        let mut bounds = Vec::new();
+        let mut from = 0;
+        for at in 1..=bytes.len() {
+            let here = bytes.get(at).copied();
+            let before = bytes[at - 1];
+            let boundary = match here {
+                None | Some(b'_') => true,
+                Some(_) if before == b'_' => true,
+                Some(byte) if byte.is_ascii_uppercase() => {
+                    before.is_ascii_lowercase()
+                        || (before.is_ascii_uppercase() && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase))
+                }
+                Some(byte) => digits && byte.is_ascii_digit() != before.is_ascii_digit() && before != b'_',
+            };
+            if boundary {
+                if at > from && bytes[from] != b'_' {
+                    bounds.push((from, at));
+                }
+                from = at;
+            }
+        }
+        bounds
+    };
+    let with_digits = cut(true);
+    let letters = |(from, to): &(usize, usize)| bytes[*from..*to].iter().any(u8::is_ascii_alphabetic);
+    let dust = with_digits.iter().filter(|bound| letters(bound) && bound.1 - bound.0 < 3).count();
+    if dust > 1 || with_digits.len() > 8 { cut(false) } else { with_digits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn render(text: &str) -> String {
+        let mut tokens = Tokens::default();
+        Tokenizer::default().tokenize(text, &mut tokens);
+        tokens
+            .iter()
+            .map(|token| format!("{}{}{}", token.text, if token.kind == TokenKind::Part { "'" } else { ":" }, token.position))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn words_are_stemmed_and_lower_cased() {
+        assert_eq!(render("The Servers were RUNNING."), "the:0 server:1 were:2 run:3");
+    }
+
+    #[test]
+    fn identifiers_are_whole_and_split() {
+        assert_eq!(render("parseUserInput"), "parseuserinput:0 pars'0 user'0 input'0");
+        assert_eq!(render("snake_case_names x"), "snake_case_names:0 snake'0 case'0 name'0 x:1");
+        assert_eq!(render("HTTPServer"), "httpserver:0 http'0 server'0");
+        assert_eq!(render("__init__"), "init:0");
+        assert_eq!(render("utf8 sqlite3_open"), "utf8:0 utf'0 sqlite3_open:1 sqlite'1 open'1");
+    }
+
+    #[test]
+    fn paths_and_versions_are_atoms_in_a_row() {
+        assert_eq!(render("src/db.rs:42 C++"), "src:0 db:1 rs:2 42:3 c:4");
+    }
+
+    #[test]
+    fn hashes_stay_whole() {
+        assert_eq!(render("a3f9b27c"), "a3f9b27c:0");
+    }
+
+    #[test]
+    fn other_scripts_are_folded_and_cjk_becomes_bigrams() {
+        assert_eq!(render("naïve Straße ÜBER"), "naiv:0 straße:1 uber:2");
+        assert_eq!(render("会话历史 の"), "会话:0 话历:1 历史:2 の:3");
+        assert_eq!(render("用SQLite存储"), "用:0 sqlite:1 sq'1 lite'1 存储:2");
+    }
+
+    proptest! {
+        #[test]
+        fn every_token_points_into_the_text_and_positions_never_fall(text in "\\PC{0,80}") {
+            let mut tokens = Tokens::default();
+            Tokenizer::default().tokenize(&text, &mut tokens);
+            let mut last = 0;
+            for token in tokens.iter() {
+                prop_assert!(text.get(token.start..token.end).is_some_and(|words| !words.is_empty()));
+                prop_assert!(!token.text.is_empty());
+                prop_assert!(token.position >= last && token.position <= last + 1);
+                last = token.position;
+            }
+        }
+
+        #[test]
+        fn case_and_surroundings_do_not_change_a_word(word in "[a-z]{3,12}") {
+            let alone = render(&word);
+            prop_assert_eq!(&render(&format!(" ({}) ", word)), &alone);
+            prop_assert_eq!(&render(&word.to_uppercase()), &alone);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! When something was said: milliseconds since 1970 in UTC, the words it was recorded in, and how
+//! far both can be trusted. The asker's zone belongs to the query, never to the record.
+
+use std::str::FromStr;
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+pub type UtcMillis = i64;
+
+/// Milliseconds in a day.
+pub const DAY_MS: i64 = 86_400_000;
+
+/// How far a recorded time can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimeQuality {
+    /// Recorded with the message itself.
+    Exact,
+    /// Taken from a neighbouring message.
+    Derived,
+    /// Only the session's or file's time is known.
+    Session,
+    /// Nothing is known.
+    None,
+}
+
+impl TimeQuality {
+    /// The stored name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Derived => "derived",
+            Self::Session => "session",
+            Self::None => "none",
+        }
+    }
+
+    /// The quality with this stored name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Exact, Self::Derived, Self::Session, Self::None].into_iter().find(|q| q.as_str() == name)
+    }
+}
+
+/// A time as an agent recorded it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedTime {
+    /// UTC, or `None` when nothing is known.
+    pub utc: Option<UtcMillis>,
+    /// The recorded words, kept only where formatting `utc` would not give them back.
+    pub original: Option<String>,
+    /// Offset of the recorded words from UTC in minutes, or `None` when they named no offset.
+    pub offset_minutes: Option<i32>,
+    /// How far `utc` can be trusted.
+    pub quality: TimeQuality,
+}
+
+impl RecordedTime {
+    /// The time of a message that recorded none.
+    pub const UNKNOWN: Self = Self { utc: None, original: None, offset_minutes: None, quality: TimeQuality::None };
+
+    /// Reads ISO 8601 / RFC 3339 with or without offset (then UTC is assumed), or a bare date.
+    /// Anything else, or a time outside the years 1970 to 9999, is [`Self::UNKNOWN`] with the words kept.
+    pub fn parse(words: &str) -> Self {
+        let words = words.trim();
+        let Some((utc, offset_minutes)) = parse_iso(words) else {
+            return Self { original: (!words.is_empty()).then(|| words.to_owned()), ..Self::UNKNOWN };
+        };
+        let original = (format_utc(utc) != words).then(|| words.to_owned());
+        Self { utc: Some(utc), original, offset_minutes, quality: TimeQuality::Exact }
+    }
+
+    /// A time known only in milliseconds.
+    pub fn from_millis(utc: UtcMillis, quality: TimeQuality) -> Self {
+        Self { utc: Some(utc), original: None, offset_minutes: Some(0), quality }
+    }
+}
+
+fn parse_iso(words: &str) -> Option<(UtcMillis, Option<i32>)> {
+    let in_range = |ms: i64| (0..253_402_300_800_000).contains(&ms).then_some(ms);
+    if let Ok(stamp) = jiff::Timestamp::from_str(words) {
+        let offset = jiff::fmt::temporal::Pieces::parse(words)
+            .ok()
+            .and_then(|pieces| pieces.to_numeric_offset())
+            .map(|offset| offset.seconds() / 60);
+        return in_range(stamp.as_millisecond()).map(|ms| (ms, offset.or(Some(0))));
+    }
+    let civil = jiff::civil::DateTime::from_str(words)
+        .or_else(|_| jiff::civil::Date::from_str(words).map(|date| date.at(0, 0, 0, 0)))
+        .ok()?;
+    let stamp = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+    in_range(stamp.as_millisecond()).map(|ms| (ms, None))
+}
+
+/// `2026-01-22T14:53:11.042Z`, the form in which most agents record.
+pub fn format_utc(utc: UtcMillis) -> String {
+    match jiff::Timestamp::from_millisecond(utc) {
+        Ok(stamp) => format!("{stamp:.3}"),
+        Err(_) => utc.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn offset_and_original_words_are_kept() {
+        let time = RecordedTime::parse("2026-01-22T15:53:11+01:00");
+        assert_eq!(time.utc, Some(1_769_093_591_000));
+        assert_eq!(time.offset_minutes, Some(60));
+        assert_eq!(time.original.as_deref(), Some("2026-01-22T15:53:11+01:00"));
+    }
+
+    #[test]
+    fn usual_form_needs_no_original() {
+        let time = RecordedTime::parse("2026-01-22T14:53:11.042Z");
+        assert_eq!(time.original, None);
+        assert_eq!(time.quality, TimeQuality::Exact);
+        assert_eq!(format_utc(time.utc.unwrap()), "2026-01-22T14:53:11.042Z");
+    }
+
+    #[test]
+    fn time_without_offset_is_utc_with_unknown_offset() {
+        let time = RecordedTime::parse("2026-01-22 14:53:11");
+        assert_eq!(time.utc, Some(1_769_093_591_000));
+        assert_eq!(time.offset_minutes, None);
+    }
+
+    #[test]
+    fn nonsense_is_unknown_and_kept() {
+        let time = RecordedTime::parse("last Tuesday");
+        assert_eq!(time.quality, TimeQuality::None);
+        assert_eq!(time.original.as_deref(), Some("last Tuesday"));
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(words in ".{0,40}") { RecordedTime::parse(&words); }
+
+        #[test]
+        fn formatted_times_parse_to_themselves(ms in 0i64..253_402_300_800_000) {
+            let time = RecordedTime::parse(&format_utc(ms));
+            prop_assert_eq!(time.utc, Some(ms));
+            prop_assert_eq!(time.original, None);
+        }
+    }
+}

@@ -1,0 +1,636 @@
+//! Full text by BM25 (Robertson and Zaragoza 2009; k1 1.2, b 0.75), on tantivy: block-max WAND
+//! finds the best turns without scoring every one that has a common word.
+//!
+//! The index is a cache beside the database. The store queues every turn whose words changed;
+//! [`LexicalIndex::sync`] takes the queue in order and empties it only after the index has
+//! committed, so a crash in between makes some turns be indexed twice, to the same effect. What is
+//! still queued when somebody asks is searched in memory. A token ties index and database
+//! together: an index of another database, another tokenizer or a damaged one is made anew.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use tantivy::collector::{Collector, SegmentCollector};
+use tantivy::columnar::Column;
+use tantivy::directory::error::LockError;
+use tantivy::indexer::IndexWriterOptions;
+use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight};
+use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::{
+    DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, Searcher, SegmentOrdinal, SegmentReader, TantivyDocument,
+    TantivyError, Term,
+};
+use yore_core::episode::Role;
+use yore_core::text::{Question, TOKENIZER_VERSION};
+use yore_core::time::UtcMillis;
+
+use super::tokenizer::{NAME, YoreTokenizer};
+use crate::store::{IndexedTurn, Store, StoreError};
+
+/// Raised whenever the fields change.
+const SCHEMA_NUMBER: u32 = 1;
+/// Memory that indexing may use before it writes a segment.
+const WRITER_BYTES: usize = 48 * 1024 * 1024;
+/// Turns between two commits: what a crash makes us index again.
+const COMMIT_TURNS: usize = 20_000;
+/// Turns read from the store at once.
+const READ_TURNS: usize = 500;
+/// Queued turns that a question searches in memory; more wait for the index.
+const MAX_PENDING: usize = 2_000;
+/// Terms of a very long question that are looked up, rarest first.
+const MAX_QUERY_TERMS: usize = 48;
+
+/// What can go wrong with the full-text index. It can always be deleted and rebuilt.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No space left where the index lies.
+    #[error("no space left for the index {0}")]
+    DiskFull(PathBuf),
+    /// The index directory failed.
+    #[error("the index {path}: {detail}")]
+    Failed {
+        /// The index.
+        path: PathBuf,
+        /// What the engine says.
+        detail: String,
+    },
+}
+
+/// What bringing the index up to date did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SyncReport {
+    /// Turns indexed.
+    pub indexed: u64,
+    /// Turns removed.
+    pub removed: u64,
+    /// Whether the index was made from nothing.
+    pub is_rebuilt: bool,
+    /// Whether another process is writing the index; it will take the queue.
+    pub is_busy: bool,
+}
+
+/// What the index may propose; an empty list means anything.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IndexFilter {
+    pub projects: Vec<u64>,
+    pub branches: Vec<u64>,
+    /// Rows of episodes; `None` means any.
+    pub episodes: Option<HashSet<u64>>,
+    pub roles: Vec<Role>,
+    /// Inclusive.
+    pub since: Option<UtcMillis>,
+    /// Exclusive.
+    pub until: Option<UtcMillis>,
+}
+
+/// How to search.
+#[derive(Clone, Debug)]
+pub(crate) struct SearchOptions {
+    pub limit: usize,
+    /// Weight of tool inputs and outputs beside what was said.
+    pub tool_weight: f32,
+}
+
+/// A turn that matches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LexicalHit {
+    pub row: i64,
+    pub episode: i64,
+    pub score: f32,
+    /// The part of the score that tool inputs and outputs contributed.
+    pub tool_score: f32,
+}
+
+#[derive(Clone, Copy)]
+struct Fields {
+    row: Field,
+    episode: Field,
+    project: Field,
+    branch: Field,
+    role: Field,
+    at: Field,
+    text: Field,
+    tool: Field,
+}
+
+/// The full-text index of one store.
+pub(crate) struct LexicalIndex {
+    directory: PathBuf,
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    is_new: bool,
+}
+
+impl LexicalIndex {
+    /// Opens the index that belongs to the store's token, or starts an empty one. `parent` is the
+    /// data directory.
+    pub(crate) fn open(parent: &Path, store: &Store) -> Result<Self, IndexError> {
+        let directory = parent.join("index").join(format!("lexical-{SCHEMA_NUMBER}-{TOKENIZER_VERSION}"));
+        let (schema, fields) = schema();
+        let token = store.index_state("lexical")?;
+        let fail = |error: TantivyError| failure(&directory, error);
+        let existing = match &token {
+            Some(token) => Index::open_in_dir(&directory).ok().filter(|index| {
+                index.schema() == schema && index.load_metas().is_ok_and(|metas| metas.payload.as_deref() == Some(token))
+            }),
+            None => None,
+        };
+        if let Some(index) = existing {
+            if let Ok(opened) = Self::with_index(directory.clone(), index, fields, false) {
+                return Ok(opened);
+            }
+        }
+        // Nothing usable: clear it away, older formats included, and begin again.
+        let io = |error: std::io::Error| io_failure(&directory, &error);
+        let parent = parent.join("index");
+        match std::fs::remove_dir_all(&parent) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+        crate::platform::create_private_directory(&directory).map_err(io)?;
+        let index = Index::create_in_dir(&directory, schema).map_err(fail)?;
+        let token = uuid::Uuid::now_v7().simple().to_string();
+        {
+            let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).map_err(fail)?;
+            let mut commit = writer.prepare_commit().map_err(fail)?;
+            commit.set_payload(&token);
+            commit.commit().map_err(fail)?;
+        }
+        store.queue_all()?;
+        store.set_index_state("lexical", &token)?;
+        Self::with_index(directory, index, fields, true)
+    }
+
+    fn with_index(directory: PathBuf, index: Index, fields: Fields, is_new: bool) -> Result<Self, IndexError> {
+        index.tokenizers().register(NAME, YoreTokenizer::default());
+        let reader =
+            index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(|error| failure(&directory, error))?;
+        Ok(Self { directory, index, reader, fields, is_new })
+    }
+
+    /// Takes the store's queue. With `purge`, what was removed leaves no byte behind.
+    pub(crate) fn sync(&self, store: &Store, purge: bool, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, IndexError> {
+        let mut report = SyncReport { is_rebuilt: self.is_new, ..SyncReport::default() };
+        if !purge && store.queue_length(1)? == 0 {
+            return Ok(report);
+        }
+        let fail = |error: TantivyError| failure(&self.directory, error);
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .memory_budget_per_thread(WRITER_BYTES)
+            .num_merge_threads(1)
+            .build();
+        let mut writer: IndexWriter = match self.index.writer_with_options(options) {
+            Ok(writer) => writer,
+            Err(TantivyError::LockFailure(LockError::LockBusy, _)) => return Ok(SyncReport { is_busy: true, ..report }),
+            Err(error) => return Err(fail(error)),
+        };
+        let token = store.index_state("lexical")?.unwrap_or_default();
+        let mut is_empty = self.reader.searcher().num_docs() == 0;
+        let mut seen: HashSet<i64> = HashSet::new();
+        let (mut after, mut uncommitted) = (0, 0);
+        loop {
+            let queued = store.queued_turns(after, READ_TURNS)?;
+            let count = queued.len();
+            for (seq, row, turn) in queued {
+                after = seq;
+                // The first time that an empty index meets a turn there is nothing to replace.
+                if !is_empty || !seen.insert(row) {
+                    writer.delete_term(Term::from_field_u64(self.fields.row, row as u64));
+                }
+                match turn {
+                    Some(turn) => {
+                        writer.add_document(self.document(&turn)).map_err(fail)?;
+                        report.indexed += 1;
+                    }
+                    None => report.removed += 1,
+                }
+            }
+            uncommitted += count;
+            advanced(count as u64);
+            if count < READ_TURNS || uncommitted >= COMMIT_TURNS {
+                let mut commit = writer.prepare_commit().map_err(fail)?;
+                commit.set_payload(&token);
+                commit.commit().map_err(fail)?;
+                store.drop_queued(after)?;
+                uncommitted = 0;
+            }
+            if count < READ_TURNS {
+                break;
+            }
+            if seen.len() > 2_000_000 {
+                is_empty = false;
+                seen = HashSet::new();
+            }
+        }
+        if purge {
+            self.purge(&mut writer)?;
+        }
+        writer.wait_merging_threads().map_err(fail)?;
+        self.reader.reload().map_err(fail)?;
+        Ok(report)
+    }
+
+    /// Rewrites every segment that still holds removed turns, and deletes the old files.
+    fn purge(&self, writer: &mut IndexWriter) -> Result<(), IndexError> {
+        let fail = |error: TantivyError| failure(&self.directory, error);
+        for meta in self.index.searchable_segment_metas().map_err(fail)? {
+            if meta.has_deletes() {
+                writer.merge(&[meta.id()]).wait().map_err(fail)?;
+            }
+        }
+        self.reader.reload().map_err(fail)?;
+        writer.garbage_collect_files().wait().map_err(fail)?;
+        Ok(())
+    }
+
+    /// The best turns for a question, best first; what is still queued included. Equal scores
+    /// come newest first.
+    pub(crate) fn search(
+        &self,
+        store: &Store,
+        question: &Question,
+        filter: &IndexFilter,
+        options: &SearchOptions,
+    ) -> Result<Vec<LexicalHit>, IndexError> {
+        if question.is_empty() || options.limit == 0 {
+            return Ok(Vec::new());
+        }
+        let mut hits = self.search_index(&self.reader.searcher(), question, filter, options)?;
+        let pending = store.queued_turns(0, MAX_PENDING)?;
+        if !pending.is_empty() {
+            let queued: HashSet<i64> = pending.iter().map(|(_, row, _)| *row).collect();
+            hits.retain(|hit| !queued.contains(&hit.row));
+            hits.extend(self.search_pending(pending, question, filter, options)?);
+        }
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
+        hits.truncate(options.limit);
+        Ok(hits)
+    }
+
+    /// Number of turns in the index.
+    pub(crate) fn len(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// The directory.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Damaged files, by their checksums.
+    pub(crate) fn damaged_files(&self) -> Result<Vec<PathBuf>, IndexError> {
+        Ok(self.index.validate_checksum().map_err(|error| failure(&self.directory, error))?.into_iter().collect())
+    }
+
+    /// Indexes what is queued in memory, beside the statistics of nothing else: scores are of the
+    /// same kind, not of the same scale, which matters for a few turns and a few seconds.
+    fn search_pending(
+        &self,
+        pending: Vec<(i64, i64, Option<IndexedTurn>)>,
+        question: &Question,
+        filter: &IndexFilter,
+        options: &SearchOptions,
+    ) -> Result<Vec<LexicalHit>, IndexError> {
+        let fail = |error: TantivyError| failure(&self.directory, error);
+        let index = Index::create_in_ram(self.index.schema());
+        index.tokenizers().register(NAME, YoreTokenizer::default());
+        let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).map_err(fail)?;
+        let mut seen = HashSet::new();
+        for (_, row, turn) in pending {
+            if let (true, Some(turn)) = (seen.insert(row), turn) {
+                writer.add_document(self.document(&turn)).map_err(fail)?;
+            }
+        }
+        writer.commit().map_err(fail)?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fail)?;
+        self.search_index(&IndexReader::searcher(&reader), question, filter, options)
+    }
+
+    fn search_index(
+        &self,
+        searcher: &Searcher,
+        question: &Question,
+        filter: &IndexFilter,
+        options: &SearchOptions,
+    ) -> Result<Vec<LexicalHit>, IndexError> {
+        let fail = |error: TantivyError| failure(&self.directory, error);
+        let terms = self.rarest_terms(searcher, question).map_err(fail)?;
+        if terms.is_empty() && question.phrases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = self.query(&terms, question, options.tool_weight);
+        let mut found = searcher.search(&query, &BestTurns { filter, limit: options.limit }).map_err(fail)?;
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
+        found.truncate(options.limit);
+        self.tool_scores(searcher, &terms, options.tool_weight, &mut found).map_err(fail)?;
+        Ok(found
+            .into_iter()
+            .map(|found| LexicalHit {
+                row: found.row as i64,
+                episode: found.episode as i64,
+                score: found.score,
+                tool_score: found.tool_score,
+            })
+            .collect())
+    }
+
+    /// The terms that the index knows; of a pasted log only the rarest.
+    fn rarest_terms<'q>(&self, searcher: &Searcher, question: &'q Question) -> Result<Vec<&'q str>, TantivyError> {
+        let mut known = Vec::new();
+        for term in &question.terms {
+            let count = searcher
+                .doc_freq(&Term::from_field_text(self.fields.text, term))?
+                .max(searcher.doc_freq(&Term::from_field_text(self.fields.tool, term))?);
+            if count > 0 {
+                known.push((count, term.as_str()));
+            }
+        }
+        if known.len() > MAX_QUERY_TERMS {
+            known.sort();
+            known.truncate(MAX_QUERY_TERMS);
+        }
+        Ok(known.into_iter().map(|(_, term)| term).collect())
+    }
+
+    fn query(&self, terms: &[&str], question: &Question, tool_weight: f32) -> Box<dyn Query> {
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        for term in terms {
+            clauses.push((Occur::Should, self.term_query(self.fields.text, term, 1.0)));
+            if tool_weight > 0.0 {
+                clauses.push((Occur::Should, self.term_query(self.fields.tool, term, tool_weight)));
+            }
+        }
+        for phrase in &question.phrases {
+            let either = [(self.fields.text, 1.0), (self.fields.tool, tool_weight)]
+                .into_iter()
+                .filter(|(_, weight)| *weight > 0.0)
+                .map(|(field, weight)| -> (Occur, Box<dyn Query>) {
+                    let query: Box<dyn Query> = match phrase.as_slice() {
+                        [(_, only)] => self.term_query(field, only, 1.0),
+                        words => Box::new(PhraseQuery::new_with_offset(
+                            words.iter().map(|(at, word)| (*at, Term::from_field_text(field, word))).collect(),
+                        )),
+                    };
+                    (Occur::Should, Box::new(BoostQuery::new(query, weight)))
+                })
+                .collect();
+            clauses.push((Occur::Must, Box::new(BooleanQuery::new(either))));
+        }
+        Box::new(BooleanQuery::new(clauses))
+    }
+
+    fn term_query(&self, field: Field, term: &str, weight: f32) -> Box<dyn Query> {
+        let query: Box<dyn Query> = Box::new(TermQuery::new(Term::from_field_text(field, term), IndexRecordOption::WithFreqs));
+        if (weight - 1.0).abs() < f32::EPSILON { query } else { Box::new(BoostQuery::new(query, weight)) }
+    }
+
+    /// Fills in which part of each score came from tool inputs and outputs.
+    fn tool_scores(
+        &self,
+        searcher: &Searcher,
+        terms: &[&str],
+        tool_weight: f32,
+        found: &mut [Found],
+    ) -> Result<(), TantivyError> {
+        if tool_weight <= 0.0 || found.is_empty() {
+            return Ok(());
+        }
+        let mut order: Vec<usize> = (0..found.len()).collect();
+        order.sort_by_key(|at| (found[*at].segment, found[*at].doc));
+        for term in terms {
+            let query = TermQuery::new(Term::from_field_text(self.fields.tool, term), IndexRecordOption::WithFreqs);
+            let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
+            let mut scorer = None;
+            for at in &order {
+                let hit = &mut found[*at];
+                if !matches!(&scorer, Some((segment, _)) if *segment == hit.segment) {
+                    scorer = Some((hit.segment, weight.scorer(searcher.segment_reader(hit.segment), tool_weight)?));
+                }
+                if let Some((_, scorer)) = &mut scorer {
+                    if scorer.doc() < hit.doc {
+                        scorer.seek(hit.doc);
+                    }
+                    if scorer.doc() == hit.doc {
+                        hit.tool_score += scorer.score();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn document(&self, turn: &IndexedTurn) -> TantivyDocument {
+        let mut document = TantivyDocument::new();
+        document.add_u64(self.fields.row, turn.row as u64);
+        document.add_u64(self.fields.episode, turn.episode as u64);
+        document.add_u64(self.fields.project, turn.project as u64);
+        document.add_u64(self.fields.branch, turn.branch as u64);
+        document.add_u64(self.fields.role, role_number(turn.role));
+        document.add_i64(self.fields.at, turn.at.unwrap_or(i64::MIN));
+        if let Some(speaker) = &turn.speaker {
+            document.add_text(self.fields.text, speaker);
+        }
+        if !turn.text.is_empty() {
+            document.add_text(self.fields.text, &turn.text);
+        }
+        if !turn.tool_text.is_empty() {
+            document.add_text(self.fields.tool, &turn.tool_text);
+        }
+        document
+    }
+}
+
+fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let words = TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer(NAME)
+            .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+            .set_fieldnorms(true),
+    );
+    let fields = Fields {
+        row: builder.add_u64_field("row", INDEXED | FAST),
+        episode: builder.add_u64_field("episode", FAST),
+        project: builder.add_u64_field("project", FAST),
+        branch: builder.add_u64_field("branch", FAST),
+        role: builder.add_u64_field("role", FAST),
+        at: builder.add_i64_field("at", FAST),
+        text: builder.add_text_field("text", words.clone()),
+        tool: builder.add_text_field("tool", words),
+    };
+    (builder.build(), fields)
+}
+
+fn role_number(role: Role) -> u64 {
+    Role::ALL.iter().position(|known| *known == role).unwrap_or(0) as u64
+}
+
+fn failure(directory: &Path, error: TantivyError) -> IndexError {
+    if let TantivyError::IoError(error) = &error {
+        return io_failure(directory, error);
+    }
+    let text = error.to_string();
+    // Errors of writing arrive wrapped in several layers.
+    if text.contains("StorageFull") || text.contains("os error 28") {
+        return IndexError::DiskFull(directory.to_path_buf());
+    }
+    IndexError::Failed { path: directory.to_path_buf(), detail: text }
+}
+
+fn io_failure(directory: &Path, error: &std::io::Error) -> IndexError {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => IndexError::DiskFull(directory.to_path_buf()),
+        _ => IndexError::Failed { path: directory.to_path_buf(), detail: error.to_string() },
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Found {
+    segment: SegmentOrdinal,
+    doc: DocId,
+    row: u64,
+    episode: u64,
+    score: Score,
+    tool_score: Score,
+}
+
+/// Collects the best turns that pass the filter. The filter is asked inside the pruned
+/// enumeration, before a turn takes a place, so the answer is exactly the best of what is allowed.
+struct BestTurns<'f> {
+    filter: &'f IndexFilter,
+    limit: usize,
+}
+
+/// The columns of one segment that filters look at.
+struct Columns {
+    row: Column<u64>,
+    episode: Column<u64>,
+    project: Column<u64>,
+    branch: Column<u64>,
+    role: Column<u64>,
+    at: Column<i64>,
+}
+
+impl Columns {
+    fn open(reader: &SegmentReader) -> tantivy::Result<Self> {
+        let fast = reader.fast_fields();
+        Ok(Self {
+            row: fast.u64("row")?,
+            episode: fast.u64("episode")?,
+            project: fast.u64("project")?,
+            branch: fast.u64("branch")?,
+            role: fast.u64("role")?,
+            at: fast.i64("at")?,
+        })
+    }
+
+    fn pass(&self, doc: DocId, filter: &IndexFilter, roles: &[u64]) -> bool {
+        let number = |column: &Column<u64>| column.first(doc).unwrap_or(0);
+        if !filter.projects.is_empty() && !filter.projects.contains(&number(&self.project)) {
+            return false;
+        }
+        if !filter.branches.is_empty() && !filter.branches.contains(&number(&self.branch)) {
+            return false;
+        }
+        if !roles.is_empty() && !roles.contains(&number(&self.role)) {
+            return false;
+        }
+        if filter.since.is_some() || filter.until.is_some() {
+            let at = self.at.first(doc).unwrap_or(i64::MIN);
+            if at == i64::MIN || filter.since.is_some_and(|since| at < since) || filter.until.is_some_and(|until| at >= until) {
+                return false;
+            }
+        }
+        filter.episodes.as_ref().is_none_or(|episodes| episodes.contains(&number(&self.episode)))
+    }
+}
+
+impl Collector for BestTurns<'_> {
+    type Fruit = Vec<Found>;
+    type Child = NoChild;
+
+    fn for_segment(&self, _segment: SegmentOrdinal, _reader: &SegmentReader) -> tantivy::Result<NoChild> {
+        Ok(NoChild)
+    }
+
+    fn requires_scoring(&self) -> bool {
+        true
+    }
+
+    fn merge_fruits(&self, fruits: Vec<Vec<Found>>) -> tantivy::Result<Vec<Found>> {
+        Ok(fruits.into_iter().flatten().collect())
+    }
+
+    fn collect_segment(
+        &self,
+        weight: &dyn Weight,
+        segment: SegmentOrdinal,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<Vec<Found>> {
+        let columns = Columns::open(reader)?;
+        let alive = reader.alive_bitset();
+        let roles: Vec<u64> = self.filter.roles.iter().map(|role| role_number(*role)).collect();
+        // A min-heap over score, then age: the worst is thrown out first.
+        let mut best: std::collections::BinaryHeap<std::cmp::Reverse<Ranked>> =
+            std::collections::BinaryHeap::with_capacity(self.limit + 1);
+        weight.for_each_pruning(Score::MIN, reader, &mut |doc, score| {
+            let threshold = |best: &std::collections::BinaryHeap<std::cmp::Reverse<Ranked>>| {
+                if best.len() < self.limit { Score::MIN } else { best.peek().map_or(Score::MIN, |worst| worst.0.0) }
+            };
+            if alive.is_some_and(|alive| !alive.is_alive(doc)) || !columns.pass(doc, self.filter, &roles) {
+                return threshold(&best);
+            }
+            best.push(std::cmp::Reverse(Ranked(score, doc)));
+            if best.len() > self.limit {
+                best.pop();
+            }
+            threshold(&best)
+        })?;
+        Ok(best
+            .into_iter()
+            .map(|std::cmp::Reverse(Ranked(score, doc))| Found {
+                segment,
+                doc,
+                row: columns.row.first(doc).unwrap_or(0),
+                episode: columns.episode.first(doc).unwrap_or(0),
+                score,
+                tool_score: 0.0,
+            })
+            .collect())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+struct Ranked(Score, DocId);
+
+impl Eq for Ranked {}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
+    }
+}
+
+/// [`BestTurns`] collects a whole segment at once and needs no child.
+struct NoChild;
+
+impl SegmentCollector for NoChild {
+    type Fruit = Vec<Found>;
+
+    fn collect(&mut self, _doc: DocId, _score: Score) {}
+
+    fn harvest(self) -> Vec<Found> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,8 @@
+//! Candidate rows for a question. Everything here may be deleted at any time and is rebuilt from
+//! the store.
+
+mod lexical;
+mod tokenizer;
+
+pub use lexical::{IndexError, SyncReport};
+pub(crate) use lexical::{IndexFilter, LexicalHit, LexicalIndex, SearchOptions};

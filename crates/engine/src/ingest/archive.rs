@@ -1,0 +1,282 @@
+//! The archive: every line as it was read, redacted, stored once.
+//!
+//! The lines of a file are *runs*: either lines that stand in the archive already (a snapshot, a
+//! resumed or forked session, a file that was moved), or new ones, which go into a new blob. A
+//! file that grows in small steps would end as thousands of small, badly compressed blobs, so a
+//! new blob swallows the file's last one while that is small: each byte is compressed again only
+//! a logarithmic number of times.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use rusqlite::Transaction;
+
+use crate::store::{LineRun, Store, StoreError, StoreResult};
+
+/// No blob grows beyond this many bytes before compression, unless a single line is longer.
+pub(crate) const MAX_BLOB_BYTES: usize = 4 * 1024 * 1024;
+/// The last blob is swallowed while it is smaller than this, however little is added.
+const SMALL_BLOB_BYTES: usize = 256 * 1024;
+/// Decompressed blobs kept for verifying repeated lines and reading neighbours.
+const CACHED_BLOBS: usize = 3;
+
+/// Redacted lines in one buffer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LineBuffer {
+    bytes: Vec<u8>,
+    /// End of each line in `bytes`; a newline follows each but the last.
+    ends: Vec<usize>,
+}
+
+impl LineBuffer {
+    pub(crate) fn push(&mut self, line: &[u8]) {
+        if !self.ends.is_empty() {
+            self.bytes.push(b'\n');
+        }
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(crate) fn line(&self, at: usize) -> &[u8] {
+        &self.bytes[self.range(at)]
+    }
+
+    fn range(&self, at: usize) -> Range<usize> {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] + 1 };
+        start..self.ends[at]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|at| self.line(at))
+    }
+
+    fn from_raw(bytes: Vec<u8>) -> Self {
+        let mut ends: Vec<usize> = memchr::memchr_iter(b'\n', &bytes).collect();
+        ends.push(bytes.len());
+        Self { bytes, ends }
+    }
+}
+
+/// A new blob, ready to be stored.
+struct NewBlob {
+    hash: [u8; 32],
+    raw_bytes: usize,
+    data: Vec<u8>,
+    line_hashes: Vec<i64>,
+    /// The file's last blob, whose lines are the first of this one.
+    swallows: Option<i64>,
+}
+
+/// Where a run's lines come from.
+enum Run {
+    Stored(LineRun),
+    New { first: u32, count: u32 },
+}
+
+/// What storing some lines of a file will write; made outside the transaction.
+pub(crate) struct ArchivePlan {
+    blob: Option<NewBlob>,
+    runs: Vec<Run>,
+}
+
+/// Puts lines into the archive and takes them out.
+pub(crate) struct Archive<'a> {
+    store: &'a Store,
+    line_key: [u8; 32],
+    level: i32,
+    cache: Vec<(i64, LineBuffer)>,
+}
+
+impl<'a> Archive<'a> {
+    /// `line_key` keys the hashes of lines, `level` is zstd's.
+    pub(crate) fn new(store: &'a Store, line_key: [u8; 32], level: i32) -> Self {
+        Self { store, line_key, level, cache: Vec::new() }
+    }
+
+    /// Keyed hash by which a line is found again.
+    pub(crate) fn line_hash(&self, line: &[u8]) -> i64 {
+        let hash = blake3::keyed_hash(&self.line_key, line);
+        i64::from_le_bytes(hash.as_bytes().first_chunk::<8>().copied().unwrap_or_default())
+    }
+
+    /// Decides how `lines`, the next ones of a file, are stored.
+    pub(crate) fn plan(&mut self, file: i64, generation: i64, lines: &LineBuffer) -> StoreResult<ArchivePlan> {
+        let last = self.store.last_blob(file, generation)?;
+        self.plan_after(last, lines, |_| true)
+    }
+
+    /// Decides how the lines of a file that is written anew are stored; `may_reuse` excludes blobs
+    /// that are to go.
+    pub(crate) fn plan_without_last(&mut self, lines: &LineBuffer, may_reuse: impl Fn(i64) -> bool) -> StoreResult<ArchivePlan> {
+        self.plan_after(None, lines, may_reuse)
+    }
+
+    fn plan_after(
+        &mut self,
+        last: Option<(i64, usize)>,
+        lines: &LineBuffer,
+        may_reuse: impl Fn(i64) -> bool,
+    ) -> StoreResult<ArchivePlan> {
+        let hashes: Vec<i64> = lines.iter().map(|line| self.line_hash(line)).collect();
+        let stored = self.store.find_lines(&hashes)?;
+        let mut runs: Vec<Run> = Vec::new();
+        let mut new_lines: Vec<usize> = Vec::new();
+        for (at, place) in stored.into_iter().enumerate() {
+            let place = match place {
+                // Empty lines and the like are cheaper to repeat than to refer to.
+                Some((blob, line))
+                    if lines.line(at).len() > 32 && may_reuse(blob) && self.holds(blob, line, lines.line(at))? =>
+                {
+                    Some((blob, line))
+                }
+                _ => None,
+            };
+            match (place, runs.last_mut()) {
+                (Some((blob, line)), Some(Run::Stored(run))) if run.blob == blob && run.first + run.count == line => {
+                    run.count += 1
+                }
+                (Some((blob, line)), _) => runs.push(Run::Stored(LineRun { blob, first: line, count: 1 })),
+                (None, Some(Run::New { count, .. })) => {
+                    *count += 1;
+                    new_lines.push(at);
+                }
+                (None, _) => {
+                    runs.push(Run::New { first: new_lines.len() as u32, count: 1 });
+                    new_lines.push(at);
+                }
+            }
+        }
+        if new_lines.is_empty() {
+            return Ok(ArchivePlan { blob: None, runs });
+        }
+        let added: usize = new_lines.iter().map(|at| lines.line(*at).len() + 1).sum();
+        let mut content = LineBuffer::default();
+        let mut line_hashes = Vec::new();
+        let mut swallows = None;
+        if let Some((last, size)) = last {
+            let is_worth_it = size < SMALL_BLOB_BYTES.max(2 * added) && size + added <= MAX_BLOB_BYTES;
+            if is_worth_it {
+                if let Some(previous) = self.load(last)? {
+                    content = previous.clone();
+                    line_hashes.extend(content.iter().map(|line| self.line_hash(line)));
+                    swallows = Some(last);
+                }
+            }
+        }
+        let offset = content.len() as u32;
+        for at in new_lines {
+            content.push(lines.line(at));
+            line_hashes.push(hashes[at]);
+        }
+        for run in &mut runs {
+            if let Run::New { first, .. } = run {
+                *first += offset;
+            }
+        }
+        let data = zstd::bulk::compress(&content.bytes, self.level)
+            .map_err(|error| StoreError::Io { path: self.store.path().to_path_buf(), error })?;
+        let blob = NewBlob {
+            hash: *blake3::hash(&content.bytes).as_bytes(),
+            raw_bytes: content.byte_len(),
+            data,
+            line_hashes,
+            swallows,
+        };
+        Ok(ArchivePlan { blob: Some(blob), runs })
+    }
+
+    /// Writes a plan. `None` when another process changed a blob that the plan refers to: plan
+    /// again.
+    pub(crate) fn apply(&self, tx: &Transaction<'_>, plan: &ArchivePlan) -> StoreResult<Option<Vec<LineRun>>> {
+        let mut referred: HashSet<i64> =
+            plan.runs.iter().filter_map(|run| if let Run::Stored(run) = run { Some(run.blob) } else { None }).collect();
+        referred.extend(plan.blob.iter().filter_map(|blob| blob.swallows));
+        for blob in referred {
+            if !self.store.has_blob(tx, blob)? {
+                return Ok(None);
+            }
+        }
+        let mut new_blob = 0;
+        let mut swallowed = None;
+        if let Some(blob) = &plan.blob {
+            new_blob = self.store.put_blob(tx, &blob.hash, blob.raw_bytes, blob.line_hashes.len(), &blob.data)?;
+            if let Some(old) = blob.swallows.filter(|old| *old != new_blob) {
+                self.store.supersede_blob(tx, old, new_blob)?;
+                swallowed = Some(old);
+            }
+            self.store.put_lines(tx, new_blob, &blob.line_hashes)?;
+        }
+        let runs = plan
+            .runs
+            .iter()
+            .map(|run| match run {
+                Run::Stored(run) if Some(run.blob) == swallowed => LineRun { blob: new_blob, ..*run },
+                Run::Stored(run) => *run,
+                Run::New { first, count } => LineRun { blob: new_blob, first: *first, count: *count },
+            })
+            .collect();
+        Ok(Some(runs))
+    }
+
+    /// All lines of one generation of a file, run by run.
+    pub(crate) fn read_file(
+        &mut self,
+        file: i64,
+        generation: i64,
+        mut each: impl FnMut(&[u8]) -> StoreResult<()>,
+    ) -> StoreResult<()> {
+        for segment in self.store.segments(file, generation)? {
+            let run = segment.run;
+            let missing = StoreError::Corrupt {
+                path: self.store.path().to_path_buf(),
+                detail: format!("blob {} of the archive is missing or damaged", run.blob),
+            };
+            let Some(lines) = self.load(run.blob)? else { return Err(missing) };
+            if (run.first + run.count) as usize > lines.len() {
+                return Err(missing);
+            }
+            for at in run.first..run.first + run.count {
+                each(lines.line(at as usize))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A blob's lines; `None` when it is gone or does not decompress to what it should.
+    pub(crate) fn load(&mut self, blob: i64) -> StoreResult<Option<&LineBuffer>> {
+        if let Some(at) = self.cache.iter().position(|(id, _)| *id == blob) {
+            let entry = self.cache.remove(at);
+            self.cache.push(entry);
+        } else {
+            let Some((data, raw_bytes)) = self.store.blob(blob)? else { return Ok(None) };
+            let Some(bytes) = unpack(&data, raw_bytes) else { return Ok(None) };
+            if self.cache.len() >= CACHED_BLOBS {
+                self.cache.remove(0);
+            }
+            self.cache.push((blob, LineBuffer::from_raw(bytes)));
+        }
+        Ok(self.cache.last().map(|(_, lines)| lines))
+    }
+
+    /// Whether a blob still is what its hash says.
+    pub(crate) fn is_sound(&mut self, blob: i64, hash: &[u8; 32]) -> StoreResult<bool> {
+        Ok(self.load(blob)?.is_some_and(|lines| blake3::hash(&lines.bytes).as_bytes() == hash))
+    }
+
+    fn holds(&mut self, blob: i64, line: u32, bytes: &[u8]) -> StoreResult<bool> {
+        Ok(self.load(blob)?.is_some_and(|lines| (line as usize) < lines.len() && lines.line(line as usize) == bytes))
+    }
+}
+
+fn unpack(data: &[u8], raw_bytes: usize) -> Option<Vec<u8>> {
+    // The stored size bounds what a damaged frame can make us allocate.
+    zstd::bulk::decompress(data, raw_bytes).ok().filter(|bytes| bytes.len() == raw_bytes)
+}

@@ -1,0 +1,183 @@
+//! Forgetting for good: every line of a session goes from the archive, wherever it stands, then
+//! its turns, its index entries, and the backups. Other lines keep their line numbers: an empty
+//! line stays in the place of each that went.
+//!
+//! A line belongs to the session if it says so, if it is a copy of one of the session's messages
+//! in another session's file, or if it is about one (a summary line). A line that names nobody
+//! belongs to whoever spoke before it.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use yore_core::time::UtcMillis;
+
+use super::archive::{Archive, LineBuffer, MAX_BLOB_BYTES};
+use super::parse::parse_line;
+use super::source::{Source, source_named};
+use super::{Ingest, IngestError};
+use crate::store::{Forgotten, LineRun, StoreResult};
+
+/// What is to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ForgetTarget {
+    pub agent: String,
+    pub native_session: String,
+    /// Rows of the session and its sub-agents.
+    pub episodes: Vec<i64>,
+    /// Native ids of the same.
+    pub native_ids: Vec<String>,
+    /// Whether a tombstone keeps the session from coming back from its source.
+    pub keep_tombstones: bool,
+}
+
+impl Ingest<'_> {
+    /// Removes a session from the archive and the store. The caller takes it out of the index.
+    pub(crate) fn forget(&mut self, target: &ForgetTarget, level: i32, now: UtcMillis) -> Result<Forgotten, IngestError> {
+        let mut outcome = Forgotten {
+            episodes: target.native_ids.clone(),
+            turns: self.store.count_turns(&target.episodes)?,
+            is_hard: true,
+            ..Forgotten::default()
+        };
+        let source = source_named(&target.agent).ok_or_else(|| IngestError::UnknownSource(target.agent.clone()))?;
+        let generations: Vec<(i64, i64)> = self.generations_of(source)?;
+        let mut archive = Archive::new(self.store, self.keys.line, level);
+        // First the session's own lines, for the ids of all its messages, then copies of them
+        // and lines about them in any file.
+        let mut messages = HashSet::new();
+        for (file, generation) in &generations {
+            let mut judge = Judge::new(source, &target.native_session, None);
+            archive.read_file(*file, *generation, |line| {
+                if judge.is_ours(line) {
+                    messages.extend(judge.message.take());
+                }
+                Ok(())
+            })?;
+        }
+        let mut cut: Vec<(i64, i64, Vec<bool>)> = Vec::new();
+        let mut touched_blobs = HashSet::new();
+        for (file, generation) in &generations {
+            let mut judge = Judge::new(source, &target.native_session, Some(&messages));
+            let mut gone = Vec::new();
+            archive.read_file(*file, *generation, |line| {
+                gone.push(!line.is_empty() && judge.is_ours(line));
+                Ok(())
+            })?;
+            let mut at = 0;
+            for segment in self.store.segments(*file, *generation)? {
+                let count = segment.run.count as usize;
+                if gone[at..at + count].contains(&true) {
+                    touched_blobs.insert(segment.run.blob);
+                }
+                at += count;
+            }
+            outcome.archive_lines += gone.iter().filter(|gone| **gone).count() as u64;
+            cut.push((*file, *generation, gone));
+        }
+        for (file, generation, gone) in &cut {
+            let uses_touched =
+                self.store.segments(*file, *generation)?.iter().any(|segment| touched_blobs.contains(&segment.run.blob));
+            if uses_touched {
+                self.rewrite(&mut archive, *file, *generation, gone, &touched_blobs)?;
+            }
+        }
+        let mut buried: Vec<[u8; 16]> = vec![self.keys.tombstone_hash(&target.agent, "session", &target.native_session)];
+        buried.extend(messages.iter().map(|message| self.keys.tombstone_hash(&target.agent, "message", message)));
+        self.store.write(|tx| {
+            self.store.delete_episodes(tx, &target.episodes)?;
+            self.store.release_blobs(tx)?;
+            if target.keep_tombstones { self.store.bury(tx, &buried, now) } else { Ok(()) }
+        })?;
+        self.tombstones.extend(buried.iter().filter(|_| target.keep_tombstones));
+        outcome.backups = self.store.purge_backups()?;
+        self.store.checkpoint()?;
+        Ok(outcome)
+    }
+
+    fn generations_of(&self, source: &dyn Source) -> StoreResult<Vec<(i64, i64)>> {
+        let files: HashSet<i64> =
+            self.store.files()?.into_iter().filter(|file| file.source == source.kind()).map(|file| file.id).collect();
+        Ok(self.store.generations()?.into_iter().filter(|(file, _)| files.contains(file)).collect())
+    }
+
+    /// Stores what is left of one generation of a file in new blobs.
+    fn rewrite(
+        &self,
+        archive: &mut Archive<'_>,
+        file: i64,
+        generation: i64,
+        gone: &[bool],
+        touched: &HashSet<i64>,
+    ) -> Result<(), IngestError> {
+        let mut pieces: Vec<LineBuffer> = vec![LineBuffer::default()];
+        let mut at = 0;
+        archive.read_file(file, generation, |line| {
+            if pieces.last().is_none_or(|piece| piece.byte_len() >= MAX_BLOB_BYTES) {
+                pieces.push(LineBuffer::default());
+            }
+            if let Some(piece) = pieces.last_mut() {
+                piece.push(if gone.get(at).copied().unwrap_or(false) { b"" } else { line });
+            }
+            at += 1;
+            Ok(())
+        })?;
+        let mut plans = Vec::new();
+        for piece in pieces.iter().filter(|piece| piece.len() > 0) {
+            plans.push(archive.plan_without_last(piece, |blob| !touched.contains(&blob))?);
+        }
+        self.store.write(|tx| {
+            let mut runs: Vec<LineRun> = Vec::new();
+            for plan in &plans {
+                match archive.apply(tx, plan)? {
+                    Some(more) => runs.extend(more),
+                    None => return Err(crate::store::StoreError::LeaseLost(self.store.path().to_path_buf())),
+                }
+            }
+            self.store.replace_segments(tx, file, generation, &runs)
+        })?;
+        Ok(())
+    }
+}
+
+/// Decides line by line, in file order, whether a line belongs to a session.
+struct Judge<'a> {
+    source: &'a dyn Source,
+    session: &'a str,
+    messages: Option<&'a HashSet<String>>,
+    /// Whether the last line that named anybody was the session's.
+    was_ours: bool,
+    /// The message of the line that was judged last.
+    message: Option<String>,
+    values: Vec<Value>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(source: &'a dyn Source, session: &'a str, messages: Option<&'a HashSet<String>>) -> Self {
+        Self { source, session, messages, was_ours: false, message: None, values: Vec::new() }
+    }
+
+    fn is_ours(&mut self, line: &[u8]) -> bool {
+        self.message = None;
+        let mut values = std::mem::take(&mut self.values);
+        let _ = parse_line(line, &mut values);
+        let mut ours = None;
+        for value in &values {
+            let owner = self.source.owner(value);
+            let is_known = |id: Option<&str>| id.is_some_and(|id| self.messages.is_some_and(|messages| messages.contains(id)));
+            let names_session = owner.session.as_deref().map(|session| session == self.session);
+            if names_session == Some(true) {
+                self.message = owner.message.map(str::to_owned);
+            }
+            if names_session == Some(true) || is_known(owner.message) || is_known(owner.about) {
+                ours = Some(true);
+            } else if names_session == Some(false) || owner.about.is_some() {
+                ours = ours.or(Some(false));
+            }
+            if let Some(named) = names_session {
+                self.was_ours = named;
+            }
+        }
+        self.values = values;
+        ours.unwrap_or(self.was_ours)
+    }
+}

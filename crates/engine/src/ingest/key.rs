@@ -1,0 +1,80 @@
+//! The data directory's secret: 32 random bytes, owner-only, never exported. Keys the hashes in
+//! redaction markers, of lines, of files and of what was forgotten, so that none of them can be
+//! guessed from outside.
+
+use std::io;
+use std::path::Path;
+
+/// Keys for the uses of hashing, all derived from one file.
+#[derive(Clone)]
+pub(crate) struct Keys {
+    /// Redaction markers.
+    pub redaction: [u8; 32],
+    /// Lines of the archive.
+    pub line: [u8; 32],
+    /// Beginnings and ends of source files.
+    pub fingerprint: [u8; 32],
+    /// Sessions and messages that were forgotten.
+    pub tombstone: [u8; 32],
+}
+
+impl Keys {
+    /// Reads the key file, or writes one.
+    pub(crate) fn load_or_create(directory: &Path) -> io::Result<Self> {
+        let path = directory.join("key");
+        if let Some(keys) = Self::load(&path)? {
+            return Ok(keys);
+        }
+        let mut secret = [0u8; 32];
+        getrandom::fill(&mut secret).map_err(|error| io::Error::other(error.to_string()))?;
+        let mut suffix = [0u8; 8];
+        getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
+        // Written whole elsewhere, then linked: of two processes the second finds the first's.
+        let draft = directory.join(format!("key.{:016x}", u64::from_le_bytes(suffix)));
+        crate::platform::write_new_private_file(&draft, &secret)?;
+        let linked = std::fs::hard_link(&draft, &path);
+        std::fs::remove_file(&draft)?;
+        match linked {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // No hard links here: whoever creates the file first wins.
+            Err(_) => match crate::platform::write_new_private_file(&path, &secret) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            },
+        }
+        Self::load(&path)?.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the key file vanished"))
+    }
+
+    fn load(path: &Path) -> io::Result<Option<Self>> {
+        let secret = match std::fs::read(path) {
+            Ok(secret) => secret,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if secret.len() != 32 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("{} is damaged: it must hold 32 bytes", path.display()),
+            ));
+        }
+        Ok(Some(Self {
+            redaction: blake3::derive_key("yore 2026-11 redaction markers", &secret),
+            line: blake3::derive_key("yore 2026-11 archive lines", &secret),
+            fingerprint: blake3::derive_key("yore 2026-11 source fingerprints", &secret),
+            tombstone: blake3::derive_key("yore 2026-11 tombstones", &secret),
+        }))
+    }
+
+    /// What a tombstone of a session or message holds.
+    pub(crate) fn tombstone_hash(&self, agent: &str, what: &str, native_id: &str) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.tombstone);
+        for part in [agent, what, native_id] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        let mut hash = [0u8; 16];
+        hash.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        hash
+    }
+}

@@ -1,0 +1,81 @@
+//! Who reads what. Every process that ingests holds the lock of one file of its own; a lease names
+//! that file, so a lease whose lock can be taken belongs to a process that is dead, however it
+//! died, and nobody waits for a timeout.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// This process's name as a reader, alive as long as the value is.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    name: String,
+    directory: PathBuf,
+    /// Keeps the lock.
+    _lock: File,
+}
+
+impl Holder {
+    /// Takes a fresh name under `directory` (created if missing) and clears away the locks of the
+    /// dead.
+    pub(crate) fn new(directory: &Path, random: [u8; 16]) -> io::Result<Self> {
+        crate::platform::create_private_directory(directory)?;
+        for entry in std::fs::read_dir(directory)?.flatten() {
+            let name = entry.file_name();
+            if name.to_str().is_some_and(|name| !is_alive(directory, name)) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+        let name = format!("{}.lock", uuid::Uuid::from_bytes(random).simple());
+        let path = directory.join(&name);
+        crate::platform::create_private_file(&path)?;
+        let lock = OpenOptions::new().write(true).open(&path)?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::Error(error) => error,
+            TryLockError::WouldBlock => io::Error::from(io::ErrorKind::WouldBlock),
+        })?;
+        Ok(Self { name, directory: directory.to_path_buf(), _lock: lock })
+    }
+
+    /// The name to put into a lease.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the process behind a lease still runs.
+    pub(crate) fn is_alive(&self, name: &str) -> bool {
+        name == self.name || is_alive(&self.directory, name)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.directory.join(&self.name));
+    }
+}
+
+fn is_alive(directory: &Path, name: &str) -> bool {
+    let Ok(file) = OpenOptions::new().write(true).open(directory.join(name)) else { return false };
+    match file.try_lock() {
+        Ok(()) => false,
+        Err(TryLockError::WouldBlock) => true,
+        // Where locks do not work nobody can be told to be dead.
+        Err(TryLockError::Error(_)) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holder_is_alive_until_dropped() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = Holder::new(directory.path(), [1; 16]).unwrap();
+        let second = Holder::new(directory.path(), [2; 16]).unwrap();
+        let name = first.name().to_owned();
+        assert!(second.is_alive(&name));
+        drop(first);
+        assert!(!second.is_alive(&name));
+    }
+}

@@ -1,0 +1,617 @@
+//! Redaction of secrets before the first write.
+//!
+//! Map of the module, from the outside in:
+//!
+//! * [`Redactor`]: what callers use; [`Redactor::text`] for one string,
+//!   [`Redactor::json`] for a whole record, which also knows by which name a
+//!   string is called and in which file it stood.
+//! * [`RedactionCounts`]: how many spans of each [`SecretKind`] went.
+//! * `rules`: the kinds and the table of provider tokens.
+//! * `trigger`: the prefilter that finds where to look.
+//! * `finder`: looks there and yields spans.
+//! * `names`, `values`: whether `name = value` assigns a secret.
+//!
+//! What is promised: a pass is linear in the length of the text; the output
+//! is valid text with markers in place of the spans; redacting twice is the
+//! same as redacting once; the same secret under the same key always gives
+//! the same marker, and the marker does not tell the key or the secret.
+//!
+//! What is not: a password in a sentence, a random string without a telling
+//! name or prefix, and a `<private>` tag closed in another string stay.
+
+mod finder;
+mod names;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod trigger;
+mod values;
+
+use memchr::memmem;
+use serde_json::{Map, Value};
+
+use finder::{Finder, Patterns, Span};
+pub use rules::SecretKind;
+use rules::{BASE64, DOTTED, is_in};
+use trigger::Prefilter;
+use values::Form;
+
+/// Bumped whenever a rule changes; stored per episode.
+pub const RULES_VERSION: u32 = 1;
+
+/// Shorter texts hold no secret that could be told from a word.
+const SHORTEST: usize = 8;
+/// From this length on, a text of nothing but base64 is a payload.
+const PAYLOAD: usize = 1024;
+/// From this length on, a signature is opaque.
+const SIGNATURE: usize = 64;
+/// Redacting can lay bare the edge of another token, so passes are repeated
+/// until nothing changes; two are the rule.
+const MOST_PASSES: usize = 8;
+
+/// How many spans of each kind were redacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RedactionCounts([u64; SecretKind::ALL.len()]);
+
+impl Default for RedactionCounts {
+    fn default() -> Self {
+        RedactionCounts([0; SecretKind::ALL.len()])
+    }
+}
+
+impl RedactionCounts {
+    /// Counts one more span of a kind.
+    pub fn add(&mut self, kind: SecretKind) {
+        self.0[kind as usize] += 1;
+    }
+
+    /// Spans of one kind.
+    pub fn get(&self, kind: SecretKind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Adds the counts of another text.
+    pub fn merge(&mut self, other: &RedactionCounts) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// The kinds that occurred, by their stable names.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        SecretKind::ALL.iter().map(|&kind| (kind.as_str(), self.get(kind))).filter(|&(_, count)| count > 0)
+    }
+
+    /// Spans of all kinds, payloads included.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Spans of all kinds but payloads.
+    pub fn secrets_total(&self) -> u64 {
+        self.total() - self.get(SecretKind::Base64Payload)
+    }
+
+    /// Whether nothing was redacted.
+    pub fn is_empty(&self) -> bool {
+        self.total() == 0
+    }
+}
+
+/// Replaces secrets by markers.
+///
+/// A secret becomes `[yore:redacted KIND xxxxxxxx]`, a payload
+/// `[yore:base64 TYPE LEN bytes xxxxxxxxxxxxxxxx]`; the hexadecimal digits
+/// begin the keyed BLAKE3 hash of what stood there (of a payload: of its
+/// text as it stood, still encoded), so that equal secrets can be seen to be
+/// equal. Building one compiles the rules; share it by reference.
+pub struct Redactor {
+    key: [u8; 32],
+    prefilter: Prefilter,
+    patterns: Patterns,
+}
+
+impl std::fmt::Debug for Redactor {
+    /// Never shows the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+/// What is known of a text from the file it stood in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Origin {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// A file of credentials: every `KEY=value` goes.
+    CredentialFile,
+    /// The same record held a file of credentials: the same holds for texts
+    /// of nothing but `KEY=value`.
+    BesideCredentialFile,
+}
+
+/// What is known of a JSON value from the values around it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Surroundings {
+    origin: Origin,
+    /// The members of this object are environment variables.
+    is_environment: bool,
+}
+
+/// What an object's own members say about each other.
+#[derive(Debug, Default)]
+struct Members {
+    is_base64: bool,
+    is_thinking: bool,
+    media_type: Option<String>,
+    /// The `name` or `key` that a `value` beside it belongs to.
+    named: Option<String>,
+    is_credential_file: bool,
+}
+
+impl Redactor {
+    /// Compiles the rules. `key` keys the hashes in the markers.
+    pub fn new(key: &[u8; 32]) -> Self {
+        Redactor { key: *key, prefilter: Prefilter::new(), patterns: Patterns::new() }
+    }
+
+    /// Redacts one text; `None` when it is unchanged.
+    pub fn text(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
+        self.text_from(text, Origin::Unknown, counts)
+    }
+
+    /// Redacts every string and every key of a JSON value in place, using
+    /// what names, neighbours and paths say. Returns whether anything changed.
+    pub fn json(&self, value: &mut Value, counts: &mut RedactionCounts) -> bool {
+        let (mut changed, is_credential_file) = self.walk(value, Surroundings::default(), counts);
+        if is_credential_file {
+            // The transcript shows a file twice: with its path, and as text.
+            let beside = Surroundings { origin: Origin::BesideCredentialFile, is_environment: false };
+            changed |= self.walk(value, beside, counts).0;
+        }
+        changed
+    }
+
+    // Text.
+
+    #[inline]
+    fn text_from(&self, text: &str, origin: Origin, counts: &mut RedactionCounts) -> Option<String> {
+        if text.len() < SHORTEST && origin == Origin::Unknown {
+            return None;
+        }
+        if text.len() >= PAYLOAD && is_payload(text) {
+            counts.add(SecretKind::Base64Payload);
+            return Some(self.payload_marker("unknown", text));
+        }
+        let mut redacted = self.pass(text, origin, counts)?;
+        for _ in 1..MOST_PASSES {
+            match self.pass(&redacted, origin, counts) {
+                Some(again) => redacted = again,
+                None => break,
+            }
+        }
+        Some(redacted)
+    }
+
+    /// One pass over a text; `None` when nothing was found.
+    #[inline]
+    fn pass(&self, text: &str, origin: Origin, counts: &mut RedactionCounts) -> Option<String> {
+        let mut finder = Finder::new(text, &self.patterns);
+        self.prefilter.scan(text.as_bytes(), |at, action| finder.visit(at, action));
+        match origin {
+            Origin::Unknown => {}
+            Origin::CredentialFile => finder.credential_file(),
+            Origin::BesideCredentialFile => {
+                if finder.is_variables_only() {
+                    finder.credential_file();
+                }
+            }
+        }
+        let spans = finder.finish();
+        if spans.is_empty() {
+            return None;
+        }
+        self.apply(text, spans, counts)
+    }
+
+    fn apply(&self, text: &str, mut spans: Vec<Span>, counts: &mut RedactionCounts) -> Option<String> {
+        let markers = markers_in(text);
+        for span in &mut spans {
+            while !text.is_char_boundary(span.start) {
+                span.start -= 1;
+            }
+            while !text.is_char_boundary(span.end) {
+                span.end += 1;
+            }
+        }
+        spans.retain(|span| {
+            // Markers stay, except inside of what their author marked.
+            let first = markers.partition_point(|&(_, end)| end <= span.start);
+            let Some(&(start, end)) = markers.get(first) else {
+                return true;
+            };
+            let overlaps = start < span.end;
+            let contains = span.start < start && end < span.end;
+            !overlaps || (contains && span.kind == SecretKind::PrivateBlock)
+        });
+        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
+        for span in spans {
+            match merged.last_mut() {
+                Some(last) if span.start < last.end => {
+                    last.end = last.end.max(span.end);
+                    last.kind = last.kind.min(span.kind);
+                }
+                _ => merged.push(span),
+            }
+        }
+        if merged.is_empty() {
+            return None;
+        }
+        let mut out = String::with_capacity(text.len() + merged.len() * 24);
+        let mut done = 0;
+        for span in merged {
+            out.push_str(&text[done..span.start]);
+            let secret = &text[span.start..span.end];
+            if span.kind == SecretKind::Base64Payload {
+                out.push_str(&self.data_url_marker(secret));
+            } else {
+                out.push_str(&self.marker(span.kind, secret));
+            }
+            counts.add(span.kind);
+            done = span.end;
+        }
+        out.push_str(&text[done..]);
+        Some(out)
+    }
+
+    // Markers.
+
+    fn digest(&self, secret: &str, digits: usize) -> String {
+        let hash = blake3::keyed_hash(&self.key, secret.as_bytes());
+        hash.to_hex().as_str()[..digits].to_owned()
+    }
+
+    fn marker(&self, kind: SecretKind, secret: &str) -> String {
+        format!("[yore:redacted {} {}]", kind.as_str(), self.digest(secret, 8))
+    }
+
+    fn payload_marker(&self, media_type: &str, payload: &str) -> String {
+        let is_plain = !media_type.is_empty()
+            && media_type.len() <= 80
+            && media_type.bytes().all(|b| is_in(b, DOTTED) || b == b'/' || b == b'+');
+        let media_type = if is_plain { media_type } else { "unknown" };
+        let digits = payload.bytes().filter(|&b| is_in(b, BASE64) && b != b'=').count();
+        let digest = self.digest(payload, 16);
+        format!("[yore:base64 {media_type} {} bytes {digest}]", digits * 3 / 4)
+    }
+
+    /// The marker of `data:TYPE;...;base64,PAYLOAD`.
+    fn data_url_marker(&self, url: &str) -> String {
+        let (head, payload) = url.rsplit_once(',').unwrap_or(("", url));
+        let media_type = head.get("data:".len()..).and_then(|rest| rest.split(';').next()).unwrap_or("");
+        self.payload_marker(media_type, payload)
+    }
+
+    // JSON.
+
+    /// Walks a value without recursion. Returns whether anything changed and
+    /// whether a file of credentials was seen.
+    fn walk(&self, root: &mut Value, around: Surroundings, counts: &mut RedactionCounts) -> (bool, bool) {
+        let (mut changed, mut saw_file) = (false, false);
+        let mut open = vec![(root, around)];
+        while let Some((value, around)) = open.pop() {
+            match value {
+                Value::String(text) => changed |= self.string(text, around.origin, counts),
+                Value::Array(items) => {
+                    if let [Value::String(name), Value::String(text)] = items.as_mut_slice()
+                        && self.prefilter.has_name(name.as_bytes())
+                    {
+                        changed |= self.member(name, text, around, counts);
+                    }
+                    let mut flag: Option<String> = None;
+                    for item in items {
+                        match item {
+                            Value::String(text) => {
+                                // `["--api-key", "..."]`
+                                let named = flag.take();
+                                if text.starts_with("--")
+                                    && text.len() <= names::MAX_NAME
+                                    && self.prefilter.has_name(text.as_bytes())
+                                {
+                                    flag = Some(text.clone());
+                                }
+                                let is_whole = named.is_some_and(|name| self.member(&name, text, around, counts));
+                                changed |= is_whole || self.string(text, around.origin, counts);
+                            }
+                            Value::Array(_) | Value::Object(_) => open.push((item, around)),
+                            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+                        }
+                    }
+                }
+                Value::Object(object) => {
+                    changed |= self.keys(object, counts);
+                    let members = Members::of(object);
+                    saw_file |= members.is_credential_file;
+                    let mut inside = Surroundings { origin: around.origin, is_environment: false };
+                    if members.is_credential_file {
+                        inside.origin = Origin::CredentialFile;
+                    }
+                    for (name, item) in object.iter_mut() {
+                        match item {
+                            Value::String(text) => {
+                                let here = Surroundings { is_environment: around.is_environment, ..inside };
+                                changed |= self.named(name, text, &members, here, counts);
+                            }
+                            Value::Array(_) | Value::Object(_) => {
+                                inside.is_environment = matches!(name.as_str(), "env" | "environment" | "environmentVariables");
+                                open.push((item, inside));
+                            }
+                            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+                        }
+                    }
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        (changed, saw_file)
+    }
+
+    /// Redacts keys; the order of the members stays.
+    fn keys(&self, object: &mut Map<String, Value>, counts: &mut RedactionCounts) -> bool {
+        let redact = |key: &str, counts: &mut RedactionCounts| (key.len() >= 16).then(|| self.text(key, counts)).flatten();
+        let mut unseen = RedactionCounts::default();
+        if !object.keys().any(|key| redact(key, &mut unseen).is_some()) {
+            return false;
+        }
+        for (key, value) in std::mem::take(object) {
+            let mut key = redact(&key, counts).unwrap_or(key);
+            // Two keys may end up alike; neither value is lost.
+            while object.contains_key(&key) {
+                key.push('+');
+            }
+            object.insert(key, value);
+        }
+        true
+    }
+
+    fn string(&self, text: &mut String, origin: Origin, counts: &mut RedactionCounts) -> bool {
+        match self.text_from(text, origin, counts) {
+            Some(redacted) => {
+                *text = redacted;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Redacts a member of an object, by its name and its neighbours.
+    fn named(
+        &self,
+        name: &str,
+        text: &mut String,
+        members: &Members,
+        around: Surroundings,
+        counts: &mut RedactionCounts,
+    ) -> bool {
+        if text.len() < 3 {
+            return false;
+        }
+        let payload = match name {
+            "data" | "base64" | "blob" if members.is_base64 && text.len() >= 16 => {
+                Some(members.media_type.as_deref().unwrap_or("unknown"))
+            }
+            "data" | "encrypted_content" | "encryptedContent" if text.len() > SIGNATURE => {
+                let is_opaque = name != "data" || members.is_thinking;
+                is_opaque.then_some("unknown")
+            }
+            "thoughtSignature" | "thought_signature" if text.len() > SIGNATURE => Some("signature"),
+            "signature" if members.is_thinking && text.len() > SIGNATURE => Some("signature"),
+            _ => None,
+        };
+        if let Some(media_type) = payload
+            && text.bytes().all(|b| is_in(b, BASE64) || matches!(b, b'\n' | b'\r' | b':'))
+        {
+            *text = self.payload_marker(media_type, text);
+            counts.add(SecretKind::Base64Payload);
+            return true;
+        }
+        if (around.is_environment || text.len() >= SHORTEST)
+            && self.prefilter.has_name(name.as_bytes())
+            && self.member(name, text, around, counts)
+        {
+            return true;
+        }
+        if name == "value"
+            && let Some(named) = &members.named
+            && self.member(named, text, around, counts)
+        {
+            return true;
+        }
+        self.string(text, around.origin, counts)
+    }
+
+    /// Redacts a text as a whole if the name that it goes by says so.
+    fn member(&self, name: &str, text: &mut String, around: Surroundings, counts: &mut RedactionCounts) -> bool {
+        if text.contains("[yore:") {
+            return false;
+        }
+        let lower = name.to_ascii_lowercase();
+        if lower.ends_with("cookie") || lower.ends_with("cookies") {
+            let mut finder = Finder::new(text, &self.patterns);
+            finder.cookie_pairs(0);
+            let spans = finder.finish();
+            let redacted = self.apply(text, spans, counts);
+            return match redacted {
+                Some(redacted) => {
+                    *text = redacted;
+                    true
+                }
+                None => false,
+            };
+        }
+        let kind = if lower.ends_with("authorization") {
+            let is_secret = !text.contains(' ') && values::is_secret(text, names::Strength::Strong, Form::Quoted);
+            is_secret.then_some(SecretKind::Bearer)
+        } else if around.is_environment
+            && let Some(strength) = names::classify_variable(name)
+        {
+            let is_variable = !values::is_placeholder(text)
+                && !values::is_reference(text)
+                && !text.contains("://")
+                && !text.starts_with(['/', '~']);
+            (is_variable || values::is_secret(text, strength, Form::Quoted)).then_some(SecretKind::EnvFile)
+        } else if let Some(strength) = names::classify(name) {
+            values::is_secret(text, strength, Form::Quoted).then_some(SecretKind::Assignment)
+        } else {
+            None
+        };
+        let Some(mut kind) = kind else { return false };
+        // A token with a form of its own keeps its own kind and marker.
+        let mut own = RedactionCounts::default();
+        if let Some(redacted) = self.text(text, &mut own) {
+            let is_whole =
+                redacted.starts_with("[yore:redacted ") && redacted.ends_with(']') && redacted.matches("[yore:").count() == 1;
+            if is_whole {
+                *text = redacted;
+                counts.merge(&own);
+                return true;
+            }
+            kind = SecretKind::ALL.iter().copied().find(|&k| own.get(k) > 0).unwrap_or(kind).min(kind);
+        }
+        *text = self.marker(kind, text);
+        counts.add(kind);
+        true
+    }
+}
+
+impl Members {
+    fn of(object: &Map<String, Value>) -> Self {
+        let mut members = Members::default();
+        let mut has_value = false;
+        let mut name = None;
+        let mut media_type = None;
+        for (key, value) in object {
+            let Value::String(text) = value else { continue };
+            match key.as_str() {
+                "type" => match text.as_str() {
+                    "base64" | "image" | "audio" | "input_audio" | "document" | "blob" => {
+                        members.is_base64 = true;
+                    }
+                    "thinking" | "redacted_thinking" | "reasoning" => members.is_thinking = true,
+                    _ => {
+                        if text.contains('/') {
+                            media_type = Some(text);
+                        }
+                    }
+                },
+                "media_type" | "mediaType" | "mimeType" | "mime_type" => media_type = Some(text),
+                "base64" => members.is_base64 = true,
+                "thinking" => members.is_thinking = true,
+                "value" => has_value = true,
+                "name" | "key" | "Name" | "Key" => name = Some(text),
+                "filePath" | "file_path" | "path" | "filepath" | "filename" | "file" | "notebook_path" | "uri"
+                | "relativePath" | "relative_path" => {
+                    members.is_credential_file |= is_credential_path(text);
+                }
+                _ => {}
+            }
+        }
+        if let Some(media_type) = media_type {
+            members.is_base64 |= object.contains_key("data") || object.contains_key("blob");
+            if members.is_base64 {
+                members.media_type = Some(media_type.clone());
+            }
+        }
+        if has_value && let Some(name) = name.filter(|name| name.len() <= names::MAX_NAME) {
+            members.named = Some(name.clone());
+        }
+        members
+    }
+}
+
+/// Whether the file at a path is one that holds credentials by custom.
+fn is_credential_path(path: &str) -> bool {
+    let base = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    if base.len() > 64 {
+        return false;
+    }
+    let is_template = [".example", ".sample", ".template", ".dist", ".defaults", ".md", ".go", ".ts", ".rs", ".py", ".js"]
+        .iter()
+        .any(|end| base.ends_with(end));
+    if is_template {
+        return false;
+    }
+    base == ".env"
+        || base.starts_with(".env.")
+        || (base.ends_with(".env") && base.len() > 4)
+        || matches!(
+            base,
+            ".envrc"
+                | "credentials"
+                | ".credentials"
+                | ".netrc"
+                | "_netrc"
+                | ".pgpass"
+                | ".npmrc"
+                | ".pypirc"
+                | ".my.cnf"
+                | ".git-credentials"
+                | ".s3cfg"
+                | ".boto"
+                | "id_rsa"
+                | "id_dsa"
+                | "id_ecdsa"
+                | "id_ed25519"
+                | ".htpasswd"
+                | ".dev.vars"
+                | ".flaskenv"
+                | ".secrets"
+        )
+}
+
+/// Whether a text is one encoded payload: base64 without any blank, or in
+/// lines of one length as mail and PEM wrap it (a list of words, one in each
+/// line, is not).
+fn is_payload(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_part = |b: u8| is_in(b, BASE64) || b == b'\n' || b == b'\r';
+    if !bytes[..64.min(bytes.len())].iter().copied().all(is_part) || !bytes.iter().copied().all(is_part) {
+        return false;
+    }
+    let mut lines = text.trim_end().lines();
+    let width = lines.next().map_or(0, str::len);
+    if width == text.trim_end().len() {
+        return true;
+    }
+    width >= 40
+        && lines.by_ref().all(|line| line.len() <= width)
+        && text.trim_end().lines().rev().skip(1).all(|line| line.len() == width)
+}
+
+/// Where markers stand that an earlier run wrote. Only their exact form
+/// counts, so that nothing can hide behind half of one.
+fn markers_in(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for start in memmem::find_iter(text.as_bytes(), b"[yore:") {
+        let rest = &text.as_bytes()[start..];
+        let Some(close) = memchr::memchr(b']', &rest[..rest.len().min(160)]) else {
+            continue;
+        };
+        let Some(inner) = text.get(start + "[yore:".len()..start + close) else {
+            continue;
+        };
+        let is_hex = |part: &str, digits: usize| part.len() == digits && part.bytes().all(|b| b.is_ascii_hexdigit());
+        let parts: Vec<&str> = inner.split(' ').collect();
+        let is_marker = match parts.as_slice() {
+            ["redacted", kind, digest] => is_hex(digest, 8) && SecretKind::ALL.iter().any(|k| k.as_str() == *kind),
+            ["base64", _, length, "bytes", digest] => is_hex(digest, 16) && length.bytes().all(|b| b.is_ascii_digit()),
+            _ => false,
+        };
+        if is_marker {
+            found.push((start, start + close + 1));
+        }
+    }
+    found
+}

@@ -1,0 +1,341 @@
+//! How much a name says about the secrecy of what is assigned to it.
+//!
+//! * [`Strength`]: what a name promises.
+//! * [`classify`]: splits a name into words (snake, kebab, camel) and judges
+//!   by its last words, because `access_token` names a token but
+//!   `token_count` a count.
+//! * [`is_session`]: names of cookies that keep somebody logged in.
+
+/// What a name promises about its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strength {
+    /// `token`, `secret`: often something else; only random-looking values.
+    Weak,
+    /// `api_key`, `client_secret`, `GITHUB_TOKEN`: digests and UUIDs count.
+    Strong,
+    /// `password` and its kin: chosen by people, so less random.
+    Password,
+}
+
+/// Longest name that is looked at.
+pub(super) const MAX_NAME: usize = 80;
+
+/// Words that say nothing about secrecy when they stand at the end.
+const QUALIFIERS: &[&str] = &[
+    "prod",
+    "production",
+    "dev",
+    "development",
+    "test",
+    "testing",
+    "staging",
+    "live",
+    "old",
+    "new",
+    "current",
+    "previous",
+    "base64",
+    "b64",
+    "value",
+    "val",
+    "raw",
+    "plain",
+    "plaintext",
+    "default",
+    "string",
+    "str",
+    "text",
+    "literal",
+    "primary",
+    "secondary",
+    "v",
+];
+
+/// Words that make a key a secret one.
+const KEY_OWNERS: &[&str] = &[
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "encryption",
+    "encrypt",
+    "signing",
+    "account",
+    "master",
+    "storage",
+    "hmac",
+    "jwt",
+    "subscription",
+    "admin",
+    "shared",
+    "authorization",
+    "aes",
+    "crypto",
+    "decryption",
+    "apim",
+    "webhook",
+    "authentication",
+    "consumer",
+];
+
+/// Words that make a token a secret one whatever its spelling.
+const TOKEN_OWNERS: &[&str] = &[
+    "access",
+    "auth",
+    "api",
+    "refresh",
+    "bearer",
+    "session",
+    "bot",
+    "personal",
+    "private",
+    "deploy",
+    "secret",
+    "service",
+    "admin",
+    "security",
+    "webhook",
+    "registry",
+    "npm",
+    "github",
+    "gitlab",
+    "slack",
+    "oauth",
+    "user",
+    "id",
+    "jwt",
+    "login",
+    "authentication",
+    "app",
+    "pat",
+    "vault",
+    "cloudflare",
+    "heroku",
+    "discord",
+    "telegram",
+    "aws",
+    "azure",
+    "hf",
+    "consul",
+    "authorization",
+    "runner",
+    "job",
+    "client",
+    "publish",
+    "pypi",
+    "cargo",
+    "sentry",
+    "web",
+];
+
+/// Words that make a token a piece of text or a place in a list.
+const HARMLESS_OWNERS: &[&str] = &[
+    "next",
+    "page",
+    "sync",
+    "cancel",
+    "cancellation",
+    "continuation",
+    "pagination",
+    "lexer",
+    "syntax",
+    "design",
+    "color",
+    "css",
+    "peek",
+    "current",
+    "prev",
+    "last",
+    "first",
+    "max",
+    "min",
+    "total",
+    "num",
+    "input",
+    "output",
+    "stop",
+    "special",
+    "eos",
+    "bos",
+    "pad",
+    "unk",
+    "mask",
+    "start",
+    "end",
+    "per",
+    "abort",
+    "match",
+    "separator",
+    "delimiter",
+    "keyword",
+    "operator",
+    "search",
+    "cursor",
+    "parse",
+    "parser",
+    "resume",
+    "template",
+    "cls",
+    "sep",
+    "no",
+    "not",
+    "theme",
+    "completion",
+    "prompt",
+    "public",
+    "watermark",
+    "change",
+    "etag",
+    "fencing",
+    "lease",
+];
+
+fn words(name: &str) -> Vec<String> {
+    let bytes = name.as_bytes();
+    let mut found: Vec<String> = Vec::new();
+    let mut word = String::new();
+    for (i, &b) in bytes.iter().enumerate() {
+        if !b.is_ascii_alphanumeric() {
+            if !word.is_empty() {
+                found.push(std::mem::take(&mut word));
+            }
+            continue;
+        }
+        let before = if i > 0 { bytes[i - 1] } else { 0 };
+        let after = bytes.get(i + 1).copied().unwrap_or(0);
+        let starts = b.is_ascii_uppercase()
+            && (before.is_ascii_lowercase()
+                || (before.is_ascii_digit() && !after.is_ascii_uppercase())
+                || (before.is_ascii_uppercase() && after.is_ascii_lowercase()));
+        if starts && !word.is_empty() {
+            found.push(std::mem::take(&mut word));
+        }
+        word.push(b.to_ascii_lowercase() as char);
+    }
+    if !word.is_empty() {
+        found.push(word);
+    }
+    found
+}
+
+/// Whether a name is written as environment variables are.
+pub(super) fn is_upper(name: &str) -> bool {
+    name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        && name.bytes().any(|b| b.is_ascii_uppercase())
+}
+
+fn core_words(name: &str) -> Vec<String> {
+    let mut words = words(name);
+    while let Some(last) = words.last() {
+        let trimmed = last.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let is_qualifier = trimmed == 0 || QUALIFIERS.contains(&last.as_str()) || QUALIFIERS.contains(&&last[..trimmed]);
+        if is_qualifier && words.len() > 1 {
+            words.pop();
+            continue;
+        }
+        if trimmed > 0
+            && let Some(last) = words.last_mut()
+        {
+            last.truncate(trimmed);
+        }
+        break;
+    }
+    words
+}
+
+/// Judges a name; `None` when it names no secret.
+pub(super) fn classify(name: &str) -> Option<Strength> {
+    if name.len() > MAX_NAME || matches!(name, "PWD" | "OLDPWD") {
+        return None;
+    }
+    let words = core_words(name);
+    let last = words.last()?.as_str();
+    let before = words.len().checked_sub(2).map(|i| words[i].as_str());
+    match last {
+        "password" | "passwd" | "passphrase" | "pwd" | "pass" | "passcode" | "pgpassword" => Some(Strength::Password),
+        "secret" => match before {
+            None => Some(Strength::Weak),
+            Some("no" | "not" | "is" | "has") => None,
+            Some(_) => Some(Strength::Strong),
+        },
+        "token" => match before {
+            None => Some(Strength::Weak),
+            Some(owner) if HARMLESS_OWNERS.contains(&owner) => None,
+            Some(owner) if TOKEN_OWNERS.contains(&owner) || is_upper(name) => Some(Strength::Strong),
+            Some(_) => Some(Strength::Weak),
+        },
+        "key" => match before {
+            Some(owner) if KEY_OWNERS.contains(&owner) => Some(Strength::Strong),
+            _ => None,
+        },
+        "credential" | "credentials" | "creds" | "auth" => Some(Strength::Weak),
+        joined => {
+            const JOINED: &[&str] = &[
+                "apikey",
+                "accesskey",
+                "secretkey",
+                "privatekey",
+                "authtoken",
+                "accesstoken",
+                "clientsecret",
+                "apitoken",
+                "authkey",
+                "refreshtoken",
+                "apisecret",
+                "accountkey",
+                "bearertoken",
+                "sessiontoken",
+                "appsecret",
+                "authpassword",
+                "signingkey",
+                "userpassword",
+                "dbpassword",
+                "encryptionkey",
+                "masterkey",
+                "secretaccesskey",
+            ];
+            if joined.ends_with("password") || joined.ends_with("passwd") {
+                Some(Strength::Password)
+            } else if JOINED.iter().any(|end| joined.ends_with(end)) {
+                Some(Strength::Strong)
+            } else {
+                None
+            }
+        }
+    }
+}
+
+/// Judges a name inside a body of environment variables, where plain `KEY`
+/// and `SALT` are secret as well.
+pub(super) fn classify_variable(name: &str) -> Option<Strength> {
+    if let Some(strength) = classify(name) {
+        return Some(strength);
+    }
+    if name.len() > MAX_NAME || !is_upper(name) {
+        return None;
+    }
+    let words = core_words(name);
+    let before = words.len().checked_sub(2).map(|i| words[i].as_str());
+    match words.last()?.as_str() {
+        "key" => match before {
+            Some(
+                "public" | "pub" | "site" | "cache" | "primary" | "foreign" | "sort" | "partition" | "publishable" | "host"
+                | "hot" | "index" | "registry" | "state" | "lookup",
+            ) => None,
+            _ => Some(Strength::Strong),
+        },
+        "salt" | "pepper" => Some(Strength::Strong),
+        _ => None,
+    }
+}
+
+/// Whether a cookie of this name keeps somebody logged in.
+pub(super) fn is_session(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["sess", "auth", "token", "jwt", "login", "remember", "csrf", "xsrf"].iter().any(|part| lower.contains(part))
+        || lower == "sid"
+        || lower.ends_with(".sid")
+        || lower.ends_with("_sid")
+        || lower.ends_with("-sid")
+}

@@ -1,0 +1,385 @@
+//! Whether a value looks like a secret, given how its name sounded.
+//!
+//! * [`Form`]: how the value was written.
+//! * [`is_secret`]: the verdict.
+//! * [`is_placeholder`], [`is_reference`]: values that stand for a secret.
+//! * [`entropy`], [`restlessness`]: the two measures behind it.
+
+use super::names::Strength;
+
+/// How a value was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Between quotation marks, or a whole JSON string.
+    Quoted,
+    /// `NAME=value`, as in a shell or an environment file.
+    Variable,
+    /// Unquoted in anything else: may as well be an expression.
+    Bare,
+}
+
+/// Shannon entropy in bits a byte.
+pub(super) fn entropy(value: &[u8]) -> f32 {
+    let mut counts = [0u32; 256];
+    for &b in value {
+        counts[b as usize] += 1;
+    }
+    let total = value.len() as f32;
+    counts
+        .iter()
+        .filter(|&&count| count > 0)
+        .map(|&count| {
+            let share = count as f32 / total;
+            -share * share.log2()
+        })
+        .sum()
+}
+
+/// How often the class of character changes, as a share of all steps: about
+/// 0.5 for random text, below 0.2 for words, even in camel case. A step from
+/// a capital to a small letter and steps around separators do not count.
+pub(super) fn restlessness(value: &[u8]) -> f32 {
+    let class = |b: u8| match b {
+        b'a'..=b'z' => 1u8,
+        b'A'..=b'Z' => 2,
+        b'0'..=b'9' => 3,
+        b'-' | b'_' | b'.' | b'/' | b' ' => 0,
+        _ => 4,
+    };
+    let mut changes = 0u32;
+    let mut previous = 0u8;
+    for &b in value.iter().take(256) {
+        let now = class(b);
+        if previous != 0 && now != 0 && now != previous && !(previous == 2 && now == 1) {
+            changes += 1;
+        }
+        previous = now;
+    }
+    let steps = value.len().min(256).saturating_sub(1).max(1);
+    changes as f32 / steps as f32
+}
+
+/// Longest run of one byte.
+fn longest_run(value: &[u8]) -> usize {
+    let (mut best, mut run, mut previous) = (0, 0, None);
+    for &b in value.iter().take(512) {
+        run = if previous == Some(b) { run + 1 } else { 1 };
+        previous = Some(b);
+        best = best.max(run);
+    }
+    best
+}
+
+fn distinct(value: &[u8]) -> u32 {
+    let mut seen = [0u64; 4];
+    for &b in value.iter().take(512) {
+        seen[(b >> 6) as usize] |= 1 << (b & 63);
+    }
+    seen.iter().map(|word| word.count_ones()).sum()
+}
+
+const PLACEHOLDERS: &[&str] = &[
+    "your",
+    "xxxx",
+    "example",
+    "changeme",
+    "change-me",
+    "change_me",
+    "placeholder",
+    "replace",
+    "redacted",
+    "dummy",
+    "sample",
+    "insert",
+    "todo",
+    "...",
+    "…",
+    "***",
+    "•••",
+    "<",
+    "${",
+    "{{",
+    "$(",
+    "%{",
+    "#{",
+    "foobar",
+    "notreal",
+    "not-a-real",
+    "not_a_real",
+    "-here",
+    "_here",
+    "my-secret",
+    "my_secret",
+    "my-api",
+    "my_api",
+    "my-token",
+    "my_token",
+    "my-password",
+    "my_password",
+    "[yore:",
+    "fake-",
+    "fake_",
+    "mock-",
+    "mock_",
+    "undefined",
+    "[object",
+    "hidden",
+    "omitted",
+    "masked",
+    "filtered",
+    "secret-key",
+    "secret_key",
+    "api-key",
+    "api_key",
+    "test-key",
+    "test_key",
+    "test-token",
+    "test_token",
+    "process.env",
+    "os.environ",
+    "goes-here",
+];
+
+/// Whether a value says of itself that it only stands for a secret.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let mut lower = String::new();
+    for c in value.chars().take(160) {
+        lower.push(c.to_ascii_lowercase());
+    }
+    PLACEHOLDERS.iter().any(|word| lower.contains(word))
+        || matches!(
+            lower.as_str(),
+            "password"
+                | "passwd"
+                | "pass"
+                | "pwd"
+                | "pw"
+                | "none"
+                | "null"
+                | "nil"
+                | "true"
+                | "false"
+                | "yes"
+                | "no"
+                | "string"
+                | "required"
+                | "optional"
+                | "empty"
+                | "unset"
+                | "n/a"
+                | "xxx"
+                | "x-oauth-basic"
+                | "foo"
+                | "bar"
+                | "pswd"
+        )
+        || distinct(value.as_bytes()) <= 2
+}
+
+/// Whether a value refers to a variable instead of being one: `$TOKEN`,
+/// `%TOKEN%`, `@token`, `{token}`.
+pub(super) fn is_reference(value: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
+    if let Some(rest) = value.strip_prefix('$') {
+        return rest.starts_with(['{', '(']) || is_name(rest) || rest.starts_with("env:");
+    }
+    if let Some(rest) = value.strip_prefix('%') {
+        return rest.strip_suffix('%').is_some_and(is_name) || rest.len() <= 2;
+    }
+    (value.contains('{') && value.contains('}')) || value.starts_with('`')
+}
+
+fn is_hex(value: &[u8]) -> bool {
+    value.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn is_uuid(value: &[u8]) -> bool {
+    value.len() == 36
+        && value.iter().enumerate().all(|(i, &b)| match i {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}
+
+/// Words joined by separators, each of letters with at most two digits
+/// behind, or a short number: `tls-cert-2`, `us_east_1`.
+fn is_slug(value: &str) -> bool {
+    let mut segments = 0;
+    for segment in value.split(['-', '_', '.', '/', ':', '@']) {
+        segments += 1;
+        let letters = segment.trim_end_matches(|c: char| c.is_ascii_digit());
+        let digits = segment.len() - letters.len();
+        let is_word = letters.bytes().all(|b| b.is_ascii_alphabetic())
+            && restlessness(letters.as_bytes()) < 0.3
+            && (digits <= 2 || (letters.is_empty() && digits <= 4));
+        if !is_word {
+            return false;
+        }
+    }
+    segments > 1
+}
+
+/// Ids, digests and dates that are written after many harmless names.
+fn is_identifier(value: &str) -> bool {
+    const PREFIXES: &[&str] = &[
+        "toolu_",
+        "msg_",
+        "req_",
+        "call_",
+        "chatcmpl-",
+        "run_",
+        "thread_",
+        "asst_",
+        "resp_",
+        "item_",
+        "rs_",
+        "sha256-",
+        "sha512-",
+        "sha384-",
+        "sha1-",
+        "sha256:",
+        "sha512:",
+        "md5:",
+        "claude-",
+        "gpt-",
+        "gemini-",
+        "session_",
+        "agent-",
+        "evt_",
+        "cus_",
+        "pi_",
+        "sub_",
+        "acct_",
+        "pk_live_",
+        "pk_test_",
+        "urn:",
+        "arn:",
+        "$2a$",
+        "$2b$",
+        "$2y$",
+        "$argon2",
+        "pbkdf2",
+    ];
+    let bytes = value.as_bytes();
+    let is_date = bytes.len() >= 10 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-' && bytes[7] == b'-';
+    let is_version = {
+        let rest = value.trim_start_matches(['v', '^', '~', '=']);
+        let mut parts = rest.splitn(3, '.');
+        let is_number =
+            |part: Option<&str>| part.is_some_and(|p| !p.is_empty() && p.len() < 5 && p.bytes().all(|b| b.is_ascii_digit()));
+        is_number(parts.next()) && is_number(parts.next())
+    };
+    is_date || is_version || PREFIXES.iter().any(|prefix| value.starts_with(prefix))
+}
+
+fn is_path(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let begins = value.starts_with("./")
+        || value.starts_with("../")
+        || value.starts_with("~/")
+        || value.starts_with("/")
+        || value.starts_with("\\")
+        || (bytes.len() > 2 && bytes[1] == b':' && (bytes[2] == b'\\' || bytes[2] == b'/'));
+    let is_file = value.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty() && (1..=5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_lowercase())
+    });
+    let slashes = bytes.iter().filter(|&&b| b == b'/').count();
+    (begins || slashes > 0 || is_file) && restlessness(bytes) < 0.3
+}
+
+/// Whether text behind a known prefix can be a token at all: neither a
+/// placeholder nor words.
+pub(super) fn is_token_body(body: &str, is_random: bool) -> bool {
+    let bytes = body.as_bytes();
+    let has_digit = bytes.iter().take(512).any(u8::is_ascii_digit);
+    let has_upper = bytes.iter().take(512).any(u8::is_ascii_uppercase);
+    if distinct(bytes) < 6 || longest_run(bytes) > 7 {
+        return false;
+    }
+    let lower: String = body.chars().take(160).map(|c| c.to_ascii_lowercase()).collect();
+    const WORDS: &[&str] = &["your", "xxxx", "placeholder", "redacted", "replace", "-here", "_here"];
+    if WORDS.iter().any(|word| lower.contains(word)) {
+        return false;
+    }
+    if !has_digit && !has_upper && body.contains(['-', '_', '.']) {
+        return false;
+    }
+    !is_random || (has_digit && entropy(&bytes[..bytes.len().min(256)]) >= 3.0 && restlessness(bytes) >= 0.18)
+}
+
+/// The form of an AWS secret key, which has no prefix: forty characters of
+/// base64. Its example in the documentation counts too.
+fn is_aws_secret(value: &[u8]) -> bool {
+    value.len() == 40
+        && value.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'/' || b == b'+')
+        && value.iter().any(u8::is_ascii_uppercase)
+        && value.iter().any(u8::is_ascii_lowercase)
+        && restlessness(value) >= 0.18
+}
+
+/// Whether a value, assigned to a name of the given strength, is a secret.
+pub(super) fn is_secret(value: &str, strength: Strength, form: Form) -> bool {
+    let bytes = value.as_bytes();
+    if bytes.len() < 8 || bytes.len() > 4096 {
+        return false;
+    }
+    if strength == Strength::Strong && is_aws_secret(bytes) {
+        return true;
+    }
+    if bytes.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control())
+        || value.contains("://")
+        || (value.contains('(') && (form != Form::Quoted || restlessness(bytes) < 0.3))
+        || is_placeholder(value)
+        || is_reference(value)
+        || is_identifier(value)
+    {
+        return false;
+    }
+    let has_digit = bytes.iter().any(u8::is_ascii_digit);
+    let has_upper = bytes.iter().any(u8::is_ascii_uppercase);
+    let has_lower = bytes.iter().any(u8::is_ascii_lowercase);
+    let has_letter = has_upper || has_lower;
+    let has_symbol = bytes.iter().any(|&b| b.is_ascii_punctuation() && !b"-_./:,;'\"[]()<>|\\".contains(&b));
+    if !has_letter {
+        return false;
+    }
+    let rest = restlessness(bytes);
+    let bits = entropy(&bytes[..bytes.len().min(512)]);
+    let is_digest = is_uuid(bytes) || (bytes.len() >= 16 && is_hex(bytes));
+    if is_digest {
+        return strength != Strength::Weak && has_digit && bits >= 2.5;
+    }
+    // Forty characters of base64 may begin with a slash or hold several.
+    if is_path(value) || value.contains('[') && value.contains(']') {
+        return false;
+    }
+    match (strength, form) {
+        (Strength::Weak, _) => {
+            bytes.len() >= 16
+                && has_digit
+                && bits >= 3.2
+                && rest >= 0.25
+                && !is_slug(value)
+                && (form != Form::Bare || bytes.len() >= 20)
+        }
+        (Strength::Strong, Form::Quoted | Form::Variable) => {
+            !is_slug(value)
+                && bits >= 2.75
+                && ((has_digit && (rest >= 0.15 || bytes.len() >= 16))
+                    || (has_upper && has_lower && bytes.len() >= 16 && rest >= 0.3))
+        }
+        (Strength::Strong, Form::Bare) => {
+            !is_slug(value)
+                && bits >= 3.0
+                && has_digit
+                && bytes.len() >= 12
+                && (rest >= 0.3 || (bytes.len() >= 20 && rest >= 0.2))
+        }
+        (Strength::Password, Form::Quoted | Form::Variable) => bits >= 2.5 && (has_digit || has_symbol),
+        (Strength::Password, Form::Bare) => {
+            let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+            let is_mixed = has_upper && has_lower && digits >= 3;
+            bits >= 2.5 && has_digit && (rest >= 0.3 || is_mixed || (has_symbol && rest >= 0.1))
+        }
+    }
+}

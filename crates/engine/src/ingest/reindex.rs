@@ -1,0 +1,141 @@
+//! The archive read again, by the readers of today: everything derived from it is rebuilt while
+//! ids stay, because they derive from native ids alone. Nothing needs the source files.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::archive::Archive;
+use super::batch::Skips;
+use super::parse::{NotJson, parse_line};
+use super::source::{LineMark, Reading, SourceLine, source_named};
+use super::{Ingest, IngestError, Observer, ReaderOptions, Writer};
+use crate::store::{FileRow, StoreResult};
+
+/// Turns in one transaction.
+const MAX_TURNS: usize = 200;
+
+/// What reading the archive again did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReindexReport {
+    /// Files, gone ones included.
+    pub files: u64,
+    /// Lines of their archives.
+    pub lines: u64,
+    /// Turns that the readers of today find in addition.
+    pub turns_added: u64,
+    /// Turns that they read differently.
+    pub turns_updated: u64,
+    /// Turns that they do not find any more.
+    pub turns_removed: u64,
+}
+
+impl Ingest<'_> {
+    /// Reads every generation of every file from the archive.
+    pub(crate) fn reindex(&mut self, options: &ReaderOptions, observer: &mut dyn Observer) -> Result<ReindexReport, IngestError> {
+        let reading = self.store.last_reading()? + 1;
+        let newest = self.store.newest_turn()?;
+        let files = self.store.files()?;
+        observer.found(files.len(), files.iter().map(|file| file.checkpoint.archived_bytes).sum());
+        let mut report = ReindexReport::default();
+        let generations = self.store.generations()?;
+        for row in &files {
+            self.store.write(|tx| self.store.reset_skips(tx, row.id))?;
+            for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
+                self.read_generation(row, *generation, reading, options, &mut report)?;
+            }
+            report.files += 1;
+            observer.advanced(row.checkpoint.archived_bytes);
+        }
+        report.turns_removed = self.store.sweep_turns(reading, newest)?;
+        Ok(report)
+    }
+
+    fn read_generation(
+        &mut self,
+        row: &FileRow,
+        generation: i64,
+        reading: i64,
+        options: &ReaderOptions,
+        report: &mut ReindexReport,
+    ) -> Result<(), IngestError> {
+        let source = source_named(&row.source).ok_or_else(|| IngestError::UnknownSource(row.source.clone()))?;
+        let mut reader = source.reader(Path::new(&row.path), "", options);
+        let mut archive = Archive::new(self.store, self.keys.line, 1);
+        let mut writer = Writer {
+            store: self.store,
+            holder: self.holder.name(),
+            keys: &self.keys,
+            now: self.now,
+            resolver: &mut self.resolver,
+            source: source.kind(),
+            reading,
+        };
+        let mut values: Vec<Value> = Vec::new();
+        let mut pending: Vec<Reading> = Vec::new();
+        let mut skips = Skips::new();
+        let mut mark = LineMark::default();
+        let store = |writer: &mut Writer<'_>,
+                     pending: &mut Vec<Reading>,
+                     skips: &mut Skips,
+                     report: &mut ReindexReport|
+         -> StoreResult<()> {
+            let names = writer.project_names(pending);
+            let now = (writer.now)();
+            let outcomes = writer.store.write(|tx| {
+                writer.store.count_skips(tx, row.id, skips)?;
+                writer.store_readings(tx, row.id, pending, &names, now)
+            })?;
+            report.turns_added += outcomes[0];
+            report.turns_updated += outcomes[1];
+            pending.clear();
+            skips.clear();
+            Ok(())
+        };
+        archive.read_file(row.id, generation, |line| {
+            mark.line += 1;
+            report.lines += 1;
+            if parse_line(line, &mut values) == Err(NotJson::Invalid) {
+                skips.entry(("invalid-json".to_owned(), String::new())).or_insert((0, mark.line, 0)).0 += 1;
+            }
+            reader.read(&SourceLine { values: &values, mark }, &mut pending);
+            pending.retain(|reading| match reading {
+                Reading::Skip(reason, detail) => {
+                    skips.entry(((*reason).to_owned(), detail.clone())).or_insert((0, mark.line, 0)).0 += 1;
+                    false
+                }
+                _ => true,
+            });
+            if pending.len() >= MAX_TURNS { store(&mut writer, &mut pending, &mut skips, report) } else { Ok(()) }
+        })?;
+        reader.finish(&mut pending);
+        store(&mut writer, &mut pending, &mut skips, report)?;
+        Ok(())
+    }
+
+    /// Blobs that do not hold what their hash says.
+    pub(crate) fn damaged_blobs(&self) -> Result<Vec<i64>, IngestError> {
+        let mut archive = Archive::new(self.store, self.keys.line, 1);
+        let mut damaged = Vec::new();
+        for (blob, hash) in self.store.blob_hashes()? {
+            if !archive.is_sound(blob, &hash)? {
+                damaged.push(blob);
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// Writes a file as it is archived (redacted) to `out`, the last generation.
+    pub(crate) fn write_archived(&self, row: &FileRow, out: &mut dyn io::Write) -> Result<u64, IngestError> {
+        let mut archive = Archive::new(self.store, self.keys.line, 1);
+        let mut lines = 0;
+        archive.read_file(row.id, row.checkpoint.generation, |line| {
+            lines += 1;
+            out.write_all(line)
+                .and_then(|()| out.write_all(b"\n"))
+                .map_err(|error| crate::store::StoreError::Io { path: row.path.clone().into(), error })
+        })?;
+        Ok(lines)
+    }
+}

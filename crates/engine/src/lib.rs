@@ -1,0 +1,30 @@
+//! Remembers and retrieves, synchronously, behind one facade: [`Engine`].
+//!
+//! In levels, a module uses lower ones only:
+//!
+//! - 0 `platform`: what differs between operating systems
+//! - 1 `store`: all of SQLite
+//! - 2 `index`: candidate rows from the full-text index; [`ingest`]: the outside world to episodes
+//! - 3 `retrieve`: answers a question
+//! - 6 this file and `engine`: the facade
+//!
+//! There is no async, no printing, and no reading of environment or home here: paths, time and
+//! settings are arguments.
+
+mod engine;
+mod index;
+pub mod ingest;
+pub mod platform;
+mod retrieve;
+mod store;
+
+pub use engine::{
+    Engine, EngineError, EngineOptions, Finding, ForgetRequest, IndexHealth, SessionsRequest, Severity, ShowAnswer, ShowRequest,
+    Statistics,
+};
+pub use index::{IndexError, SyncReport};
+pub use retrieve::{Hit, RecallAnswer, RecallRequest, SessionHit};
+pub use store::{
+    AgentCount, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount, SCHEMA_VERSION, SessionOrder, ShownTurn,
+    SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
+};

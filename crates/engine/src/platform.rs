@@ -1,0 +1,105 @@
+//! What differs between operating systems about files: privacy of what we write, and which file
+//! systems cannot guard a database. One place, so that the rest of the engine is portable.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Creates a directory (and its parents) that only its owner may enter. An existing one is left
+/// as it is: `doctor` reports wrong permissions.
+pub fn create_private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}
+
+/// Creates an empty file that only its owner may read, or leaves an existing one as it is.
+pub fn create_private_file(path: &Path) -> io::Result<()> {
+    private_options().append(true).create(true).open(path).map(drop)
+}
+
+/// Writes a new file that only its owner may read; fails if it exists.
+pub fn write_new_private_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    use io::Write;
+    let mut file: File = private_options().write(true).create_new(true).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+fn private_options() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options
+}
+
+/// Whether others than the owner may read or write this file or directory. Always `false` where
+/// permissions are access control lists that the home directory passes on.
+pub fn is_open_to_others(path: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        Ok(fs::metadata(path)?.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        fs::metadata(path).map(|_| false)
+    }
+}
+
+/// Takes every permission from others.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = if fs::metadata(path)?.is_dir() { 0o700 } else { 0o600 };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    }
+    #[cfg(not(unix))]
+    {
+        fs::metadata(path).map(drop)
+    }
+}
+
+/// The name of the network file system that holds `path`, if it is one. Known on Linux, from the
+/// table of mounts; elsewhere SQLite itself reports what it cannot lock.
+pub fn network_file_system(path: &Path) -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let path = path.canonicalize().ok()?;
+    network_mount(&mounts, path.to_str()?)
+}
+
+fn network_mount(mounts: &str, path: &str) -> Option<String> {
+    const NETWORK: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs"];
+    let (_, kind) = mounts
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(' ').skip(1);
+            Some((fields.next()?.replace("\\040", " "), fields.next()?))
+        })
+        .filter(|(mount, _)| yore_core::scope::is_within(path, mount))
+        .max_by_key(|(mount, _)| mount.len())?;
+    NETWORK.contains(&kind).then(|| kind.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deepest_mount_decides_whether_a_path_is_remote() {
+        let mounts = "/dev/sda / ext4 rw 0 0\nsrv:/home /home nfs4 rw 0 0\n/dev/sdb /home/local\\040disk ext4 rw 0 0\n";
+        assert_eq!(network_mount(mounts, "/home/dev/.local"), Some("nfs4".into()));
+        assert_eq!(network_mount(mounts, "/home/local disk/yore"), None);
+        assert_eq!(network_mount(mounts, "/homes"), None);
+    }
+}

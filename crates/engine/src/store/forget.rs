@@ -1,0 +1,144 @@
+//! Deletion. Soft: nothing answers from the session any more, and it can be restored. Hard: its
+//! words are in no byte of the database afterwards; the archive is rewritten by
+//! `ingest::forget`, which calls the steps here.
+
+use std::path::PathBuf;
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use yore_core::episode::EpisodeKind;
+use yore_core::time::UtcMillis;
+
+use super::{LineRun, Store, StoreError, StoreResult, migrate};
+
+/// What was, or would be, forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Native ids of the session and its sub-agents.
+    pub episodes: Vec<String>,
+    /// Turns they hold.
+    pub turns: u64,
+    /// Lines removed from the archive (hard only).
+    pub archive_lines: u64,
+    /// Backups that hold the words too and were deleted (hard only).
+    pub backups: Vec<PathBuf>,
+    /// Whether nothing can bring it back.
+    pub is_hard: bool,
+}
+
+impl Store {
+    /// Kind of an episode and the native id of its parent.
+    pub(crate) fn episode_kind(&self, episode: i64) -> StoreResult<Option<(EpisodeKind, Option<String>)>> {
+        self.read(|db| {
+            db.query_row("SELECT kind, parent_native_id FROM episode WHERE id = ?1", [episode], |row| {
+                Ok((EpisodeKind::parse(&row.get::<_, String>(0)?).unwrap_or(EpisodeKind::Session), row.get(1)?))
+            })
+            .optional()
+            .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Number of turns of these episodes.
+    pub(crate) fn count_turns(&self, episodes: &[i64]) -> StoreResult<u64> {
+        self.read(|db| {
+            let mut sum = 0;
+            for episode in episodes {
+                sum += db
+                    .query_row("SELECT count(*) FROM turn WHERE episode_id = ?1", [episode], |row| row.get::<_, i64>(0))
+                    .map_err(|error| self.fail(error))? as u64;
+            }
+            Ok(sum)
+        })
+    }
+
+    /// Hides episodes from every answer, or shows them again.
+    pub(crate) fn set_forgotten(&self, episodes: &[i64], at: Option<UtcMillis>) -> StoreResult<()> {
+        self.write(|tx| {
+            for episode in episodes {
+                tx.execute("UPDATE episode SET forgotten_ms = ?2 WHERE id = ?1", params![episode, at])
+                    .map_err(|error| self.fail(error))?;
+                tx.execute("INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE episode_id = ?1", [episode])
+                    .map_err(|error| self.fail(error))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Deletes episodes with their turns, and every string that only they used.
+    pub(crate) fn delete_episodes(&self, tx: &Transaction<'_>, episodes: &[i64]) -> StoreResult<()> {
+        for episode in episodes {
+            for sql in [
+                "INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE episode_id = ?1",
+                "DELETE FROM turn_text WHERE turn_id IN (SELECT id FROM turn WHERE episode_id = ?1)",
+                "DELETE FROM episode WHERE id = ?1",
+            ] {
+                tx.execute(sql, [episode]).map_err(|error| self.fail(error))?;
+            }
+        }
+        tx.execute_batch(
+            "DELETE FROM label WHERE id NOT IN (
+                 SELECT branch_id FROM turn WHERE branch_id IS NOT NULL UNION SELECT cwd_id FROM turn WHERE cwd_id IS NOT NULL
+                 UNION SELECT model_id FROM turn WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL);
+             UPDATE source_file SET reader_state = '' WHERE id NOT IN (SELECT file_id FROM file_episode);
+             DELETE FROM skip WHERE file_id NOT IN (SELECT file_id FROM file_episode);
+             DELETE FROM project WHERE id NOT IN (SELECT project_id FROM episode WHERE project_id IS NOT NULL)
+                 AND id NOT IN (SELECT project_id FROM turn WHERE project_id IS NOT NULL);",
+        )
+        .map_err(|error| self.fail(error))
+    }
+
+    /// Remembers, by keyed hash, what must not be read again.
+    pub(crate) fn bury(&self, tx: &Transaction<'_>, hashes: &[[u8; 16]], now: UtcMillis) -> StoreResult<()> {
+        let mut statement = tx
+            .prepare_cached("INSERT OR IGNORE INTO tombstone (hash, created_ms) VALUES (?1, ?2)")
+            .map_err(|error| self.fail(error))?;
+        for hash in hashes {
+            statement.execute(params![hash, now]).map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    /// Every (file, generation) with segments.
+    pub(crate) fn generations(&self) -> StoreResult<Vec<(i64, i64)>> {
+        self.read(|db| {
+            self.collect(db, "SELECT DISTINCT file_id, generation FROM segment ORDER BY 1, 2", |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+        })
+    }
+
+    /// Replaces all segments of one generation of a file.
+    pub(crate) fn replace_segments(&self, tx: &Transaction<'_>, file: i64, generation: i64, runs: &[LineRun]) -> StoreResult<()> {
+        tx.execute("DELETE FROM segment WHERE file_id = ?1 AND generation = ?2", [file, generation])
+            .map_err(|error| self.fail(error))?;
+        self.append_segments(tx, file, generation, runs)
+    }
+
+    /// Deletes blobs that no file refers to; returns how many.
+    pub(crate) fn release_blobs(&self, tx: &Transaction<'_>) -> StoreResult<u64> {
+        tx.execute(
+            "DELETE FROM archive_line WHERE blob_id IN (SELECT id FROM blob WHERE id NOT IN (SELECT blob_id FROM segment))",
+            [],
+        )
+        .map_err(|error| self.fail(error))?;
+        let released =
+            tx.execute("DELETE FROM blob WHERE id NOT IN (SELECT blob_id FROM segment)", []).map_err(|error| self.fail(error))?;
+        Ok(released as u64)
+    }
+
+    /// Deletes the backups that older schemas left beside the database.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] naming the first that could not be deleted.
+    pub(crate) fn purge_backups(&self) -> StoreResult<Vec<PathBuf>> {
+        let found = migrate::backups(self.path());
+        for backup in &found {
+            std::fs::remove_file(backup).map_err(|error| StoreError::from_io(backup, error))?;
+        }
+        Ok(found)
+    }
+
+    /// The backups that lie beside the database.
+    pub(crate) fn backups(&self) -> Vec<PathBuf> {
+        migrate::backups(self.path())
+    }
+}

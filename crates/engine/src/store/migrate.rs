@@ -1,0 +1,100 @@
+//! Numbered migrations over `user_version`, forward only, each in its own transaction. Before the
+//! first of a series an existing database is backed up once; a newer one is refused.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::{APPLICATION_ID, StoreError, StoreOptions, StoreResult};
+
+/// One step, never edited after a release.
+struct Migration {
+    version: i32,
+    /// Whether it touches ground or derived tables, so that a backup is owed.
+    is_precious: bool,
+    sql: &'static str,
+}
+
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, is_precious: true, sql: include_str!("migrations/0001_ground.sql") },
+    Migration { version: 2, is_precious: false, sql: include_str!("migrations/0002_lexical_queue.sql") },
+];
+
+/// The schema that this program reads and writes.
+pub const SCHEMA_VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+
+/// The database's schema version.
+///
+/// # Errors
+/// [`StoreError::Newer`] or [`StoreError::Foreign`] when it is not ours to touch.
+pub(super) fn check(db: &Connection, path: &Path) -> StoreResult<i32> {
+    let fail = |error| StoreError::from_sqlite(path, error);
+    let version: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
+    let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(fail)?;
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(fail)?;
+    if application != APPLICATION_ID && (tables > 0 || version != 0) {
+        return Err(StoreError::Foreign(path.to_path_buf()));
+    }
+    if version > SCHEMA_VERSION {
+        return Err(StoreError::Newer { path: path.to_path_buf(), found: version, known: SCHEMA_VERSION });
+    }
+    Ok(version)
+}
+
+/// Brings the database to [`SCHEMA_VERSION`]. Two processes may try at once: each step looks
+/// again inside its transaction.
+pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> StoreResult<()> {
+    let fail = |error| StoreError::from_sqlite(path, error);
+    let version = check(db, path)?;
+    if version == SCHEMA_VERSION {
+        return Ok(());
+    }
+    let owes_backup = MIGRATIONS.iter().any(|step| step.version > version && step.is_precious);
+    if version > 0 && owes_backup && options.backup_before_upgrade {
+        back_up(db, path, version)?;
+    }
+    for step in MIGRATIONS {
+        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+        if check(&tx, path)? < step.version {
+            tx.execute_batch(step.sql).map_err(fail)?;
+            tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
+            tx.pragma_update(None, "user_version", step.version).map_err(fail)?;
+        }
+        tx.commit().map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// The backups beside a database, oldest schema first.
+pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
+    let Some(directory) = path.parent() else { return Vec::new() };
+    let mut found: Vec<PathBuf> = std::fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|candidate| {
+            let name = candidate.file_name().and_then(|name| name.to_str()).unwrap_or("");
+            name.starts_with("yore.db.backup-")
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn back_up(db: &Connection, path: &Path, version: i32) -> StoreResult<()> {
+    let fail = |detail: String| StoreError::Backup { path: path.to_path_buf(), detail };
+    let target = path.with_file_name(format!("yore.db.backup-{version}"));
+    let partial = path.with_file_name(format!("yore.db.backup-{version}.partial"));
+    std::fs::remove_file(&partial)
+        .or_else(|error| if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+        .map_err(|error| fail(error.to_string()))?;
+    crate::platform::create_private_file(&partial).map_err(|error| fail(error.to_string()))?;
+    // Into an existing empty file, so that it is never readable by others, not even briefly.
+    let Some(name) = partial.to_str() else { return Err(fail("the path is not UTF-8".to_owned())) };
+    let made = db.execute("VACUUM INTO ?1", [name]).map_err(|error| fail(error.to_string()));
+    let made = made.and_then(|_| std::fs::rename(&partial, &target).map_err(|error| fail(error.to_string())));
+    if made.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    made
+}

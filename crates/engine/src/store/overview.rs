@@ -1,0 +1,336 @@
+//! Counts and lists for people.
+
+use rusqlite::params;
+use yore_core::episode::EpisodeKind;
+use yore_core::id::{EpisodeId, ProjectId};
+use yore_core::time::UtcMillis;
+
+use super::{Store, StoreResult};
+
+/// How many sessions and turns an agent contributed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentCount {
+    /// Source kind.
+    pub agent: String,
+    /// Conversations with a person.
+    pub sessions: u64,
+    /// Conversations with sub-agents.
+    pub subagents: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Turns of all of them.
+    pub turns: u64,
+}
+
+/// A count by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpisodeCount {
+    /// Role of turns.
+    pub role: String,
+    /// How many.
+    pub turns: u64,
+}
+
+/// Redactions of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedactionCount {
+    /// What was found.
+    pub kind: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Lines of one source that could not be read or are of no known type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkipCount {
+    /// Source kind.
+    pub source: String,
+    /// Stable reason.
+    pub reason: String,
+    /// What exactly, such as the unknown type.
+    pub detail: String,
+    /// How often.
+    pub count: u64,
+    /// An example: file and line.
+    pub path: String,
+    /// 1-based line of the example.
+    pub line: u64,
+}
+
+/// Everything that `stats` shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoreStats {
+    /// By agent.
+    pub agents: Vec<AgentCount>,
+    /// By role.
+    pub roles: Vec<EpisodeCount>,
+    /// Projects.
+    pub projects: u64,
+    /// Turns that several sessions share and that are stored once.
+    pub shared_turns: u64,
+    /// Soft-forgotten episodes.
+    pub forgotten_episodes: u64,
+    /// Source files read.
+    pub files: u64,
+    /// Of these, gone by now; the archive has them.
+    pub gone_files: u64,
+    /// Bytes of the source files that are archived.
+    pub source_bytes: u64,
+    /// Bytes of redacted lines after deduplication.
+    pub archive_raw_bytes: u64,
+    /// Compressed bytes of the archive.
+    pub archive_bytes: u64,
+    /// Compressed bytes of the turns' words.
+    pub words_bytes: u64,
+    /// Bytes of the database file.
+    pub database_bytes: u64,
+    /// Redactions by kind, most first.
+    pub redactions: Vec<RedactionCount>,
+    /// Skipped lines, most first.
+    pub skips: Vec<SkipCount>,
+}
+
+/// A project as `projects` lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectSummary {
+    /// Row.
+    pub(crate) row: i64,
+    /// Id.
+    pub id: ProjectId,
+    /// Name.
+    pub name: String,
+    /// The names by which it is recognised: (kind, as recorded).
+    pub aliases: Vec<(String, String)>,
+    /// Sessions, without sub-agents.
+    pub sessions: u64,
+    /// Turns.
+    pub turns: u64,
+    /// Time of the last turn.
+    pub updated: Option<UtcMillis>,
+}
+
+/// An episode as `sessions` lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpisodeSummary {
+    /// Row.
+    pub(crate) row: i64,
+    /// Id.
+    pub id: EpisodeId,
+    /// Source kind.
+    pub agent: String,
+    /// The agent's own session id.
+    pub native_id: String,
+    /// What it is.
+    pub kind: EpisodeKind,
+    /// Recorded title, or the first words of the first human turn.
+    pub title: Option<String>,
+    /// Name of the project.
+    pub project: Option<String>,
+    /// The directory it began in.
+    pub cwd: Option<String>,
+    /// Time of the first turn.
+    pub started: Option<UtcMillis>,
+    /// Time of the last turn.
+    pub updated: Option<UtcMillis>,
+    /// Turns, shared ones included.
+    pub turns: u64,
+    /// When it was soft-forgotten.
+    pub forgotten: Option<UtcMillis>,
+    /// What it points to: (kind, value).
+    pub links: Vec<(String, String)>,
+}
+
+/// In which order sessions are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionOrder {
+    /// Last used first.
+    #[default]
+    Recent,
+    /// As they began.
+    Oldest,
+}
+
+impl Store {
+    /// Counts everything.
+    pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
+        self.read(|db| {
+            let sum = |sql: &'static str| db.query_row(sql, [], |row| row.get::<_, Option<i64>>(0)).map(|sum| sum.unwrap_or(0) as u64).map_err(|error| self.fail(error));
+            Ok(StoreStats {
+                agents: self.collect(
+                    db,
+                    "SELECT episode.agent, count(DISTINCT CASE WHEN kind = 'session' THEN episode.id END), count(DISTINCT CASE WHEN kind = 'subagent' THEN episode.id END),
+                            count(DISTINCT CASE WHEN kind = 'document' THEN episode.id END), count(turn.id)
+                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id WHERE forgotten_ms IS NULL GROUP BY 1 ORDER BY 5 DESC",
+                    |row| {
+                        Ok(AgentCount { agent: row.get(0)?, sessions: count(row, 1)?, subagents: count(row, 2)?, documents: count(row, 3)?, turns: count(row, 4)? })
+                    },
+                )?,
+                roles: self.collect(db, "SELECT role, count(*) FROM turn GROUP BY 1 ORDER BY 2 DESC", |row| {
+                    Ok(EpisodeCount { role: row.get(0)?, turns: count(row, 1)? })
+                })?,
+                projects: sum("SELECT count(*) FROM project")?,
+                shared_turns: sum("SELECT count(*) FROM turn_share")?,
+                forgotten_episodes: sum("SELECT count(*) FROM episode WHERE forgotten_ms IS NOT NULL")?,
+                files: sum("SELECT count(*) FROM source_file")?,
+                gone_files: sum("SELECT count(*) FROM source_file WHERE gone_ms IS NOT NULL")?,
+                source_bytes: sum("SELECT sum(archived_bytes) FROM source_file")?,
+                archive_raw_bytes: sum("SELECT sum(raw_bytes) FROM blob")?,
+                archive_bytes: sum("SELECT sum(length(data)) FROM blob")?,
+                words_bytes: sum("SELECT sum(length(words)) FROM turn_text")?,
+                database_bytes: sum("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")?,
+                redactions: self.collect(db, "SELECT kind, sum(count) FROM redaction GROUP BY 1 ORDER BY 2 DESC, 1", |row| {
+                    Ok(RedactionCount { kind: row.get(0)?, count: count(row, 1)? })
+                })?,
+                skips: self.collect(
+                    db,
+                    "SELECT source, reason, detail, sum(count), min(path), min(first_line) FROM skip JOIN source_file ON source_file.id = skip.file_id
+                     GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 3",
+                    |row| {
+                        Ok(SkipCount {
+                            source: row.get(0)?,
+                            reason: row.get(1)?,
+                            detail: row.get(2)?,
+                            count: count(row, 3)?,
+                            path: row.get(4)?,
+                            line: count(row, 5)?,
+                        })
+                    },
+                )?,
+            })
+        })
+    }
+
+    /// All projects, last used first.
+    pub(crate) fn projects(&self) -> StoreResult<Vec<ProjectSummary>> {
+        self.read(|db| {
+            let mut projects = self.collect(
+                db,
+                "SELECT project.id, project.uid, project.name,
+                        (SELECT count(*) FROM episode WHERE episode.project_id = project.id AND kind <> 'subagent' AND forgotten_ms IS NULL),
+                        (SELECT count(*) FROM turn WHERE turn.project_id = project.id), (SELECT max(at_ms) FROM turn WHERE turn.project_id = project.id)
+                 FROM project ORDER BY 6 DESC, project.id",
+                |row| {
+                    Ok(ProjectSummary {
+                        row: row.get(0)?,
+                        id: ProjectId::from_bytes(row.get(1)?),
+                        name: row.get(2)?,
+                        aliases: Vec::new(),
+                        sessions: count(row, 3)?,
+                        turns: count(row, 4)?,
+                        updated: row.get(5)?,
+                    })
+                },
+            )?;
+            let aliases: Vec<(i64, String, String)> =
+                self.collect(db, "SELECT project_id, kind, recorded FROM project_alias ORDER BY kind, recorded", |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            for (project, kind, recorded) in aliases {
+                if let Some(project) = projects.iter_mut().find(|candidate| candidate.row == project) {
+                    project.aliases.push((kind, recorded));
+                }
+            }
+            Ok(projects)
+        })
+    }
+
+    /// The project known by an alias.
+    pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<i64>> {
+        self.read(|db| {
+            db.prepare_cached("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2")
+                .and_then(|mut statement| {
+                    rusqlite::OptionalExtension::optional(statement.query_row([kind, value], |row| row.get(0)))
+                })
+                .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Makes one project of two: everything of `from` belongs to `into` afterwards.
+    pub(crate) fn merge_projects(&self, from: i64, into: i64) -> StoreResult<()> {
+        self.write(|tx| {
+            for sql in [
+                "UPDATE project_alias SET project_id = ?2 WHERE project_id = ?1",
+                "UPDATE episode SET project_id = ?2 WHERE project_id = ?1",
+                "INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE project_id = ?1 AND ?2 > 0",
+                "UPDATE turn SET project_id = ?2 WHERE project_id = ?1",
+                "DELETE FROM project WHERE id = ?1 AND ?1 <> ?2",
+            ] {
+                tx.execute(sql, [from, into]).map_err(|error| self.fail(error))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Episodes in order, at most `limit`. `projects` empty means all; sub-agents only if asked.
+    pub(crate) fn episodes(
+        &self,
+        projects: &[i64],
+        with_subagents: bool,
+        with_forgotten: bool,
+        order: SessionOrder,
+        limit: usize,
+    ) -> StoreResult<Vec<EpisodeSummary>> {
+        self.read(|db| {
+            let direction = match order {
+                SessionOrder::Recent => "updated_ms DESC",
+                SessionOrder::Oldest => "started_ms ASC",
+            };
+            let chosen = format!("[{}]", projects.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
+            let sql = format!(
+                "SELECT episode.id, episode.uid, agent, native_id, kind, title, project.name, cwd, started_ms, updated_ms,
+                        (SELECT count(*) FROM turn WHERE episode_id = episode.id) + (SELECT count(*) FROM turn_share WHERE episode_id = episode.id), forgotten_ms
+                 FROM episode LEFT JOIN project ON project.id = episode.project_id
+                 WHERE (?1 = '[]' OR episode.project_id IN (SELECT value FROM json_each(?1)))
+                   AND (?2 OR kind <> 'subagent') AND (?3 OR forgotten_ms IS NULL)
+                 ORDER BY {direction}, episode.id LIMIT ?4"
+            );
+            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
+            let rows = statement
+                .query_map(params![chosen, with_subagents, with_forgotten, limit as i64], |row| {
+                    Ok(EpisodeSummary {
+                        row: row.get(0)?,
+                        id: EpisodeId::from_bytes(row.get(1)?),
+                        agent: row.get(2)?,
+                        native_id: row.get(3)?,
+                        kind: EpisodeKind::parse(&row.get::<_, String>(4)?).unwrap_or(EpisodeKind::Session),
+                        title: row.get(5)?,
+                        project: row.get(6)?,
+                        cwd: row.get(7)?,
+                        started: row.get(8)?,
+                        updated: row.get(9)?,
+                        turns: count(row, 10)?,
+                        forgotten: row.get(11)?,
+                        links: Vec::new(),
+                    })
+                })
+                .map_err(|error| self.fail(error))?;
+            let mut episodes: Vec<EpisodeSummary> = rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+            for episode in &mut episodes {
+                let mut statement =
+                    db.prepare_cached("SELECT kind, value FROM episode_link WHERE episode_id = ?1 ORDER BY kind, value").map_err(|error| self.fail(error))?;
+                let links = statement.query_map([episode.row], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
+                episode.links = links.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+                if episode.title.is_none() {
+                    episode.title = self.first_human_words(db, episode.row)?;
+                }
+            }
+            Ok(episodes)
+        })
+    }
+
+    /// The first line of the first human turn, at most 100 characters.
+    fn first_human_words(&self, db: &rusqlite::Connection, episode: i64) -> StoreResult<Option<String>> {
+        let words: Option<Vec<u8>> = db
+            .prepare_cached(
+                "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
+                 WHERE episode_id = ?1 ORDER BY role <> 'human', position LIMIT 1",
+            )
+            .and_then(|mut statement| rusqlite::OptionalExtension::optional(statement.query_row([episode], |row| row.get(0))))
+            .map_err(|error| self.fail(error))?;
+        let Some((text, _)) = words.and_then(|words| super::words::decode(&words)) else { return Ok(None) };
+        let line: String = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().chars().take(100).collect();
+        Ok((!line.is_empty()).then_some(line))
+    }
+}
+
+fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(|count| count as u64)
+}

@@ -1,0 +1,264 @@
+//! Files that histories are read from: how far they were read, by whom, and what was skipped.
+
+use std::collections::{BTreeMap, HashSet};
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use yore_core::time::UtcMillis;
+
+use super::{Store, StoreError, StoreResult};
+
+/// How far a file was archived and read. `archived` is the end of what is stored, `read` the
+/// first line that must be parsed again, because a message that began there may go on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    pub generation: i64,
+    pub size: u64,
+    pub mtime_ns: i64,
+    pub archived_bytes: u64,
+    pub archived_lines: u64,
+    pub read_bytes: u64,
+    pub read_lines: u64,
+    pub reader_state: String,
+    /// Keyed hashes of the file's beginning and of the bytes before `archived_bytes`.
+    pub fingerprint: Option<Vec<u8>>,
+}
+
+/// A stored file.
+#[derive(Clone, Debug)]
+pub(crate) struct FileRow {
+    pub id: i64,
+    pub source: String,
+    pub path: String,
+    pub checkpoint: Checkpoint,
+    pub lease_owner: Option<String>,
+    pub gone_ms: Option<UtcMillis>,
+}
+
+/// A file as people see it.
+#[derive(Clone, Debug)]
+pub struct SourceFileSummary {
+    /// Source kind.
+    pub source: String,
+    /// Path as it was read.
+    pub path: String,
+    /// Bytes that are in the archive.
+    pub archived_bytes: u64,
+    /// Size and modification time when last read.
+    pub size: u64,
+    /// Nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// When the file was found missing.
+    pub gone_ms: Option<UtcMillis>,
+}
+
+const FILE_COLUMNS: &str = "id, source, path, generation, size, mtime_ns, archived_bytes, archived_lines, read_bytes, read_lines, reader_state, fingerprint, lease_owner, gone_ms";
+
+fn file_row(row: &Row<'_>) -> rusqlite::Result<FileRow> {
+    Ok(FileRow {
+        id: row.get(0)?,
+        source: row.get(1)?,
+        path: row.get(2)?,
+        checkpoint: Checkpoint {
+            generation: row.get(3)?,
+            size: row.get::<_, i64>(4)? as u64,
+            mtime_ns: row.get(5)?,
+            archived_bytes: row.get::<_, i64>(6)? as u64,
+            archived_lines: row.get::<_, i64>(7)? as u64,
+            read_bytes: row.get::<_, i64>(8)? as u64,
+            read_lines: row.get::<_, i64>(9)? as u64,
+            reader_state: row.get(10)?,
+            fingerprint: row.get(11)?,
+        },
+        lease_owner: row.get(12)?,
+        gone_ms: row.get(13)?,
+    })
+}
+
+impl Store {
+    /// What is known of a file.
+    pub(crate) fn find_file(&self, source: &str, path: &str) -> StoreResult<Option<FileRow>> {
+        self.read(|db| self.find_file_in(db, source, path))
+    }
+
+    fn find_file_in(&self, db: &Connection, source: &str, path: &str) -> StoreResult<Option<FileRow>> {
+        let sql = format!("SELECT {FILE_COLUMNS} FROM source_file WHERE source = ?1 AND path = ?2");
+        db.prepare_cached(&sql)
+            .and_then(|mut statement| statement.query_row([source, path], file_row).optional())
+            .map_err(|error| self.fail(error))
+    }
+
+    /// The recorded directory of a session that a file speaks of.
+    pub(crate) fn directory_of_file(&self, file: i64) -> StoreResult<Option<String>> {
+        self.read(|db| {
+            db.prepare_cached(
+                "SELECT episode.cwd FROM file_episode JOIN episode ON episode.id = file_episode.episode_id
+                 WHERE file_id = ?1 AND episode.cwd IS NOT NULL ORDER BY last_turn DESC LIMIT 1",
+            )
+            .and_then(|mut statement| statement.query_row([file], |row| row.get(0)).optional())
+            .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Every file, in the order in which they were first read.
+    pub(crate) fn files(&self) -> StoreResult<Vec<FileRow>> {
+        self.read(|db| {
+            let sql = format!("SELECT {FILE_COLUMNS} FROM source_file ORDER BY id");
+            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
+            let rows = statement.query_map([], file_row).map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Takes a file for reading. `is_alive` tells whether the process behind an owner's name
+    /// still runs; `None` when another living process has the file.
+    pub(crate) fn lease_file(
+        &self,
+        source: &str,
+        path: &str,
+        owner: &str,
+        now: UtcMillis,
+        is_alive: impl Fn(&str) -> bool,
+    ) -> StoreResult<Option<FileRow>> {
+        self.write(|tx| {
+            tx.prepare_cached("INSERT OR IGNORE INTO source_file (source, path, first_seen_ms) VALUES (?1, ?2, ?3)")
+                .and_then(|mut statement| statement.execute(params![source, path, now]))
+                .map_err(|error| self.fail(error))?;
+            let Some(file) = self.find_file_in(tx, source, path)? else { return Ok(None) };
+            if file.lease_owner.as_deref().is_some_and(|other| other != owner && is_alive(other)) {
+                return Ok(None);
+            }
+            tx.prepare_cached("UPDATE source_file SET lease_owner = ?2, gone_ms = NULL WHERE id = ?1")
+                .and_then(|mut statement| statement.execute(params![file.id, owner]))
+                .map_err(|error| self.fail(error))?;
+            Ok(Some(file))
+        })
+    }
+
+    /// Gives a file back.
+    pub(crate) fn release_file(&self, file: i64, owner: &str) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute("UPDATE source_file SET lease_owner = NULL WHERE id = ?1 AND lease_owner = ?2", params![file, owner])
+                .map(drop)
+                .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Moves a file's checkpoint, provided that it still stands where this reading began and the
+    /// lease is still ours; with `release` the lease is given back in the same transaction.
+    pub(crate) fn advance_file(
+        &self,
+        tx: &Transaction<'_>,
+        file: &FileRow,
+        owner: &str,
+        to: &Checkpoint,
+        rules_version: u32,
+        now: UtcMillis,
+        release: bool,
+    ) -> StoreResult<()> {
+        let from = &file.checkpoint;
+        let moved = tx
+            .prepare_cached(
+                "UPDATE source_file SET generation = ?2, size = ?3, mtime_ns = ?4, archived_bytes = ?5, archived_lines = ?6, read_bytes = ?7,
+                        read_lines = ?8, reader_state = ?9, fingerprint = ?10, rules_version = ?11, last_read_ms = ?12,
+                        lease_owner = CASE WHEN ?13 THEN NULL ELSE lease_owner END
+                 WHERE id = ?1 AND lease_owner = ?14 AND generation = ?15 AND archived_bytes = ?16 AND read_bytes = ?17",
+            )
+            .and_then(|mut statement| {
+                statement.execute(params![
+                    file.id,
+                    to.generation,
+                    to.size as i64,
+                    to.mtime_ns,
+                    to.archived_bytes as i64,
+                    to.archived_lines as i64,
+                    to.read_bytes as i64,
+                    to.read_lines as i64,
+                    to.reader_state,
+                    to.fingerprint,
+                    rules_version,
+                    now,
+                    release,
+                    owner,
+                    from.generation,
+                    from.archived_bytes as i64,
+                    from.read_bytes as i64
+                ])
+            })
+            .map_err(|error| self.fail(error))?;
+        if moved == 0 { Err(StoreError::LeaseLost(file.path.clone().into())) } else { Ok(()) }
+    }
+
+    /// Counts lines that could not be read: (reason, detail) to (count, first line, first offset).
+    pub(crate) fn count_skips(
+        &self,
+        tx: &Transaction<'_>,
+        file: i64,
+        skips: &BTreeMap<(String, String), (u64, u64, u64)>,
+    ) -> StoreResult<()> {
+        for ((reason, detail), (count, line, offset)) in skips {
+            tx.prepare_cached(
+                "INSERT INTO skip (file_id, reason, detail, count, first_line, first_offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (file_id, reason, detail) DO UPDATE SET count = count + excluded.count",
+            )
+            .and_then(|mut statement| {
+                statement.execute(params![file, reason, detail, *count as i64, *line as i64, *offset as i64])
+            })
+            .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the counts of a file's lines that a reading of the archive counts again.
+    pub(crate) fn reset_skips(&self, tx: &Transaction<'_>, file: i64) -> StoreResult<()> {
+        tx.execute("DELETE FROM skip WHERE file_id = ?1 AND reason <> 'too-long'", [file])
+            .map(drop)
+            .map_err(|error| self.fail(error))
+    }
+
+    /// Counts redactions by kind.
+    pub(crate) fn count_redactions(&self, tx: &Transaction<'_>, file: i64, counts: &[(&str, u64)]) -> StoreResult<()> {
+        for (kind, count) in counts.iter().filter(|(_, count)| *count > 0) {
+            tx.prepare_cached(
+                "INSERT INTO redaction (file_id, kind, count) VALUES (?1, ?2, ?3) ON CONFLICT (file_id, kind) DO UPDATE SET count = count + excluded.count",
+            )
+            .and_then(|mut statement| statement.execute(params![file, kind, *count as i64]))
+            .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    /// Notes which files of a source are no longer there. Their content stays.
+    pub(crate) fn mark_gone(&self, files: &[i64], now: UtcMillis) -> StoreResult<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.write(|tx| {
+            for file in files {
+                tx.execute("UPDATE source_file SET gone_ms = ?2 WHERE id = ?1 AND gone_ms IS NULL", [*file, now])
+                    .map_err(|error| self.fail(error))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Keyed hashes of the sessions and messages that were forgotten for good.
+    pub(crate) fn tombstones(&self) -> StoreResult<HashSet<[u8; 16]>> {
+        self.read(|db| Ok(self.collect(db, "SELECT hash FROM tombstone", |row| row.get(0))?.into_iter().collect()))
+    }
+
+    /// Files with their sizes, for `doctor`.
+    pub(crate) fn source_files(&self) -> StoreResult<Vec<SourceFileSummary>> {
+        Ok(self
+            .files()?
+            .into_iter()
+            .map(|file| SourceFileSummary {
+                source: file.source,
+                path: file.path,
+                archived_bytes: file.checkpoint.archived_bytes,
+                size: file.checkpoint.size,
+                mtime_ns: file.checkpoint.mtime_ns,
+                gone_ms: file.gone_ms,
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,203 @@
+//! Every default of the five designs beside ours, with the reason where it differs.
+//!
+//! The rows are in `design_defaults.txt`; the tables that this renders are
+//! `docs/design-defaults.md`.
+
+use std::collections::BTreeSet;
+
+use super::test_support::{Setup, assert_document};
+use super::{Key, Resolved};
+
+struct Row {
+    requirements: &'static str,
+    name: &'static str,
+    value: &'static str,
+    verdict: Verdict,
+    reason: &'static str,
+}
+
+enum Verdict {
+    /// A key of ours with the same value.
+    Same(&'static str),
+    /// A key of ours with another value.
+    Differs(&'static str),
+    /// It comes with other work.
+    Later(&'static str),
+    /// It is no key but always this.
+    Fixed(&'static str),
+    /// It is not offered.
+    Never,
+}
+
+/// The rows under their headings.
+fn sections() -> Vec<(&'static str, Vec<Row>)> {
+    let mut sections: Vec<(&str, Vec<Row>)> = Vec::new();
+    for line in include_str!("design_defaults.txt").lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            sections.push((heading, Vec::new()));
+        } else if !line.is_empty() && !line.starts_with('#') {
+            let (_, rows) = sections.last_mut().expect("a heading comes first");
+            rows.push(row(line));
+        }
+    }
+    sections
+}
+
+fn row(line: &'static str) -> Row {
+    let cells: Vec<_> = line.split('|').map(str::trim).collect();
+    let [requirements, name, value, verdict, reason] = cells[..] else {
+        panic!("five cells, not {}: {line}", cells.len());
+    };
+    let (word, rest) = verdict.split_once(' ').unwrap_or((verdict, ""));
+    let verdict = match word {
+        "same" => Verdict::Same(rest),
+        "differs" => Verdict::Differs(rest),
+        "later" => Verdict::Later(rest),
+        "fixed" => Verdict::Fixed(rest),
+        "never" => Verdict::Never,
+        _ => panic!("no such verdict: {line}"),
+    };
+    Row {
+        requirements,
+        name,
+        value,
+        verdict,
+        reason,
+    }
+}
+
+/// What a design's value is called in ours, where they are the same but written otherwise.
+fn as_ours(key: &str, value: &str) -> String {
+    match (key, value) {
+        ("capture.mode", "everything") => "\"all\"".to_owned(),
+        _ => value.to_owned(),
+    }
+}
+
+/// Says what is wrong with a row, if anything.
+fn fault(row: &Row, defaults: &Resolved) -> Option<String> {
+    let ours = |key: &str| defaults.get(key).map(|setting| setting.shown.clone());
+    let has_reason = !row.reason.is_empty();
+    match row.verdict {
+        Verdict::Same(key) => match ours(key) {
+            Ok(value) if value == as_ours(key, row.value) => None,
+            Ok(value) => Some(format!(
+                "{key} is claimed to be {} but is {value}",
+                row.value
+            )),
+            Err(error) => Some(error.to_string()),
+        },
+        Verdict::Differs(key) => match ours(key) {
+            Ok(value) if value == as_ours(key, row.value) => {
+                Some(format!("{key} is claimed to differ but is the same"))
+            }
+            Ok(_) if has_reason => None,
+            Ok(value) => Some(format!(
+                "{key} is {value}, not {}, without a reason",
+                row.value
+            )),
+            Err(error) => Some(error.to_string()),
+        },
+        Verdict::Later("") | Verdict::Fixed("") => Some("it does not say what".to_owned()),
+        Verdict::Later(_) => None,
+        Verdict::Fixed(value) if value == row.value || has_reason => None,
+        Verdict::Never if has_reason => None,
+        Verdict::Fixed(_) | Verdict::Never => Some("it has no reason".to_owned()),
+    }
+}
+
+#[test]
+fn every_default_of_the_designs_is_ours_or_has_a_reason_or_comes_later() {
+    let defaults = Setup::new().load().unwrap();
+    let faults: Vec<_> = sections()
+        .iter()
+        .flat_map(|(_, rows)| rows)
+        .filter_map(|row| Some(format!("{}: {}", row.name, fault(row, &defaults)?)))
+        .collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn a_wrong_claim_or_a_missing_reason_is_found() {
+    let defaults = Setup::new().load().unwrap();
+    for line in [
+        "S2-044 | limit | 11 | same recall.limit |",
+        "S2-044 | limit | 10 | same recall.limits |",
+        "S2-044 | limit | 10 | differs recall.limit | because",
+        "S2-044 | limit | 11 | differs recall.limit |",
+        "S2-044 | limit | 11 | fixed 12 |",
+        "S2-044 | limit | 11 | never |",
+        "S2-044 | limit | 11 | later |",
+    ] {
+        assert!(fault(&row(line), &defaults).is_some(), "{line}");
+    }
+}
+
+#[test]
+fn the_rows_that_the_requirements_name_are_all_there() {
+    let sections = sections();
+    let named: BTreeSet<_> = sections
+        .iter()
+        .flat_map(|(_, rows)| rows)
+        .flat_map(|row| row.requirements.split(", "))
+        .collect();
+    for requirement in [
+        "S1-126", "S5-070", "S5-071", "S5-072", "S5-073", "C-112", "C-113", "C-114",
+    ] {
+        assert!(named.contains(requirement), "{requirement}");
+    }
+}
+
+#[test]
+fn the_table_of_design_defaults_is_the_one_that_is_published() {
+    let defaults = Setup::new().load().unwrap();
+    let mut text = String::from(
+        "# Defaults of the five designs and ours\n\n\
+         Made from `design_defaults.txt` by a test; do not edit it here. The designs and their \
+         rows: S1 cursor-recursive-rag, S2 Visioneer, S3 recursive knowledge deepening, S4 Claude \
+         Memory Graph, S5 Memento; a row that begins with C settles a conflict between them. \
+         \"Comes with\" means that the thing which the setting would set does not exist yet.\n",
+    );
+    for (heading, rows) in sections() {
+        text += &format!("\n## {heading}\n\n");
+        text += "| rows | in the design | its value | ours | value | why |\n";
+        text += "| --- | --- | --- | --- | --- | --- |\n";
+        for row in rows {
+            let value = |key| defaults.get(key).unwrap().shown.clone();
+            let (ours, value) = match row.verdict {
+                Verdict::Same(key) => (format!("`{key}`"), format!("same: `{}`", value(key))),
+                Verdict::Differs(key) => (format!("`{key}`"), format!("`{}`", value(key))),
+                Verdict::Later(work) => (format!("comes with {work}"), String::new()),
+                Verdict::Fixed(always) if always == row.value => {
+                    ("no key".to_owned(), format!("same: {always}"))
+                }
+                Verdict::Fixed(always) => ("no key".to_owned(), always.to_owned()),
+                Verdict::Never => ("not offered".to_owned(), String::new()),
+            };
+            let cells = [
+                row.requirements,
+                row.name,
+                row.value,
+                &ours,
+                &value,
+                row.reason,
+            ];
+            text += &format!("| {} |\n", cells.join(" | ").replace('*', "\\*"));
+        }
+    }
+    text += "\n## Keys that no design has\n\n";
+    let sections = sections();
+    let known: BTreeSet<_> = sections
+        .iter()
+        .flat_map(|(_, rows)| rows)
+        .filter_map(|row| match row.verdict {
+            Verdict::Same(key) | Verdict::Differs(key) => Some(key),
+            Verdict::Later(_) | Verdict::Fixed(_) | Verdict::Never => None,
+        })
+        .collect();
+    for key in Key::all().filter(|key| !known.contains(key.name)) {
+        let value = &defaults.get(key.name).unwrap().shown;
+        text += &format!("- `{}` = `{value}`\n", key.name);
+    }
+    assert_document("design-defaults.md", &text);
+}

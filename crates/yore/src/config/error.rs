@@ -1,0 +1,208 @@
+//! What can be wrong with a configuration: each error says what, where and the remedy.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::key::Key;
+use super::origin::Origin;
+
+/// What is wrong with a configuration. A value that came from `{env:NAME}` is never repeated,
+/// only the reference.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A key, section or variable that yore does not know.
+    #[error("unknown {what} `{name}`{}; {}", within(origin.as_ref()), instead(nearest.as_deref()))]
+    UnknownKey {
+        /// "key" or "section".
+        what: &'static str,
+        /// Its name as written.
+        name: String,
+        /// Where it stands; nothing when it was asked for.
+        origin: Option<Origin>,
+        /// The known name that was most likely meant.
+        nearest: Option<String>,
+    },
+    /// A value of another type than the key takes.
+    #[error("`{name}`{} is {found}; expected {expected}", within(origin.as_ref()))]
+    WrongType {
+        /// The key or section.
+        name: String,
+        /// Where it stands; nothing when it was asked for.
+        origin: Option<Origin>,
+        /// The value as written.
+        found: String,
+        /// The values that the key takes.
+        expected: String,
+    },
+    /// A value of the right type that the key does not take.
+    #[error("`{}`{} is {found}; expected {}", key.name, within(origin.as_ref()), key.shape.expected())]
+    BadValue {
+        /// The key.
+        key: &'static Key,
+        /// Where it stands; nothing when it was asked for.
+        origin: Option<Origin>,
+        /// The value as written.
+        found: String,
+    },
+    /// A file that is not TOML.
+    #[error("{origin} is not TOML: {reason}; correct that line")]
+    Syntax {
+        /// Where.
+        origin: Origin,
+        /// What the parser says, without the file's text.
+        reason: String,
+    },
+    /// A reference to a variable that is not set.
+    #[error(
+        "`{name}` in {origin} refers to the environment variable {variable}, which is not set; \
+         set it, or write {{env:{variable}:-other}}"
+    )]
+    MissingVariable {
+        /// The variable.
+        variable: String,
+        /// The key.
+        name: &'static str,
+        /// Where it stands.
+        origin: Origin,
+    },
+    /// A reference that names no variable or does not end.
+    #[error(
+        "`{name}` in {origin} has a reference that cannot be read: {found}; write {{env:NAME}}"
+    )]
+    BadReference {
+        /// The key.
+        name: &'static str,
+        /// Where it stands.
+        origin: Origin,
+        /// The value as written.
+        found: String,
+    },
+    /// A variable whose value is not Unicode.
+    #[error("the environment variable {variable}, for `{name}`, is not Unicode; set it anew")]
+    NotUnicode {
+        /// The variable.
+        variable: String,
+        /// The key.
+        name: &'static str,
+    },
+    /// A project's file that asks for more than it may.
+    #[error(
+        "`{}` in {origin} is {found}, but a project's file may {} (here over {below}); \
+         remove the line, or set it in your own file or on the command line",
+        key.name, key.project.words()
+    )]
+    ProjectMayNot {
+        /// The key.
+        key: &'static Key,
+        /// Where it stands.
+        origin: Origin,
+        /// The value as written.
+        found: String,
+        /// The value below and where it came from.
+        below: String,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read {}: {reason}; {}", path.display(), readable(reason))]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: io::Error,
+    },
+    /// A file that cannot be written.
+    #[error(
+        "cannot write {}: {reason}; nothing was changed, see that the directory is yours to write",
+        path.display()
+    )]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: io::Error,
+    },
+    /// An edit that would leave the file with a fault that it did not have.
+    #[error("`{name}` cannot be written to {}: {reason}; edit the file by hand", path.display())]
+    EditFailed {
+        /// The key.
+        name: String,
+        /// The file, unchanged.
+        path: PathBuf,
+        /// What the outcome would have been.
+        reason: String,
+    },
+    /// The key table and the settings disagree, which is a fault of yore.
+    #[error("the settings do not fit together: {reason}; please report this as a fault of yore")]
+    Fault {
+        /// How.
+        reason: String,
+    },
+}
+
+impl ConfigError {
+    /// Returns the code of the error, which stays the same between versions.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownKey { .. } => "config/unknown-key",
+            Self::WrongType { .. } => "config/wrong-type",
+            Self::BadValue { .. } => "config/bad-value",
+            Self::Syntax { .. } => "config/syntax",
+            Self::MissingVariable { .. } => "config/missing-variable",
+            Self::BadReference { .. } => "config/bad-reference",
+            Self::NotUnicode { .. } => "config/not-unicode",
+            Self::ProjectMayNot { .. } => "config/project-may-not",
+            Self::Unreadable { .. } => "config/unreadable",
+            Self::Unwritable { .. } => "config/unwritable",
+            Self::EditFailed { .. } => "config/edit-failed",
+            Self::Fault { .. } => "config/fault",
+        }
+    }
+}
+
+fn within(origin: Option<&Origin>) -> String {
+    match origin {
+        None => String::new(),
+        Some(Origin::Flag) => " on the command line".to_owned(),
+        Some(Origin::Environment { name }) => format!(" in environment variable {name}"),
+        Some(origin) => format!(" in {origin}"),
+    }
+}
+
+fn instead(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "`yore config show` lists every key".to_owned(),
+    }
+}
+
+fn readable(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::NotFound => "create it, or unset YORE_CONFIG",
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            "a configuration is a regular text file in UTF-8 of at most 1 MiB"
+        }
+        _ => "see that the file is yours to read",
+    }
+}
+
+/// Returns text as it is repeated in an error: on one line and not too long.
+pub(super) fn brief(text: &str) -> String {
+    let mut shown: String = text
+        .chars()
+        .take(80)
+        .flat_map(|c| {
+            let escaped: Vec<char> = if c.is_control() {
+                c.escape_default().collect()
+            } else {
+                vec![c]
+            };
+            escaped
+        })
+        .collect();
+    if text.chars().nth(80).is_some() {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,242 @@
+//! What is known about each key beside its Rust type: the values it takes and what a project's
+//! file may do to it.
+
+use toml::Value;
+
+use super::section::TABLE;
+
+/// One key of the configuration.
+#[derive(Debug)]
+pub struct Key {
+    /// The key with its section, such as `recall.limit`.
+    pub name: &'static str,
+    /// The values it takes.
+    pub shape: Shape,
+    /// What a project's file may do to it.
+    pub project: ProjectMay,
+}
+
+/// The values that a key takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// True or false.
+    Switch,
+    /// A whole number within bounds, both included.
+    Count {
+        /// The smallest.
+        min: i64,
+        /// The largest.
+        max: i64,
+    },
+    /// A number within bounds, both included.
+    Number {
+        /// The smallest.
+        min: f64,
+        /// The largest.
+        max: f64,
+    },
+    /// One of some words, the narrowest first.
+    Choice(&'static [&'static str]),
+    /// Strings, none of them empty.
+    List {
+        /// The most characters that one of them may have.
+        longest: usize,
+    },
+}
+
+/// What a project's file may do to a key. Such a file comes with whatever was cloned, so it may
+/// never widen what is captured, where it is read from or what is recalled.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ProjectMay {
+    /// Set it to anything.
+    Set,
+    /// Turn it to this value, never back.
+    Turn(bool),
+    /// Choose the same or an earlier, narrower word of the choice.
+    Narrow,
+    /// Add to the list of the layers below.
+    Add,
+    /// Not mention it: it belongs to the person or to the store that all projects share.
+    Nothing,
+}
+
+/// Why a value does not fit a [`Shape`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Misfit {
+    /// It is of another type.
+    Type,
+    /// It is of the right type but not among the values allowed.
+    Value,
+}
+
+impl Key {
+    pub(super) const fn new(name: &'static str, shape: Shape, project: ProjectMay) -> Self {
+        Self {
+            name,
+            shape,
+            project,
+        }
+    }
+
+    /// Returns every key, in the order in which they are shown.
+    pub fn all() -> impl Iterator<Item = &'static Key> {
+        TABLE.iter().copied().flatten()
+    }
+
+    /// Returns the key of this name.
+    pub fn find(name: &str) -> Option<&'static Key> {
+        Self::all().find(|key| key.name == name)
+    }
+
+    /// Returns the section and the last part of the name: `sources.jsonl` and `enabled`.
+    pub fn split(&self) -> (&'static str, &'static str) {
+        self.name.rsplit_once('.').unwrap_or(("", self.name))
+    }
+
+    /// Returns the environment variable that sets this key: `YORE_SOURCES__CLAUDE_CODE__ROOTS`
+    /// for `sources.claude-code.roots`.
+    pub fn variable(&self) -> String {
+        let name = self.name.replace('.', "__").replace('-', "_");
+        format!("YORE_{}", name.to_ascii_uppercase())
+    }
+}
+
+/// Tells whether a dotted path names a section or a part of one's name.
+pub(super) fn is_section(path: &str) -> bool {
+    Key::all().any(|key| {
+        key.name
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
+}
+
+/// Returns the name among `names` that `given` was most likely meant to be.
+pub(super) fn nearest(given: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let length = given.chars().count();
+    if length > 100 {
+        return None;
+    }
+    names
+        .map(|name| {
+            let last = name.rsplit('.').next().unwrap_or(&name);
+            let bare = if given.contains('.') { &name } else { last };
+            let distance =
+                strsim::osa_distance(given, &name).min(strsim::osa_distance(given, bare));
+            (distance, name)
+        })
+        .filter(|(distance, _)| *distance <= (length / 3).max(1))
+        .min()
+        .map(|(_, name)| name)
+}
+
+impl Shape {
+    /// Returns `value` if it fits. A whole number fits where a number is expected and becomes
+    /// one.
+    pub(super) fn fit(self, value: Value) -> Result<Value, Misfit> {
+        let fits = match (self, &value) {
+            (Self::Switch, Value::Boolean(_)) => true,
+            (Self::Count { min, max }, Value::Integer(count)) => (min..=max).contains(count),
+            (Self::Number { .. }, Value::Integer(count)) => {
+                #[expect(clippy::cast_precision_loss, reason = "the bounds are small numbers")]
+                return self.fit(Value::Float(*count as f64));
+            }
+            (Self::Number { min, max }, Value::Float(number)) => (min..=max).contains(number),
+            (Self::Choice(words), Value::String(word)) => words.contains(&word.as_str()),
+            (Self::List { longest }, Value::Array(items)) => {
+                if !items.iter().all(Value::is_str) {
+                    return Err(Misfit::Type);
+                }
+                let mut words = items.iter().filter_map(Value::as_str);
+                words.all(|word| !word.is_empty() && word.chars().count() <= longest)
+            }
+            _ => return Err(Misfit::Type),
+        };
+        if fits { Ok(value) } else { Err(Misfit::Value) }
+    }
+
+    /// Reads a value from the text of an environment variable or a flag.
+    ///
+    /// A switch is `true`, `yes`, `on`, `1` or `false`, `no`, `off`, `0`, in any case. A list is
+    /// written as in TOML, `["one", "two"]`; text without a bracket and a comma is its only item,
+    /// and no text is the empty list.
+    pub(super) fn read(self, text: &str) -> Result<Value, Misfit> {
+        let trimmed = text.trim();
+        let value = match self {
+            Self::Switch => match trimmed.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Value::Boolean(true),
+                "false" | "no" | "off" | "0" => Value::Boolean(false),
+                _ => return Err(Misfit::Type),
+            },
+            Self::Count { .. } => Value::Integer(trimmed.parse().map_err(|_| Misfit::Type)?),
+            Self::Number { .. } => Value::Float(trimmed.parse().map_err(|_| Misfit::Type)?),
+            Self::Choice(_) => Value::String(trimmed.to_owned()),
+            Self::List { .. } if trimmed.starts_with('[') => {
+                trimmed.parse().map_err(|_| Misfit::Type)?
+            }
+            // A comma may belong to a glob or a pattern: to split there could exclude nothing.
+            Self::List { .. } if trimmed.contains(',') => return Err(Misfit::Type),
+            Self::List { .. } if trimmed.is_empty() => Value::Array(Vec::new()),
+            Self::List { .. } => Value::Array(vec![trimmed.into()]),
+        };
+        self.fit(value)
+    }
+
+    /// Says which values are expected.
+    pub(super) fn expected(self) -> String {
+        match self {
+            Self::Switch => "true or false".to_owned(),
+            Self::Count { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Number { min, max } => format!("a number from {min} to {max}"),
+            Self::Choice(words) => {
+                let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("one of {}", quoted.join(", "))
+            }
+            Self::List { longest } => {
+                format!(
+                    "a list, such as [\"one\", \"two\"], of strings of 1 to {longest} characters"
+                )
+            }
+        }
+    }
+}
+
+impl ProjectMay {
+    /// Returns what a key holds after a project's file asked for `wanted` over `below`, or
+    /// nothing if it may not ask for that.
+    pub(super) fn admit(self, shape: Shape, below: &Value, wanted: Value) -> Option<Value> {
+        match self {
+            Self::Set => Some(wanted),
+            Self::Turn(to) => (wanted == *below || wanted == Value::Boolean(to)).then_some(wanted),
+            Self::Narrow => {
+                let Shape::Choice(words) = shape else {
+                    return None;
+                };
+                let width =
+                    |value: &Value| words.iter().position(|word| value.as_str() == Some(word));
+                (width(&wanted)? <= width(below)?).then_some(wanted)
+            }
+            Self::Add => {
+                let mut all = below.as_array()?.clone();
+                for item in wanted.as_array()? {
+                    if !all.contains(item) {
+                        all.push(item.clone());
+                    }
+                }
+                Some(Value::Array(all))
+            }
+            Self::Nothing => None,
+        }
+    }
+
+    /// Says what a project's file may do, to stand after "A project's file may".
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Set => "set it",
+            Self::Turn(true) => "only turn it on",
+            Self::Turn(false) => "only turn it off",
+            Self::Narrow => "only narrow it",
+            Self::Add => "only add to it",
+            Self::Nothing => "not set it",
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The layers, one over the other.
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::environment::Environment;
+use super::error::{ConfigError, brief};
+use super::file::{self, Entry, misfit_error};
+use super::key::{Key, Misfit, nearest};
+use super::origin::{FileKind, Origin};
+use super::section::Config;
+
+/// The name of a project's file, at the project's root.
+pub const PROJECT_FILE: &str = ".yore.toml";
+
+/// Everything that settings may come from, lowest layer first, above the defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct Layers<'a> {
+    /// The person's file.
+    pub user_file: Option<&'a UserFile>,
+    /// The project's file, which may not exist.
+    pub project_file: Option<&'a Path>,
+    /// `YORE_SECTION__KEY` variables, and what `{env:NAME}` refers to.
+    pub environment: &'a Environment,
+    /// Keys and values as text, from the command line.
+    pub flags: &'a [(String, String)],
+}
+
+/// Where the person's file is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct UserFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether `$YORE_CONFIG` names it. Then it must exist: to go on without it could capture
+    /// what the person has excluded there.
+    pub named: bool,
+}
+
+impl UserFile {
+    /// Returns the file that `$YORE_CONFIG` names, else `yore/config.toml` in the platform's
+    /// directory for configurations, if there is one.
+    pub fn locate(environment: &Environment, config_dir: Option<&Path>) -> Option<Self> {
+        let named = environment
+            .get("YORE_CONFIG")
+            .filter(|path| !path.is_empty());
+        if let Some(path) = named {
+            return Some(Self {
+                path: path.into(),
+                named: true,
+            });
+        }
+        Some(Self {
+            path: config_dir?.join("yore").join("config.toml"),
+            named: false,
+        })
+    }
+}
+
+/// The configuration after all layers, with the origin of every value.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The values.
+    pub config: Config,
+    settings: Vec<Setting>,
+}
+
+/// One key with its value and where it came from.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The key.
+    pub key: &'static Key,
+    /// The value, references replaced. It may be a secret: show `shown` instead.
+    pub value: Value,
+    /// The value as TOML, as it may be shown: `{env:NAME}` stays a reference.
+    pub shown: String,
+    /// Where it came from. More than one, lowest first, where a project's file added to a list.
+    pub origins: Vec<Origin>,
+}
+
+impl Setting {
+    /// Returns the highest layer that the value came from.
+    pub fn origin(&self) -> &Origin {
+        self.origins.last().unwrap_or(&Origin::Default)
+    }
+}
+
+impl Resolved {
+    /// Returns the setting of this name.
+    pub fn get(&self, name: &str) -> Result<&Setting, ConfigError> {
+        self.settings
+            .iter()
+            .find(|setting| setting.key.name == name)
+            .ok_or_else(|| unknown(name, None))
+    }
+
+    /// Returns every setting, in the order in which they are shown.
+    pub fn rows(&self) -> &[Setting] {
+        &self.settings
+    }
+}
+
+/// Returns the configuration after all layers, or the first thing that is wrong with it.
+pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
+    let (settings, problems) = resolve(layers);
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(problem);
+    }
+    let config = assemble(&settings)?;
+    Ok(Resolved { config, settings })
+}
+
+/// Returns everything that is wrong with the layers, lowest layer first.
+pub fn check(layers: &Layers<'_>) -> Vec<ConfigError> {
+    let (settings, mut problems) = resolve(layers);
+    if problems.is_empty() {
+        problems.extend(assemble(&settings).err());
+    }
+    problems
+}
+
+fn resolve(layers: &Layers<'_>) -> (Vec<Setting>, Vec<ConfigError>) {
+    let Layers {
+        user_file,
+        project_file,
+        environment,
+        flags,
+    } = *layers;
+    let mut stack = Stack::default();
+    stack.defaults();
+    if let Some(UserFile { path, named }) = user_file {
+        stack.file(path, FileKind::User, *named, environment);
+    }
+    if let Some(path) = project_file {
+        stack.file(path, FileKind::Project, false, environment);
+    }
+    stack.environment(environment);
+    for (name, text) in flags {
+        stack.text(Key::find(name), name, text, Origin::Flag);
+    }
+    (stack.settings, stack.problems)
+}
+
+/// The layers that were laid so far.
+#[derive(Default)]
+struct Stack {
+    settings: Vec<Setting>,
+    problems: Vec<ConfigError>,
+}
+
+impl Stack {
+    fn defaults(&mut self) {
+        let table = match Table::try_from(Config::default()) {
+            Ok(table) => table,
+            Err(error) => return self.problems.push(fault(&error)),
+        };
+        for key in Key::all() {
+            let Some(value) = lookup(&table, key.name) else {
+                let reason = format!("{} has no default", key.name);
+                self.problems.push(ConfigError::Fault { reason });
+                continue;
+            };
+            self.settings.push(Setting {
+                key,
+                value: value.clone(),
+                shown: value.to_string(),
+                origins: vec![Origin::Default],
+            });
+        }
+    }
+
+    fn file(&mut self, path: &Path, kind: FileKind, must_exist: bool, environment: &Environment) {
+        let text = match file::read(path) {
+            Ok(Some(text)) => text,
+            Ok(None) if !must_exist => return,
+            Ok(None) => {
+                return self.problems.push(ConfigError::Unreadable {
+                    path: path.to_owned(),
+                    reason: std::io::ErrorKind::NotFound.into(),
+                });
+            }
+            Err(problem) => return self.problems.push(problem),
+        };
+        let (entries, problems) = file::parse(&text, path, kind, Some(environment));
+        self.problems.extend(problems);
+        for entry in entries {
+            match kind {
+                FileKind::User => self.replace(entry),
+                FileKind::Project => self.narrow(entry),
+            }
+        }
+    }
+
+    fn environment(&mut self, environment: &Environment) {
+        for (name, value) in environment.keys() {
+            let key = Key::all().find(|key| key.variable() == name);
+            let origin = Origin::Environment {
+                name: name.to_owned(),
+            };
+            match (value.to_str(), key) {
+                (Some(text), _) => self.text(key, name, text, origin),
+                (None, Some(key)) => self.problems.push(ConfigError::NotUnicode {
+                    variable: name.to_owned(),
+                    name: key.name,
+                }),
+                (None, None) => self.text(None, name, "", origin),
+            }
+        }
+    }
+
+    fn text(&mut self, key: Option<&'static Key>, name: &str, text: &str, origin: Origin) {
+        let Some(key) = key else {
+            return self.problems.push(unknown(name, Some(origin)));
+        };
+        match read_text(key, text, Some(&origin)) {
+            Ok(value) => self.replace(Entry {
+                key,
+                written: value.to_string(),
+                value,
+                origin,
+            }),
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    fn setting(&mut self, key: &'static Key) -> Option<&mut Setting> {
+        self.settings
+            .iter_mut()
+            .find(|setting| setting.key.name == key.name)
+    }
+
+    fn replace(&mut self, entry: Entry) {
+        if let Some(setting) = self.setting(entry.key) {
+            setting.value = entry.value;
+            setting.shown = entry.written;
+            setting.origins = vec![entry.origin];
+        }
+    }
+
+    fn narrow(&mut self, entry: Entry) {
+        let Some(setting) = self.setting(entry.key) else {
+            return;
+        };
+        match admit(setting, &entry) {
+            Ok(value) if value == entry.value => self.replace(entry),
+            Ok(value) => {
+                setting.value = value;
+                setting.shown = joined(&setting.shown, &entry.written);
+                setting.origins.push(entry.origin);
+            }
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+}
+
+/// Returns the value of a setting after a project's file asked for another.
+pub(super) fn admit(setting: &Setting, entry: &Entry) -> Result<Value, ConfigError> {
+    let key = entry.key;
+    key.project
+        .admit(key.shape, &setting.value, entry.value.clone())
+        .ok_or_else(|| ConfigError::ProjectMayNot {
+            key,
+            origin: entry.origin.clone(),
+            found: brief(&entry.written),
+            below: format!("{} from {}", brief(&setting.shown), setting.origin()),
+        })
+}
+
+/// Reads the value of a key from text, as flags and the environment give it.
+pub(super) fn read_text(
+    key: &'static Key,
+    text: &str,
+    origin: Option<&Origin>,
+) -> Result<Value, ConfigError> {
+    key.shape.read(text).map_err(|misfit: Misfit| {
+        misfit_error(misfit, key, origin.cloned(), brief(&format!("{text:?}")))
+    })
+}
+
+/// Returns the error for a name that is no key.
+pub(super) fn unknown(name: &str, origin: Option<Origin>) -> ConfigError {
+    let is_variable = matches!(origin, Some(Origin::Environment { .. }));
+    let names = Key::all().map(|key| {
+        if is_variable {
+            key.variable()
+        } else {
+            key.name.to_owned()
+        }
+    });
+    ConfigError::UnknownKey {
+        what: "key",
+        name: brief(name),
+        nearest: nearest(name, names),
+        // The name of the variable is the name of the key: once is enough.
+        origin: origin.filter(|_| !is_variable),
+    }
+}
+
+/// Joins two lists as they are shown.
+fn joined(first: &str, second: &str) -> String {
+    let items = |list: &str| match list.parse() {
+        Ok(Value::Array(items)) => items,
+        _ => Vec::new(),
+    };
+    let mut all = items(first);
+    for item in items(second) {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    Value::Array(all).to_string()
+}
+
+fn lookup<'a>(table: &'a Table, name: &str) -> Option<&'a Value> {
+    let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+    let value = table.get(first)?;
+    if rest.is_empty() {
+        Some(value)
+    } else {
+        lookup(value.as_table()?, rest)
+    }
+}
+
+fn assemble(settings: &[Setting]) -> Result<Config, ConfigError> {
+    let mut root = Table::new();
+    for setting in settings {
+        let (section, last) = setting.key.split();
+        let mut table = &mut root;
+        for part in section.split('.') {
+            let entry = table.entry(part).or_insert_with(|| Table::new().into());
+            table = entry.as_table_mut().ok_or_else(|| ConfigError::Fault {
+                reason: format!("{section} is a key and a section"),
+            })?;
+        }
+        table.insert(last.to_owned(), setting.value.clone());
+    }
+    root.try_into().map_err(|error| fault(&error))
+}
+
+fn fault(error: &dyn std::error::Error) -> ConfigError {
+    ConfigError::Fault {
+        reason: error.to_string(),
+    }
+}

@@ -1,0 +1,65 @@
+//! The configuration: which layers there are, what each key means, who may set it.
+//!
+//! Five layers, each over the one before:
+//!
+//! 1. what is compiled in ([`Config::default`]);
+//! 2. the person's file, `$YORE_CONFIG` or `yore/config.toml` in the platform's directory for
+//!    configurations;
+//! 3. the project's file, `.yore.toml` at the project's root, which may narrow but not widen what
+//!    is captured or recalled ([`ProjectMay`]);
+//! 4. the environment, `YORE_<SECTION>__<KEY>`, a dot becoming two underscores and a hyphen one:
+//!    `YORE_SOURCES__CLAUDE_CODE__ENABLED=no`;
+//! 5. flags.
+//!
+//! A value replaces the one below; only where a project's file may add to a list, the two are
+//! joined. Nothing is ignored: an unknown key, section or `YORE_…__…` variable is an error.
+//!
+//! The module reads no environment and knows no directories: both are passed in. What a
+//! project's file says about capture holds for the conversations *of that project*, so whoever
+//! reads conversations loads the configuration once for each project that it meets.
+//!
+//! Reading order: [`Config`] and its sections, a file each (`section`); what is known of a key
+//! beside its type (`key`); where values come from (`origin`, `environment`); references in
+//! strings (`reference`); one file (`file`); the layers (`load`); changing a file (`edit`,
+//! `replace`); the schema and the commented default file, made from the above (`document`).
+
+mod document;
+mod edit;
+mod environment;
+mod error;
+mod file;
+mod key;
+mod load;
+mod origin;
+mod reference;
+mod replace;
+mod section;
+
+#[cfg(test)]
+mod design_defaults_test;
+#[cfg(test)]
+mod document_test;
+#[cfg(test)]
+mod edit_test;
+#[cfg(test)]
+mod fuzz_test;
+#[cfg(test)]
+mod load_test;
+#[cfg(test)]
+mod project_test;
+#[cfg(test)]
+mod reference_test;
+#[cfg(test)]
+mod test_support;
+
+pub use document::{defaults_toml, schema};
+pub use edit::{set, unset};
+pub use environment::Environment;
+pub use error::ConfigError;
+pub use key::{Key, ProjectMay, Shape};
+pub use load::{Layers, PROJECT_FILE, Resolved, Setting, UserFile, check, load};
+pub use origin::{FileKind, Origin};
+pub use section::{
+    Archive, Capture, CaptureMode, ClaudeCode, Config, Forget, Index, Jsonl, Output, Recall,
+    RecallScope, Redaction, Sources, Store, Up, When,
+};

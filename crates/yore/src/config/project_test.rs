@@ -1,0 +1,92 @@
+//! What a project's file may and may not do.
+
+use super::test_support::Setup;
+use super::{CaptureMode, Key, Origin, ProjectMay, RecallScope, Shape};
+
+#[test]
+fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
+    let resolved = Setup::new()
+        .project("capture.enabled = false\ncapture.mode = \"opt-in\"\nrecall.scope = \"project\"\n")
+        .load()
+        .unwrap();
+    assert!(!resolved.config.capture.enabled);
+    assert_eq!(resolved.config.capture.mode, CaptureMode::OptIn);
+    assert_eq!(resolved.config.recall.scope, RecallScope::Project);
+
+    for (user, project) in [
+        ("capture.enabled = false", "capture.enabled = true"),
+        ("capture.mode = \"opt-in\"", "capture.mode = \"all\""),
+        ("", "capture.projects = [\".\"]"),
+        (
+            "sources.jsonl.enabled = false",
+            "sources.jsonl.enabled = true",
+        ),
+        ("", "sources.claude-code.roots = [\"/\"]"),
+        ("", "redaction.enabled = false"),
+        ("", "recall.scope = \"all\""),
+        ("", "recall.include_injected = true"),
+        ("", "forget.keep_tombstones = true"),
+        ("", "store.busy_timeout_ms = 5000"),
+    ] {
+        let setup = Setup::new().user(user).project(project);
+        let (code, words) = setup.error();
+        assert_eq!(code, "config/project-may-not", "{project}");
+        assert!(words.contains("DIR/.yore.toml, line 1"), "{words}");
+        assert!(words.contains("remove the line"), "{words}");
+        // The person may: the same line in their own file is no error.
+        assert!(Setup::new().user(project).check().is_empty());
+    }
+    let (_, words) = Setup::new()
+        .user("\ncapture.enabled = false")
+        .project("capture.enabled = true")
+        .error();
+    assert_eq!(
+        words,
+        "`capture.enabled` in DIR/.yore.toml, line 1 is true, but a project's file may only turn \
+         it off (here over false from DIR/config.toml, line 2); remove the line, or set it in \
+         your own file or on the command line"
+    );
+}
+
+#[test]
+fn a_project_file_adds_to_the_exclusions_and_the_patterns() {
+    let setup = Setup::new()
+        .user("capture.exclude_projects = [\"/a\", \"/b\"]\n")
+        .project("capture.exclude_projects = [\"/b\", \"/c\"]\n");
+    let resolved = setup.load().unwrap();
+    assert_eq!(resolved.config.capture.exclude_projects, ["/a", "/b", "/c"]);
+    let setting = resolved.get("capture.exclude_projects").unwrap();
+    assert_eq!(setting.shown, "[\"/a\", \"/b\", \"/c\"]");
+    assert_eq!(setting.origins.len(), 2);
+    assert!(matches!(
+        setting.origin(),
+        Origin::ProjectFile { line: 1, .. }
+    ));
+
+    let emptied = Setup::new()
+        .user("capture.exclude_projects = [\"/a\"]\n")
+        .project("capture.exclude_projects = []\n")
+        .load()
+        .unwrap();
+    assert_eq!(emptied.config.capture.exclude_projects, ["/a"]);
+}
+
+#[test]
+fn a_project_file_may_not_touch_capture_sources_or_redaction_freely() {
+    for key in Key::all() {
+        let guarded = ["capture.", "sources.", "redaction."];
+        let is_guarded = guarded.iter().any(|section| key.name.starts_with(section));
+        assert!(
+            !is_guarded || key.project != ProjectMay::Set,
+            "{}",
+            key.name
+        );
+        let fits = match key.project {
+            ProjectMay::Turn(_) => key.shape == Shape::Switch,
+            ProjectMay::Narrow => matches!(key.shape, Shape::Choice(_)),
+            ProjectMay::Add => matches!(key.shape, Shape::List { .. }),
+            ProjectMay::Set | ProjectMay::Nothing => true,
+        };
+        assert!(fits, "{}", key.name);
+    }
+}

@@ -1,0 +1,31 @@
+//! `[archive]`: how conversations are kept. The archive is the ground that everything else is
+//! rebuilt from, so there is no key that turns it off.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::key::{Key, ProjectMay, Shape};
+
+/// How conversations are kept.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Archive {
+    /// How hard conversations are compressed: a higher number is smaller and slower. It holds for
+    /// what is written from now on.
+    pub compression_level: i32,
+}
+
+impl Default for Archive {
+    fn default() -> Self {
+        Self {
+            compression_level: 9,
+        }
+    }
+}
+
+/// The keys of `[archive]`.
+pub(super) const KEYS: &[Key] = &[Key::new(
+    "archive.compression_level",
+    Shape::Count { min: 1, max: 19 },
+    ProjectMay::Nothing,
+)];

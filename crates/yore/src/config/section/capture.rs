@@ -1,0 +1,61 @@
+//! `[capture]`: what is captured at all.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::key::{Key, ProjectMay, Shape};
+
+/// What is captured.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Capture {
+    /// Reads conversations into the archive. Off means that nothing new is read; what is there
+    /// stays and can be recalled.
+    pub enabled: bool,
+    /// Which projects are captured: "all" but the excluded ones, or, with "opt-in", only those
+    /// listed in `projects`. With "opt-in", a conversation whose project is unknown is left out.
+    pub mode: CaptureMode,
+    /// The projects that "opt-in" captures, as directories or globs.
+    pub projects: Vec<String>,
+    /// Projects that are never read, as directories or globs. Wins over `projects`.
+    pub exclude_projects: Vec<String>,
+    /// Source files that are never read, as globs over their paths.
+    pub exclude_paths: Vec<String>,
+}
+
+/// Which projects are captured.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CaptureMode {
+    /// Only the listed ones.
+    OptIn,
+    /// All but the excluded ones.
+    All,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            mode: CaptureMode::All,
+            projects: Vec::new(),
+            exclude_projects: Vec::new(),
+            exclude_paths: Vec::new(),
+        }
+    }
+}
+
+const PATHS: Shape = Shape::List { longest: 4096 };
+
+/// The keys of `[capture]`.
+pub(super) const KEYS: &[Key] = &[
+    Key::new("capture.enabled", Shape::Switch, ProjectMay::Turn(false)),
+    Key::new(
+        "capture.mode",
+        Shape::Choice(&["opt-in", "all"]),
+        ProjectMay::Narrow,
+    ),
+    Key::new("capture.projects", PATHS, ProjectMay::Nothing),
+    Key::new("capture.exclude_projects", PATHS, ProjectMay::Add),
+    Key::new("capture.exclude_paths", PATHS, ProjectMay::Add),
+];

@@ -1,0 +1,73 @@
+//! The sections of the configuration: one file each, with the section's struct, its
+//! defaults and the rows of the key table that describe its keys.
+//!
+//! To add a section: write its file, add a field to [`Config`] and a row to [`TABLE`]. The
+//! tests fail when a key lacks a description, a row or a permission.
+
+mod archive;
+mod capture;
+mod forget;
+mod index;
+mod output;
+mod recall;
+mod redaction;
+mod sources;
+mod store;
+mod up;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use archive::Archive;
+pub use capture::{Capture, CaptureMode};
+pub use forget::Forget;
+pub use index::Index;
+pub use output::{Output, When};
+pub use recall::{Recall, RecallScope};
+pub use redaction::Redaction;
+pub use sources::{ClaudeCode, Jsonl, Sources};
+pub use store::Store;
+pub use up::Up;
+
+use super::key::Key;
+
+/// How yore behaves: every setting, with its value after all layers.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "yore configuration")]
+pub struct Config {
+    /// What is captured.
+    pub capture: Capture,
+    /// Where conversations are read from.
+    pub sources: Sources,
+    /// What is taken out before anything is written.
+    pub redaction: Redaction,
+    /// How conversations are kept.
+    pub archive: Archive,
+    /// What can be found.
+    pub index: Index,
+    /// How `yore recall` answers.
+    pub recall: Recall,
+    /// How yore speaks on a terminal.
+    pub output: Output,
+    /// What `yore up` shows at the end.
+    pub up: Up,
+    /// The database.
+    pub store: Store,
+    /// What forgetting leaves behind.
+    pub forget: Forget,
+}
+
+/// Every key, section by section, in the order in which they are shown.
+pub(super) const TABLE: &[&[Key]] = &[
+    capture::KEYS,
+    sources::KEYS,
+    redaction::KEYS,
+    archive::KEYS,
+    index::KEYS,
+    recall::KEYS,
+    output::KEYS,
+    up::KEYS,
+    store::KEYS,
+    forget::KEYS,
+];

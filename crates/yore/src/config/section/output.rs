@@ -1,0 +1,45 @@
+//! `[output]`: how yore speaks on a terminal.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::key::{Key, ProjectMay, Shape};
+
+/// How yore speaks on a terminal.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Output {
+    /// When colours are used; "auto" is on a terminal only.
+    pub color: When,
+    /// When progress is shown during long work; "auto" is on a terminal only.
+    pub progress: When,
+}
+
+/// When something is shown.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// Never.
+    Never,
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            color: When::Auto,
+            progress: When::Auto,
+        }
+    }
+}
+
+const WHEN: Shape = Shape::Choice(&["never", "auto", "always"]);
+
+/// The keys of `[output]`. They are the person's taste, not the project's.
+pub(super) const KEYS: &[Key] = &[
+    Key::new("output.color", WHEN, ProjectMay::Nothing),
+    Key::new("output.progress", WHEN, ProjectMay::Nothing),
+];

@@ -1,0 +1,78 @@
+//! `[recall]`: how `yore recall` answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::key::{Key, ProjectMay, Shape};
+
+/// How `yore recall` answers.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Recall {
+    /// How many results are shown at most.
+    pub limit: usize,
+    /// Whose conversations are searched: those of this "project", "all", or, with "auto", this
+    /// project's where the directory belongs to one and all elsewhere.
+    pub scope: RecallScope,
+    /// How many characters of each result are quoted.
+    pub quote_chars: usize,
+    /// What a word counts in a tool call or its result, against 1 for what was said.
+    pub tool_weight: f64,
+    /// Also finds text that a program put into the conversation, such as instructions and
+    /// reminders.
+    pub include_injected: bool,
+}
+
+/// Whose conversations are searched.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecallScope {
+    /// Those of the current project only.
+    Project,
+    /// Those of the current project; all where the directory belongs to none.
+    Auto,
+    /// Those of all projects.
+    All,
+}
+
+impl Default for Recall {
+    fn default() -> Self {
+        Self {
+            limit: 10,
+            scope: RecallScope::Auto,
+            quote_chars: 240,
+            tool_weight: 0.5,
+            include_injected: false,
+        }
+    }
+}
+
+/// The keys of `[recall]`. A project's file may not widen the scope: a cloned repository must
+/// not bring another project's words into the conversation.
+pub(super) const KEYS: &[Key] = &[
+    Key::new(
+        "recall.limit",
+        Shape::Count { min: 1, max: 1000 },
+        ProjectMay::Set,
+    ),
+    Key::new(
+        "recall.scope",
+        Shape::Choice(&["project", "auto", "all"]),
+        ProjectMay::Narrow,
+    ),
+    Key::new(
+        "recall.quote_chars",
+        Shape::Count { min: 40, max: 4000 },
+        ProjectMay::Set,
+    ),
+    Key::new(
+        "recall.tool_weight",
+        Shape::Number { min: 0.0, max: 1.0 },
+        ProjectMay::Set,
+    ),
+    Key::new(
+        "recall.include_injected",
+        Shape::Switch,
+        ProjectMay::Turn(false),
+    ),
+];

@@ -1,0 +1,31 @@
+//! `[up]`: what `yore up` shows at the end.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::key::{Key, ProjectMay, Shape};
+
+/// What `yore up` shows at the end.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Up {
+    /// Answers one question from your own conversations and shows where the answer came from.
+    pub ask_question: bool,
+    /// Shows an example where there is no conversation yet.
+    pub example_when_empty: bool,
+}
+
+impl Default for Up {
+    fn default() -> Self {
+        Self {
+            ask_question: true,
+            example_when_empty: true,
+        }
+    }
+}
+
+/// The keys of `[up]`.
+pub(super) const KEYS: &[Key] = &[
+    Key::new("up.ask_question", Shape::Switch, ProjectMay::Set),
+    Key::new("up.example_when_empty", Shape::Switch, ProjectMay::Set),
+];
