@@ -302,6 +302,17 @@ impl Engine {
         }
     }
 
+    /// Writes the transcripts that hold a session, as they are archived (redacted), to `out`.
+    pub fn write_original(&self, id: &str, out: &mut dyn std::io::Write) -> Result<(), EngineError> {
+        let shown = self.show(&ShowRequest { id: id.to_owned(), surroundings: 0 })?;
+        let files = self.store.files_of_episode(&shown.episode)?;
+        let reader = self.reader()?;
+        for file in files {
+            reader.write_archived(&file, out)?;
+        }
+        Ok(())
+    }
+
     /// Lists sessions.
     pub fn sessions(&self, request: &SessionsRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
         let projects = retrieve::projects_named(&self.store, &request.projects)?;

@@ -1,2 +1,25 @@
-//! wip
-fn main() {}
+//! `yore`: a long-term memory for AI coding agents. This is the table of contents.
+//!
+//! - `cli`: one file per command
+//! - `mcp`: the server for agents, one file per tool
+//! - `config`: layers of settings
+//! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
+//! - `render`: the only place that prints
+//! - `paths`: where things lie on this platform
+//! - `error`: what went wrong, for people and for exit codes
+//! - `example`: an invented project, for a computer without history
+
+mod cli;
+mod config;
+mod engine_handle;
+mod error;
+mod example;
+mod mcp;
+mod paths;
+mod render;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

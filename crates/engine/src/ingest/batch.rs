@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::archive::LineBuffer;
 use super::key::Keys;
 use super::lines::{Line, Lines};
-use super::policy::CapturePolicy;
 use super::parse::{NotJson, is_whole_object, parse_line};
+use super::policy::CapturePolicy;
 use super::redact::{RedactionCounts, Redactor};
 use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine};
 
@@ -143,7 +143,7 @@ impl Reader<'_> {
             }
             return;
         }
-        if self.policy.has_rules() {
+        if self.policy.looks_at_directories() {
             if let Some(directory) = values.iter().find_map(|value| self.source.owner(value).directory) {
                 self.is_allowed = self.policy.allows_directory(directory);
             }

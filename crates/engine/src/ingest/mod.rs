@@ -43,8 +43,8 @@ use self::batch::{Batch, Reader, Start};
 pub(crate) use self::forget::ForgetTarget;
 pub(crate) use self::key::Keys;
 use self::lease::Holder;
-use self::project::ProjectResolver;
 pub use self::policy::{CapturePolicy, PatternError};
+use self::project::ProjectResolver;
 pub use self::project::{ProjectNames, names_of};
 use self::redact::{RULES_VERSION, RedactionCounts, Redactor};
 pub use self::reindex::ReindexReport;
@@ -254,7 +254,8 @@ impl<'a> Ingest<'a> {
                 match path.metadata() {
                     Ok(meta) => {
                         let row = self.store.find_file(source.kind(), &name)?;
-                        let began = if row.is_some() { String::new() } else { first_timestamp(&path) };
+                        let began =
+                            if row.is_some() { String::new() } else { first_string(&path, "timestamp").unwrap_or_default() };
                         found.push(FoundFile { source, name, size: meta.len(), mtime_ns: mtime_ns(&meta), row, began, path });
                     }
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -355,7 +356,7 @@ impl<'a> Ingest<'a> {
             keys: &self.keys,
             tombstones: &self.tombstones,
             max_line_bytes: request.max_line_bytes,
-            is_allowed: match self.store.directory_of_file(row.id)? {
+            is_allowed: match self.store.directory_of_file(row.id)?.or_else(|| first_string(&found.path, "cwd")) {
                 Some(directory) => request.policy.allows_directory(&directory),
                 None => request.policy.allows_unknown(),
             },
@@ -668,14 +669,12 @@ fn mtime_ns(meta: &Metadata) -> i64 {
     meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0, |since| since.as_nanos() as i64)
 }
 
-/// The first recorded time among a file's first bytes, as text.
-fn first_timestamp(path: &Path) -> String {
-    let Ok(mut file) = File::open(path) else { return String::new() };
-    let Ok(head) = read_at(&mut file, 0, 64 * 1024) else { return String::new() };
-    let key = b"\"timestamp\":\"";
-    memchr::memmem::find(&head, key)
-        .map(|at| &head[at + key.len()..])
-        .and_then(|rest| rest.get(..memchr::memchr(b'"', rest)?.min(40)))
-        .map(|words| String::from_utf8_lossy(words).into_owned())
-        .unwrap_or_default()
+/// The first value of a member `name` among a file's first bytes that is a string.
+fn first_string(path: &Path, name: &str) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let head = read_at(&mut file, 0, 256 * 1024).ok()?;
+    let key = format!("\"{name}\":\"");
+    let at = memchr::memmem::find(&head, key.as_bytes())? + key.len() - 1;
+    // From the opening quote on: as much as is one JSON string.
+    serde_json::Deserializer::from_slice(&head[at..]).into_iter::<String>().next()?.ok()
 }

@@ -47,7 +47,8 @@ impl Projects {
     fn contain(&self, directory: &str) -> bool {
         let directory = normalize_directory(directory);
         self.directories.iter().any(|outer| is_within(&directory, outer))
-            || std::iter::successors(Some(directory.as_str()), |path| path.rsplit_once('/').map(|(above, _)| above)).any(|path| self.patterns.is_match(path))
+            || std::iter::successors(Some(directory.as_str()), |path| path.rsplit_once('/').map(|(above, _)| above))
+                .any(|path| self.patterns.is_match(path))
     }
 }
 
@@ -67,7 +68,11 @@ impl CapturePolicy {
     ///
     /// # Errors
     /// [`PatternError`] for a glob that does not parse.
-    pub fn new(exclude_files: &[String], exclude_projects: &[String], only_projects: Option<&[String]>) -> Result<Self, PatternError> {
+    pub fn new(
+        exclude_files: &[String],
+        exclude_projects: &[String],
+        only_projects: Option<&[String]>,
+    ) -> Result<Self, PatternError> {
         Ok(Self {
             exclude_files: patterns(exclude_files.iter())?,
             exclude_projects: Projects::new(exclude_projects)?,
@@ -78,7 +83,7 @@ impl CapturePolicy {
 
     /// Also asks `is_switched_off` about each recorded directory.
     #[must_use]
-    pub fn with_switch(mut self, is_switched_off: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+    pub fn with_project_switch(mut self, is_switched_off: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.is_switched_off = Some(Box::new(is_switched_off));
         self
     }
@@ -95,14 +100,22 @@ impl CapturePolicy {
             && !self.is_switched_off.as_ref().is_some_and(|is_off| is_off(directory))
     }
 
-    /// Whether words whose directory is unknown may be kept: only if no rule could forbid them.
+    /// Whether words whose directory is nowhere recorded may be kept: only if no rule could
+    /// forbid them.
     pub fn allows_unknown(&self) -> bool {
         !self.has_rules()
     }
 
-    /// Whether any rule looks at directories.
-    pub fn has_rules(&self) -> bool {
-        self.only_projects.is_some() || !self.exclude_projects.directories.is_empty() || !self.exclude_projects.patterns.is_empty() || self.is_switched_off.is_some()
+    /// Whether any rule names directories.
+    fn has_rules(&self) -> bool {
+        self.only_projects.is_some()
+            || !self.exclude_projects.directories.is_empty()
+            || !self.exclude_projects.patterns.is_empty()
+    }
+
+    /// Whether each line's directory must be looked at.
+    pub fn looks_at_directories(&self) -> bool {
+        self.has_rules() || self.is_switched_off.is_some()
     }
 }
 

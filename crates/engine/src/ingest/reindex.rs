@@ -11,7 +11,7 @@ use super::batch::Skips;
 use super::parse::{NotJson, parse_line};
 use super::source::{LineMark, Reading, SourceLine, source_named};
 use super::{Ingest, IngestError, Observer, ReaderOptions, Writer};
-use crate::store::{FileRow, StoreResult};
+use crate::store::{FileRow, StoreError, StoreResult};
 
 /// Turns in one transaction.
 const MAX_TURNS: usize = 200;
@@ -126,16 +126,17 @@ impl Ingest<'_> {
         Ok(damaged)
     }
 
-    /// Writes a file as it is archived (redacted) to `out`, the last generation.
-    pub(crate) fn write_archived(&self, row: &FileRow, out: &mut dyn io::Write) -> Result<u64, IngestError> {
+    /// Writes a file as it is archived (redacted) to `out`, the last generation; lines that were
+    /// forgotten or kept out are left out.
+    pub(crate) fn write_archived(&self, file: &FileRow, out: &mut dyn io::Write) -> Result<(), IngestError> {
         let mut archive = Archive::new(self.store, self.keys.line, 1);
-        let mut lines = 0;
-        archive.read_file(row.id, row.checkpoint.generation, |line| {
-            lines += 1;
-            out.write_all(line)
-                .and_then(|()| out.write_all(b"\n"))
-                .map_err(|error| crate::store::StoreError::Io { path: row.path.clone().into(), error })
+        let path = || file.path.clone().into();
+        archive.read_file(file.id, file.checkpoint.generation, |line| {
+            if line.is_empty() {
+                return Ok(());
+            }
+            out.write_all(line).and_then(|()| out.write_all(b"\n")).map_err(|error| StoreError::Io { path: path(), error })
         })?;
-        Ok(lines)
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use yore_core::id::EpisodeId;
 use yore_core::time::UtcMillis;
 
 use super::{Store, StoreError, StoreResult};
@@ -107,6 +108,18 @@ impl Store {
             let rows = statement.query_map([], file_row).map_err(|error| self.fail(error))?;
             rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
         })
+    }
+
+    /// The files that speak of an episode.
+    pub(crate) fn files_of_episode(&self, episode: &EpisodeId) -> StoreResult<Vec<FileRow>> {
+        let rows: Vec<i64> = self.read(|db| {
+            let mut statement = db
+                .prepare_cached("SELECT file_id FROM file_episode JOIN episode ON episode.id = episode_id WHERE episode.uid = ?1")
+                .map_err(|error| self.fail(error))?;
+            let rows = statement.query_map([episode.as_bytes()], |row| row.get(0)).map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })?;
+        Ok(self.files()?.into_iter().filter(|file| rows.contains(&file.id)).collect())
     }
 
     /// Takes a file for reading. `is_alive` tells whether the process behind an owner's name

@@ -57,13 +57,7 @@ fn row(line: &'static str) -> Row {
         "never" => Verdict::Never,
         _ => panic!("no such verdict: {line}"),
     };
-    Row {
-        requirements,
-        name,
-        value,
-        verdict,
-        reason,
-    }
+    Row { requirements, name, value, verdict, reason }
 }
 
 /// What a design's value is called in ours, where they are the same but written otherwise.
@@ -81,21 +75,13 @@ fn fault(row: &Row, defaults: &Resolved) -> Option<String> {
     match row.verdict {
         Verdict::Same(key) => match ours(key) {
             Ok(value) if value == as_ours(key, row.value) => None,
-            Ok(value) => Some(format!(
-                "{key} is claimed to be {} but is {value}",
-                row.value
-            )),
+            Ok(value) => Some(format!("{key} is claimed to be {} but is {value}", row.value)),
             Err(error) => Some(error.to_string()),
         },
         Verdict::Differs(key) => match ours(key) {
-            Ok(value) if value == as_ours(key, row.value) => {
-                Some(format!("{key} is claimed to differ but is the same"))
-            }
+            Ok(value) if value == as_ours(key, row.value) => Some(format!("{key} is claimed to differ but is the same")),
             Ok(_) if has_reason => None,
-            Ok(value) => Some(format!(
-                "{key} is {value}, not {}, without a reason",
-                row.value
-            )),
+            Ok(value) => Some(format!("{key} is {value}, not {}, without a reason", row.value)),
             Err(error) => Some(error.to_string()),
         },
         Verdict::Later("") | Verdict::Fixed("") => Some("it does not say what".to_owned()),
@@ -136,14 +122,8 @@ fn a_wrong_claim_or_a_missing_reason_is_found() {
 #[test]
 fn the_rows_that_the_requirements_name_are_all_there() {
     let sections = sections();
-    let named: BTreeSet<_> = sections
-        .iter()
-        .flat_map(|(_, rows)| rows)
-        .flat_map(|row| row.requirements.split(", "))
-        .collect();
-    for requirement in [
-        "S1-126", "S5-070", "S5-071", "S5-072", "S5-073", "C-112", "C-113", "C-114",
-    ] {
+    let named: BTreeSet<_> = sections.iter().flat_map(|(_, rows)| rows).flat_map(|row| row.requirements.split(", ")).collect();
+    for requirement in ["S1-126", "S5-070", "S5-071", "S5-072", "S5-073", "C-112", "C-113", "C-114"] {
         assert!(named.contains(requirement), "{requirement}");
     }
 }
@@ -168,20 +148,11 @@ fn the_table_of_design_defaults_is_the_one_that_is_published() {
                 Verdict::Same(key) => (format!("`{key}`"), format!("same: `{}`", value(key))),
                 Verdict::Differs(key) => (format!("`{key}`"), format!("`{}`", value(key))),
                 Verdict::Later(work) => (format!("comes with {work}"), String::new()),
-                Verdict::Fixed(always) if always == row.value => {
-                    ("no key".to_owned(), format!("same: {always}"))
-                }
+                Verdict::Fixed(always) if always == row.value => ("no key".to_owned(), format!("same: {always}")),
                 Verdict::Fixed(always) => ("no key".to_owned(), always.to_owned()),
                 Verdict::Never => ("not offered".to_owned(), String::new()),
             };
-            let cells = [
-                row.requirements,
-                row.name,
-                row.value,
-                &ours,
-                &value,
-                row.reason,
-            ];
+            let cells = [row.requirements, row.name, row.value, &ours, &value, row.reason];
             text += &format!("| {} |\n", cells.join(" | ").replace('*', "\\*"));
         }
     }

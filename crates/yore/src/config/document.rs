@@ -43,15 +43,9 @@ pub fn defaults_toml() -> String {
             text += &comment(description(&schema, path));
             text += &format!("[{path}]\n");
         }
-        let about = format!(
-            "{} {}{}",
-            description(&schema, key.name),
-            range(key.shape),
-            permission(key.project)
-        );
-        let default = schema
-            .pointer(&format!("{}/default", pointer(key.name)))
-            .and_then(|default| toml::Value::try_from(default).ok());
+        let about = format!("{} {}{}", description(&schema, key.name), range(key.shape), permission(key.project));
+        let default =
+            schema.pointer(&format!("{}/default", pointer(key.name))).and_then(|default| toml::Value::try_from(default).ok());
         text += "\n";
         text += &comment(about.trim());
         if let Some(default) = default {
@@ -71,17 +65,11 @@ fn described() -> Value {
 }
 
 fn pointer(name: &str) -> String {
-    name.split('.')
-        .map(|part| format!("/properties/{part}"))
-        .collect()
+    name.split('.').map(|part| format!("/properties/{part}")).collect()
 }
 
 fn description<'a>(schema: &'a Value, name: &str) -> &'a str {
-    schema
-        .pointer(&pointer(name))
-        .and_then(|property| property.get("description"))
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    schema.pointer(&pointer(name)).and_then(|property| property.get("description")).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn constrain(property: &mut Map<String, Value>, key: &Key) {
@@ -149,9 +137,7 @@ fn sorted(value: Value) -> Value {
         Value::Object(members) => {
             let mut members: Vec<_> = members.into_iter().collect();
             members.sort_by(|(a, _), (b, _)| a.cmp(b));
-            let members = members
-                .into_iter()
-                .map(|(name, value)| (name, sorted(value)));
+            let members = members.into_iter().map(|(name, value)| (name, sorted(value)));
             Value::Object(members.collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),

@@ -72,9 +72,7 @@ fn the_type_of_every_field_takes_exactly_what_its_row_allows() {
     for (name, property) in found {
         let words = |list: &Value, pick: fn(&Value) -> &Value| -> Vec<String> {
             let items = list.as_array().unwrap().iter();
-            items
-                .map(|item| pick(item).as_str().unwrap().to_owned())
-                .collect()
+            items.map(|item| pick(item).as_str().unwrap().to_owned()).collect()
         };
         let choice = match (&property["enum"], &property["oneOf"]) {
             (Value::Null, Value::Null) => None,
@@ -86,9 +84,7 @@ fn the_type_of_every_field_takes_exactly_what_its_row_allows() {
             Shape::Count { .. } => property["type"] == "integer",
             Shape::Number { .. } => property["type"] == "number",
             Shape::Choice(words) => choice.is_some_and(|choice| choice == words),
-            Shape::List { .. } => {
-                property["type"] == "array" && property["items"]["type"] == "string"
-            }
+            Shape::List { .. } => property["type"] == "array" && property["items"]["type"] == "string",
         };
         assert!(fits, "{name}: {property:#}");
     }

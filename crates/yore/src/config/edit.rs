@@ -35,11 +35,7 @@ pub fn set(file: &Path, kind: FileKind, name: &str, text: &str) -> Result<(), Co
         };
         insert(document.as_table_mut(), &path, value)
     })?;
-    if is_set {
-        Ok(())
-    } else {
-        Err(failed(file, name, "its section is not a table"))
-    }
+    if is_set { Ok(()) } else { Err(failed(file, name, "its section is not a table")) }
 }
 
 /// Removes a key from a file, with the comment above it, and says whether it was there.
@@ -53,30 +49,19 @@ pub fn unset(file: &Path, kind: FileKind, name: &str) -> Result<bool, ConfigErro
         Ok(keys) => keys.iter().map(|key| key.get().to_owned()).collect(),
         Err(_) => name.split('.').map(str::to_owned).collect(),
     };
-    edit(file, kind, name, |document| {
-        remove(document.as_table_mut(), "", &path)
-    })
+    edit(file, kind, name, |document| remove(document.as_table_mut(), "", &path))
 }
 
 /// Applies a change and writes the outcome if there is one and it is right.
-fn edit(
-    file: &Path,
-    kind: FileKind,
-    name: &str,
-    change: impl FnOnce(&mut DocumentMut) -> bool,
-) -> Result<bool, ConfigError> {
+fn edit(file: &Path, kind: FileKind, name: &str, change: impl FnOnce(&mut DocumentMut) -> bool) -> Result<bool, ConfigError> {
     let before = file::read(file)?.unwrap_or_default();
     let (_, faults_before) = parse(&before, file, kind, None);
     let count_before = faults_before.len();
-    let syntax = faults_before
-        .into_iter()
-        .find(|fault| matches!(fault, ConfigError::Syntax { .. }));
+    let syntax = faults_before.into_iter().find(|fault| matches!(fault, ConfigError::Syntax { .. }));
     if let Some(syntax) = syntax {
         return Err(syntax);
     }
-    let mut document: DocumentMut = before
-        .parse()
-        .map_err(|error: toml_edit::TomlError| failed(file, name, error.message()))?;
+    let mut document: DocumentMut = before.parse().map_err(|error: toml_edit::TomlError| failed(file, name, error.message()))?;
     if !change(&mut document) {
         return Ok(false);
     }
@@ -95,28 +80,16 @@ fn edit(
     {
         admitted_over_defaults(entry)?;
     }
-    replace_file(file, &after).map_err(|reason| ConfigError::Unwritable {
-        path: file.to_owned(),
-        reason,
-    })?;
+    replace_file(file, &after).map_err(|reason| ConfigError::Unwritable { path: file.to_owned(), reason })?;
     Ok(true)
 }
 
 fn failed(file: &Path, name: &str, reason: &str) -> ConfigError {
-    ConfigError::EditFailed {
-        name: name.to_owned(),
-        path: file.to_owned(),
-        reason: reason.to_owned(),
-    }
+    ConfigError::EditFailed { name: name.to_owned(), path: file.to_owned(), reason: reason.to_owned() }
 }
 
 fn admitted_over_defaults(entry: &Entry) -> Result<(), ConfigError> {
-    let defaults = load(&Layers {
-        user_file: None,
-        project_file: None,
-        environment: &Environment::default(),
-        flags: &[],
-    })?;
+    let defaults = load(&Layers { user_file: None, project_file: None, environment: &Environment::default(), flags: &[] })?;
     admit(defaults.get(entry.key.name)?, entry).map(|_| ())
 }
 
@@ -157,11 +130,7 @@ fn remove(table: &mut dyn TableLike, above: &str, path: &[String]) -> bool {
         [] => false,
         [last] => table.remove(last).is_some(),
         [first, rest @ ..] => {
-            let here = if above.is_empty() {
-                first.clone()
-            } else {
-                format!("{above}.{first}")
-            };
+            let here = if above.is_empty() { first.clone() } else { format!("{above}.{first}") };
             let Some(section) = table.get_mut(first).and_then(Item::as_table_like_mut) else {
                 return false;
             };

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use super::test_support::Setup;
 use super::{ConfigError, FileKind, set, unset};
 
-const FILE: &str =
-    "# mine\n\n[recall] # how\n# few\nlimit = 5 # enough\nscope = \"all\"\n\n# end\n";
+const FILE: &str = "# mine\n\n[recall] # how\n# few\nlimit = 5 # enough\nscope = \"all\"\n\n# end\n";
 
 fn edited(text: &str, key: &str, value: &str) -> Result<String, ConfigError> {
     let path = Setup::new().user(text).path("config.toml");
@@ -28,20 +27,14 @@ fn edited(text: &str, key: &str, value: &str) -> Result<String, ConfigError> {
 
 #[test]
 fn setting_a_key_keeps_comments_and_order() {
-    assert_eq!(
-        edited(FILE, "recall.limit", "7").unwrap(),
-        FILE.replace("limit = 5", "limit = 7")
-    );
+    assert_eq!(edited(FILE, "recall.limit", "7").unwrap(), FILE.replace("limit = 5", "limit = 7"));
     assert_eq!(
         edited(FILE, "recall.quote_chars", "100").unwrap(),
         FILE.replace("scope = \"all\"\n", "scope = \"all\"\nquote_chars = 100\n")
     );
     let with_section = edited(FILE, "sources.jsonl.enabled", "off").unwrap();
     assert!(with_section.starts_with("# mine\n\n[recall] # how\n# few\nlimit = 5 # enough\n"));
-    assert!(
-        with_section.contains("\n[sources.jsonl]\nenabled = false\n"),
-        "{with_section}"
-    );
+    assert!(with_section.contains("\n[sources.jsonl]\nenabled = false\n"), "{with_section}");
     assert!(with_section.contains("# end"));
 }
 
@@ -51,15 +44,8 @@ fn setting_a_key_follows_the_way_the_file_is_written() {
     assert!(inline.starts_with("recall = { limit = 5") && inline.ends_with("} # short\n"));
     let resolved = Setup::new().user(&inline).load().unwrap();
     assert_eq!(resolved.get("recall.scope").unwrap().shown, "\"all\"");
-    assert_eq!(
-        edited("recall.limit = 5\n", "recall.limit", "6").unwrap(),
-        "recall.limit = 6\n"
-    );
-    let dotted = edited(
-        "sources.jsonl.enabled = true\n",
-        "sources.claude-code.enabled",
-        "no",
-    );
+    assert_eq!(edited("recall.limit = 5\n", "recall.limit", "6").unwrap(), "recall.limit = 6\n");
+    let dotted = edited("sources.jsonl.enabled = true\n", "sources.claude-code.enabled", "no");
     let resolved = Setup::new().user(&dotted.unwrap()).load().unwrap();
     assert!(!resolved.config.sources.claude_code.enabled);
     assert!(resolved.config.sources.jsonl.enabled);
@@ -68,10 +54,7 @@ fn setting_a_key_follows_the_way_the_file_is_written() {
 #[test]
 fn setting_a_key_keeps_the_line_ends_of_the_file() {
     let windows = FILE.replace('\n', "\r\n");
-    assert_eq!(
-        edited(&windows, "recall.limit", "7").unwrap(),
-        windows.replace("limit = 5", "limit = 7")
-    );
+    assert_eq!(edited(&windows, "recall.limit", "7").unwrap(), windows.replace("limit = 5", "limit = 7"));
     let more = edited(&windows, "up.ask_question", "off").unwrap();
     assert_eq!(more.matches('\n').count(), more.matches("\r\n").count());
 }
@@ -82,28 +65,16 @@ fn setting_a_list_or_a_reference_writes_it_as_toml() {
         edited("", "capture.exclude_paths", "['*.{js,ts}', \"b\"]").unwrap(),
         "[capture]\nexclude_paths = [\"*.{js,ts}\", \"b\"]\n"
     );
-    assert_eq!(
-        edited("", "recall.limit", "{env:LIMIT:-3}").unwrap(),
-        "[recall]\nlimit = \"{env:LIMIT:-3}\"\n"
-    );
+    assert_eq!(edited("", "recall.limit", "{env:LIMIT:-3}").unwrap(), "[recall]\nlimit = \"{env:LIMIT:-3}\"\n");
 }
 
 #[test]
 fn an_unknown_key_or_a_value_that_does_not_fit_is_not_written() {
     let error = edited(FILE, "recal.limit", "7").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "unknown key `recal.limit`; did you mean `recall.limit`?"
-    );
+    assert_eq!(error.to_string(), "unknown key `recal.limit`; did you mean `recall.limit`?");
     let error = edited(FILE, "recall.limit", "7000").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`recall.limit` is \"7000\"; expected a whole number from 1 to 1000"
-    );
-    assert_eq!(
-        edited(FILE, "recall.limit", "many").unwrap_err().code(),
-        "config/wrong-type"
-    );
+    assert_eq!(error.to_string(), "`recall.limit` is \"7000\"; expected a whole number from 1 to 1000");
+    assert_eq!(edited(FILE, "recall.limit", "many").unwrap_err().code(), "config/wrong-type");
 }
 
 #[test]
@@ -132,10 +103,7 @@ fn a_project_file_is_refused_what_it_may_not_have() {
     }
     assert!(!path.exists());
     set(&path, FileKind::Project, "capture.enabled", "false").unwrap();
-    assert_eq!(
-        fs::read_to_string(&path).unwrap(),
-        "[capture]\nenabled = false\n"
-    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), "[capture]\nenabled = false\n");
 }
 
 #[test]
@@ -150,10 +118,7 @@ fn unsetting_removes_the_key_known_or_not_and_says_whether_it_was_there() {
     assert!(unset(&path, FileKind::User, "recall.limit").unwrap());
     assert!(!unset(&path, FileKind::User, "recall.limit").unwrap());
     let left = fs::read_to_string(&path).unwrap();
-    assert!(
-        left.starts_with("# mine\n\n[recall] # how\nscope = \"all\"\n"),
-        "{left}"
-    );
+    assert!(left.starts_with("# mine\n\n[recall] # how\nscope = \"all\"\n"), "{left}");
     assert!(!left.contains("recal]"), "{left}");
 
     fs::write(&path, "\"recall.limit\" = 1\n").unwrap();
@@ -207,10 +172,7 @@ fn a_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it() {
                 for _ in 0..10 {
                     set(path, FileKind::User, "recall.limit", &limit.to_string()).unwrap();
                     let seen = fs::read_to_string(path).unwrap();
-                    assert!(
-                        seen.starts_with("# mine") && seen.ends_with("# end\n"),
-                        "{seen}"
-                    );
+                    assert!(seen.starts_with("# mine") && seen.ends_with("# end\n"), "{seen}");
                 }
             });
         }
@@ -220,10 +182,7 @@ fn a_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it() {
     // What stands in the way is left as it is.
     let blocked = directory.path().join("config.toml").join("config.toml");
     let error = set(&blocked, FileKind::User, "recall.limit", "7").unwrap_err();
-    assert!(matches!(
-        error.code(),
-        "config/unreadable" | "config/unwritable"
-    ));
+    assert!(matches!(error.code(), "config/unreadable" | "config/unwritable"));
 }
 
 proptest! {

@@ -21,10 +21,7 @@ impl Environment {
     pub(super) fn keys(&self) -> impl Iterator<Item = (&str, &OsStr)> {
         self.0
             .iter()
-            .filter(|(name, _)| {
-                name.strip_prefix("YORE_")
-                    .is_some_and(|rest| rest.contains("__"))
-            })
+            .filter(|(name, _)| name.strip_prefix("YORE_").is_some_and(|rest| rest.contains("__")))
             .map(|(name, value)| (name.as_str(), value.as_os_str()))
     }
 }
@@ -48,9 +45,5 @@ impl fmt::Debug for Environment {
 }
 
 fn fold(name: &str) -> String {
-    if cfg!(windows) {
-        name.to_ascii_uppercase()
-    } else {
-        name.to_owned()
-    }
+    if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() }
 }

@@ -69,9 +69,7 @@ pub enum ConfigError {
         origin: Origin,
     },
     /// A reference that names no variable or does not end.
-    #[error(
-        "`{name}` in {origin} has a reference that cannot be read: {found}; write {{env:NAME}}"
-    )]
+    #[error("`{name}` in {origin} has a reference that cannot be read: {found}; write {{env:NAME}}")]
     BadReference {
         /// The key.
         name: &'static str,
@@ -193,11 +191,7 @@ pub(super) fn brief(text: &str) -> String {
         .chars()
         .take(80)
         .flat_map(|c| {
-            let escaped: Vec<char> = if c.is_control() {
-                c.escape_default().collect()
-            } else {
-                vec![c]
-            };
+            let escaped: Vec<char> = if c.is_control() { c.escape_default().collect() } else { vec![c] };
             escaped
         })
         .collect();

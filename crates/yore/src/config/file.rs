@@ -30,10 +30,7 @@ pub(super) struct Entry {
 /// Only a regular file of at most 1 MiB is read: a project's file may be anything, a pipe that
 /// never ends included.
 pub(super) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
-    let unreadable = |reason| ConfigError::Unreadable {
-        path: path.to_owned(),
-        reason,
-    };
+    let unreadable = |reason| ConfigError::Unreadable { path: path.to_owned(), reason };
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             let reason = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
@@ -44,9 +41,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
         Err(error) => return Err(unreadable(error)),
     }
     let mut text = String::new();
-    let read = File::open(path)
-        .and_then(|file| file.take(LARGEST_FILE + 1).read_to_string(&mut text))
-        .map_err(unreadable)?;
+    let read = File::open(path).and_then(|file| file.take(LARGEST_FILE + 1).read_to_string(&mut text)).map_err(unreadable)?;
     if read as u64 > LARGEST_FILE {
         let reason = io::Error::new(io::ErrorKind::InvalidData, "it is too large");
         return Err(unreadable(reason));
@@ -63,38 +58,18 @@ pub(super) fn parse(
     kind: FileKind,
     environment: Option<&Environment>,
 ) -> (Vec<Entry>, Vec<ConfigError>) {
-    let mut reading = Reading {
-        text,
-        path,
-        kind,
-        environment,
-        entries: Vec::new(),
-        problems: Vec::new(),
-    };
+    let mut reading = Reading { text, path, kind, environment, entries: Vec::new(), problems: Vec::new() };
     let (table, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         reading.table("", table.get_ref(), table.span().start);
     }
     for error in errors {
         let origin = reading.origin(error.span().map_or(0, |span| span.start));
-        reading.problem(
-            origin.clone(),
-            ConfigError::Syntax {
-                origin,
-                reason: brief(error.message()),
-            },
-        );
+        reading.problem(origin.clone(), ConfigError::Syntax { origin, reason: brief(error.message()) });
     }
-    let Reading {
-        entries,
-        mut problems,
-        ..
-    } = reading;
+    let Reading { entries, mut problems, .. } = reading;
     problems.sort_by_key(|(line, _)| *line);
-    (
-        entries,
-        problems.into_iter().map(|(_, problem)| problem).collect(),
-    )
+    (entries, problems.into_iter().map(|(_, problem)| problem).collect())
 }
 
 struct Reading<'a> {
@@ -173,12 +148,7 @@ impl Reading<'_> {
         let origin = self.origin(offset);
         let found = described(value);
         match self.checked(key, value, &origin, found) {
-            Ok((value, written)) => self.entries.push(Entry {
-                key,
-                value,
-                written,
-                origin,
-            }),
+            Ok((value, written)) => self.entries.push(Entry { key, value, written, origin }),
             Err(problem) => self.problem(origin, problem),
         }
     }
@@ -200,26 +170,13 @@ impl Reading<'_> {
             return Ok((plain, written));
         };
         let replaced = replaced(plain, environment).map_err(|unresolved| match unresolved {
-            Unresolved::Missing(variable) => ConfigError::MissingVariable {
-                variable,
-                name: key.name,
-                origin: origin.clone(),
-            },
-            Unresolved::NotUnicode(variable) => ConfigError::NotUnicode {
-                variable,
-                name: key.name,
-            },
-            Unresolved::Malformed => ConfigError::BadReference {
-                name: key.name,
-                origin: origin.clone(),
-                found: found.clone(),
-            },
+            Unresolved::Missing(variable) => ConfigError::MissingVariable { variable, name: key.name, origin: origin.clone() },
+            Unresolved::NotUnicode(variable) => ConfigError::NotUnicode { variable, name: key.name },
+            Unresolved::Malformed => ConfigError::BadReference { name: key.name, origin: origin.clone(), found: found.clone() },
         })?;
         // A reference is always a string in TOML, also where a number or a switch is wanted.
         let value = match (&key.shape, &replaced) {
-            (Shape::Switch | Shape::Count { .. } | Shape::Number { .. }, Value::String(text)) => {
-                key.shape.read(text)
-            }
+            (Shape::Switch | Shape::Count { .. } | Shape::Number { .. }, Value::String(text)) => key.shape.read(text),
             _ => key.shape.fit(replaced),
         };
         Ok((value.map_err(misfit)?, written))
@@ -227,19 +184,9 @@ impl Reading<'_> {
 }
 
 /// Returns the error for a value that does not fit its key.
-pub(super) fn misfit_error(
-    misfit: Misfit,
-    key: &'static Key,
-    origin: Option<Origin>,
-    found: String,
-) -> ConfigError {
+pub(super) fn misfit_error(misfit: Misfit, key: &'static Key, origin: Option<Origin>, found: String) -> ConfigError {
     match misfit {
-        Misfit::Type => ConfigError::WrongType {
-            name: key.name.to_owned(),
-            origin,
-            found,
-            expected: key.shape.expected(),
-        },
+        Misfit::Type => ConfigError::WrongType { name: key.name.to_owned(), origin, found, expected: key.shape.expected() },
         Misfit::Value => ConfigError::BadValue { key, origin, found },
     }
 }
@@ -248,25 +195,15 @@ pub(super) fn misfit_error(
 /// `"recall.limit"` is not taken for a key of a section.
 fn join(path: &str, name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let name = if !name.is_empty() && name.chars().all(is_bare) {
-        name.to_owned()
-    } else {
-        format!("{name:?}")
-    };
-    if path.is_empty() {
-        name
-    } else {
-        format!("{path}.{name}")
-    }
+    let name = if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { format!("{name:?}") };
+    if path.is_empty() { name } else { format!("{path}.{name}") }
 }
 
 /// Returns the value without its positions, or nothing for one that no key could take.
 fn plain(value: &DeValue<'_>) -> Option<Value> {
     Some(match value {
         DeValue::String(text) => Value::String(text.to_string()),
-        DeValue::Integer(digits) => {
-            Value::Integer(i64::from_str_radix(digits.as_str(), digits.radix()).ok()?)
-        }
+        DeValue::Integer(digits) => Value::Integer(i64::from_str_radix(digits.as_str(), digits.radix()).ok()?),
         DeValue::Float(digits) => Value::Float(digits.as_str().parse().ok()?),
         DeValue::Boolean(switch) => Value::Boolean(*switch),
         DeValue::Array(items) => {
@@ -301,10 +238,7 @@ fn replaced(value: Value, environment: &Environment) -> Result<Value, Unresolved
     Ok(match value {
         Value::String(text) => Value::String(reference::replace(&text, environment)?),
         Value::Array(items) => {
-            let items: Result<Vec<_>, _> = items
-                .into_iter()
-                .map(|item| replaced(item, environment))
-                .collect();
+            let items: Result<Vec<_>, _> = items.into_iter().map(|item| replaced(item, environment)).collect();
             Value::Array(items?)
         }
         other => other,

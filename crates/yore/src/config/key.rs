@@ -71,11 +71,7 @@ pub(super) enum Misfit {
 
 impl Key {
     pub(super) const fn new(name: &'static str, shape: Shape, project: ProjectMay) -> Self {
-        Self {
-            name,
-            shape,
-            project,
-        }
+        Self { name, shape, project }
     }
 
     /// Returns every key, in the order in which they are shown.
@@ -103,11 +99,7 @@ impl Key {
 
 /// Tells whether a dotted path names a section or a part of one's name.
 pub(super) fn is_section(path: &str) -> bool {
-    Key::all().any(|key| {
-        key.name
-            .strip_prefix(path)
-            .is_some_and(|rest| rest.starts_with('.'))
-    })
+    Key::all().any(|key| key.name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }
 
 /// Returns the name among `names` that `given` was most likely meant to be.
@@ -120,8 +112,7 @@ pub(super) fn nearest(given: &str, names: impl Iterator<Item = String>) -> Optio
         .map(|name| {
             let last = name.rsplit('.').next().unwrap_or(&name);
             let bare = if given.contains('.') { &name } else { last };
-            let distance =
-                strsim::osa_distance(given, &name).min(strsim::osa_distance(given, bare));
+            let distance = strsim::osa_distance(given, &name).min(strsim::osa_distance(given, bare));
             (distance, name)
         })
         .filter(|(distance, _)| *distance <= (length / 3).max(1))
@@ -170,9 +161,7 @@ impl Shape {
             Self::Count { .. } => Value::Integer(trimmed.parse().map_err(|_| Misfit::Type)?),
             Self::Number { .. } => Value::Float(trimmed.parse().map_err(|_| Misfit::Type)?),
             Self::Choice(_) => Value::String(trimmed.to_owned()),
-            Self::List { .. } if trimmed.starts_with('[') => {
-                trimmed.parse().map_err(|_| Misfit::Type)?
-            }
+            Self::List { .. } if trimmed.starts_with('[') => trimmed.parse().map_err(|_| Misfit::Type)?,
             // A comma may belong to a glob or a pattern: to split there could exclude nothing.
             Self::List { .. } if trimmed.contains(',') => return Err(Misfit::Type),
             Self::List { .. } if trimmed.is_empty() => Value::Array(Vec::new()),
@@ -192,9 +181,7 @@ impl Shape {
                 format!("one of {}", quoted.join(", "))
             }
             Self::List { longest } => {
-                format!(
-                    "a list, such as [\"one\", \"two\"], of strings of 1 to {longest} characters"
-                )
+                format!("a list, such as [\"one\", \"two\"], of strings of 1 to {longest} characters")
             }
         }
     }
@@ -211,8 +198,7 @@ impl ProjectMay {
                 let Shape::Choice(words) = shape else {
                     return None;
                 };
-                let width =
-                    |value: &Value| words.iter().position(|word| value.as_str() == Some(word));
+                let width = |value: &Value| words.iter().position(|word| value.as_str() == Some(word));
                 (width(&wanted)? <= width(below)?).then_some(wanted)
             }
             Self::Add => {

@@ -41,19 +41,11 @@ impl UserFile {
     /// Returns the file that `$YORE_CONFIG` names, else `yore/config.toml` in the platform's
     /// directory for configurations, if there is one.
     pub fn locate(environment: &Environment, config_dir: Option<&Path>) -> Option<Self> {
-        let named = environment
-            .get("YORE_CONFIG")
-            .filter(|path| !path.is_empty());
+        let named = environment.get("YORE_CONFIG").filter(|path| !path.is_empty());
         if let Some(path) = named {
-            return Some(Self {
-                path: path.into(),
-                named: true,
-            });
+            return Some(Self { path: path.into(), named: true });
         }
-        Some(Self {
-            path: config_dir?.join("yore").join("config.toml"),
-            named: false,
-        })
+        Some(Self { path: config_dir?.join("yore").join("config.toml"), named: false })
     }
 }
 
@@ -88,10 +80,7 @@ impl Setting {
 impl Resolved {
     /// Returns the setting of this name.
     pub fn get(&self, name: &str) -> Result<&Setting, ConfigError> {
-        self.settings
-            .iter()
-            .find(|setting| setting.key.name == name)
-            .ok_or_else(|| unknown(name, None))
+        self.settings.iter().find(|setting| setting.key.name == name).ok_or_else(|| unknown(name, None))
     }
 
     /// Returns every setting, in the order in which they are shown.
@@ -120,12 +109,7 @@ pub fn check(layers: &Layers<'_>) -> Vec<ConfigError> {
 }
 
 fn resolve(layers: &Layers<'_>) -> (Vec<Setting>, Vec<ConfigError>) {
-    let Layers {
-        user_file,
-        project_file,
-        environment,
-        flags,
-    } = *layers;
+    let Layers { user_file, project_file, environment, flags } = *layers;
     let mut stack = Stack::default();
     stack.defaults();
     if let Some(UserFile { path, named }) = user_file {
@@ -160,12 +144,7 @@ impl Stack {
                 self.problems.push(ConfigError::Fault { reason });
                 continue;
             };
-            self.settings.push(Setting {
-                key,
-                value: value.clone(),
-                shown: value.to_string(),
-                origins: vec![Origin::Default],
-            });
+            self.settings.push(Setting { key, value: value.clone(), shown: value.to_string(), origins: vec![Origin::Default] });
         }
     }
 
@@ -174,10 +153,9 @@ impl Stack {
             Ok(Some(text)) => text,
             Ok(None) if !must_exist => return,
             Ok(None) => {
-                return self.problems.push(ConfigError::Unreadable {
-                    path: path.to_owned(),
-                    reason: std::io::ErrorKind::NotFound.into(),
-                });
+                return self
+                    .problems
+                    .push(ConfigError::Unreadable { path: path.to_owned(), reason: std::io::ErrorKind::NotFound.into() });
             }
             Err(problem) => return self.problems.push(problem),
         };
@@ -194,15 +172,10 @@ impl Stack {
     fn environment(&mut self, environment: &Environment) {
         for (name, value) in environment.keys() {
             let key = Key::all().find(|key| key.variable() == name);
-            let origin = Origin::Environment {
-                name: name.to_owned(),
-            };
+            let origin = Origin::Environment { name: name.to_owned() };
             match (value.to_str(), key) {
                 (Some(text), _) => self.text(key, name, text, origin),
-                (None, Some(key)) => self.problems.push(ConfigError::NotUnicode {
-                    variable: name.to_owned(),
-                    name: key.name,
-                }),
+                (None, Some(key)) => self.problems.push(ConfigError::NotUnicode { variable: name.to_owned(), name: key.name }),
                 (None, None) => self.text(None, name, "", origin),
             }
         }
@@ -213,20 +186,13 @@ impl Stack {
             return self.problems.push(unknown(name, Some(origin)));
         };
         match read_text(key, text, Some(&origin)) {
-            Ok(value) => self.replace(Entry {
-                key,
-                written: value.to_string(),
-                value,
-                origin,
-            }),
+            Ok(value) => self.replace(Entry { key, written: value.to_string(), value, origin }),
             Err(problem) => self.problems.push(problem),
         }
     }
 
     fn setting(&mut self, key: &'static Key) -> Option<&mut Setting> {
-        self.settings
-            .iter_mut()
-            .find(|setting| setting.key.name == key.name)
+        self.settings.iter_mut().find(|setting| setting.key.name == key.name)
     }
 
     fn replace(&mut self, entry: Entry) {
@@ -256,37 +222,23 @@ impl Stack {
 /// Returns the value of a setting after a project's file asked for another.
 pub(super) fn admit(setting: &Setting, entry: &Entry) -> Result<Value, ConfigError> {
     let key = entry.key;
-    key.project
-        .admit(key.shape, &setting.value, entry.value.clone())
-        .ok_or_else(|| ConfigError::ProjectMayNot {
-            key,
-            origin: entry.origin.clone(),
-            found: brief(&entry.written),
-            below: format!("{} from {}", brief(&setting.shown), setting.origin()),
-        })
+    key.project.admit(key.shape, &setting.value, entry.value.clone()).ok_or_else(|| ConfigError::ProjectMayNot {
+        key,
+        origin: entry.origin.clone(),
+        found: brief(&entry.written),
+        below: format!("{} from {}", brief(&setting.shown), setting.origin()),
+    })
 }
 
 /// Reads the value of a key from text, as flags and the environment give it.
-pub(super) fn read_text(
-    key: &'static Key,
-    text: &str,
-    origin: Option<&Origin>,
-) -> Result<Value, ConfigError> {
-    key.shape.read(text).map_err(|misfit: Misfit| {
-        misfit_error(misfit, key, origin.cloned(), brief(&format!("{text:?}")))
-    })
+pub(super) fn read_text(key: &'static Key, text: &str, origin: Option<&Origin>) -> Result<Value, ConfigError> {
+    key.shape.read(text).map_err(|misfit: Misfit| misfit_error(misfit, key, origin.cloned(), brief(&format!("{text:?}"))))
 }
 
 /// Returns the error for a name that is no key.
 pub(super) fn unknown(name: &str, origin: Option<Origin>) -> ConfigError {
     let is_variable = matches!(origin, Some(Origin::Environment { .. }));
-    let names = Key::all().map(|key| {
-        if is_variable {
-            key.variable()
-        } else {
-            key.name.to_owned()
-        }
-    });
+    let names = Key::all().map(|key| if is_variable { key.variable() } else { key.name.to_owned() });
     ConfigError::UnknownKey {
         what: "key",
         name: brief(name),
@@ -314,11 +266,7 @@ fn joined(first: &str, second: &str) -> String {
 fn lookup<'a>(table: &'a Table, name: &str) -> Option<&'a Value> {
     let (first, rest) = name.split_once('.').unwrap_or((name, ""));
     let value = table.get(first)?;
-    if rest.is_empty() {
-        Some(value)
-    } else {
-        lookup(value.as_table()?, rest)
-    }
+    if rest.is_empty() { Some(value) } else { lookup(value.as_table()?, rest) }
 }
 
 fn assemble(settings: &[Setting]) -> Result<Config, ConfigError> {
@@ -328,9 +276,8 @@ fn assemble(settings: &[Setting]) -> Result<Config, ConfigError> {
         let mut table = &mut root;
         for part in section.split('.') {
             let entry = table.entry(part).or_insert_with(|| Table::new().into());
-            table = entry.as_table_mut().ok_or_else(|| ConfigError::Fault {
-                reason: format!("{section} is a key and a section"),
-            })?;
+            table =
+                entry.as_table_mut().ok_or_else(|| ConfigError::Fault { reason: format!("{section} is a key and a section") })?;
         }
         table.insert(last.to_owned(), setting.value.clone());
     }
@@ -338,7 +285,5 @@ fn assemble(settings: &[Setting]) -> Result<Config, ConfigError> {
 }
 
 fn fault(error: &dyn std::error::Error) -> ConfigError {
-    ConfigError::Fault {
-        reason: error.to_string(),
-    }
+    ConfigError::Fault { reason: error.to_string() }
 }

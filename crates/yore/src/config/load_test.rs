@@ -9,27 +9,18 @@ use super::{Config, Environment, Key, Origin, Shape, UserFile};
 fn without_layers_every_value_is_the_default() {
     let resolved = Setup::new().load().unwrap();
     assert_eq!(resolved.config, Config::default());
-    assert!(
-        resolved
-            .rows()
-            .iter()
-            .all(|row| *row.origin() == Origin::Default)
-    );
+    assert!(resolved.rows().iter().all(|row| *row.origin() == Origin::Default));
     assert_eq!(resolved.rows().len(), Key::all().count());
 }
 
 #[test]
 fn each_layer_wins_over_the_ones_below_and_is_named_as_the_origin() {
-    let user =
-        "[recall]\nlimit = 20\nquote_chars = 200\ntool_weight = 1\n\n[up]\nask_question = false\n";
+    let user = "[recall]\nlimit = 20\nquote_chars = 200\ntool_weight = 1\n\n[up]\nask_question = false\n";
     let project = "[recall]\nlimit = 30\nquote_chars = 300\ntool_weight = 0.25\n";
     let setup = Setup::new()
         .user(user)
         .project(project)
-        .environment(&[
-            ("YORE_RECALL__LIMIT", "40"),
-            ("YORE_RECALL__QUOTE_CHARS", "400"),
-        ])
+        .environment(&[("YORE_RECALL__LIMIT", "40"), ("YORE_RECALL__QUOTE_CHARS", "400")])
         .flag("recall.limit", "50");
     let resolved = setup.load().unwrap();
 
@@ -37,17 +28,9 @@ fn each_layer_wins_over_the_ones_below_and_is_named_as_the_origin() {
         let setting = resolved.get(key).unwrap();
         (setting.shown.as_str(), setting.origin().clone())
     };
-    let variable = Origin::Environment {
-        name: "YORE_RECALL__QUOTE_CHARS".to_owned(),
-    };
-    let project = Origin::ProjectFile {
-        path: setup.path(".yore.toml"),
-        line: 4,
-    };
-    let user = Origin::UserFile {
-        path: setup.path("config.toml"),
-        line: 7,
-    };
+    let variable = Origin::Environment { name: "YORE_RECALL__QUOTE_CHARS".to_owned() };
+    let project = Origin::ProjectFile { path: setup.path(".yore.toml"), line: 4 };
+    let user = Origin::UserFile { path: setup.path("config.toml"), line: 7 };
     assert_eq!(row("recall.limit"), ("50", Origin::Flag));
     assert_eq!(row("recall.quote_chars"), ("400", variable));
     assert_eq!(row("recall.tool_weight"), ("0.25", project));
@@ -60,23 +43,14 @@ fn each_layer_wins_over_the_ones_below_and_is_named_as_the_origin() {
 #[test]
 fn an_unknown_key_is_refused_with_the_nearest_one_and_its_line() {
     for (text, expected) in [
-        (
-            "\n\nrecal.limit = 3\n",
-            "unknown key `recal.limit` in DIR/config.toml, line 3; did you mean `recall.limit`?",
-        ),
+        ("\n\nrecal.limit = 3\n", "unknown key `recal.limit` in DIR/config.toml, line 3; did you mean `recall.limit`?"),
         (
             "[sources.claude_code]\nenabled = true\n",
             "unknown key `sources.claude_code.enabled` in DIR/config.toml, line 2; \
              did you mean `sources.claude-code.enabled`?",
         ),
-        (
-            "limit = 3\n",
-            "unknown key `limit` in DIR/config.toml, line 1; did you mean `recall.limit`?",
-        ),
-        (
-            "\"recall.limit\" = 3\n",
-            "unknown key `\"recall.limit\"` in DIR/config.toml, line 1; did you mean `recall.limit`?",
-        ),
+        ("limit = 3\n", "unknown key `limit` in DIR/config.toml, line 1; did you mean `recall.limit`?"),
+        ("\"recall.limit\" = 3\n", "unknown key `\"recall.limit\"` in DIR/config.toml, line 1; did you mean `recall.limit`?"),
         (
             "[llm]\nprovider = \"x\"\n",
             "unknown key `llm.provider` in DIR/config.toml, line 2; \
@@ -92,17 +66,12 @@ fn an_unknown_key_is_refused_with_the_nearest_one_and_its_line() {
 fn an_unknown_section_is_refused_even_when_empty() {
     let (code, words) = Setup::new().user("[recal]\n").error();
     assert_eq!(code, "config/unknown-key");
-    assert_eq!(
-        words,
-        "unknown section `recal` in DIR/config.toml, line 1; did you mean `recall`?"
-    );
+    assert_eq!(words, "unknown section `recal` in DIR/config.toml, line 1; did you mean `recall`?");
 }
 
 #[test]
 fn unknown_variables_and_flags_are_refused() {
-    let error = Setup::new()
-        .environment(&[("YORE_RECAL__LIMIT", "3")])
-        .error();
+    let error = Setup::new().environment(&[("YORE_RECAL__LIMIT", "3")]).error();
     let expected = "unknown key `YORE_RECAL__LIMIT`; did you mean `YORE_RECALL__LIMIT`?";
     assert_eq!(error, ("config/unknown-key", expected.to_owned()));
 
@@ -117,31 +86,15 @@ fn unknown_variables_and_flags_are_refused() {
 #[test]
 fn a_value_that_does_not_fit_is_refused_with_what_is_expected() {
     for (text, code, words) in [
-        (
-            "recall.limit = \"ten\"",
-            "config/wrong-type",
-            "is \"ten\" (a string); expected a whole number from 1 to 1000",
-        ),
-        (
-            "recall.limit = 0",
-            "config/bad-value",
-            "is 0; expected a whole number from 1 to 1000",
-        ),
-        (
-            "recall.tool_weight = nan",
-            "config/bad-value",
-            "is nan; expected a number from 0 to 1",
-        ),
+        ("recall.limit = \"ten\"", "config/wrong-type", "is \"ten\" (a string); expected a whole number from 1 to 1000"),
+        ("recall.limit = 0", "config/bad-value", "is 0; expected a whole number from 1 to 1000"),
+        ("recall.tool_weight = nan", "config/bad-value", "is nan; expected a number from 0 to 1"),
         (
             "recall.scope = \"world\"",
             "config/bad-value",
             "is \"world\" (a string); expected one of \"project\", \"auto\", \"all\"",
         ),
-        (
-            "capture.enabled = 1",
-            "config/wrong-type",
-            "is 1; expected true or false",
-        ),
+        ("capture.enabled = 1", "config/wrong-type", "is 1; expected true or false"),
         (
             "capture.exclude_paths = [\"a\", 1]",
             "config/wrong-type",
@@ -152,21 +105,13 @@ fn a_value_that_does_not_fit_is_refused_with_what_is_expected() {
             "config/bad-value",
             "is [\"\"]; expected a list, such as [\"one\", \"two\"], of strings of 1 to 4096 characters",
         ),
-        (
-            "recall = 3",
-            "config/wrong-type",
-            "is 3; expected a section, written [recall]",
-        ),
+        ("recall = 3", "config/wrong-type", "is 3; expected a section, written [recall]"),
         (
             "[[recall]]\nlimit = 3",
             "config/wrong-type",
             "is a list with something that is no string; expected a section, written [recall]",
         ),
-        (
-            "recall.limit.most = 3",
-            "config/wrong-type",
-            "is a table; expected a whole number from 1 to 1000",
-        ),
+        ("recall.limit.most = 3", "config/wrong-type", "is a table; expected a whole number from 1 to 1000"),
     ] {
         let (found_code, found) = Setup::new().user(text).error();
         assert_eq!(found_code, code, "{text}");
@@ -179,32 +124,17 @@ fn a_value_that_does_not_fit_is_refused_with_what_is_expected() {
 
 #[test]
 fn check_reports_every_problem_in_the_order_of_the_lines() {
-    let setup = Setup::new()
-        .user("recall.limit = 0\nrecal.x = 1\nup.ask_question = 3\n")
-        .flag("recall.limit", "many");
+    let setup = Setup::new().user("recall.limit = 0\nrecal.x = 1\nup.ask_question = 3\n").flag("recall.limit", "many");
     let codes: Vec<_> = setup.check().iter().map(super::ConfigError::code).collect();
-    assert_eq!(
-        codes,
-        [
-            "config/bad-value",
-            "config/unknown-key",
-            "config/wrong-type",
-            "config/wrong-type"
-        ]
-    );
+    assert_eq!(codes, ["config/bad-value", "config/unknown-key", "config/wrong-type", "config/wrong-type"]);
     assert_eq!(setup.load().unwrap_err().code(), "config/bad-value");
 }
 
 #[test]
 fn a_file_that_is_not_toml_is_refused_without_repeating_its_text() {
-    let (code, words) = Setup::new()
-        .project("\nssh-rsa AAAAsecret user@host\n")
-        .error();
+    let (code, words) = Setup::new().project("\nssh-rsa AAAAsecret user@host\n").error();
     assert_eq!(code, "config/syntax");
-    assert!(
-        words.starts_with("DIR/.yore.toml, line 2 is not TOML"),
-        "{words}"
-    );
+    assert!(words.starts_with("DIR/.yore.toml, line 2 is not TOML"), "{words}");
     assert!(!words.contains("AAAA"), "{words}");
 }
 
@@ -213,18 +143,12 @@ fn what_is_not_a_regular_text_file_is_refused() {
     let setup = Setup::new();
     let path = setup.path("directory");
     std::fs::create_dir(&path).unwrap();
-    let setup = setup.user_file(UserFile {
-        path: path.clone(),
-        named: false,
-    });
+    let setup = setup.user_file(UserFile { path: path.clone(), named: false });
     assert_eq!(setup.error().0, "config/unreadable");
 
     let path = setup.path("latin1");
     std::fs::write(&path, b"# caf\xe9\n").unwrap();
-    let setup = setup.user_file(UserFile {
-        path: path.clone(),
-        named: false,
-    });
+    let setup = setup.user_file(UserFile { path: path.clone(), named: false });
     assert_eq!(setup.error().0, "config/unreadable");
 
     std::fs::write(&path, "#".repeat(1024 * 1024 + 1)).unwrap();
@@ -234,9 +158,7 @@ fn what_is_not_a_regular_text_file_is_refused() {
 #[test]
 fn a_missing_file_is_no_error_unless_it_was_named() {
     let config_dir = std::path::Path::new("/nowhere");
-    let named: Environment = [("YORE_CONFIG", "/nowhere/mine.toml")]
-        .into_iter()
-        .collect();
+    let named: Environment = [("YORE_CONFIG", "/nowhere/mine.toml")].into_iter().collect();
     let empty: Environment = [("YORE_CONFIG", "")].into_iter().collect();
 
     let file = UserFile::locate(&empty, Some(config_dir)).unwrap();
@@ -247,10 +169,7 @@ fn a_missing_file_is_no_error_unless_it_was_named() {
     let file = UserFile::locate(&named, Some(config_dir)).unwrap();
     let (code, words) = Setup::new().user_file(file).error();
     assert_eq!(code, "config/unreadable");
-    assert!(
-        words.contains("/nowhere/mine.toml") && words.contains("unset YORE_CONFIG"),
-        "{words}"
-    );
+    assert!(words.contains("/nowhere/mine.toml") && words.contains("unset YORE_CONFIG"), "{words}");
 }
 
 #[test]
@@ -267,12 +186,7 @@ fn every_key_has_its_own_variable_which_sets_it() {
         };
         let setup = Setup::new().environment(&[(&key.variable(), text)]);
         let resolved = setup.load().unwrap();
-        assert_eq!(
-            resolved.get(key.name).unwrap().value,
-            expected,
-            "{}",
-            key.name
-        );
+        assert_eq!(resolved.get(key.name).unwrap().value, expected, "{}", key.name);
     }
     let count = variables.len();
     variables.sort();
@@ -294,17 +208,11 @@ fn text_of_variables_and_flags_is_read_by_the_type_of_the_key() {
     }
     assert_eq!(read("recall.tool_weight", "1").as_deref(), Some("1.0"));
     assert_eq!(read("capture.projects", "").as_deref(), Some("[]"));
-    assert_eq!(
-        read("capture.projects", "~/work").as_deref(),
-        Some("[\"~/work\"]")
-    );
+    assert_eq!(read("capture.projects", "~/work").as_deref(), Some("[\"~/work\"]"));
     // A comma may belong to a glob: yore asks rather than guesses.
     assert_eq!(read("capture.exclude_paths", "*.{js,ts}"), None);
     assert_eq!(read("capture.exclude_paths", "[1]"), None);
-    assert_eq!(
-        read("capture.exclude_paths", "[\"*.{js,ts}\"]").as_deref(),
-        Some("[\"*.{js,ts}\"]")
-    );
+    assert_eq!(read("capture.exclude_paths", "[\"*.{js,ts}\"]").as_deref(), Some("[\"*.{js,ts}\"]"));
 }
 
 #[test]
@@ -317,8 +225,5 @@ fn an_environment_shows_names_but_no_values() {
 fn asking_for_an_unknown_key_names_the_nearest() {
     let resolved = Setup::new().load().unwrap();
     let error = resolved.get("recall.limt").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "unknown key `recall.limt`; did you mean `recall.limit`?"
-    );
+    assert_eq!(error.to_string(), "unknown key `recall.limt`; did you mean `recall.limit`?");
 }

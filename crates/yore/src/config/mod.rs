@@ -60,6 +60,6 @@ pub use key::{Key, ProjectMay, Shape};
 pub use load::{Layers, PROJECT_FILE, Resolved, Setting, UserFile, check, load};
 pub use origin::{FileKind, Origin};
 pub use section::{
-    Archive, Capture, CaptureMode, ClaudeCode, Config, Forget, Index, Jsonl, Output, Recall,
-    RecallScope, Redaction, Sources, Store, Up, When,
+    Archive, Capture, CaptureMode, ClaudeCode, Config, Forget, Index, Jsonl, Output, Recall, RecallScope, Redaction, Sources,
+    Store, Up, When,
 };

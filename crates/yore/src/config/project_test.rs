@@ -5,10 +5,8 @@ use super::{CaptureMode, Key, Origin, ProjectMay, RecallScope, Shape};
 
 #[test]
 fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
-    let resolved = Setup::new()
-        .project("capture.enabled = false\ncapture.mode = \"opt-in\"\nrecall.scope = \"project\"\n")
-        .load()
-        .unwrap();
+    let resolved =
+        Setup::new().project("capture.enabled = false\ncapture.mode = \"opt-in\"\nrecall.scope = \"project\"\n").load().unwrap();
     assert!(!resolved.config.capture.enabled);
     assert_eq!(resolved.config.capture.mode, CaptureMode::OptIn);
     assert_eq!(resolved.config.recall.scope, RecallScope::Project);
@@ -17,10 +15,7 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
         ("capture.enabled = false", "capture.enabled = true"),
         ("capture.mode = \"opt-in\"", "capture.mode = \"all\""),
         ("", "capture.projects = [\".\"]"),
-        (
-            "sources.jsonl.enabled = false",
-            "sources.jsonl.enabled = true",
-        ),
+        ("sources.jsonl.enabled = false", "sources.jsonl.enabled = true"),
         ("", "sources.claude-code.roots = [\"/\"]"),
         ("", "redaction.enabled = false"),
         ("", "recall.scope = \"all\""),
@@ -36,10 +31,7 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
         // The person may: the same line in their own file is no error.
         assert!(Setup::new().user(project).check().is_empty());
     }
-    let (_, words) = Setup::new()
-        .user("\ncapture.enabled = false")
-        .project("capture.enabled = true")
-        .error();
+    let (_, words) = Setup::new().user("\ncapture.enabled = false").project("capture.enabled = true").error();
     assert_eq!(
         words,
         "`capture.enabled` in DIR/.yore.toml, line 1 is true, but a project's file may only turn \
@@ -58,16 +50,10 @@ fn a_project_file_adds_to_the_exclusions_and_the_patterns() {
     let setting = resolved.get("capture.exclude_projects").unwrap();
     assert_eq!(setting.shown, "[\"/a\", \"/b\", \"/c\"]");
     assert_eq!(setting.origins.len(), 2);
-    assert!(matches!(
-        setting.origin(),
-        Origin::ProjectFile { line: 1, .. }
-    ));
+    assert!(matches!(setting.origin(), Origin::ProjectFile { line: 1, .. }));
 
-    let emptied = Setup::new()
-        .user("capture.exclude_projects = [\"/a\"]\n")
-        .project("capture.exclude_projects = []\n")
-        .load()
-        .unwrap();
+    let emptied =
+        Setup::new().user("capture.exclude_projects = [\"/a\"]\n").project("capture.exclude_projects = []\n").load().unwrap();
     assert_eq!(emptied.config.capture.exclude_projects, ["/a"]);
 }
 
@@ -76,11 +62,7 @@ fn a_project_file_may_not_touch_capture_sources_or_redaction_freely() {
     for key in Key::all() {
         let guarded = ["capture.", "sources.", "redaction."];
         let is_guarded = guarded.iter().any(|section| key.name.starts_with(section));
-        assert!(
-            !is_guarded || key.project != ProjectMay::Set,
-            "{}",
-            key.name
-        );
+        assert!(!is_guarded || key.project != ProjectMay::Set, "{}", key.name);
         let fits = match key.project {
             ProjectMay::Turn(_) => key.shape == Shape::Switch,
             ProjectMay::Narrow => matches!(key.shape, Shape::Choice(_)),

@@ -48,11 +48,7 @@ fn value(inside: &str, environment: &Environment) -> Result<String, Unresolved> 
         return Err(Unresolved::Malformed);
     }
     let found = match environment.get(name) {
-        Some(found) => Some(
-            found
-                .to_str()
-                .ok_or_else(|| Unresolved::NotUnicode(name.to_owned()))?,
-        ),
+        Some(found) => Some(found.to_str().ok_or_else(|| Unresolved::NotUnicode(name.to_owned()))?),
         None => None,
     };
     match (found, other) {

@@ -18,10 +18,7 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     };
     create_directory(directory)?;
     let (mut file, temporary) = create_beside(&path, directory)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| keep_permissions(&path, &file))
-        .and_then(|()| file.sync_all());
+    let written = file.write_all(text.as_bytes()).and_then(|()| keep_permissions(&path, &file)).and_then(|()| file.sync_all());
     drop(file);
     let replaced = written.and_then(|()| fs::rename(&temporary, &path));
     if replaced.is_err() {
@@ -45,10 +42,7 @@ fn final_target(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(target),
         }
     }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidInput,
-        "too many symbolic links",
-    ))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
 fn create_beside(path: &Path, directory: &Path) -> io::Result<(File, PathBuf)> {

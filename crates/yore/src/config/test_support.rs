@@ -76,10 +76,7 @@ impl Setup {
         assert_eq!(problems.len(), 1, "{problems:?}");
         let problem = problems.remove(0);
         let directory = self.directory.path().display().to_string();
-        (
-            problem.code(),
-            problem.to_string().replace(&directory, "DIR"),
-        )
+        (problem.code(), problem.to_string().replace(&directory, "DIR"))
     }
 
     fn layers(&self) -> Layers<'_> {
@@ -105,10 +102,5 @@ pub(super) fn assert_document(name: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        written.replace("\r\n", "\n"),
-        text,
-        "{} is out of date; run the tests with YORE_BLESS=1",
-        path.display()
-    );
+    assert_eq!(written.replace("\r\n", "\n"), text, "{} is out of date; run the tests with YORE_BLESS=1", path.display());
 }

@@ -36,7 +36,11 @@ impl Source for Jsonl {
     }
 
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
-        LineOwner { session: native_session(value).map(Into::into), directory: value["corpus_id"].as_str(), ..LineOwner::default() }
+        LineOwner {
+            session: native_session(value).map(Into::into),
+            directory: value["corpus_id"].as_str(),
+            ..LineOwner::default()
+        }
     }
 
     fn default_retention_days(&self) -> Option<u32> {

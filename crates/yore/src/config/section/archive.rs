@@ -17,15 +17,9 @@ pub struct Archive {
 
 impl Default for Archive {
     fn default() -> Self {
-        Self {
-            compression_level: 9,
-        }
+        Self { compression_level: 9 }
     }
 }
 
 /// The keys of `[archive]`.
-pub(super) const KEYS: &[Key] = &[Key::new(
-    "archive.compression_level",
-    Shape::Count { min: 1, max: 19 },
-    ProjectMay::Nothing,
-)];
+pub(super) const KEYS: &[Key] = &[Key::new("archive.compression_level", Shape::Count { min: 1, max: 19 }, ProjectMay::Nothing)];

@@ -50,11 +50,7 @@ const PATHS: Shape = Shape::List { longest: 4096 };
 /// The keys of `[capture]`.
 pub(super) const KEYS: &[Key] = &[
     Key::new("capture.enabled", Shape::Switch, ProjectMay::Turn(false)),
-    Key::new(
-        "capture.mode",
-        Shape::Choice(&["opt-in", "all"]),
-        ProjectMay::Narrow,
-    ),
+    Key::new("capture.mode", Shape::Choice(&["opt-in", "all"]), ProjectMay::Narrow),
     Key::new("capture.projects", PATHS, ProjectMay::Nothing),
     Key::new("capture.exclude_projects", PATHS, ProjectMay::Add),
     Key::new("capture.exclude_paths", PATHS, ProjectMay::Add),

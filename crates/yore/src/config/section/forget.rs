@@ -16,15 +16,9 @@ pub struct Forget {
 
 impl Default for Forget {
     fn default() -> Self {
-        Self {
-            keep_tombstones: true,
-        }
+        Self { keep_tombstones: true }
     }
 }
 
 /// The keys of `[forget]`.
-pub(super) const KEYS: &[Key] = &[Key::new(
-    "forget.keep_tombstones",
-    Shape::Switch,
-    ProjectMay::Nothing,
-)];
+pub(super) const KEYS: &[Key] = &[Key::new("forget.keep_tombstones", Shape::Switch, ProjectMay::Nothing)];

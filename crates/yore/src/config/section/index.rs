@@ -21,28 +21,13 @@ pub struct Index {
 
 impl Default for Index {
     fn default() -> Self {
-        Self {
-            tool_output: true,
-            tool_result_bytes: 16 * 1024,
-            sync_on_recall: true,
-        }
+        Self { tool_output: true, tool_result_bytes: 16 * 1024, sync_on_recall: true }
     }
 }
 
 /// The keys of `[index]`.
 pub(super) const KEYS: &[Key] = &[
     Key::new("index.tool_output", Shape::Switch, ProjectMay::Nothing),
-    Key::new(
-        "index.tool_result_bytes",
-        Shape::Count {
-            min: 1024,
-            max: 1024 * 1024,
-        },
-        ProjectMay::Nothing,
-    ),
-    Key::new(
-        "index.sync_on_recall",
-        Shape::Switch,
-        ProjectMay::Turn(false),
-    ),
+    Key::new("index.tool_result_bytes", Shape::Count { min: 1024, max: 1024 * 1024 }, ProjectMay::Nothing),
+    Key::new("index.sync_on_recall", Shape::Switch, ProjectMay::Turn(false)),
 ];

@@ -29,17 +29,12 @@ pub enum When {
 
 impl Default for Output {
     fn default() -> Self {
-        Self {
-            color: When::Auto,
-            progress: When::Auto,
-        }
+        Self { color: When::Auto, progress: When::Auto }
     }
 }
 
 const WHEN: Shape = Shape::Choice(&["never", "auto", "always"]);
 
 /// The keys of `[output]`. They are the person's taste, not the project's.
-pub(super) const KEYS: &[Key] = &[
-    Key::new("output.color", WHEN, ProjectMay::Nothing),
-    Key::new("output.progress", WHEN, ProjectMay::Nothing),
-];
+pub(super) const KEYS: &[Key] =
+    &[Key::new("output.color", WHEN, ProjectMay::Nothing), Key::new("output.progress", WHEN, ProjectMay::Nothing)];

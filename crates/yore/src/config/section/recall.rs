@@ -37,42 +37,16 @@ pub enum RecallScope {
 
 impl Default for Recall {
     fn default() -> Self {
-        Self {
-            limit: 10,
-            scope: RecallScope::Auto,
-            quote_chars: 240,
-            tool_weight: 0.5,
-            include_injected: false,
-        }
+        Self { limit: 10, scope: RecallScope::Auto, quote_chars: 240, tool_weight: 0.5, include_injected: false }
     }
 }
 
 /// The keys of `[recall]`. A project's file may not widen the scope: a cloned repository must
 /// not bring another project's words into the conversation.
 pub(super) const KEYS: &[Key] = &[
-    Key::new(
-        "recall.limit",
-        Shape::Count { min: 1, max: 1000 },
-        ProjectMay::Set,
-    ),
-    Key::new(
-        "recall.scope",
-        Shape::Choice(&["project", "auto", "all"]),
-        ProjectMay::Narrow,
-    ),
-    Key::new(
-        "recall.quote_chars",
-        Shape::Count { min: 40, max: 4000 },
-        ProjectMay::Set,
-    ),
-    Key::new(
-        "recall.tool_weight",
-        Shape::Number { min: 0.0, max: 1.0 },
-        ProjectMay::Set,
-    ),
-    Key::new(
-        "recall.include_injected",
-        Shape::Switch,
-        ProjectMay::Turn(false),
-    ),
+    Key::new("recall.limit", Shape::Count { min: 1, max: 1000 }, ProjectMay::Set),
+    Key::new("recall.scope", Shape::Choice(&["project", "auto", "all"]), ProjectMay::Narrow),
+    Key::new("recall.quote_chars", Shape::Count { min: 40, max: 4000 }, ProjectMay::Set),
+    Key::new("recall.tool_weight", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Set),
+    Key::new("recall.include_injected", Shape::Switch, ProjectMay::Turn(false)),
 ];

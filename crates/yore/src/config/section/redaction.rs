@@ -19,19 +19,12 @@ pub struct Redaction {
 
 impl Default for Redaction {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            extra_patterns: Vec::new(),
-        }
+        Self { enabled: true, extra_patterns: Vec::new() }
     }
 }
 
 /// The keys of `[redaction]`.
 pub(super) const KEYS: &[Key] = &[
     Key::new("redaction.enabled", Shape::Switch, ProjectMay::Turn(true)),
-    Key::new(
-        "redaction.extra_patterns",
-        Shape::List { longest: 500 },
-        ProjectMay::Add,
-    ),
+    Key::new("redaction.extra_patterns", Shape::List { longest: 500 }, ProjectMay::Add),
 ];

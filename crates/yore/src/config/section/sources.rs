@@ -39,10 +39,7 @@ pub struct Jsonl {
 
 impl Default for ClaudeCode {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            roots: Vec::new(),
-        }
+        Self { enabled: true, roots: Vec::new() }
     }
 }
 
@@ -54,19 +51,7 @@ impl Default for Jsonl {
 
 /// The keys of `[sources.claude-code]` and `[sources.jsonl]`.
 pub(super) const KEYS: &[Key] = &[
-    Key::new(
-        "sources.claude-code.enabled",
-        Shape::Switch,
-        ProjectMay::Turn(false),
-    ),
-    Key::new(
-        "sources.claude-code.roots",
-        Shape::List { longest: 4096 },
-        ProjectMay::Nothing,
-    ),
-    Key::new(
-        "sources.jsonl.enabled",
-        Shape::Switch,
-        ProjectMay::Turn(false),
-    ),
+    Key::new("sources.claude-code.enabled", Shape::Switch, ProjectMay::Turn(false)),
+    Key::new("sources.claude-code.roots", Shape::List { longest: 4096 }, ProjectMay::Nothing),
+    Key::new("sources.jsonl.enabled", Shape::Switch, ProjectMay::Turn(false)),
 ];

@@ -18,26 +18,12 @@ pub struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self {
-            backup_before_upgrade: true,
-            busy_timeout_ms: 5000,
-        }
+        Self { backup_before_upgrade: true, busy_timeout_ms: 5000 }
     }
 }
 
 /// The keys of `[store]`.
 pub(super) const KEYS: &[Key] = &[
-    Key::new(
-        "store.backup_before_upgrade",
-        Shape::Switch,
-        ProjectMay::Nothing,
-    ),
-    Key::new(
-        "store.busy_timeout_ms",
-        Shape::Count {
-            min: 0,
-            max: 600_000,
-        },
-        ProjectMay::Nothing,
-    ),
+    Key::new("store.backup_before_upgrade", Shape::Switch, ProjectMay::Nothing),
+    Key::new("store.busy_timeout_ms", Shape::Count { min: 0, max: 600_000 }, ProjectMay::Nothing),
 ];

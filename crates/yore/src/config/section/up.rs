@@ -17,10 +17,7 @@ pub struct Up {
 
 impl Default for Up {
     fn default() -> Self {
-        Self {
-            ask_question: true,
-            example_when_empty: true,
-        }
+        Self { ask_question: true, example_when_empty: true }
     }
 }
 

@@ -1,0 +1,153 @@
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::Context;
+use crate::config::{self, FileKind, Layers, check, defaults_toml, schema};
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::text;
+
+/// Show and change settings
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show every setting
+    Show {
+        /// And where its value comes from
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Show one setting
+    Get {
+        /// Such as recall.limit
+        key: String,
+    },
+    /// Change a setting in your file, or in the project's with --project
+    Set {
+        /// Such as recall.limit
+        key: String,
+        /// The value, in TOML; a bare word is a string
+        value: String,
+        /// Change .yore.toml of the current directory instead
+        #[arg(long)]
+        project: bool,
+    },
+    /// Remove a setting from your file, or from the project's with --project
+    Unset {
+        /// Such as recall.limit
+        key: String,
+        /// Change .yore.toml of the current directory instead
+        #[arg(long)]
+        project: bool,
+    },
+    /// Check every file and variable, and tell all that is wrong
+    Check,
+    /// Print the JSON Schema of the configuration file
+    Schema,
+    /// Print a configuration file with every default and its meaning
+    Defaults,
+    /// Print where your configuration file lies
+    Path,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    match &arguments.action {
+        Action::Show { origin } => show(*origin, context)?,
+        Action::Get { key } => {
+            let setting = context.resolved.get(key)?;
+            let (shown, origins) = (setting.shown.clone(), setting.origins.iter().map(ToString::to_string).collect::<Vec<_>>());
+            if context.printer.is_json() {
+                context.printer.json(&json!({"key": key, "value": shown, "origin": origins}))?;
+            } else {
+                context.printer.line(shown)?;
+            }
+        }
+        Action::Set { key, value, project } => {
+            let (file, kind) = target(*project, context)?;
+            config::set(&file, kind, key, value)?;
+            context.printer.note(format!("set {key} in {}", file.display()))?;
+        }
+        Action::Unset { key, project } => {
+            let (file, kind) = target(*project, context)?;
+            let was_there = config::unset(&file, kind, key)?;
+            context.printer.note(if was_there {
+                format!("removed {key} from {}", file.display())
+            } else {
+                format!("{key} is not set in {}", file.display())
+            })?;
+        }
+        Action::Check => return check_all(context),
+        Action::Schema => context.printer.line(schema().trim_end())?,
+        Action::Defaults => context.printer.line(defaults_toml().trim_end())?,
+        Action::Path => match &context.user_file {
+            Some(file) => context.printer.line(file.path.display().to_string())?,
+            None => {
+                return Err(CliError::usage("there is no directory for configurations", Some("name a file with YORE_CONFIG")));
+            }
+        },
+    }
+    Ok(Exit::Success)
+}
+
+fn show(with_origin: bool, context: &mut Context) -> CliResult<()> {
+    let rows: Vec<(&str, String, Vec<String>)> = context
+        .resolved
+        .rows()
+        .iter()
+        .map(|setting| (setting.key.name, setting.shown.clone(), setting.origins.iter().map(ToString::to_string).collect()))
+        .collect();
+    if context.printer.is_json() {
+        let value: Vec<Value> =
+            rows.iter().map(|(key, value, origins)| json!({"key": key, "value": value, "origin": origins})).collect();
+        return Ok(context.printer.json(&Value::Array(value))?);
+    }
+    let table: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(
+            |(key, value, origins)| {
+                if with_origin { vec![key.to_owned(), value, origins.join(", ")] } else { vec![key.to_owned(), value] }
+            },
+        )
+        .collect();
+    for line in text::table(&table) {
+        context.printer.line(line)?;
+    }
+    Ok(())
+}
+
+fn check_all(context: &mut Context) -> CliResult {
+    let layers = Layers {
+        user_file: context.user_file.as_ref(),
+        project_file: context.project_file.as_deref(),
+        environment: &context.environment,
+        flags: &context.flags,
+    };
+    let problems = check(&layers);
+    if context.printer.is_json() {
+        context
+            .printer
+            .json(&problems.iter().map(|problem| json!({"code": problem.code(), "message": problem.to_string()})).collect())?;
+    } else if problems.is_empty() {
+        context.printer.line("the configuration is sound")?;
+    } else {
+        for problem in &problems {
+            context.printer.line(format!("{}✗{} {problem} [{}]", text::RED, text::RESET, problem.code()))?;
+        }
+    }
+    Ok(if problems.is_empty() { Exit::Success } else { Exit::Usage })
+}
+
+fn target(is_project: bool, context: &Context) -> CliResult<(std::path::PathBuf, FileKind)> {
+    if is_project {
+        let here = context.here.clone().ok_or_else(|| CliError::usage("the current directory is gone", None))?;
+        return Ok((context.project_file.clone().unwrap_or_else(|| here.join(config::PROJECT_FILE)), FileKind::Project));
+    }
+    match &context.user_file {
+        Some(file) => Ok((file.path.clone(), FileKind::User)),
+        None => Err(CliError::usage("there is no directory for configurations", Some("name a file with YORE_CONFIG"))),
+    }
+}

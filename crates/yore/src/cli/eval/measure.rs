@@ -1,0 +1,24 @@
+//! What the process itself used, as the kernel counts it.
+
+use std::time::Duration;
+
+/// CPU time so far, user and system, all threads.
+pub fn cpu() -> Duration {
+    cpu_time::ProcessTime::now().as_duration()
+}
+
+/// Peak resident memory in bytes, where the kernel tells (Linux).
+pub fn peak_memory() -> Option<u64> {
+    status_field("VmHWM:")
+}
+
+/// Anonymous resident memory now in bytes, where the kernel tells (Linux).
+pub fn anonymous_memory() -> Option<u64> {
+    status_field("RssAnon:")
+}
+
+fn status_field(name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}

@@ -1,0 +1,295 @@
+//! Measures recall on questions with gold evidence, through the ingestion and the recall of
+//! everyday use.
+
+mod measure;
+mod questions;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+use yore_core::metrics;
+use yore_core::scope::ScopeChoice;
+use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
+use yore_engine::{Engine, RecallAnswer, RecallRequest};
+
+use self::questions::GoldQuestion;
+use super::{Context, recall};
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::text;
+
+/// Measure recall on questions with gold evidence
+///
+/// Reads a corpus into a temporary memory, asks every question of its own part of it, and prints
+/// how good the rankings are, by category, with what it cost. Nothing of your own memory is used.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Documents, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    corpus: PathBuf,
+    /// Questions, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    queries: PathBuf,
+    /// What is ranked and judged
+    #[arg(long, value_parser = ["turn", "doc"], default_value = "turn")]
+    level: String,
+    /// Length of a ranking
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Write the rankings to FILE, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Read these raw transcripts instead of the corpus; only questions of corpus ID are asked
+    #[arg(long, value_name = "ID=DIR")]
+    transcripts: Vec<String>,
+    /// What the transcripts are
+    #[arg(long, value_name = "SOURCE", default_value = "claude-code", value_parser = ["claude-code", "jsonl"])]
+    source: String,
+    /// Only what these roles said may answer
+    #[arg(long, value_name = "ROLE", value_delimiter = ',')]
+    role: Vec<String>,
+    /// Leave the session's score out
+    #[arg(long)]
+    no_session: bool,
+    /// Leave tool inputs and outputs out
+    #[arg(long)]
+    no_tool: bool,
+    /// Weight of the session's score
+    #[arg(long, value_name = "W", hide = true)]
+    session_weight: Option<f32>,
+    /// Keep the temporary memory in DIR
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+const CUTS: [usize; 3] = [5, 10, 50];
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let by_document = arguments.level == "doc";
+    let documents = if by_document { questions::read_documents(&arguments.corpus)? } else { HashMap::new() };
+    let mut asked = questions::read(&arguments.queries, by_document, &|corpus, turn| {
+        documents.get(&(corpus.to_owned(), turn.to_owned())).cloned()
+    })?;
+    let (temporary, directory) = match &arguments.keep {
+        Some(directory) => (None, directory.clone()),
+        None => {
+            let temporary = tempfile::tempdir().map_err(|error| CliError::io(&std::env::temp_dir(), &error))?;
+            let directory = temporary.path().join("memory");
+            (Some(temporary), directory)
+        }
+    };
+    let engine = crate::engine_handle::open(&directory, true, context.config())?;
+    let before = measure::cpu();
+    let corpora = ingest(&engine, arguments)?;
+    let ingest_cpu = measure::cpu() - before;
+    let ingest_peak = measure::peak_memory();
+    asked.retain(|question| arguments.transcripts.is_empty() || corpora.contains(&question.corpus));
+    let mut rankings = Vec::with_capacity(asked.len());
+    let mut times = Vec::with_capacity(asked.len());
+    for question in &asked {
+        let request = request(question, arguments, context);
+        let before = measure::cpu();
+        let answer = engine.recall(&request)?;
+        times.push(measure::cpu() - before);
+        rankings.push(ranking(&answer, by_document, arguments.limit));
+    }
+    if let Some(out) = &arguments.out {
+        write_run(out, &asked, &rankings)?;
+    }
+    let statistics = engine.statistics()?;
+    times.sort();
+    let at = |share: f64| times.get(((times.len().max(1) - 1) as f64 * share) as usize).copied().unwrap_or(Duration::ZERO);
+    let categories = score(&asked, &rankings);
+    let extras = extras(&asked, &rankings);
+    let turns: u64 = statistics.store.agents.iter().map(|agent| agent.turns).sum();
+    if context.printer.is_json() {
+        let rows: Vec<Value> = categories
+            .iter()
+            .map(|(name, count, values)| json!({"category": name, "questions": count, "metrics": values}))
+            .collect();
+        context.printer.json(&json!({
+            "level": arguments.level, "program": "lexical", "categories": rows, "extras": extras, "turns": turns,
+            "ingest_cpu_s": ingest_cpu.as_secs_f64(), "query_cpu_p50_ms": at(0.5).as_secs_f64() * 1e3, "query_cpu_p95_ms": at(0.95).as_secs_f64() * 1e3,
+            "ingest_peak_bytes": ingest_peak, "peak_bytes": measure::peak_memory(), "anonymous_bytes": measure::anonymous_memory(), "directory_bytes": statistics.directory_bytes,
+        }))?;
+    } else {
+        for line in render(&categories) {
+            context.printer.line(line)?;
+        }
+        for (name, value) in &extras {
+            context.printer.line(format!("{name}: {value}"))?;
+        }
+        context.printer.line(format!(
+            "lexical; {}; ingest {:.2} CPU s; query CPU p50 {:.2} ms, p95 {:.2} ms; peak memory {}, of it {} when ingested; anonymous after the last answer {}; on disk {}",
+            text::counted(turns, "turn"),
+            ingest_cpu.as_secs_f64(),
+            at(0.5).as_secs_f64() * 1e3,
+            at(0.95).as_secs_f64() * 1e3,
+            measure::peak_memory().map_or_else(|| "?".to_owned(), text::bytes),
+            ingest_peak.map_or_else(|| "?".to_owned(), text::bytes),
+            measure::anonymous_memory().map_or_else(|| "?".to_owned(), text::bytes),
+            text::bytes(statistics.directory_bytes)
+        ))?;
+    }
+    drop(temporary);
+    Ok(Exit::Success)
+}
+
+/// Fills the memory; returns the corpora whose transcripts were read.
+fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> {
+    let mut corpora = HashSet::new();
+    let mut roots = Vec::new();
+    for entry in &arguments.transcripts {
+        let (corpus, path) = entry.split_once('=').ok_or_else(|| CliError::usage("--transcripts wants ID=DIR", None))?;
+        corpora.insert(corpus.to_owned());
+        roots.push(SourceRoot { source: arguments.source.clone(), path: path.into() });
+    }
+    if roots.is_empty() {
+        roots.push(SourceRoot { source: "jsonl".to_owned(), path: arguments.corpus.clone() });
+    }
+    let report = engine.ingest(&IngestRequest::new(roots), &mut Silent)?;
+    if let Some((path, reason)) = report.failures.first() {
+        return Err(CliError::usage(format!("{}: {reason}", path.display()), None));
+    }
+    engine.sync_index(10_000, &mut |_| {})?;
+    Ok(corpora)
+}
+
+fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) -> RecallRequest {
+    let mut request = recall::request(&question.text, context);
+    request.here = None;
+    // A ranking of documents needs more turns than it has places.
+    request.limit = if arguments.level == "doc" { arguments.limit.max(200) } else { arguments.limit };
+    request.filter.scope =
+        if arguments.transcripts.is_empty() { ScopeChoice::Projects(vec![question.corpus.clone()]) } else { ScopeChoice::All };
+    request.filter.as_of = question.as_of;
+    request.filter.roles = arguments.role.iter().filter_map(|role| yore_core::episode::Role::parse(role)).collect();
+    if arguments.no_session {
+        request.session_weight = 0.0;
+    }
+    if let Some(weight) = arguments.session_weight {
+        request.session_weight = weight;
+    }
+    if arguments.no_tool {
+        request.tool_weight = 0.0;
+    }
+    request
+}
+
+/// The agents' own ids, best first.
+fn ranking(answer: &RecallAnswer, by_document: bool, limit: usize) -> Vec<String> {
+    let mut ranked: Vec<String> = if by_document {
+        // A document's native id is `corpus/document`, a side conversation's `session/agent-…`.
+        let document = |native: &str, agent: &str| match native.split_once('/') {
+            Some((_, document)) if agent == "jsonl" => document.to_owned(),
+            Some((session, _)) => session.to_owned(),
+            None => native.to_owned(),
+        };
+        answer.hits.iter().map(|hit| document(&hit.place.native_session, &hit.turn.agent)).collect()
+    } else {
+        answer.hits.iter().map(|hit| hit.place.native_message.clone()).collect()
+    };
+    let mut seen = HashSet::new();
+    ranked.retain(|id| seen.insert(id.clone()));
+    ranked.truncate(limit);
+    ranked
+}
+
+fn write_run(path: &std::path::Path, asked: &[GoldQuestion], rankings: &[Vec<String>]) -> CliResult<()> {
+    let fail = |error: std::io::Error| CliError::io(path, &error);
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(fail)?);
+    for (question, ranked) in asked.iter().zip(rankings) {
+        let line = json!({"query_id": question.id, "ranked": ranked, "abstained": ranked.is_empty()});
+        writeln!(file, "{line}").map_err(fail)?;
+    }
+    file.flush().map_err(fail)
+}
+
+type Row = (String, usize, BTreeMap<String, f64>);
+
+/// Means over all questions with gold, then by category.
+fn score(asked: &[GoldQuestion], rankings: &[Vec<String>]) -> Vec<Row> {
+    let mut groups: BTreeMap<String, Vec<BTreeMap<String, f64>>> = BTreeMap::new();
+    for (question, ranked) in asked.iter().zip(rankings) {
+        if question.gold.is_empty() {
+            continue;
+        }
+        let ranked: Vec<&str> = ranked.iter().map(String::as_str).collect();
+        let gold: HashSet<&str> = question.gold.iter().map(String::as_str).collect();
+        let mut values = BTreeMap::new();
+        for k in CUTS {
+            let scores = metrics::score(&ranked, &gold, k);
+            for (name, value) in
+                [("any", scores.any), ("all", scores.all), ("rec", scores.recall), ("ndcg", scores.ndcg), ("mrr", scores.mrr)]
+            {
+                values.insert(format!("{name}@{k}"), value);
+            }
+            if !question.groups.is_empty() {
+                let wanted: Vec<Vec<&str>> =
+                    question.groups.iter().map(|group| group.iter().map(String::as_str).collect()).collect();
+                values.insert(format!("ev@{k}"), metrics::evidence_recall(&ranked, &wanted, k));
+            }
+        }
+        groups.entry(String::new()).or_default().push(values.clone());
+        groups.entry(question.category.clone()).or_default().push(values);
+    }
+    groups
+        .into_iter()
+        .map(|(name, rows)| {
+            let mut means: BTreeMap<String, f64> = BTreeMap::new();
+            for row in &rows {
+                for (metric, value) in row {
+                    *means.entry(metric.clone()).or_default() += value / rows.len() as f64;
+                }
+            }
+            (if name.is_empty() { "all".to_owned() } else { name }, rows.len(), means)
+        })
+        .collect()
+}
+
+/// Stale evidence and abstention, where the questions have them.
+fn extras(asked: &[GoldQuestion], rankings: &[Vec<String>]) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let with_stale: Vec<(bool, bool)> = asked
+        .iter()
+        .zip(rankings)
+        .filter(|(question, _)| !question.stale.is_empty())
+        .map(|(question, ranked)| {
+            let ranked: Vec<&str> = ranked.iter().map(String::as_str).collect();
+            let gold: HashSet<&str> = question.gold.iter().map(String::as_str).collect();
+            let stale: HashSet<&str> = question.stale.iter().map(String::as_str).collect();
+            (metrics::latest_first(&ranked, &gold, &stale, 10), metrics::stale_first(&ranked, &gold, &stale))
+        })
+        .collect();
+    if !with_stale.is_empty() {
+        let count = |flags: &dyn Fn(&(bool, bool)) -> bool| with_stale.iter().filter(|row| flags(row)).count();
+        found.insert("latest first".to_owned(), format!("{} of {}", count(&|row| row.0), with_stale.len()));
+        found.insert("stale first".to_owned(), format!("{} of {}", count(&|row| row.1), with_stale.len()));
+    }
+    let (mut refused, mut unanswerable) = (0, 0);
+    for (_, ranked) in asked.iter().zip(rankings).filter(|(question, _)| question.category == "unanswerable") {
+        unanswerable += 1;
+        refused += usize::from(ranked.is_empty());
+    }
+    if unanswerable > 0 {
+        found.insert("unanswerable refused".to_owned(), format!("{refused} of {unanswerable}"));
+    }
+    found
+}
+
+fn render(categories: &[Row]) -> Vec<String> {
+    let columns = ["ev@5", "ev@10", "rec@5", "rec@10", "all@5", "ndcg@10", "mrr@10", "any@5"];
+    let columns: Vec<&str> =
+        columns.into_iter().filter(|column| categories.iter().any(|(_, _, values)| values.contains_key(*column))).collect();
+    let mut rows =
+        vec![[vec!["category".to_owned(), "n".to_owned()], columns.iter().map(|column| (*column).to_owned()).collect()].concat()];
+    for (name, count, values) in categories {
+        let cells =
+            columns.iter().map(|column| values.get(*column).map_or_else(String::new, |value| format!("{value:.3}"))).collect();
+        rows.push([vec![name.clone(), count.to_string()], cells].concat());
+    }
+    text::table(&rows)
+}

@@ -1,0 +1,78 @@
+use clap::Args;
+use serde_json::json;
+use yore_engine::ForgetRequest;
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::text;
+
+/// Forget a session
+///
+/// Soft: nothing answers from it any more, and --restore brings it back. Hard: its words are
+/// removed from the archive, the index and the backups, wherever they stand, copies in resumed
+/// or forked sessions included, and cannot come back from the source.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The session, with its side conversations
+    #[arg(long, value_name = "ID")]
+    session: String,
+    /// For good
+    #[arg(long)]
+    hard: bool,
+    /// Undo a soft forgetting
+    #[arg(long, conflicts_with = "hard")]
+    restore: bool,
+    /// Only say what would go
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    let outcome = engine.forget(&ForgetRequest {
+        session: arguments.session.clone(),
+        is_hard: arguments.hard,
+        is_dry_run: arguments.dry_run,
+        restore: arguments.restore,
+        keep_tombstones: context.config().forget.keep_tombstones,
+    })?;
+    if context.printer.is_json() {
+        context.printer.json(&json!({
+            "dry_run": arguments.dry_run, "hard": outcome.is_hard, "restored": arguments.restore, "episodes": outcome.episodes,
+            "turns": outcome.turns, "archive_lines": outcome.archive_lines, "backups": outcome.backups,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let verb = match (arguments.dry_run, arguments.restore, arguments.hard) {
+        (true, true, _) => "would restore",
+        (true, _, true) => "would forget for good",
+        (true, ..) => "would forget",
+        (_, true, _) => "restored",
+        (_, _, true) => "forgot for good",
+        _ => "forgot",
+    };
+    context.printer.line(format!(
+        "{verb} {} with {}",
+        text::counted(outcome.episodes.len() as u64, "episode"),
+        text::counted(outcome.turns, "turn")
+    ))?;
+    for episode in &outcome.episodes {
+        context.printer.line(format!("  {episode}"))?;
+    }
+    if outcome.archive_lines > 0 {
+        context.printer.line(format!("{} removed from the archive", text::counted(outcome.archive_lines, "line")))?;
+    }
+    for backup in &outcome.backups {
+        context.printer.line(format!(
+            "{} backup {}",
+            if arguments.dry_run { "would delete" } else { "deleted" },
+            backup.display()
+        ))?;
+    }
+    if arguments.hard && !arguments.dry_run {
+        context.printer.line("the agent's own transcript is not yore's and was not touched")?;
+    } else if !arguments.hard && !arguments.restore && !arguments.dry_run {
+        context.printer.line(format!("`yore forget --session {} --restore` brings it back", arguments.session))?;
+    }
+    Ok(Exit::Success)
+}

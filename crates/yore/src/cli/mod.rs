@@ -1,0 +1,214 @@
+//! The command line: one file per command, each with its arguments (whose comments are the help)
+//! and the function that runs it.
+
+mod completions;
+mod config;
+mod doctor;
+mod eval;
+mod forget;
+mod ingest;
+mod mcp;
+mod projects;
+mod recall;
+mod reindex;
+mod sessions;
+mod show;
+mod stats;
+mod up;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use yore_engine::Engine;
+use yore_engine::ingest::{ProjectNames, names_of};
+
+use crate::config::{Config, Environment, Layers, PROJECT_FILE, Resolved, UserFile, When, load};
+use crate::engine_handle;
+use crate::error::{CliError, CliResult, Exit};
+use crate::paths::{Paths, Platform};
+use crate::render::Printer;
+
+/// A long-term memory for AI coding agents: keeps every word, finds it again
+#[derive(Debug, Parser)]
+#[command(name = "yore", version, propagate_version = true, disable_help_subcommand = true, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 nothing found or something to mend, 2 usage or configuration, 3 data directory, 4 busy, 130 interrupted."
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Debug)]
+struct Global {
+    /// Print results as JSON
+    #[arg(long, global = true, help_heading = "Global options")]
+    json: bool,
+    /// Keep all data in DIR [default: the platform's data directory, or YORE_HOME]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
+    data_dir: Option<PathBuf>,
+    /// Set a configuration key for this command only
+    #[arg(short = 'c', long = "config", global = true, value_name = "KEY=VALUE", value_parser = key_value, help_heading = "Global options")]
+    settings: Vec<(String, String)>,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, value_name = "WHEN", help_heading = "Global options")]
+    color: Option<ColorWhen>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    text.split_once('=')
+        .map(|(key, value)| (key.trim().to_owned(), value.to_owned()))
+        .ok_or_else(|| "expected KEY=VALUE".to_owned())
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Completions(completions::Arguments),
+    Config(config::Arguments),
+    Doctor(doctor::Arguments),
+    Eval(eval::Arguments),
+    Forget(forget::Arguments),
+    Ingest(ingest::Arguments),
+    Mcp(mcp::Arguments),
+    Projects(projects::Arguments),
+    #[command(alias = "search")]
+    Recall(recall::Arguments),
+    Reindex(reindex::Arguments),
+    Sessions(sessions::Arguments),
+    Show(show::Arguments),
+    Stats(stats::Arguments),
+    #[command(alias = "init")]
+    Up(up::Arguments),
+}
+
+/// What a command may use: settings, places, and the printer.
+pub(crate) struct Context {
+    pub environment: Environment,
+    pub resolved: Resolved,
+    pub paths: Paths,
+    pub user_file: Option<UserFile>,
+    pub project_file: Option<PathBuf>,
+    pub flags: Vec<(String, String)>,
+    /// The data directory.
+    pub directory: PathBuf,
+    /// The directory that is asked from.
+    pub here: Option<PathBuf>,
+    pub printer: Printer,
+}
+
+impl Context {
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.resolved.config
+    }
+
+    /// Opens what is there; with `create` makes it if it is not.
+    pub fn engine(&self, create: bool) -> CliResult<Engine> {
+        Ok(engine_handle::open(&self.directory, create, self.config())?)
+    }
+
+    /// The names of the project that is asked from.
+    pub fn project_here(&self) -> Option<ProjectNames> {
+        self.here.as_ref().and_then(|here| here.to_str()).map(names_of)
+    }
+}
+
+/// Parses, runs, and reports.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let is_json = cli.global.json;
+    match context(&cli.global)
+        .and_then(|mut context| dispatch(cli.command, &mut context).map_err(|error| report(&mut context.printer, error)))
+    {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(error) if error.code == "broken-pipe" || error.code == "reported" => {
+            ExitCode::from(if error.code == "reported" { error.exit as u8 } else { 0 })
+        }
+        Err(error) => {
+            let exit = error.exit as u8;
+            report(&mut Printer::new(is_json, When::Auto, When::Never), error);
+            ExitCode::from(exit)
+        }
+    }
+}
+
+/// Tells an error; what is handed on only carries the exit code.
+fn report(printer: &mut Printer, error: CliError) -> CliError {
+    if error.code != "broken-pipe" {
+        printer.error(&error);
+        return CliError { code: "reported".to_owned(), ..error };
+    }
+    error
+}
+
+fn dispatch(command: Command, context: &mut Context) -> CliResult {
+    match command {
+        Command::Completions(arguments) => completions::run(&arguments, context),
+        Command::Config(arguments) => config::run(&arguments, context),
+        Command::Doctor(arguments) => doctor::run(&arguments, context),
+        Command::Eval(arguments) => eval::run(&arguments, context),
+        Command::Forget(arguments) => forget::run(&arguments, context),
+        Command::Ingest(arguments) => ingest::run(&arguments, context),
+        Command::Mcp(arguments) => mcp::run(&arguments, context),
+        Command::Projects(arguments) => projects::run(&arguments, context),
+        Command::Recall(arguments) => recall::run(&arguments, context),
+        Command::Reindex(arguments) => reindex::run(&arguments, context),
+        Command::Sessions(arguments) => sessions::run(&arguments, context),
+        Command::Show(arguments) => show::run(&arguments, context),
+        Command::Stats(arguments) => stats::run(&arguments, context),
+        Command::Up(arguments) => up::run(&arguments, context),
+    }
+}
+
+/// The command line as clap knows it, for completions, man pages and the reference.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn context(global: &Global) -> CliResult<Context> {
+    let environment: Environment = std::env::vars_os().collect();
+    let get = |name: &str| std::env::var(name).ok();
+    let paths = Paths::locate(Platform::HERE, &get);
+    let here = std::env::current_dir().ok();
+    let user_file = UserFile::locate(&environment, paths.config.as_deref());
+    let project_file = here.as_deref().and_then(find_project_file);
+    let mut flags = global.settings.clone();
+    if let Some(color) = global.color {
+        let name = color.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        flags.push(("output.color".to_owned(), name));
+    }
+    let layers =
+        Layers { user_file: user_file.as_ref(), project_file: project_file.as_deref(), environment: &environment, flags: &flags };
+    // `yore config` must be able to mend what keeps every other command from starting.
+    let resolved = load(&layers)?;
+    let directory = global.data_dir.clone().or_else(|| paths.data.clone()).ok_or_else(|| {
+        CliError::usage("there is no home directory to keep data in", Some("name a data directory with --data-dir or YORE_HOME"))
+    })?;
+    let printer = Printer::new(global.json, resolved.config.output.color, resolved.config.output.progress);
+    Ok(Context { environment, resolved, paths, user_file, project_file, flags, directory, here, printer })
+}
+
+/// The nearest `.yore.toml` from a directory up to its repository's root.
+pub(crate) fn find_project_file(from: &Path) -> Option<PathBuf> {
+    for directory in from.ancestors() {
+        let file = directory.join(PROJECT_FILE);
+        if file.is_file() {
+            return Some(file);
+        }
+        if directory.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}

@@ -1,0 +1,60 @@
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::{text, wire};
+
+/// List projects, or make one of two
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make one project of two: FROM is known as INTO afterwards
+    Merge {
+        /// Name, id or directory
+        from: String,
+        /// Name, id or directory
+        into: String,
+    },
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    if let Some(Action::Merge { from, into }) = &arguments.action {
+        engine.merge_projects(from, into)?;
+    }
+    let projects = engine.projects()?;
+    if context.printer.is_json() {
+        context.printer.json(&Value::Array(projects.iter().map(wire::project).collect()))?;
+    } else {
+        let rows: Vec<Vec<String>> = projects
+            .iter()
+            .map(|project| {
+                let place = project
+                    .aliases
+                    .iter()
+                    .find(|(kind, _)| kind == "remote")
+                    .or(project.aliases.first())
+                    .map(|(_, value)| text::harmless(value))
+                    .unwrap_or_default();
+                vec![
+                    text::time(project.updated),
+                    project.id.short(),
+                    text::harmless(&project.name),
+                    text::counted(project.sessions, "session"),
+                    text::counted(project.turns, "turn"),
+                    place,
+                ]
+            })
+            .collect();
+        for line in text::table(&rows) {
+            context.printer.line(line)?;
+        }
+    }
+    Ok(if projects.is_empty() { Exit::Nothing } else { Exit::Success })
+}

@@ -1,0 +1,154 @@
+use std::io::Read;
+
+use clap::Args;
+use yore_core::episode::{EpisodeKind, Role};
+use yore_core::query::Filter;
+use yore_core::scope::ScopeChoice;
+use yore_core::time::{RecordedTime, UtcMillis};
+use yore_engine::RecallRequest;
+
+use super::Context;
+use crate::config::RecallScope;
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::{text, wire};
+
+/// Ask what was said, and where it stands
+///
+/// Any text is a question: words, an error message, a path. "Quoted words" must stand together.
+/// Looks at the current project unless told otherwise, and at everything when the directory is
+/// no known project.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The question; `-` reads it from standard input
+    #[arg(value_name = "QUESTION", required = true, allow_hyphen_values = true, trailing_var_arg = true)]
+    question: Vec<String>,
+    #[command(flatten)]
+    filter: FilterArguments,
+    /// At most N turns
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: Option<u32>,
+    /// Show what each score is made of
+    #[arg(long)]
+    explain: bool,
+}
+
+/// What may answer.
+#[derive(Args, Debug, Default)]
+pub struct FilterArguments {
+    /// Only this project: name, id or directory
+    #[arg(short, long, value_name = "PROJECT")]
+    project: Vec<String>,
+    /// All projects
+    #[arg(short, long, conflicts_with = "project")]
+    all: bool,
+    /// Only this branch, as recorded
+    #[arg(long, value_name = "BRANCH")]
+    branch: Vec<String>,
+    /// Only this session and its side conversations
+    #[arg(short, long, value_name = "ID")]
+    session: Vec<String>,
+    /// Only this agent's histories
+    #[arg(long, value_name = "AGENT")]
+    agent: Vec<String>,
+    /// Only what this role said
+    #[arg(long, value_name = "ROLE", value_parser = ["human", "assistant", "tool_call", "tool_result", "summary"])]
+    role: Vec<String>,
+    /// Only this kind of episode
+    #[arg(long, value_name = "KIND", value_parser = ["session", "subagent", "document"])]
+    kind: Vec<String>,
+    /// Not before this time (date or RFC 3339)
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<UtcMillis>,
+    /// Before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<UtcMillis>,
+    /// As it was known at this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    as_of: Option<UtcMillis>,
+}
+
+impl FilterArguments {
+    /// The filter, with the configured scope where none is named.
+    pub fn filter(&self, scope: RecallScope) -> Filter {
+        Filter {
+            scope: match (self.project.is_empty(), self.all, scope) {
+                (false, ..) => ScopeChoice::Projects(self.project.clone()),
+                (_, true, _) | (_, _, RecallScope::All) => ScopeChoice::All,
+                _ => ScopeChoice::Current,
+            },
+            branches: self.branch.clone(),
+            sessions: self.session.clone(),
+            agents: self.agent.clone(),
+            roles: self.role.iter().filter_map(|role| Role::parse(role)).collect(),
+            kinds: self.kind.iter().filter_map(|kind| EpisodeKind::parse(kind)).collect(),
+            since: self.since,
+            until: self.until,
+            as_of: self.as_of,
+        }
+    }
+}
+
+fn time(words: &str) -> Result<UtcMillis, String> {
+    RecordedTime::parse(words)
+        .utc
+        .ok_or_else(|| "expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z".to_owned())
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let mut question = arguments.question.join(" ");
+    if question == "-" {
+        question.clear();
+        std::io::stdin()
+            .lock()
+            .take(1 << 20)
+            .read_to_string(&mut question)
+            .map_err(|error| CliError::usage(format!("cannot read the question: {error}"), None))?;
+    }
+    let engine = context.engine(false)?;
+    let mut request = request(&question, context);
+    request.filter = arguments.filter.filter(context.config().recall.scope);
+    if let Some(limit) = arguments.limit {
+        request.limit = limit as usize;
+    }
+    if context.config().index.sync_on_recall && engine.queued()? > 0 {
+        // What cannot be taken now is searched in memory.
+        let _ = engine.sync_index(0, &mut |_| {});
+    }
+    let answer = engine.recall(&request)?;
+    if context.printer.is_json() {
+        context.printer.json(&wire::answer(&question, &answer))?;
+    } else {
+        for hit in &answer.hits {
+            context.printer.line(text::hit(hit, arguments.explain))?;
+        }
+        if arguments.explain {
+            let [plan, land, trace] = answer.micros;
+            context.printer.line(format!(
+                "\nlooked up: {}\n{} turns landed; plan {plan} µs, full text {land} µs, words {trace} µs",
+                answer.terms.join(" "),
+                answer.landed
+            ))?;
+        }
+        if answer.hits.is_empty() {
+            let scope = if answer.projects.is_empty() {
+                "anything".to_owned()
+            } else {
+                format!("project {} (--all asks every project)", answer.projects.join(", "))
+            };
+            context.printer.note(format!("nothing found in {scope}"))?;
+        }
+    }
+    Ok(if answer.hits.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+/// A question with the configured settings.
+pub fn request(question: &str, context: &Context) -> RecallRequest {
+    let recall = &context.config().recall;
+    RecallRequest {
+        here: context.project_here(),
+        limit: recall.limit,
+        quote_chars: recall.quote_chars,
+        tool_weight: recall.tool_weight as f32,
+        ..RecallRequest::new(question)
+    }
+}

@@ -1,0 +1,42 @@
+use clap::Args;
+use serde_json::json;
+use yore_engine::ingest::source::ReaderOptions;
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::progress::Progress;
+use crate::render::text;
+
+/// Read the archive again and rebuild everything derived from it
+///
+/// Needs no source file. Ids stay. Run it after an upgrade that reads histories better, or when
+/// `doctor` finds the index wrong.
+#[derive(Args, Debug)]
+pub struct Arguments {}
+
+pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    let config = context.config();
+    let options = ReaderOptions { tool_bytes: if config.index.tool_output { config.index.tool_result_bytes } else { 0 } };
+    let mut bar = Progress::new("reading the archive", context.printer.shows_progress());
+    let result = engine.reindex(&options, &mut bar);
+    bar.finish();
+    let (report, index) = result?;
+    if context.printer.is_json() {
+        context.printer.json(&json!({
+            "files": report.files, "lines": report.lines, "turns_added": report.turns_added, "turns_updated": report.turns_updated,
+            "turns_removed": report.turns_removed, "indexed": index.indexed,
+        }))?;
+    } else {
+        context.printer.line(format!(
+            "{} of {} read again: {} added, {} changed, {} removed; {} indexed",
+            text::counted(report.lines, "line"),
+            text::counted(report.files, "file"),
+            text::counted(report.turns_added, "turn"),
+            text::count(report.turns_updated),
+            text::count(report.turns_removed),
+            text::count(index.indexed)
+        ))?;
+    }
+    Ok(Exit::Success)
+}

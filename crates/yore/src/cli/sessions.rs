@@ -1,0 +1,59 @@
+use clap::Args;
+use serde_json::Value;
+use yore_engine::{SessionOrder, SessionsRequest};
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::{text, wire};
+
+/// List sessions, last used first
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only this project: name, id or directory
+    #[arg(short, long, value_name = "PROJECT")]
+    project: Vec<String>,
+    /// At most N
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Side conversations with sub-agents too
+    #[arg(long)]
+    subagents: bool,
+    /// Forgotten ones that can be restored too
+    #[arg(long)]
+    forgotten: bool,
+    /// As they began
+    #[arg(long)]
+    oldest: bool,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    let sessions = engine.sessions(&SessionsRequest {
+        projects: arguments.project.clone(),
+        with_subagents: arguments.subagents,
+        with_forgotten: arguments.forgotten,
+        order: if arguments.oldest { SessionOrder::Oldest } else { SessionOrder::Recent },
+        limit: arguments.limit,
+    })?;
+    if context.printer.is_json() {
+        context.printer.json(&Value::Array(sessions.iter().map(wire::session).collect()))?;
+    } else {
+        let rows: Vec<Vec<String>> = sessions
+            .iter()
+            .map(|session| {
+                let mark = if session.forgotten.is_some() { "[forgotten] " } else { "" };
+                vec![
+                    text::time(session.updated),
+                    session.native_id.chars().take(8).collect(),
+                    session.project.as_deref().map(text::harmless).unwrap_or_default(),
+                    text::counted(session.turns, "turn"),
+                    format!("{mark}{}", text::harmless(session.title.as_deref().unwrap_or("")).replace('\n', " ")),
+                ]
+            })
+            .collect();
+        for line in text::table(&rows) {
+            context.printer.line(line)?;
+        }
+    }
+    Ok(if sessions.is_empty() { Exit::Nothing } else { Exit::Success })
+}

@@ -1,0 +1,62 @@
+use clap::Args;
+use yore_engine::ShowRequest;
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::{text, wire};
+
+/// Show a turn with its surroundings, or a whole session
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Id of a turn or session, or its first characters
+    id: String,
+    /// Turns before and after
+    #[arg(short = 'C', long = "around", value_name = "N", default_value_t = 3)]
+    around: usize,
+    /// Cut each turn to N characters (0: never)
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    max_chars: usize,
+    /// Print the transcripts of the session as they are archived (redacted JSON lines)
+    #[arg(long)]
+    original: bool,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    if arguments.original {
+        let mut lines = Vec::new();
+        engine.write_original(&arguments.id, &mut lines)?;
+        context.printer.bytes(&lines)?;
+        return Ok(Exit::Success);
+    }
+    let shown = engine.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
+    if context.printer.is_json() {
+        context.printer.json(&wire::shown(&shown))?;
+        return Ok(Exit::Success);
+    }
+    if let Some(turn) = shown.turns.first() {
+        let title = turn.title.as_deref().map(|title| format!(" · {}", text::harmless(title))).unwrap_or_default();
+        let project = turn.project.as_deref().map(|project| format!(" · {}", text::harmless(project))).unwrap_or_default();
+        context.printer.line(format!("{}{}{} {}{project}{title}", text::BOLD, turn.native_session, text::RESET, turn.agent))?;
+    }
+    if shown.hidden.0 > 0 {
+        context.printer.line(format!(
+            "{}… {} before{}\n",
+            text::DIM,
+            text::counted(shown.hidden.0 as u64, "turn"),
+            text::RESET
+        ))?;
+    }
+    let max_chars = (arguments.max_chars > 0).then_some(arguments.max_chars);
+    for turn in &shown.turns {
+        let is_focus = shown.focus == Some(turn.id);
+        context.printer.line(text::turn(turn, is_focus, max_chars.filter(|_| !is_focus)))?;
+        if is_focus {
+            context.printer.line(format!("  {}{}:{}{}\n", text::DIM, turn.path, turn.line, text::RESET))?;
+        }
+    }
+    if shown.hidden.1 > 0 {
+        context.printer.line(format!("{}… {} after{}", text::DIM, text::counted(shown.hidden.1 as u64, "turn"), text::RESET))?;
+    }
+    Ok(Exit::Success)
+}

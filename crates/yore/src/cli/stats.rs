@@ -1,0 +1,126 @@
+use clap::Args;
+use serde_json::json;
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::text;
+
+/// Count what is remembered, redacted and skipped
+#[derive(Args, Debug)]
+pub struct Arguments {}
+
+pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    let statistics = engine.statistics()?;
+    let (store, index) = (&statistics.store, &statistics.index);
+    if context.printer.is_json() {
+        context.printer.json(&json!({
+            "directory": engine.directory(),
+            "agents": store.agents.iter().map(|agent| json!({"agent": agent.agent, "sessions": agent.sessions, "subagents": agent.subagents, "documents": agent.documents, "turns": agent.turns})).collect::<Vec<_>>(),
+            "turns_by_role": store.roles.iter().map(|role| (role.role.clone(), json!(role.turns))).collect::<serde_json::Map<_, _>>(),
+            "projects": store.projects,
+            "shared_turns": store.shared_turns,
+            "forgotten_sessions": store.forgotten_episodes,
+            "files": store.files,
+            "files_gone": store.gone_files,
+            "source_bytes": store.source_bytes,
+            "archive_raw_bytes": store.archive_raw_bytes,
+            "archive_bytes": store.archive_bytes,
+            "words_bytes": store.words_bytes,
+            "database_bytes": store.database_bytes,
+            "index": {"turns": index.indexed, "expected": index.expected, "queued": index.queued, "bytes": index.bytes},
+            "directory_bytes": statistics.directory_bytes,
+            "redactions": store.redactions.iter().map(|redaction| (redaction.kind.clone(), json!(redaction.count))).collect::<serde_json::Map<_, _>>(),
+            "skips": store.skips.iter().map(|skip| json!({"source": skip.source, "reason": skip.reason, "detail": skip.detail, "count": skip.count, "example": {"path": skip.path, "line": skip.line}})).collect::<Vec<_>>(),
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for agent in &store.agents {
+        let mut what = vec![
+            (agent.sessions, "session"),
+            (agent.subagents, "side conversation"),
+            (agent.documents, "document"),
+            (agent.turns, "turn"),
+        ];
+        what.retain(|(count, _)| *count > 0);
+        rows.push(vec![
+            agent.agent.clone(),
+            what.into_iter().map(|(count, name)| text::counted(count, name)).collect::<Vec<_>>().join(", "),
+        ]);
+    }
+    rows.push(vec!["projects".to_owned(), text::count(store.projects)]);
+    rows.push(vec![
+        "turns".to_owned(),
+        store.roles.iter().map(|role| format!("{} {}", text::count(role.turns), role.role)).collect::<Vec<_>>().join(", "),
+    ]);
+    if store.shared_turns > 0 {
+        rows.push(vec![
+            "shared".to_owned(),
+            format!("{} that resumed or forked sessions repeat, stored once", text::counted(store.shared_turns, "turn")),
+        ]);
+    }
+    if store.forgotten_episodes > 0 {
+        rows.push(vec![
+            "forgotten".to_owned(),
+            format!("{}, can be restored", text::counted(store.forgotten_episodes, "session")),
+        ]);
+    }
+    rows.push(vec![
+        "sources".to_owned(),
+        format!(
+            "{} of {}{}",
+            text::counted(store.files, "file"),
+            text::bytes(store.source_bytes),
+            if store.gone_files > 0 { format!(", {} gone", text::count(store.gone_files)) } else { String::new() }
+        ),
+    ]);
+    let share = |bytes: u64| {
+        if store.source_bytes == 0 {
+            String::new()
+        } else {
+            format!(" ({:.1} % of the sources)", 100.0 * bytes as f64 / store.source_bytes as f64)
+        }
+    };
+    rows.push(vec!["archive".to_owned(), format!("{}{}", text::bytes(store.archive_bytes), share(store.archive_bytes))]);
+    rows.push(vec![
+        "index".to_owned(),
+        format!(
+            "{}, {} for {}",
+            text::counted(index.indexed, "turn"),
+            text::counted(index.queued, "waiting turn"),
+            text::bytes(index.bytes)
+        ),
+    ]);
+    rows.push(vec![
+        "on disk".to_owned(),
+        format!(
+            "{}{} in {}",
+            text::bytes(statistics.directory_bytes),
+            share(statistics.directory_bytes),
+            engine.directory().display()
+        ),
+    ]);
+    if !store.redactions.is_empty() {
+        rows.push(vec![
+            "redacted".to_owned(),
+            store
+                .redactions
+                .iter()
+                .map(|redaction| format!("{} {}", text::count(redaction.count), redaction.kind))
+                .collect::<Vec<_>>()
+                .join(", "),
+        ]);
+    }
+    for skip in &store.skips {
+        let detail = if skip.detail.is_empty() { String::new() } else { format!(" {:?}", text::harmless(&skip.detail)) };
+        rows.push(vec![
+            "skipped".to_owned(),
+            format!("{} {}{detail}, first at {}:{}", text::count(skip.count), skip.reason, skip.path, skip.line),
+        ]);
+    }
+    for line in text::table(&rows) {
+        context.printer.line(line)?;
+    }
+    Ok(Exit::Success)
+}

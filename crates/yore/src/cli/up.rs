@@ -1,0 +1,184 @@
+use clap::Args;
+use serde_json::json;
+use yore_core::episode::Role;
+use yore_core::scope::ScopeChoice;
+use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
+use yore_engine::{Engine, RecallAnswer, RecallRequest, SessionsRequest};
+
+use super::doctor::{fuse, retention_days};
+use super::ingest::{as_json, default_roots, read_histories, summary};
+use super::{Context, recall};
+use crate::error::{CliError, CliResult, Exit};
+use crate::example;
+use crate::render::{text, wire};
+
+/// Find every history on this computer, keep it, and answer a first question
+///
+/// Run it again at any time: only what is new is read.
+#[derive(Args, Debug)]
+pub struct Arguments {}
+
+/// Projects that are listed.
+const LISTED_PROJECTS: usize = 8;
+
+pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+    let roots = default_roots(context);
+    let has_files = roots.iter().any(|root| {
+        yore_engine::ingest::source::source_named(&root.source).is_some_and(|source| !source.discover(&root.path).is_empty())
+    });
+    if !has_files && context.engine(false).is_err() {
+        return with_example(context);
+    }
+    let engine = context.engine(true)?;
+    let (report, sync) = read_histories(&engine, roots, false, context)?;
+    let statistics = engine.statistics()?;
+    let question = if context.config().up.ask_question { first_question(&engine)? } else { None };
+    let answer = question.as_ref().map(|question| ask(&engine, question, context)).transpose()?;
+    if context.printer.is_json() {
+        let mut value = as_json(&report, &sync, false);
+        value["directory"] = json!(engine.directory());
+        value["is_example"] = json!(false);
+        value["projects"] = engine.projects()?.iter().map(wire::project).collect();
+        value["answer"] = match (&question, &answer) {
+            (Some(question), Some(answer)) => wire::answer(question, answer),
+            _ => serde_json::Value::Null,
+        };
+        context.printer.json(&value)?;
+        return Ok(Exit::Success);
+    }
+    for line in summary(&report, false) {
+        context.printer.line(line)?;
+    }
+    context.printer.line("")?;
+    for agent in &statistics.store.agents {
+        let sessions = text::counted(agent.sessions, "session");
+        let side = if agent.subagents > 0 {
+            format!(", {}", text::counted(agent.subagents, "side conversation"))
+        } else {
+            String::new()
+        };
+        context.printer.line(format!(
+            "{}{}{}: {sessions}{side}, {}",
+            text::BOLD,
+            agent.agent,
+            text::RESET,
+            text::counted(agent.turns, "turn")
+        ))?;
+    }
+    let projects = engine.projects()?;
+    let rows: Vec<Vec<String>> = projects
+        .iter()
+        .take(LISTED_PROJECTS)
+        .map(|project| {
+            vec![
+                format!("  {}", text::harmless(&project.name)),
+                text::counted(project.sessions, "session"),
+                text::counted(project.turns, "turn"),
+                format!("last {}", text::day(project.updated)),
+            ]
+        })
+        .collect();
+    for line in text::table(&rows) {
+        context.printer.line(line)?;
+    }
+    if projects.len() > LISTED_PROJECTS {
+        context.printer.line(format!("  and {} more", text::count((projects.len() - LISTED_PROJECTS) as u64)))?;
+    }
+    context.printer.line(format!(
+        "\nkept in {}: {} for {} of transcripts",
+        engine.directory().display(),
+        text::bytes(statistics.directory_bytes),
+        text::bytes(statistics.store.source_bytes)
+    ))?;
+    tell_retention(context)?;
+    if let (Some(question), Some(answer)) = (&question, &answer) {
+        tell_answer(question, answer, context)?;
+    }
+    context
+        .printer
+        .line("\nnext: `yore recall \"…\"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything")?;
+    Ok(Exit::Success)
+}
+
+/// How soon the agents would delete what was just kept.
+fn tell_retention(context: &mut Context) -> CliResult<()> {
+    for source in yore_engine::ingest::source::SOURCES {
+        let Some(days) = retention_days(context, source.kind()) else { continue };
+        let fuse = fuse(context, source.kind(), days);
+        if fuse.files > 0 {
+            context.printer.line(format!(
+                "{} deletes transcripts after {days} days: {}; all are kept here now",
+                source.display_name(),
+                fuse.sentence()
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// A question that the newest real session suggests: its title.
+fn first_question(engine: &Engine) -> CliResult<Option<String>> {
+    let sessions = engine.sessions(&SessionsRequest { limit: 20, ..SessionsRequest::default() })?;
+    Ok(sessions.into_iter().filter(|session| session.turns >= 4).find_map(|session| session.title))
+}
+
+/// Asks for what was answered, not for the question itself.
+fn ask(engine: &Engine, question: &str, context: &Context) -> CliResult<RecallAnswer> {
+    let mut request: RecallRequest = recall::request(question, context);
+    request.limit = 1;
+    request.filter.scope = ScopeChoice::All;
+    request.filter.roles = vec![Role::Assistant];
+    Ok(engine.recall(&request)?)
+}
+
+fn tell_answer(question: &str, answer: &RecallAnswer, context: &mut Context) -> CliResult<()> {
+    context.printer.line(format!("\nfor example, {}yore recall \"{}\"{}", text::BOLD, text::harmless(question), text::RESET))?;
+    for hit in &answer.hits {
+        context.printer.line(text::hit(hit, false))?;
+    }
+    Ok(())
+}
+
+/// No history on this computer: shows the same on an invented project, in a memory of its own.
+fn with_example(context: &mut Context) -> CliResult {
+    if !context.config().up.example_when_empty {
+        return Err(CliError {
+            exit: Exit::Nothing,
+            ..CliError::usage("no history of a known agent on this computer", Some("name one: `yore ingest PATH`"))
+        });
+    }
+    let directory = context.directory.join("example");
+    let sources = directory.join("transcripts");
+    for (name, content) in example::TRANSCRIPTS {
+        let path = sources.join("projects").join(name);
+        if let Some(parent) = path.parent() {
+            yore_engine::platform::create_private_directory(parent).map_err(|error| CliError::io(parent, &error))?;
+        }
+        std::fs::write(&path, content).map_err(|error| CliError::io(&path, &error))?;
+    }
+    let engine = crate::engine_handle::open(&directory, true, context.config())?;
+    let report =
+        engine.ingest(&IngestRequest::new(vec![SourceRoot { source: "claude-code".to_owned(), path: sources }]), &mut Silent)?;
+    let sync = engine.sync_index(5_000, &mut |_| {})?;
+    let mut request = recall::request(example::QUESTION, context);
+    request.limit = 3;
+    request.filter.scope = ScopeChoice::All;
+    let answer = engine.recall(&request)?;
+    if context.printer.is_json() {
+        let mut value = as_json(&report, &sync, false);
+        value["directory"] = json!(directory);
+        value["is_example"] = json!(true);
+        value["answer"] = wire::answer(example::QUESTION, &answer);
+        context.printer.json(&value)?;
+        return Ok(Exit::Success);
+    }
+    context.printer.line("no history of a known agent was found on this computer")?;
+    context.printer.line("so this is an invented example project, kept apart from your own memory:\n")?;
+    for line in summary(&report, false) {
+        context.printer.line(line)?;
+    }
+    tell_answer(example::QUESTION, &answer, context)?;
+    context.printer.line(format!("\nnext: ask it more with `yore --data-dir \"{}\" recall \"…\"`,", directory.display()))?;
+    context.printer.line("or read your own transcripts with `yore ingest PATH`")?;
+    Ok(Exit::Success)
+}

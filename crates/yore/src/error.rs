@@ -1,0 +1,148 @@
+//! What went wrong, decided once: who must act, the exit code, the wording, the hint.
+
+use std::path::Path;
+
+use yore_engine::ingest::{IngestError, PatternError};
+use yore_engine::{EngineError, IndexError, StoreError};
+
+use crate::config::ConfigError;
+
+/// Exit codes. Documented in `docs/cli.md`; scripts rely on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Success = 0,
+    /// Nothing was found, or `doctor` found something wrong.
+    Nothing = 1,
+    /// The command line or the configuration is wrong.
+    Usage = 2,
+    /// The data directory cannot be used: missing, damaged, newer, not writable, full.
+    Data = 3,
+    /// Another process is in the way; the same call may succeed later.
+    Busy = 4,
+    /// Interrupted by the person; what was done stays done.
+    Interrupted = 130,
+}
+
+/// An error as it is told.
+#[derive(Debug)]
+pub struct CliError {
+    /// The exit code.
+    pub exit: Exit,
+    /// Stable, for scripts.
+    pub code: String,
+    /// What and where.
+    pub message: String,
+    /// The remedy.
+    pub hint: Option<String>,
+}
+
+/// Result of a command.
+pub type CliResult<T = Exit> = Result<T, CliError>;
+
+impl CliError {
+    /// A mistake in what was asked.
+    pub fn usage(message: impl Into<String>, hint: Option<&str>) -> Self {
+        Self { exit: Exit::Usage, code: "usage".to_owned(), message: message.into(), hint: hint.map(str::to_owned) }
+    }
+
+    /// A failing file operation of the voice's own.
+    pub fn io(path: &Path, error: &std::io::Error) -> Self {
+        Self { exit: Exit::Data, code: "io".to_owned(), message: format!("{}: {error}", path.display()), hint: None }
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    /// Only the terminal or pipe that is printed to fails without a path.
+    fn from(error: std::io::Error) -> Self {
+        let code = if error.kind() == std::io::ErrorKind::BrokenPipe { "broken-pipe" } else { "output" };
+        Self { exit: Exit::Data, code: code.to_owned(), message: format!("cannot print: {error}"), hint: None }
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        Self { exit: Exit::Usage, code: error.code().to_owned(), message: error.to_string(), hint: None }
+    }
+}
+
+impl From<PatternError> for CliError {
+    fn from(error: PatternError) -> Self {
+        Self {
+            exit: Exit::Usage,
+            code: "config/bad-value".to_owned(),
+            message: error.to_string(),
+            hint: Some("correct the pattern with `yore config set`".to_owned()),
+        }
+    }
+}
+
+impl From<EngineError> for CliError {
+    fn from(error: EngineError) -> Self {
+        let (exit, hint) = match error.store_error() {
+            Some(store) => store_advice(store),
+            None => match &error {
+                EngineError::Index(IndexError::DiskFull(_)) => {
+                    (Exit::Data, Some("free some space and run the command again; nothing is lost".to_owned()))
+                }
+                EngineError::Index(_) => (Exit::Data, Some("the index can be rebuilt: run `yore reindex`".to_owned())),
+                EngineError::Ingest(IngestError::DataDirectory { .. }) => {
+                    (Exit::Data, Some("check that you own the data directory and that its disk has space".to_owned()))
+                }
+                EngineError::Ingest(IngestError::UnknownSource(_)) => {
+                    (Exit::Usage, Some(format!("known sources: {}", source_names())))
+                }
+                EngineError::UnknownProject { name, known } => (Exit::Nothing, Some(nearest(name, known))),
+                EngineError::UnknownSession(_) => (Exit::Nothing, Some("`yore sessions` lists them".to_owned())),
+                EngineError::UnknownId(_) => (
+                    Exit::Nothing,
+                    Some("give an id that `yore recall` or `yore sessions` shows, or its first 4 or more characters".to_owned()),
+                ),
+                EngineError::AmbiguousId { candidates, .. } => {
+                    (Exit::Usage, Some(format!("it fits {}; give more characters", candidates.join(", "))))
+                }
+                EngineError::NotASession { session, .. } => {
+                    (Exit::Usage, Some(format!("to forget it, forget session {session}")))
+                }
+                _ => (Exit::Data, None),
+            },
+        };
+        Self { exit, code: error.code().to_owned(), message: error.to_string(), hint }
+    }
+}
+
+fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
+    let (exit, hint) = match error {
+        StoreError::Missing(_) => (Exit::Data, "run `yore up` first, or name the data directory with --data-dir or YORE_HOME"),
+        StoreError::Newer { .. } => (Exit::Data, "install the newer yore again, or use another data directory"),
+        StoreError::Foreign(_) => (Exit::Data, "name another data directory with --data-dir or YORE_HOME"),
+        StoreError::Corrupt { .. } => (
+            Exit::Data,
+            "run `yore doctor`; restore yore.db from a backup, or move the data directory away and run `yore up` again",
+        ),
+        StoreError::DiskFull(_) => (Exit::Data, "free some space and run the command again; nothing is lost"),
+        StoreError::ReadOnly { .. } => (
+            Exit::Data,
+            "check that you own the data directory and may write to it, or name another with --data-dir or YORE_HOME",
+        ),
+        StoreError::Busy(_) | StoreError::LeaseLost(_) => (Exit::Busy, "try again in a moment"),
+        StoreError::NetworkFileSystem { .. } => (Exit::Data, "name a directory on a local disk with --data-dir or YORE_HOME"),
+        StoreError::Backup { .. } => (Exit::Data, "free some space, or set store.backup_before_upgrade to false"),
+        StoreError::Io { .. } | StoreError::Sqlite { .. } => return (Exit::Data, None),
+    };
+    (exit, Some(hint.to_owned()))
+}
+
+/// The sources' names, for people.
+pub fn source_names() -> String {
+    yore_engine::ingest::source::SOURCES.iter().map(|source| source.kind()).collect::<Vec<_>>().join(", ")
+}
+
+fn nearest(name: &str, known: &[String]) -> String {
+    let best =
+        known.iter().map(|candidate| (strsim::jaro_winkler(name, candidate), candidate)).max_by(|a, b| a.0.total_cmp(&b.0));
+    match best {
+        Some((likeness, candidate)) if likeness > 0.75 => format!("did you mean {candidate:?}? `yore projects` lists all"),
+        _ => "`yore projects` lists all".to_owned(),
+    }
+}

@@ -1,0 +1,192 @@
+//! Turns, times, sizes and tables as people read them.
+
+use yore_core::episode::Role;
+use yore_core::time::{UtcMillis, format_utc};
+use yore_engine::{Hit, ShownTurn};
+
+/// Escape sequences; the stream drops them where nobody would see colours.
+pub const RED: &str = "\x1b[31m";
+/// See [`RED`].
+pub const GREEN: &str = "\x1b[32m";
+/// See [`RED`].
+pub const YELLOW: &str = "\x1b[33m";
+/// See [`RED`].
+pub const CYAN: &str = "\x1b[36m";
+/// See [`RED`].
+pub const BOLD: &str = "\x1b[1m";
+/// See [`RED`].
+pub const DIM: &str = "\x1b[2m";
+/// See [`RED`].
+pub const RESET: &str = "\x1b[0m";
+
+/// `2026-01-22 14:53` in the person's own zone, or `unknown time`.
+pub fn time(utc: Option<UtcMillis>) -> String {
+    let Some(utc) = utc else { return "unknown time".to_owned() };
+    match jiff::Timestamp::from_millisecond(utc) {
+        Ok(stamp) => stamp.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+        Err(_) => format_utc(utc),
+    }
+}
+
+/// `2026-01-22`, or `?`.
+pub fn day(utc: Option<UtcMillis>) -> String {
+    utc.map_or_else(|| "?".to_owned(), |_| time(utc).chars().take(10).collect())
+}
+
+/// `1.5 MB`: decimal units.
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{:.0} kB", count as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        _ => format!("{:.2} GB", count as f64 / 1e9),
+    }
+}
+
+/// `12,345`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 session`, `2 sessions`.
+pub fn counted(number: u64, singular: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {singular}{ending}", count(number))
+}
+
+/// Removes what a terminal would obey: control characters other than newline and tab. Recalled
+/// text is data, also to the terminal.
+pub fn harmless(text: &str) -> String {
+    text.chars()
+        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
+        .filter(|letter| !matches!(u32::from(*letter), 0x202A..=0x202E | 0x2066..=0x2069))
+        .collect()
+}
+
+/// A table with aligned columns; the last is not padded.
+pub fn table(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |text: &str| text.chars().count();
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
+    rows.iter()
+        .map(|row| {
+            let last = row.len().saturating_sub(1);
+            row.iter()
+                .enumerate()
+                .map(
+                    |(column, cell)| {
+                        if column == last { cell.clone() } else { format!("{cell}{}", " ".repeat(widths[column] - width(cell))) }
+                    },
+                )
+                .collect::<Vec<_>>()
+                .join("  ")
+                .trim_end()
+                .to_owned()
+        })
+        .collect()
+}
+
+/// Indents every line.
+pub fn indent(text: &str, by: &str) -> String {
+    text.lines().map(|line| if line.is_empty() { String::new() } else { format!("{by}{line}") }).collect::<Vec<_>>().join("\n")
+}
+
+/// Who spoke, as a word.
+pub fn speaker(turn: &ShownTurn) -> String {
+    let role = match turn.role {
+        Role::Human => "you",
+        Role::Assistant => "assistant",
+        Role::ToolCall => "tool call",
+        Role::ToolResult if turn.is_error => "tool error",
+        Role::ToolResult => "tool result",
+        Role::System => "system",
+        Role::Summary => "summary",
+        Role::Injected => "injected",
+    };
+    turn.speaker.as_ref().map_or_else(|| role.to_owned(), |name| harmless(name))
+}
+
+/// One answer: rank, place, quote.
+pub fn hit(hit: &Hit, explain: bool) -> String {
+    let turn = &hit.turn;
+    let mut head = format!("{BOLD}{:>2}.{RESET} {} {DIM}{}{RESET}", hit.rank, speaker(turn), time(turn.time.utc));
+    if let Some(project) = &turn.project {
+        head.push_str(&format!(" {CYAN}{}{RESET}", harmless(project)));
+    }
+    if let Some(branch) = turn.branch.as_deref().filter(|branch| !matches!(*branch, "" | "HEAD")) {
+        head.push_str(&format!(" {DIM}on {}{RESET}", harmless(branch)));
+    }
+    if let Some(title) = &turn.title {
+        head.push_str(&format!(" {DIM}·{RESET} {}", harmless(title)));
+    }
+    let gone = if turn.source_gone { ", source deleted, archived" } else { "" };
+    let mut text = format!(
+        "{head}\n{}\n    {DIM}{} · {}:{}{gone}{RESET}",
+        indent(&harmless(&hit.quote), "    "),
+        turn.id.short(),
+        hit.place.path,
+        hit.place.line
+    );
+    if explain {
+        let parts: Vec<String> = hit.parts.iter().map(|part| format!("{} {:.2}", part.name, part.value)).collect();
+        text.push_str(&format!("\n    {DIM}score {:.2} = {}{RESET}", hit.score, parts.join(" + ")));
+    }
+    text
+}
+
+/// One turn in full.
+pub fn turn(turn: &ShownTurn, is_focus: bool, max_chars: Option<usize>) -> String {
+    let mark = if is_focus { format!("{GREEN}▶{RESET} ") } else { String::new() };
+    let mut words = String::new();
+    if !turn.text.is_empty() {
+        words.push_str(turn.text.trim());
+    }
+    if !turn.tool_text.is_empty() {
+        if !words.is_empty() {
+            words.push_str("\n\n");
+        }
+        words.push_str(turn.tool_text.trim());
+    }
+    if let Some(max) = max_chars.filter(|max| words.chars().nth(*max).is_some()) {
+        words = words.chars().take(max).collect::<String>() + "…";
+    }
+    format!(
+        "{mark}{BOLD}{}{RESET} {DIM}{} · {}{RESET}\n{}\n",
+        speaker(turn),
+        time(turn.time.utc),
+        turn.id.short(),
+        indent(&harmless(&words), "  ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_sizes_rounded() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "turn"), "1 turn");
+        assert_eq!(bytes(1_500_000), "1.5 MB");
+    }
+
+    #[test]
+    fn text_cannot_steer_a_terminal() {
+        assert_eq!(harmless("a\x1b[2Jb\u{202e}c\n"), "a[2Jbc\n");
+    }
+
+    #[test]
+    fn table_aligns_all_but_the_last_column() {
+        assert_eq!(table(&[vec!["a".into(), "long".into()], vec!["bbb".into(), "x".into()]]), ["a    long", "bbb  x"]);
+    }
+}

@@ -1,0 +1,116 @@
+//! Results as JSON: the form of `--json` and of MCP's structured results. Names here are an
+//! interface: they are added to, not changed.
+
+use serde_json::{Value, json};
+use yore_core::time::{UtcMillis, format_utc};
+use yore_engine::{EpisodeSummary, Hit, ProjectSummary, RecallAnswer, ShowAnswer, ShownTurn};
+
+fn time(utc: Option<UtcMillis>) -> Value {
+    utc.map_or(Value::Null, |utc| Value::String(format_utc(utc)))
+}
+
+/// A turn, whole.
+pub fn turn(turn: &ShownTurn) -> Value {
+    json!({
+        "id": turn.id.to_string(),
+        "native_id": turn.native_message,
+        "session": turn.native_session,
+        "episode": turn.episode.to_string(),
+        "agent": turn.agent,
+        "kind": turn.kind.as_str(),
+        "role": turn.role.as_str(),
+        "speaker": turn.speaker,
+        "is_error": turn.is_error,
+        "text": turn.text,
+        "tool_text": turn.tool_text,
+        "time": time(turn.time.utc),
+        "time_quality": turn.time.quality.as_str(),
+        "project": turn.project,
+        "branch": turn.branch,
+        "directory": turn.cwd,
+        "model": turn.model,
+        "title": turn.title,
+        "source": {"path": turn.path, "line": turn.line, "is_gone": turn.source_gone},
+    })
+}
+
+/// An answer's turn: its quote instead of its words.
+pub fn hit(hit: &Hit) -> Value {
+    let parts: serde_json::Map<String, Value> = hit.parts.iter().map(|part| (part.name.to_owned(), number(part.value))).collect();
+    json!({
+        "rank": hit.rank,
+        "score": number(hit.score),
+        "score_parts": parts,
+        "quote": hit.quote,
+        "id": hit.turn.id.to_string(),
+        "native_id": hit.place.native_message,
+        "session": hit.place.native_session,
+        "episode": hit.place.episode.to_string(),
+        "agent": hit.turn.agent,
+        "kind": hit.turn.kind.as_str(),
+        "role": hit.turn.role.as_str(),
+        "time": time(hit.turn.time.utc),
+        "project": hit.turn.project,
+        "branch": hit.turn.branch,
+        "title": hit.turn.title,
+        "source": {"path": hit.place.path, "line": hit.place.line, "is_gone": hit.turn.source_gone},
+    })
+}
+
+/// A whole answer.
+pub fn answer(question: &str, answer: &RecallAnswer) -> Value {
+    json!({
+        "question": question,
+        "projects": answer.projects,
+        "terms": answer.terms,
+        "results": answer.hits.iter().map(hit).collect::<Vec<_>>(),
+        "sessions": answer.sessions.iter().map(|session| json!({"session": session.native_id, "episode": session.episode.to_string(), "score": number(session.score)})).collect::<Vec<_>>(),
+        "pending_turns": answer.pending,
+    })
+}
+
+/// A session in a list.
+pub fn session(session: &EpisodeSummary) -> Value {
+    json!({
+        "id": session.id.to_string(),
+        "session": session.native_id,
+        "agent": session.agent,
+        "kind": session.kind.as_str(),
+        "title": session.title,
+        "project": session.project,
+        "directory": session.cwd,
+        "started": time(session.started),
+        "updated": time(session.updated),
+        "turns": session.turns,
+        "forgotten": time(session.forgotten),
+        "links": session.links.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect::<Vec<_>>(),
+    })
+}
+
+/// A project in a list.
+pub fn project(project: &ProjectSummary) -> Value {
+    json!({
+        "id": project.id.to_string(),
+        "name": project.name,
+        "sessions": project.sessions,
+        "turns": project.turns,
+        "updated": time(project.updated),
+        "known_as": project.aliases.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect::<Vec<_>>(),
+    })
+}
+
+/// What `show` shows.
+pub fn shown(shown: &ShowAnswer) -> Value {
+    json!({
+        "episode": shown.episode.to_string(),
+        "focus": shown.focus.map(|turn| turn.to_string()),
+        "turns_before": shown.hidden.0,
+        "turns_after": shown.hidden.1,
+        "turns": shown.turns.iter().map(turn).collect::<Vec<_>>(),
+    })
+}
+
+/// Four decimals are all that a score means.
+fn number(value: f32) -> Value {
+    json!((f64::from(value) * 1e4).round() / 1e4)
+}
