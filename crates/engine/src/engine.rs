@@ -1,9 +1,10 @@
 //! The facade: what voices call, in plain data types.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
 use crate::index::{IndexError, LexicalIndex, SyncReport};
@@ -207,6 +208,7 @@ pub struct Engine {
     options: EngineOptions,
     store: Store,
     index: OnceLock<LexicalIndex>,
+    tokenizer: Mutex<Tokenizer>,
 }
 
 impl std::fmt::Debug for LexicalIndex {
@@ -223,7 +225,7 @@ impl Engine {
     /// [`StoreError`] names.
     pub fn open(options: EngineOptions) -> Result<Self, EngineError> {
         let store = Store::open(&options.directory, options.create, options.store.clone())?;
-        Ok(Self { options, store, index: OnceLock::new() })
+        Ok(Self { options, store, index: OnceLock::new(), tokenizer: Mutex::default() })
     }
 
     /// The data directory.
@@ -265,7 +267,11 @@ impl Engine {
 
     /// Answers a question from what is known.
     pub fn recall(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
-        retrieve::recall(&self.store, self.index()?, request)
+        // One tokenizer remembers its stems from question to question; a second voice brings its own.
+        match self.tokenizer.try_lock() {
+            Ok(mut tokenizer) => retrieve::recall(&self.store, self.index()?, &mut tokenizer, request),
+            Err(_) => retrieve::recall(&self.store, self.index()?, &mut Tokenizer::default(), request),
+        }
     }
 
     /// Shows a turn with its surroundings, or a whole episode.

@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use super::question::Question;
 use super::tokens::{Tokenizer, Tokens};
 
+/// Of a very long text the first part is searched: recall must not pay for a novel.
+const SEARCHED_BYTES: usize = 16 * 1024;
+
 /// Cuts a passage of at most about `max_chars` characters out of `text`, around the densest match
 /// of the question's terms; the beginning when none matches. Newlines are kept, an ellipsis marks
 /// each cut. The words are the turn's own.
@@ -15,8 +18,7 @@ pub fn quote(text: &str, question: &Question, max_chars: usize, tokenizer: &mut 
         return text.to_owned();
     }
     let mut tokens = Tokens::default();
-    // Very long texts: the first part is searched, recall must not pay for a novel.
-    let searched = &text[..text.floor_char_boundary(64 * 1024)];
+    let searched = &text[..text.floor_char_boundary(SEARCHED_BYTES)];
     tokenizer.tokenize(searched, &mut tokens);
     let asked: HashMap<&str, usize> = question.terms.iter().enumerate().map(|(at, term)| (term.as_str(), at)).collect();
     let hits: Vec<(usize, usize, usize)> =

@@ -14,7 +14,9 @@ use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::Column;
 use tantivy::directory::error::LockError;
 use tantivy::indexer::IndexWriterOptions;
-use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight};
+use tantivy::query::{
+    Bm25StatisticsProvider, BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight,
+};
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{
     DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, Searcher, SegmentOrdinal, SegmentReader, TantivyDocument,
@@ -100,8 +102,8 @@ pub(crate) struct LexicalHit {
     pub row: i64,
     pub episode: i64,
     pub score: f32,
-    /// The part of the score that tool inputs and outputs contributed.
-    pub tool_score: f32,
+    /// Where the index holds the turn; `None` for one that is still queued.
+    address: Option<(SegmentOrdinal, DocId)>,
 }
 
 #[derive(Clone, Copy)]
@@ -260,12 +262,17 @@ impl LexicalIndex {
         if question.is_empty() || options.limit == 0 {
             return Ok(Vec::new());
         }
-        let mut hits = self.search_index(&self.reader.searcher(), question, filter, options)?;
+        let searcher = self.reader.searcher();
+        let mut hits = self.search_index(&searcher, question, filter, options)?;
         let pending = store.queued_turns(0, MAX_PENDING)?;
         if !pending.is_empty() {
             let queued: HashSet<i64> = pending.iter().map(|(_, row, _)| *row).collect();
             hits.retain(|hit| !queued.contains(&hit.row));
-            hits.extend(self.search_pending(pending, question, filter, options)?);
+            hits.extend(
+                self.search_pending(pending, question, filter, options)?
+                    .into_iter()
+                    .map(|hit| LexicalHit { address: None, ..hit }),
+            );
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
         hits.truncate(options.limit);
@@ -324,45 +331,61 @@ impl LexicalIndex {
             return Ok(Vec::new());
         }
         let query = self.query(&terms, question, options.tool_weight);
-        let mut found = searcher.search(&query, &BestTurns { filter, limit: options.limit }).map_err(fail)?;
+        let statistics = self.statistics(searcher).map_err(fail)?;
+        let mut found = searcher
+            .search_with_statistics_provider(&query, &BestTurns { filter, limit: options.limit }, &statistics)
+            .map_err(fail)?;
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
         found.truncate(options.limit);
-        self.tool_scores(searcher, &terms, options.tool_weight, &mut found).map_err(fail)?;
         Ok(found
             .into_iter()
             .map(|found| LexicalHit {
                 row: found.row as i64,
                 episode: found.episode as i64,
                 score: found.score,
-                tool_score: found.tool_score,
+                address: Some((found.segment, found.doc)),
             })
             .collect())
     }
 
-    /// The terms that the index knows; of a pasted log only the rarest.
-    fn rarest_terms<'q>(&self, searcher: &Searcher, question: &'q Question) -> Result<Vec<&'q str>, TantivyError> {
+    /// The statistics that BM25 scores by.
+    fn statistics<'s>(&self, searcher: &'s Searcher) -> Result<FieldStatistics<'s>, TantivyError> {
+        let mut filled = [(self.fields.text, 0u64), (self.fields.tool, 0)];
+        for segment in searcher.segment_readers() {
+            for (field, count) in &mut filled {
+                let norms = segment.get_fieldnorms_reader(*field)?;
+                *count += (0..segment.max_doc()).filter(|doc| norms.fieldnorm_id(*doc) > 0).count() as u64;
+            }
+        }
+        Ok(FieldStatistics { searcher, filled })
+    }
+
+    /// The terms that the index knows, each with how many turns hold it in what was said and in
+    /// what tools took and gave; of a pasted log only the rarest.
+    fn rarest_terms<'q>(&self, searcher: &Searcher, question: &'q Question) -> Result<Vec<KnownTerm<'q>>, TantivyError> {
         let mut known = Vec::new();
         for term in &question.terms {
-            let count = searcher
-                .doc_freq(&Term::from_field_text(self.fields.text, term))?
-                .max(searcher.doc_freq(&Term::from_field_text(self.fields.tool, term))?);
-            if count > 0 {
-                known.push((count, term.as_str()));
+            let text = searcher.doc_freq(&Term::from_field_text(self.fields.text, term))?;
+            let tool = searcher.doc_freq(&Term::from_field_text(self.fields.tool, term))?;
+            if text + tool > 0 {
+                known.push(KnownTerm { term, text, tool });
             }
         }
         if known.len() > MAX_QUERY_TERMS {
-            known.sort();
+            known.sort_by_key(|known| known.text.max(known.tool));
             known.truncate(MAX_QUERY_TERMS);
         }
-        Ok(known.into_iter().map(|(_, term)| term).collect())
+        Ok(known)
     }
 
-    fn query(&self, terms: &[&str], question: &Question, tool_weight: f32) -> Box<dyn Query> {
+    fn query(&self, terms: &[KnownTerm<'_>], question: &Question, tool_weight: f32) -> Box<dyn Query> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-        for term in terms {
-            clauses.push((Occur::Should, self.term_query(self.fields.text, term, 1.0)));
-            if tool_weight > 0.0 {
-                clauses.push((Occur::Should, self.term_query(self.fields.tool, term, tool_weight)));
+        for known in terms {
+            if known.text > 0 {
+                clauses.push((Occur::Should, self.term_query(self.fields.text, known.term, 1.0)));
+            }
+            if known.tool > 0 && tool_weight > 0.0 {
+                clauses.push((Occur::Should, self.term_query(self.fields.tool, known.term, tool_weight)));
             }
         }
         for phrase in &question.phrases {
@@ -389,39 +412,37 @@ impl LexicalIndex {
         if (weight - 1.0).abs() < f32::EPSILON { query } else { Box::new(BoostQuery::new(query, weight)) }
     }
 
-    /// Fills in which part of each score came from tool inputs and outputs.
-    fn tool_scores(
-        &self,
-        searcher: &Searcher,
-        terms: &[&str],
-        tool_weight: f32,
-        found: &mut [Found],
-    ) -> Result<(), TantivyError> {
-        if tool_weight <= 0.0 || found.is_empty() {
-            return Ok(());
+    /// Which part of each hit's score came from tool inputs and outputs.
+    pub(crate) fn tool_scores(&self, question: &Question, tool_weight: f32, hits: &[LexicalHit]) -> Result<Vec<f32>, IndexError> {
+        let fail = |error: TantivyError| failure(&self.directory, error);
+        let mut scores = vec![0.0; hits.len()];
+        let mut order: Vec<(SegmentOrdinal, DocId, usize)> =
+            hits.iter().enumerate().filter_map(|(at, hit)| hit.address.map(|(segment, doc)| (segment, doc, at))).collect();
+        order.sort_unstable();
+        if tool_weight <= 0.0 || order.is_empty() {
+            return Ok(scores);
         }
-        let mut order: Vec<usize> = (0..found.len()).collect();
-        order.sort_by_key(|at| (found[*at].segment, found[*at].doc));
-        for term in terms {
-            let query = TermQuery::new(Term::from_field_text(self.fields.tool, term), IndexRecordOption::WithFreqs);
-            let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
-            let mut scorer = None;
-            for at in &order {
-                let hit = &mut found[*at];
-                if !matches!(&scorer, Some((segment, _)) if *segment == hit.segment) {
-                    scorer = Some((hit.segment, weight.scorer(searcher.segment_reader(hit.segment), tool_weight)?));
+        let searcher = self.reader.searcher();
+        let statistics = self.statistics(&searcher).map_err(fail)?;
+        for known in self.rarest_terms(&searcher, question).map_err(fail)?.iter().filter(|known| known.tool > 0) {
+            let query = TermQuery::new(Term::from_field_text(self.fields.tool, known.term), IndexRecordOption::WithFreqs);
+            let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&statistics, &searcher)).map_err(fail)?;
+            let mut current = None;
+            for (segment, doc, at) in &order {
+                if !matches!(&current, Some((open, _)) if open == segment) {
+                    current = Some((*segment, weight.scorer(searcher.segment_reader(*segment), tool_weight).map_err(fail)?));
                 }
-                if let Some((_, scorer)) = &mut scorer {
-                    if scorer.doc() < hit.doc {
-                        scorer.seek(hit.doc);
+                if let Some((_, scorer)) = &mut current {
+                    if scorer.doc() < *doc {
+                        scorer.seek(*doc);
                     }
-                    if scorer.doc() == hit.doc {
-                        hit.tool_score += scorer.score();
+                    if scorer.doc() == *doc {
+                        scores[*at] += scorer.score();
                     }
                 }
             }
         }
-        Ok(())
+        Ok(scores)
     }
 
     fn document(&self, turn: &IndexedTurn) -> TantivyDocument {
@@ -489,6 +510,42 @@ fn io_failure(directory: &Path, error: &std::io::Error) -> IndexError {
     }
 }
 
+/// Lengths are compared with the mean over the turns that have the field at all: most turns have
+/// either words or tool output, and a mean over all of them would make every turn look long.
+struct FieldStatistics<'s> {
+    searcher: &'s Searcher,
+    filled: [(Field, u64); 2],
+}
+
+impl Bm25StatisticsProvider for FieldStatistics<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        let tokens = Bm25StatisticsProvider::total_num_tokens(self.searcher, field)?;
+        let filled = self.filled.iter().find(|(known, _)| *known == field).map_or(0, |(_, count)| *count);
+        if filled == 0 {
+            return Ok(tokens);
+        }
+        // The mean is this number over all turns.
+        let all = Bm25StatisticsProvider::total_num_docs(self.searcher)?;
+        Ok((tokens as f64 * all as f64 / filled as f64) as u64)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Bm25StatisticsProvider::total_num_docs(self.searcher)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        self.searcher.doc_freq(term)
+    }
+}
+
+/// A term of a question that the index knows.
+#[derive(Clone, Copy, Debug)]
+struct KnownTerm<'q> {
+    term: &'q str,
+    text: u64,
+    tool: u64,
+}
+
 #[derive(Clone, Copy)]
 struct Found {
     segment: SegmentOrdinal,
@@ -496,7 +553,6 @@ struct Found {
     row: u64,
     episode: u64,
     score: Score,
-    tool_score: Score,
 }
 
 /// Collects the best turns that pass the filter. The filter is asked inside the pruned
@@ -599,7 +655,6 @@ impl Collector for BestTurns<'_> {
                 row: columns.row.first(doc).unwrap_or(0),
                 episode: columns.episode.first(doc).unwrap_or(0),
                 score,
-                tool_score: 0.0,
             })
             .collect())
     }

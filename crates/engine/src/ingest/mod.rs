@@ -372,7 +372,8 @@ impl<'a> Ingest<'a> {
             source: found.source.kind(),
             reading: 0,
         };
-        let own_handle = file.try_clone()?;
+        // Opened again, not cloned: a clone would share its position with the fingerprints' reads.
+        let own_handle = File::open(&found.path)?;
         std::thread::scope(|scope| {
             let (send, receive) = sync_channel::<Batch>(1);
             let start = &start;

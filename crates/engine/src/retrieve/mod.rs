@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
+use yore_core::id::ProjectId;
 use yore_core::query::{Filter, Place, ScorePart};
 use yore_core::scope::{ProjectAlias, ScopeChoice, normalize_directory};
 use yore_core::text::{Question, Tokenizer, quote};
@@ -15,7 +16,7 @@ use crate::ingest::ProjectNames;
 use crate::store::{ShownTurn, Store};
 
 /// Candidates that the later phases choose from.
-const LANDED: usize = 200;
+const LANDED: usize = 100;
 /// A session counts by its best turns, each next one for less.
 const SESSION_TURNS: usize = 3;
 
@@ -101,16 +102,20 @@ pub struct SessionHit {
 }
 
 /// Answers a question.
-pub(crate) fn recall(store: &Store, index: &LexicalIndex, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
+pub(crate) fn recall(
+    store: &Store,
+    index: &LexicalIndex,
+    tokenizer: &mut Tokenizer,
+    request: &RecallRequest,
+) -> Result<RecallAnswer, EngineError> {
     let began = Instant::now();
-    let mut tokenizer = Tokenizer::default();
-    let question = Question::parse(&request.question, &mut tokenizer);
+    let question = Question::parse(&request.question, tokenizer);
     let (filter, projects) = plan(store, request)?;
     let planned = began.elapsed();
     let landed = land(store, index, &question, &filter, request)?;
     let found = began.elapsed();
     let ranked = distill(&landed, request);
-    let mut answer = trace(store, &question, &ranked, request, &mut tokenizer)?;
+    let mut answer = trace(store, index, &question, &ranked, request, tokenizer)?;
     answer.projects = projects;
     answer.landed = landed.len();
     answer.pending = store.queue_length(10_000)?;
@@ -134,9 +139,7 @@ fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilter, Vec<Stri
         },
     };
     if !chosen.is_empty() {
-        for project in store.projects()?.into_iter().filter(|project| chosen.contains(&project.row)) {
-            names.push(project.name);
-        }
+        names.extend(store.project_names()?.into_iter().filter(|(row, ..)| chosen.contains(row)).map(|(_, _, name)| name));
         filter.projects = chosen.into_iter().map(|row| row as u64).collect();
     }
     if !branches.is_empty() {
@@ -165,36 +168,28 @@ fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilter, Vec<Stri
 
 /// The projects with these names, ids (or unambiguous beginnings of them) or directories.
 pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64>, EngineError> {
-    let known = store.projects()?;
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = store.project_names()?;
     let mut rows = Vec::new();
     for name in wanted {
-        let directory = normalize_directory(name);
-        let matches = |exact: bool| -> Vec<i64> {
-            known
-                .iter()
-                .filter(|project| {
-                    if exact {
-                        project.name == *name
-                            || project
-                                .aliases
-                                .iter()
-                                .any(|(_, recorded)| recorded == name || normalize_directory(recorded) == directory)
-                    } else {
-                        name.len() >= 4 && project.id.to_string().starts_with(&name.to_lowercase())
-                            || project.name.eq_ignore_ascii_case(name)
-                    }
-                })
-                .map(|project| project.row)
-                .collect()
+        let matching = |test: &dyn Fn(&ProjectId, &str) -> bool| -> Vec<i64> {
+            known.iter().filter(|(_, id, known)| test(id, known)).map(|(row, ..)| *row).collect()
         };
-        let mut found = matches(true);
+        let mut found = matching(&|_, known| known == name);
         if found.is_empty() {
-            found = matches(false);
+            found = store.projects_by_alias(name, &normalize_directory(name))?;
+        }
+        if found.is_empty() {
+            let prefix = name.to_lowercase();
+            found =
+                matching(&|id, known| name.len() >= 4 && id.to_string().starts_with(&prefix) || known.eq_ignore_ascii_case(name));
         }
         if found.is_empty() {
             return Err(EngineError::UnknownProject {
                 name: name.clone(),
-                known: known.into_iter().map(|project| project.name).collect(),
+                known: known.into_iter().map(|(_, _, name)| name).collect(),
             });
         }
         rows.extend(found);
@@ -289,24 +284,27 @@ fn session_scores(landed: &[LexicalHit]) -> HashMap<i64, f32> {
 /// TRACE: the words, the place, the parts of the score.
 fn trace(
     store: &Store,
+    index: &LexicalIndex,
     question: &Question,
     ranked: &[Ranked],
     request: &RecallRequest,
     tokenizer: &mut Tokenizer,
 ) -> Result<RecallAnswer, EngineError> {
-    let rows: Vec<i64> = ranked.iter().take(request.limit).map(|ranked| ranked.hit.row).collect();
+    let chosen: Vec<LexicalHit> = ranked.iter().take(request.limit).map(|ranked| ranked.hit).collect();
+    let tool_scores = index.tool_scores(question, request.tool_weight, &chosen)?;
+    let rows: Vec<i64> = chosen.iter().map(|hit| hit.row).collect();
     let mut turns: HashMap<i64, ShownTurn> = store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
     let mut hits = Vec::with_capacity(rows.len());
     let mut sessions: Vec<SessionHit> = Vec::new();
-    for ranked in ranked.iter().take(request.limit) {
+    for (ranked, tool_score) in ranked.iter().zip(tool_scores) {
         let Some(turn) = turns.remove(&ranked.hit.row) else { continue };
-        let text_score = ranked.hit.score - ranked.hit.tool_score;
-        let parts = [("text", text_score), ("tool", ranked.hit.tool_score), ("session", ranked.session)]
+        let text_score = ranked.hit.score - tool_score;
+        let parts = [("text", text_score), ("tool", tool_score), ("session", ranked.session)]
             .into_iter()
             .filter(|(_, value)| value.abs() > 1e-4)
             .map(|(name, value)| ScorePart { name, value })
             .collect();
-        let words = if turn.text.is_empty() || ranked.hit.tool_score > text_score && !turn.tool_text.is_empty() {
+        let words = if turn.text.is_empty() || tool_score > text_score && !turn.tool_text.is_empty() {
             &turn.tool_text
         } else {
             &turn.text

@@ -232,6 +232,26 @@ impl Store {
         })
     }
 
+    /// All projects by row, id and name, without counts.
+    pub(crate) fn project_names(&self) -> StoreResult<Vec<(i64, ProjectId, String)>> {
+        self.read(|db| {
+            self.collect(db, "SELECT id, uid, name FROM project ORDER BY id", |row| {
+                Ok((row.get(0)?, ProjectId::from_bytes(row.get(1)?), row.get(2)?))
+            })
+        })
+    }
+
+    /// The projects that have this alias, in key form or as it was met.
+    pub(crate) fn projects_by_alias(&self, recorded: &str, key: &str) -> StoreResult<Vec<i64>> {
+        self.read(|db| {
+            let mut statement = db
+                .prepare_cached("SELECT DISTINCT project_id FROM project_alias WHERE recorded = ?1 OR value = ?2")
+                .map_err(|error| self.fail(error))?;
+            let rows = statement.query_map([recorded, key], |row| row.get(0)).map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })
+    }
+
     /// The project known by an alias.
     pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<i64>> {
         self.read(|db| {

@@ -25,7 +25,7 @@ use yore_engine::ingest::{ProjectNames, names_of};
 
 use crate::config::{Config, Environment, Layers, PROJECT_FILE, Resolved, UserFile, When, load};
 use crate::engine_handle;
-use crate::error::{CliError, CliResult, Exit};
+use crate::error::{CliError, CliResult};
 use crate::paths::{Paths, Platform};
 use crate::render::Printer;
 

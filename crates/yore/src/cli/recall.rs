@@ -19,8 +19,8 @@ use crate::render::{text, wire};
 /// no known project.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The question; `-` reads it from standard input
-    #[arg(value_name = "QUESTION", required = true, allow_hyphen_values = true, trailing_var_arg = true)]
+    /// The question; `-` reads it from standard input, `--` goes before one that begins with a dash
+    #[arg(value_name = "QUESTION", required = true)]
     question: Vec<String>,
     #[command(flatten)]
     filter: FilterArguments,

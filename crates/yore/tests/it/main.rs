@@ -1,1 +1,3 @@
 //! wip
+
+mod mcp;
