@@ -1,8 +1,17 @@
-//! What the measurements share: the process's own CPU time and memory, as the kernel counts them.
+//! Measures speed and memory from workloads.
+//!
+//! - [`measure`]: CPU time, memory, disk and percentiles, as the kernel counts them
+//! - [`vocabulary`]: words that are spread like those of real work
+//! - [`workload`]: documents to remember and questions about them
+//! - [`transcript`]: a document as the transcript file that a coding agent would have left
+//! - [`floor`]: the same texts in plain SQLite FTS5, the least that one could do
+//!
+//! The programs are `speed` (yore beside the floor) and `lexical_trial` (the choice of engine).
 
-use std::time::Duration;
+pub mod floor;
+pub mod measure;
+pub mod transcript;
+pub mod vocabulary;
+pub mod workload;
 
-/// CPU time of this process so far, user and system, all threads.
-pub fn cpu_time() -> Duration {
-    cpu_time::ProcessTime::now().as_duration()
-}
+pub use measure::cpu_time;

@@ -98,6 +98,8 @@ pub enum ScopeChoice {
     /// The project of the current directory and the global scope; everything when it is unknown.
     #[default]
     Current,
+    /// The project of the current directory; nothing when it is unknown.
+    CurrentOnly,
     /// Everything.
     All,
     /// The projects with these names, ids or directories.

@@ -70,6 +70,7 @@ impl EngineError {
             Self::Index(IndexError::Failed { .. }) => "index/failed",
             Self::Ingest(IngestError::DataDirectory { .. }) => "data-directory",
             Self::Ingest(IngestError::UnknownSource(_)) => "unknown-source",
+            Self::Ingest(IngestError::RedactionPattern(_)) => "redaction-pattern",
             Self::UnknownProject { .. } => "unknown-project",
             Self::UnknownSession(_) => "unknown-session",
             Self::UnknownId(_) => "unknown-id",
@@ -96,6 +97,8 @@ pub struct EngineOptions {
     pub create: bool,
     /// The store's settings.
     pub store: StoreOptions,
+    /// Regular expressions for secrets that no rule knows.
+    pub redaction_patterns: Vec<String>,
     /// The clock.
     pub now: fn() -> UtcMillis,
 }
@@ -556,7 +559,7 @@ impl Engine {
     }
 
     fn reader(&self) -> Result<Ingest<'_>, EngineError> {
-        Ok(Ingest::new(&self.store, &self.options.directory, self.options.now)?)
+        Ok(Ingest::new(&self.store, &self.options.directory, &self.options.redaction_patterns, self.options.now)?)
     }
 
     fn index(&self) -> Result<&LexicalIndex, EngineError> {

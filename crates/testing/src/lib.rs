@@ -1,1 +1,33 @@
-//! wip
+//! What tests of several crates share.
+//!
+//! - [`Memory`]: a temporary data directory with an opened engine, and folders to read from
+//! - [`SessionBuilder`]: Claude Code sessions of any length, the same for the same seed
+//! - [`Scan`]: every byte that a data directory holds, compressed or not
+//! - [`Random`]: a small seeded generator
+//! - [`fixture`]: files that are committed beside this crate
+//!
+//! Nothing here is part of yore. A helper that fails panics: it fails the test that called it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper that fails must fail the test")]
+
+mod bytes;
+mod memory;
+mod random;
+mod session;
+mod state;
+
+use std::path::PathBuf;
+
+pub use bytes::Scan;
+pub use memory::Memory;
+pub use random::Random;
+pub use session::SessionBuilder;
+
+/// The path of a committed fixture.
+pub fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+}
+
+/// Whether snapshots are to be written anew instead of compared.
+pub fn is_blessing() -> bool {
+    std::env::var_os("YORE_BLESS").is_some_and(|value| value == "1")
+}

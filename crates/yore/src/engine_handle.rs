@@ -23,6 +23,7 @@ pub fn open(directory: &Path, create: bool, config: &Config) -> Result<Engine, E
             busy_timeout: Duration::from_millis(u64::from(config.store.busy_timeout_ms)),
             backup_before_upgrade: config.store.backup_before_upgrade,
         },
+        redaction_patterns: config.redaction.extra_patterns.clone(),
         now,
     })
 }
@@ -46,14 +47,20 @@ impl EngineHandle {
         &self.config
     }
 
-    /// Runs `work` on the engine in a thread that may block. The one crossing.
+    /// Runs `work` on the engine in a thread that may block. The one crossing. A panic in `work`
+    /// goes on in the caller.
     pub async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Engine) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let handle = self.clone();
         let joined = tokio::task::spawn_blocking(move || work(&*handle.engine()?)).await;
-        joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        match joined.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(outcome) => outcome,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // Cancelled: the runtime ends, and so does whoever waits here.
+            Err(Err(_)) => std::future::pending().await,
+        }
     }
 
     fn engine(&self) -> Result<Arc<Engine>, EngineError> {

@@ -20,8 +20,6 @@ pub enum Exit {
     Data = 3,
     /// Another process is in the way; the same call may succeed later.
     Busy = 4,
-    /// Interrupted by the person; what was done stays done.
-    Interrupted = 130,
 }
 
 /// An error as it is told.

@@ -2,6 +2,7 @@
 //!
 //! - `cli`: one file per command
 //! - `mcp`: the server for agents, one file per tool
+//! - `ask`: the configured question, for every voice
 //! - `config`: layers of settings
 //! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
 //! - `render`: the only place that prints
@@ -9,6 +10,7 @@
 //! - `error`: what went wrong, for people and for exit codes
 //! - `example`: an invented project, for a computer without history
 
+mod ask;
 mod cli;
 mod config;
 mod engine_handle;

@@ -5,6 +5,8 @@
 //! Prints for each engine the quality on the questions and the CPU time of a query, over the
 //! corpus as it is and over COPIES of it (for speed only: every copy has the same turns).
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for maintainers whose result is its output")]
+
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::time::Duration;

@@ -9,6 +9,8 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::Column;
@@ -125,6 +127,8 @@ pub(crate) struct LexicalIndex {
     reader: IndexReader,
     fields: Fields,
     is_new: bool,
+    /// The commit that was seen last, by its file's time and size, with what was counted in it.
+    seen: Mutex<Option<((SystemTime, u64), [u64; 2])>>,
 }
 
 impl LexicalIndex {
@@ -146,8 +150,17 @@ impl LexicalIndex {
                 return Ok(opened);
             }
         }
-        // Nothing usable: clear it away, older formats included, and begin again.
         let io = |error: std::io::Error| io_failure(&directory, &error);
+        // Nothing usable: clear it away, older formats included, and begin again, one process
+        // at a time; the second finds what the first made.
+        let turnstile = parent.join("index.lock");
+        crate::platform::create_private_file(&turnstile).map_err(io)?;
+        let turnstile = std::fs::OpenOptions::new().write(true).open(&turnstile).map_err(io)?;
+        turnstile.lock().map_err(io)?;
+        if store.index_state("lexical")? != token {
+            drop(turnstile);
+            return Self::open(parent, store);
+        }
         let parent = parent.join("index");
         match std::fs::remove_dir_all(&parent) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
@@ -171,7 +184,7 @@ impl LexicalIndex {
         index.tokenizers().register(NAME, YoreTokenizer::default());
         let reader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(|error| failure(&directory, error))?;
-        Ok(Self { directory, index, reader, fields, is_new })
+        Ok(Self { directory, index, reader, fields, is_new, seen: Mutex::default() })
     }
 
     /// Takes the store's queue. With `purge`, what was removed leaves no byte behind.
@@ -262,8 +275,8 @@ impl LexicalIndex {
         if question.is_empty() || options.limit == 0 {
             return Ok(Vec::new());
         }
-        let searcher = self.reader.searcher();
-        let mut hits = self.search_index(&searcher, question, filter, options)?;
+        let filled = self.refresh()?;
+        let mut hits = self.search_index(&self.reader.searcher(), filled, question, filter, options)?;
         let pending = store.queued_turns(0, MAX_PENDING)?;
         if !pending.is_empty() {
             let queued: HashSet<i64> = pending.iter().map(|(_, row, _)| *row).collect();
@@ -315,12 +328,15 @@ impl LexicalIndex {
         }
         writer.commit().map_err(fail)?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(fail)?;
-        self.search_index(&IndexReader::searcher(&reader), question, filter, options)
+        let searcher = IndexReader::searcher(&reader);
+        let filled = self.count_filled(&searcher).map_err(fail)?;
+        self.search_index(&searcher, filled, question, filter, options)
     }
 
     fn search_index(
         &self,
         searcher: &Searcher,
+        filled: [u64; 2],
         question: &Question,
         filter: &IndexFilter,
         options: &SearchOptions,
@@ -331,7 +347,7 @@ impl LexicalIndex {
             return Ok(Vec::new());
         }
         let query = self.query(&terms, question, options.tool_weight);
-        let statistics = self.statistics(searcher).map_err(fail)?;
+        let statistics = self.statistics(searcher, filled);
         let mut found = searcher
             .search_with_statistics_provider(&query, &BestTurns { filter, limit: options.limit }, &statistics)
             .map_err(fail)?;
@@ -348,16 +364,39 @@ impl LexicalIndex {
             .collect())
     }
 
-    /// The statistics that BM25 scores by.
-    fn statistics<'s>(&self, searcher: &'s Searcher) -> Result<FieldStatistics<'s>, TantivyError> {
-        let mut filled = [(self.fields.text, 0u64), (self.fields.tool, 0)];
+    /// Takes notice of what another process committed, and counts how many turns have words and
+    /// how many have tool text.
+    fn refresh(&self) -> Result<[u64; 2], IndexError> {
+        let stamp = std::fs::metadata(self.directory.join("meta.json"))
+            .and_then(|meta| Ok((meta.modified()?, meta.len())))
+            .map_err(|error| io_failure(&self.directory, &error))?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match *seen {
+            Some((known, filled)) if known == stamp => Ok(filled),
+            _ => {
+                let fail = |error: TantivyError| failure(&self.directory, error);
+                self.reader.reload().map_err(fail)?;
+                let filled = self.count_filled(&self.reader.searcher()).map_err(fail)?;
+                *seen = Some((stamp, filled));
+                Ok(filled)
+            }
+        }
+    }
+
+    /// Turns with words, and turns with tool text.
+    fn count_filled(&self, searcher: &Searcher) -> Result<[u64; 2], TantivyError> {
+        let mut filled = [0; 2];
         for segment in searcher.segment_readers() {
-            for (field, count) in &mut filled {
-                let norms = segment.get_fieldnorms_reader(*field)?;
+            for (field, count) in [self.fields.text, self.fields.tool].into_iter().zip(&mut filled) {
+                let norms = segment.get_fieldnorms_reader(field)?;
                 *count += (0..segment.max_doc()).filter(|doc| norms.fieldnorm_id(*doc) > 0).count() as u64;
             }
         }
-        Ok(FieldStatistics { searcher, filled })
+        Ok(filled)
+    }
+
+    fn statistics<'s>(&self, searcher: &'s Searcher, filled: [u64; 2]) -> FieldStatistics<'s> {
+        FieldStatistics { searcher, filled: [(self.fields.text, filled[0]), (self.fields.tool, filled[1])] }
     }
 
     /// The terms that the index knows, each with how many turns hold it in what was said and in
@@ -422,8 +461,9 @@ impl LexicalIndex {
         if tool_weight <= 0.0 || order.is_empty() {
             return Ok(scores);
         }
+        let filled = self.refresh()?;
         let searcher = self.reader.searcher();
-        let statistics = self.statistics(&searcher).map_err(fail)?;
+        let statistics = self.statistics(&searcher, filled);
         for known in self.rarest_terms(&searcher, question).map_err(fail)?.iter().filter(|known| known.tool > 0) {
             let query = TermQuery::new(Term::from_field_text(self.fields.tool, known.term), IndexRecordOption::WithFreqs);
             let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&statistics, &searcher)).map_err(fail)?;

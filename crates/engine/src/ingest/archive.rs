@@ -6,7 +6,7 @@
 //! new blob swallows the file's last one while that is small: each byte is compressed again only
 //! a logarithmic number of times.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use rusqlite::Transaction;
@@ -17,6 +17,11 @@ use crate::store::{LineRun, Store, StoreError, StoreResult};
 pub(crate) const MAX_BLOB_BYTES: usize = 4 * 1024 * 1024;
 /// The last blob is swallowed while it is smaller than this, however little is added.
 const SMALL_BLOB_BYTES: usize = 256 * 1024;
+/// Once it is not, it is folded with those before it, as long as each is at most so many times
+/// larger than all behind it.
+const FOLD_RATIO: usize = 3;
+/// Blobs at a file's end that are considered for folding.
+const FOLDED_BLOBS: usize = 6;
 /// Decompressed blobs kept for verifying repeated lines and reading neighbours.
 const CACHED_BLOBS: usize = 3;
 
@@ -71,8 +76,8 @@ struct NewBlob {
     raw_bytes: usize,
     data: Vec<u8>,
     line_hashes: Vec<i64>,
-    /// The file's last blob, whose lines are the first of this one.
-    swallows: Option<i64>,
+    /// The file's last blobs, whose lines are the first of this one: each with its first line here.
+    swallows: Vec<(i64, u32)>,
 }
 
 /// Where a run's lines come from.
@@ -109,19 +114,19 @@ impl<'a> Archive<'a> {
 
     /// Decides how `lines`, the next ones of a file, are stored.
     pub(crate) fn plan(&mut self, file: i64, generation: i64, lines: &LineBuffer) -> StoreResult<ArchivePlan> {
-        let last = self.store.last_blob(file, generation)?;
-        self.plan_after(last, lines, |_| true)
+        let last = self.store.last_blobs(file, generation, FOLDED_BLOBS)?;
+        self.plan_after(&last, lines, |_| true)
     }
 
     /// Decides how the lines of a file that is written anew are stored; `may_reuse` excludes blobs
     /// that are to go.
     pub(crate) fn plan_without_last(&mut self, lines: &LineBuffer, may_reuse: impl Fn(i64) -> bool) -> StoreResult<ArchivePlan> {
-        self.plan_after(None, lines, may_reuse)
+        self.plan_after(&[], lines, may_reuse)
     }
 
     fn plan_after(
         &mut self,
-        last: Option<(i64, usize)>,
+        last: &[(i64, usize)],
         lines: &LineBuffer,
         may_reuse: impl Fn(i64) -> bool,
     ) -> StoreResult<ArchivePlan> {
@@ -160,17 +165,16 @@ impl<'a> Archive<'a> {
         let added: usize = new_lines.iter().map(|at| lines.line(*at).len() + 1).sum();
         let mut content = LineBuffer::default();
         let mut line_hashes = Vec::new();
-        let mut swallows = None;
-        if let Some((last, size)) = last {
-            let is_worth_it = size < SMALL_BLOB_BYTES.max(2 * added) && size + added <= MAX_BLOB_BYTES;
-            if is_worth_it {
-                if let Some(previous) = self.load(last)? {
-                    content = previous.clone();
-                    line_hashes.extend(content.iter().map(|line| self.line_hash(line)));
-                    swallows = Some(last);
-                }
-            }
+        let mut swallows = Vec::new();
+        for (blob, _) in last[..swallowed_blobs(last, added)].iter().rev() {
+            let Some(previous) = self.load(*blob)? else {
+                (content, swallows) = (LineBuffer::default(), Vec::new());
+                break;
+            };
+            swallows.push((*blob, content.len() as u32));
+            previous.iter().for_each(|line| content.push(line));
         }
+        line_hashes.extend(content.iter().map(|line| self.line_hash(line)));
         let offset = content.len() as u32;
         for at in new_lines {
             content.push(lines.line(at));
@@ -198,19 +202,19 @@ impl<'a> Archive<'a> {
     pub(crate) fn apply(&self, tx: &Transaction<'_>, plan: &ArchivePlan) -> StoreResult<Option<Vec<LineRun>>> {
         let mut referred: HashSet<i64> =
             plan.runs.iter().filter_map(|run| if let Run::Stored(run) = run { Some(run.blob) } else { None }).collect();
-        referred.extend(plan.blob.iter().filter_map(|blob| blob.swallows));
+        referred.extend(plan.blob.iter().flat_map(|blob| blob.swallows.iter().map(|(old, _)| *old)));
         for blob in referred {
             if !self.store.has_blob(tx, blob)? {
                 return Ok(None);
             }
         }
         let mut new_blob = 0;
-        let mut swallowed = None;
+        let mut moved = HashMap::new();
         if let Some(blob) = &plan.blob {
             new_blob = self.store.put_blob(tx, &blob.hash, blob.raw_bytes, blob.line_hashes.len(), &blob.data)?;
-            if let Some(old) = blob.swallows.filter(|old| *old != new_blob) {
-                self.store.supersede_blob(tx, old, new_blob)?;
-                swallowed = Some(old);
+            for (old, offset) in blob.swallows.iter().filter(|(old, _)| *old != new_blob) {
+                self.store.supersede_blob(tx, *old, new_blob, *offset)?;
+                moved.insert(*old, *offset);
             }
             self.store.put_lines(tx, new_blob, &blob.line_hashes)?;
         }
@@ -218,8 +222,10 @@ impl<'a> Archive<'a> {
             .runs
             .iter()
             .map(|run| match run {
-                Run::Stored(run) if Some(run.blob) == swallowed => LineRun { blob: new_blob, ..*run },
-                Run::Stored(run) => *run,
+                Run::Stored(run) => match moved.get(&run.blob) {
+                    Some(offset) => LineRun { blob: new_blob, first: run.first + offset, ..*run },
+                    None => *run,
+                },
                 Run::New { first, count } => LineRun { blob: new_blob, first: *first, count: *count },
             })
             .collect();
@@ -274,6 +280,26 @@ impl<'a> Archive<'a> {
     fn holds(&mut self, blob: i64, line: u32, bytes: &[u8]) -> StoreResult<bool> {
         Ok(self.load(blob)?.is_some_and(|lines| (line as usize) < lines.len() && lines.line(line as usize) == bytes))
     }
+}
+
+/// How many of a file's last blobs (the very last first, with their sizes) a new one of `added`
+/// bytes swallows.
+fn swallowed_blobs(last: &[(i64, usize)], added: usize) -> usize {
+    let Some((_, tail)) = last.first() else { return 0 };
+    if *tail < SMALL_BLOB_BYTES.max(2 * added) {
+        return usize::from(tail + added <= MAX_BLOB_BYTES);
+    }
+    let mut folded = *tail;
+    let count = 1 + last[1..]
+        .iter()
+        .take_while(|(_, size)| {
+            let fits = *size <= FOLD_RATIO * folded && folded + size + added <= MAX_BLOB_BYTES;
+            folded += size;
+            fits
+        })
+        .count();
+    // A full tail alone is left as it is: the new lines begin the next one.
+    if count > 1 { count } else { 0 }
 }
 
 fn unpack(data: &[u8], raw_bytes: usize) -> Option<Vec<u8>> {

@@ -71,6 +71,9 @@ pub enum IngestError {
     /// No source has this name.
     #[error("there is no source {0:?}")]
     UnknownSource(String),
+    /// A redaction pattern cannot be used; nothing was read.
+    #[error(transparent)]
+    RedactionPattern(#[from] redact::RedactionPatternError),
 }
 
 /// A place to look for histories of one source.
@@ -191,8 +194,13 @@ impl<'a> Ingest<'a> {
     /// Prepares this process to read into `store`, whose data directory is `directory`.
     ///
     /// # Errors
-    /// When the directory's key or locks cannot be read or written.
-    pub(crate) fn new(store: &'a Store, directory: &Path, now: fn() -> UtcMillis) -> Result<Self, IngestError> {
+    /// When the directory's key or locks cannot be read or written, or a pattern cannot be used.
+    pub(crate) fn new(
+        store: &'a Store,
+        directory: &Path,
+        redaction_patterns: &[String],
+        now: fn() -> UtcMillis,
+    ) -> Result<Self, IngestError> {
         let fail = |name: &str| {
             let path = directory.join(name);
             move |error| IngestError::DataDirectory { path, error }
@@ -201,7 +209,7 @@ impl<'a> Ingest<'a> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(|error| fail("key")(io::Error::other(error.to_string())))?;
         let holder = Holder::new(&directory.join("locks"), random).map_err(fail("locks"))?;
-        let redactor = Redactor::new(&keys.redaction);
+        let redactor = Redactor::with_patterns(&keys.redaction, redaction_patterns)?;
         let tombstones = store.tombstones()?;
         Ok(Self { store, keys, redactor, holder, now, tombstones, resolver: ProjectResolver::default() })
     }

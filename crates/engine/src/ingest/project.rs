@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use yore_core::scope::{ProjectAlias, directory_name, normalize_directory, normalize_remote};
 
+/// Below a repository: worktrees that the client made for itself.
+const CLIENT_WORKTREES: &str = "/.claude/worktrees/";
+
 /// The names of a project, surest first, each with the form in which it was met, and the name to
 /// give to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,8 @@ impl ProjectResolver {
 
 /// See [`ProjectResolver`].
 pub fn names_of(cwd: &str) -> ProjectNames {
+    // Claude Code makes worktrees inside the repository and removes them again.
+    let cwd = cwd.find(CLIENT_WORKTREES).map_or(cwd, |at| &cwd[..at]);
     let key = normalize_directory(cwd);
     let mut aliases = Vec::new();
     let mut name = directory_name(&key).to_owned();
@@ -133,6 +138,11 @@ mod tests {
         assert_eq!(a.name, "tidepool");
         assert_eq!(a.aliases[0].0, ProjectAlias::Remote("example.org/acme/tidepool".into()));
         assert_eq!(a.aliases[..2], b.aliases[..2]);
+    }
+
+    #[test]
+    fn worktree_of_the_client_is_its_repository() {
+        assert_eq!(names_of("/nowhere/tide/.claude/worktrees/agent-1/src"), names_of("/nowhere/tide"));
     }
 
     #[test]

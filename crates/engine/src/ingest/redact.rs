@@ -9,9 +9,11 @@
 //! * `rules`: the kinds and the table of provider tokens.
 //! * `trigger`: the prefilter that finds where to look.
 //! * `finder`: looks there and yields spans.
+//! * `custom`: patterns of the person's own.
 //! * `names`, `values`: whether `name = value` assigns a secret.
 //!
-//! What is promised: a pass is linear in the length of the text; the output
+//! What is promised: a pass is linear in the length of the text, but for
+//! custom patterns that match from marker to marker; the output
 //! is valid text with markers in place of the spans; redacting twice is the
 //! same as redacting once; the same secret under the same key always gives
 //! the same marker, and the marker does not tell the key or the secret.
@@ -19,6 +21,7 @@
 //! What is not: a password in a sentence, a random string without a telling
 //! name or prefix, and a `<private>` tag closed in another string stay.
 
+mod custom;
 mod finder;
 mod names;
 mod rules;
@@ -30,6 +33,8 @@ mod values;
 use memchr::memmem;
 use serde_json::{Map, Value};
 
+use custom::CustomPatterns;
+pub use custom::{RedactionPatternError, check_pattern};
 use finder::{Finder, Patterns, Span};
 pub use rules::SecretKind;
 use rules::{BASE64, DOTTED, is_in};
@@ -109,6 +114,7 @@ pub struct Redactor {
     key: [u8; 32],
     prefilter: Prefilter,
     patterns: Patterns,
+    custom: CustomPatterns,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -153,7 +159,17 @@ struct Members {
 impl Redactor {
     /// Compiles the rules. `key` keys the hashes in the markers.
     pub fn new(key: &[u8; 32]) -> Self {
-        Redactor { key: *key, prefilter: Prefilter::new(), patterns: Patterns::new() }
+        Redactor { key: *key, prefilter: Prefilter::new(), patterns: Patterns::new(), custom: CustomPatterns::default() }
+    }
+
+    /// As [`Redactor::new`], and redacts what these regular expressions match
+    /// in a string or a key, with the kind `custom`.
+    ///
+    /// # Errors
+    /// For the first pattern that does not parse, is too large when compiled
+    /// or matches the empty string.
+    pub fn with_patterns(key: &[u8; 32], patterns: &[String]) -> Result<Self, RedactionPatternError> {
+        Ok(Redactor { custom: CustomPatterns::new(patterns)?, ..Redactor::new(key) })
     }
 
     /// Redacts one text; `None` when it is unchanged.
@@ -177,7 +193,7 @@ impl Redactor {
 
     #[inline]
     fn text_from(&self, text: &str, origin: Origin, counts: &mut RedactionCounts) -> Option<String> {
-        if text.len() < SHORTEST && origin == Origin::Unknown {
+        if text.len() < SHORTEST && origin == Origin::Unknown && self.custom.is_empty() {
             return None;
         }
         if text.len() >= PAYLOAD && is_payload(text) {
@@ -188,17 +204,33 @@ impl Redactor {
         for _ in 1..MOST_PASSES {
             match self.pass(&redacted, origin, counts) {
                 Some(again) => redacted = again,
-                None => break,
+                None => return Some(redacted),
             }
         }
-        Some(redacted)
+        Some(self.unrest(redacted, counts))
+    }
+
+    /// Custom patterns that match again beside each new marker, bit by bit,
+    /// get all that is left.
+    fn unrest(&self, text: String, counts: &mut RedactionCounts) -> String {
+        let markers = markers_in(&text);
+        if self.custom.is_empty() || !self.custom.find_any(&text, &markers) {
+            return text;
+        }
+        let starts = std::iter::once(0).chain(markers.iter().map(|&(_, end)| end));
+        let ends = markers.iter().map(|&(start, _)| start).chain(std::iter::once(text.len()));
+        let gaps = starts.zip(ends).filter(|(start, end)| start < end);
+        let spans = gaps.map(|(start, end)| Span { start, end, kind: SecretKind::Custom }).collect();
+        self.apply(&text, spans, counts).unwrap_or(text)
     }
 
     /// One pass over a text; `None` when nothing was found.
     #[inline]
     fn pass(&self, text: &str, origin: Origin, counts: &mut RedactionCounts) -> Option<String> {
         let mut finder = Finder::new(text, &self.patterns);
-        self.prefilter.scan(text.as_bytes(), |at, action| finder.visit(at, action));
+        if text.len() >= SHORTEST || origin != Origin::Unknown {
+            self.prefilter.scan(text.as_bytes(), |at, action| finder.visit(at, action));
+        }
         match origin {
             Origin::Unknown => {}
             Origin::CredentialFile => finder.credential_file(),
@@ -208,7 +240,10 @@ impl Redactor {
                 }
             }
         }
-        let spans = finder.finish();
+        let mut spans = finder.finish();
+        if !self.custom.is_empty() {
+            self.custom.find(text, &markers_in(text), &mut spans);
+        }
         if spans.is_empty() {
             return None;
         }
@@ -360,7 +395,8 @@ impl Redactor {
 
     /// Redacts keys; the order of the members stays.
     fn keys(&self, object: &mut Map<String, Value>, counts: &mut RedactionCounts) -> bool {
-        let redact = |key: &str, counts: &mut RedactionCounts| (key.len() >= 16).then(|| self.text(key, counts)).flatten();
+        let shortest = if self.custom.is_empty() { 16 } else { 1 };
+        let redact = |key: &str, counts: &mut RedactionCounts| (key.len() >= shortest).then(|| self.text(key, counts)).flatten();
         let mut unseen = RedactionCounts::default();
         if !object.keys().any(|key| redact(key, &mut unseen).is_some()) {
             return false;
@@ -396,7 +432,7 @@ impl Redactor {
         counts: &mut RedactionCounts,
     ) -> bool {
         if text.len() < 3 {
-            return false;
+            return !self.custom.is_empty() && self.string(text, Origin::Unknown, counts);
         }
         let payload = match name {
             "data" | "base64" | "blob" if members.is_base64 && text.len() >= 16 => {

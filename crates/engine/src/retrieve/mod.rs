@@ -63,6 +63,9 @@ pub struct RecallAnswer {
     pub sessions: Vec<SessionHit>,
     /// Names of the projects that were asked, empty when all were.
     pub projects: Vec<String>,
+    /// Nothing was asked: only the current project should have been, and the directory belongs
+    /// to none that is known.
+    pub is_project_unknown: bool,
     /// The terms that were looked up.
     pub terms: Vec<String>,
     /// Turns that are known but not in the full-text index yet and were searched in memory.
@@ -110,13 +113,14 @@ pub(crate) fn recall(
 ) -> Result<RecallAnswer, EngineError> {
     let began = Instant::now();
     let question = Question::parse(&request.question, tokenizer);
-    let (filter, projects) = plan(store, request)?;
+    let (filter, projects, is_project_unknown) = plan(store, request)?;
     let planned = began.elapsed();
     let landed = land(store, index, &question, &filter, request)?;
     let found = began.elapsed();
     let ranked = distill(&landed, request);
     let mut answer = trace(store, index, &question, &ranked, request, tokenizer)?;
     answer.projects = projects;
+    answer.is_project_unknown = is_project_unknown;
     answer.landed = landed.len();
     answer.pending = store.queue_length(10_000)?;
     let micros = |time: std::time::Duration| time.as_micros() as u64;
@@ -124,8 +128,9 @@ pub(crate) fn recall(
     Ok(answer)
 }
 
-/// PLAN: the filter in the index's terms, and the names of the projects that are asked.
-fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilter, Vec<String>), EngineError> {
+/// PLAN: the filter in the index's terms, the names of the projects that are asked, and whether
+/// the only one that may be asked is unknown.
+fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilter, Vec<String>, bool), EngineError> {
     let Filter { scope, branches, sessions, agents, roles, kinds, since, until, as_of } = &request.filter;
     let mut filter = IndexFilter { roles: roles.clone(), since: *since, ..IndexFilter::default() };
     filter.until = [*until, *as_of].into_iter().flatten().min();
@@ -133,11 +138,16 @@ fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilter, Vec<Stri
     let chosen = match scope {
         ScopeChoice::All => Vec::new(),
         ScopeChoice::Projects(wanted) => projects_named(store, wanted)?,
-        ScopeChoice::Current => match &request.here {
+        ScopeChoice::Current | ScopeChoice::CurrentOnly => match &request.here {
             Some(here) => project_here(store, here)?.into_iter().collect(),
             None => Vec::new(),
         },
     };
+    let is_project_unknown = *scope == ScopeChoice::CurrentOnly && chosen.is_empty();
+    if is_project_unknown {
+        // A project that nobody knows has no turns.
+        filter.projects = vec![u64::MAX];
+    }
     if !chosen.is_empty() {
         names.extend(store.project_names()?.into_iter().filter(|(row, ..)| chosen.contains(row)).map(|(_, _, name)| name));
         filter.projects = chosen.into_iter().map(|row| row as u64).collect();
@@ -163,7 +173,7 @@ fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilter, Vec<Stri
             None => allowed,
         });
     }
-    Ok((filter, names))
+    Ok((filter, names, is_project_unknown))
 }
 
 /// The projects with these names, ids (or unambiguous beginnings of them) or directories.
@@ -330,6 +340,7 @@ fn trace(
         hits,
         sessions,
         projects: Vec::new(),
+        is_project_unknown: false,
         terms: question.terms.clone(),
         pending: 0,
         landed: 0,

@@ -57,18 +57,31 @@ impl Store {
         self.read(|db| self.collect(db, "SELECT id, hash FROM blob ORDER BY id", |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
-    /// The size before compression and line count of a blob that only this file uses, if it is
-    /// the file's last.
-    pub(crate) fn last_blob(&self, file: i64, generation: i64) -> StoreResult<Option<(i64, usize)>> {
+    /// The last blobs of a file, the very last first, each with its size before compression.
+    pub(crate) fn last_blobs(&self, file: i64, generation: i64, limit: usize) -> StoreResult<Vec<(i64, usize)>> {
         self.read(|db| {
-            db.prepare_cached(
-                "SELECT blob.id, blob.raw_bytes FROM segment JOIN blob ON blob.id = segment.blob_id
-                 WHERE file_id = ?1 AND generation = ?2 ORDER BY seq DESC LIMIT 1",
-            )
-            .and_then(|mut statement| {
-                statement.query_row([file, generation], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize))).optional()
-            })
-            .map_err(|error| self.fail(error))
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT blob.id, blob.raw_bytes FROM segment JOIN blob ON blob.id = segment.blob_id
+                     WHERE file_id = ?1 AND generation = ?2 ORDER BY seq DESC LIMIT ?3",
+                )
+                .map_err(|error| self.fail(error))?;
+            let rows = statement
+                .query_map(params![file, generation, limit as i64], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))
+                .map_err(|error| self.fail(error))?;
+            let mut blobs: Vec<(i64, usize)> = Vec::new();
+            for row in rows {
+                let row = row.map_err(|error| self.fail(error))?;
+                if blobs.iter().any(|(blob, _)| *blob == row.0) {
+                    // A blob that comes twice with another between them cannot be folded.
+                    if blobs.last().is_some_and(|(blob, _)| *blob != row.0) {
+                        break;
+                    }
+                } else {
+                    blobs.push(row);
+                }
+            }
+            Ok(blobs)
         })
     }
 
@@ -158,20 +171,16 @@ impl Store {
         Ok(())
     }
 
-    /// Puts `new` in the place of `old` in every file; the lines of `old` are the first of `new`.
-    /// Returns whether `old` was still there.
-    pub(crate) fn supersede_blob(&self, tx: &Transaction<'_>, old: i64, new: i64) -> StoreResult<bool> {
-        if old == new {
-            return Ok(true);
-        }
-        let moved = tx
-            .prepare_cached("UPDATE segment SET blob_id = ?2 WHERE blob_id = ?1")
-            .and_then(|mut statement| statement.execute([old, new]))
+    /// Puts `new` in the place of `old` in every file; the lines of `old` begin at line `offset` of
+    /// `new`.
+    pub(crate) fn supersede_blob(&self, tx: &Transaction<'_>, old: i64, new: i64, offset: u32) -> StoreResult<()> {
+        tx.prepare_cached("UPDATE segment SET blob_id = ?2, first_line = first_line + ?3 WHERE blob_id = ?1")
+            .and_then(|mut statement| statement.execute(params![old, new, offset]))
             .map_err(|error| self.fail(error))?;
         tx.prepare_cached("DELETE FROM blob WHERE id = ?1")
             .and_then(|mut statement| statement.execute([old]))
-            .map_err(|error| self.fail(error))?;
-        Ok(moved > 0)
+            .map(drop)
+            .map_err(|error| self.fail(error))
     }
 
     /// Whether a blob is still there.

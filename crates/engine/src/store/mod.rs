@@ -2,7 +2,7 @@
 //!
 //! - [`Store`]: opens, migrates and hands out connections
 //! - `migrate`: numbered migrations, each in a transaction after a backup
-//! - `episodes`: projects, episodes, turns and their words
+//! - `upsert`, `episodes`, `words`: projects, episodes, turns: written, read, packed
 //! - `archive`: blobs and segments
 //! - `sources`: files that were read, how far, by whom, what was skipped
 //! - `queue`: turns that the lexical index must still take
@@ -19,6 +19,7 @@ mod migrate;
 mod overview;
 mod queue;
 mod sources;
+mod upsert;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 pub(crate) use archive::LineRun;
 pub use episodes::ShownTurn;
-pub(crate) use episodes::{IndexedTurn, TurnFacts, UpsertOutcome, Upserter};
+pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};
+pub(crate) use episodes::IndexedTurn;
 pub use forget::Forgotten;
 pub use migrate::SCHEMA_VERSION;
 pub use overview::{

@@ -2,10 +2,21 @@
 //! pays. First byte: 0 plain, 1 zstd. Then the length of the text as a little-endian u32 (inside
 //! the compressed part), the text, the tool text. This layout is persisted.
 
+use std::cell::RefCell;
+
+use zstd::bulk::{Compressor, Decompressor};
+
 /// Shorter values do not repay a frame.
 const COMPRESS_FROM: usize = 160;
 /// More than any turn holds; bounds what a damaged value can make us allocate.
-const MAX_BYTES: usize = 1 << 28;
+const MAX_BYTES: u64 = 1 << 28;
+const LEVEL: i32 = 6;
+
+thread_local! {
+    // Setting a codec up costs more than the few hundred bytes of a usual turn.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(LEVEL).ok());
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
+}
 
 pub(super) fn encode(text: &str, tool_text: &str) -> Vec<u8> {
     let mut plain = Vec::with_capacity(5 + text.len() + tool_text.len());
@@ -16,8 +27,9 @@ pub(super) fn encode(text: &str, tool_text: &str) -> Vec<u8> {
     if plain.len() < COMPRESS_FROM {
         return plain;
     }
-    match zstd::bulk::compress(&plain[1..], 6) {
-        Ok(mut frame) if frame.len() + 1 < plain.len() => {
+    let frame = COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(&plain[1..]).ok());
+    match frame {
+        Some(mut frame) if frame.len() + 1 < plain.len() => {
             frame.insert(0, 1);
             frame
         }
@@ -32,14 +44,13 @@ pub(super) fn decode(words: &[u8]) -> Option<(String, String)> {
     let plain: &[u8] = match kind {
         0 => rest,
         1 => {
-            unpacked = zstd::stream::decode_all(rest).ok()?;
+            let size = zstd::zstd_safe::get_frame_content_size(rest).ok()??;
+            let size = usize::try_from(size).ok().filter(|_| size <= MAX_BYTES)?;
+            unpacked = DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.as_mut()?.decompress(rest, size).ok())?;
             &unpacked
         }
         _ => return None,
     };
-    if plain.len() > MAX_BYTES {
-        return None;
-    }
     let (length, both) = plain.split_first_chunk::<4>()?;
     let (text, tool_text) = both.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     Some((String::from_utf8(text.to_vec()).ok()?, String::from_utf8(tool_text.to_vec()).ok()?))

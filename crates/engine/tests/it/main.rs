@@ -1,1 +1,18 @@
-//! wip
+//! All tests of the engine's facade in one binary: each file here is a module of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails must panic")]
+
+mod architecture;
+mod claude_code;
+mod dependencies;
+
+/// A file that is not in the list would never run.
+#[test]
+fn every_file_of_the_folder_is_a_module() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");
+    let listed = include_str!("main.rs");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(name == "main" || listed.contains(&format!("\nmod {name};\n")), "main.rs lacks `mod {name};`");
+    }
+}

@@ -9,7 +9,7 @@ pub struct Arguments {
     /// What to print
     #[arg(value_enum)]
     what: What,
-    /// The command whose man page to print [default: yore itself]
+    /// The command whose man page to print, such as recall or "config set" [default: yore itself]
     #[arg(long, value_name = "COMMAND")]
     man_of: Option<String>,
 }
@@ -37,15 +37,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         What::Zsh => clap_complete::Shell::Zsh,
         What::Man => {
             command.build();
-            let wanted = match &arguments.man_of {
-                None => command,
-                Some(name) => command
-                    .find_subcommand(name)
-                    .cloned()
-                    .ok_or_else(|| CliError::usage(format!("there is no command {name:?}"), Some("`yore --help` lists them")))?,
-            };
+            let names = arguments.man_of.as_deref().unwrap_or_default();
+            let wanted = names.split_whitespace().try_fold(&command, |command, name| command.find_subcommand(name));
+            let wanted = wanted
+                .ok_or_else(|| CliError::usage(format!("there is no command {names:?}"), Some("`yore --help` lists them")))?;
             let mut page = Vec::new();
-            clap_mangen::Man::new(wanted).render(&mut page)?;
+            clap_mangen::Man::new(wanted.clone()).render(&mut page)?;
             context.printer.bytes(&page)?;
             return Ok(Exit::Success);
         }

@@ -54,6 +54,13 @@ enum Action {
     Path,
 }
 
+impl Arguments {
+    /// Whether this works, or even mends, where the settings cannot be read.
+    pub fn needs_no_settings(&self) -> bool {
+        !matches!(self.action, Action::Show { .. } | Action::Get { .. })
+    }
+}
+
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
         Action::Show { origin } => show(*origin, context)?,

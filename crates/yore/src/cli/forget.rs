@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         text::counted(outcome.turns, "turn")
     ))?;
     for episode in &outcome.episodes {
-        context.printer.line(format!("  {episode}"))?;
+        context.printer.line(format!("  {}", text::harmless(episode)))?;
     }
     if outcome.archive_lines > 0 {
         context.printer.line(format!("{} removed from the archive", text::counted(outcome.archive_lines, "line")))?;

@@ -1,9 +1,10 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::json;
+use yore_engine::ingest::source::source_named;
 use yore_engine::ingest::{CapturePolicy, IngestReport, IngestRequest, SourceRoot};
 use yore_engine::{Engine, SyncReport};
 
@@ -40,10 +41,32 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         arguments.paths.iter().map(|path| SourceRoot { source: arguments.source.clone(), path: path.clone() }).collect()
     };
-    let engine = context.engine(true)?;
-    let (report, sync) = read_histories(&engine, roots, arguments.dry_run, context)?;
+    let (report, sync) = match context.engine(!arguments.dry_run) {
+        Ok(engine) => read_histories(&engine, roots, arguments.dry_run, context)?,
+        // Looking must not make a memory.
+        Err(error) if arguments.dry_run && error.code == "store/missing" => (found(&roots), SyncReport::default()),
+        Err(error) => return Err(error),
+    };
     print(&report, &sync, arguments.dry_run, context)?;
     Ok(if report.failures.is_empty() { Exit::Success } else { Exit::Nothing })
+}
+
+/// What a first ingestion would look at.
+fn found(roots: &[SourceRoot]) -> IngestReport {
+    let mut report = IngestReport::default();
+    let mut seen = HashSet::new();
+    for root in roots {
+        for path in source_named(&root.source).into_iter().flat_map(|source| source.discover(&root.path)) {
+            let path = path.canonicalize().unwrap_or(path);
+            let Ok(meta) = path.metadata() else { continue };
+            if seen.insert((&root.source, path)) {
+                report.files += 1;
+                let (files, bytes) = report.by_source.entry(root.source.clone()).or_default();
+                (*files, *bytes) = (*files + 1, *bytes + meta.len());
+            }
+        }
+    }
+    report
 }
 
 /// Where the known agents keep their histories, as configured.
@@ -133,7 +156,12 @@ fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context: &m
         context.printer.line(line)?;
     }
     for (path, reason) in &report.failures {
-        context.printer.note(format!("{}warning:{} {}: {reason}", text::YELLOW, text::RESET, path.display()))?;
+        context.printer.note(format!(
+            "{}warning:{} {}: {reason}",
+            text::YELLOW,
+            text::RESET,
+            text::harmless(&path.display().to_string())
+        ))?;
     }
     if sync.is_busy {
         context.printer.note("another process is bringing the index up to date")?;

@@ -23,7 +23,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use yore_engine::Engine;
 use yore_engine::ingest::{ProjectNames, names_of};
 
-use crate::config::{Config, Environment, Layers, PROJECT_FILE, Resolved, UserFile, When, load};
+use crate::config::{Config, Environment, Layers, PROJECT_FILE, Resolved, UserFile, When, defaults, load};
 use crate::engine_handle;
 use crate::error::{CliError, CliResult};
 use crate::paths::{Paths, Platform};
@@ -33,7 +33,7 @@ use crate::render::Printer;
 #[derive(Debug, Parser)]
 #[command(name = "yore", version, propagate_version = true, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 nothing found or something to mend, 2 usage or configuration, 3 data directory, 4 busy, 130 interrupted."
+    after_help = "Exit codes: 0 done, 1 nothing found or something to mend, 2 usage or configuration, 3 data directory, 4 busy, 130 interrupted (what was done stays done)."
 )]
 struct Cli {
     #[command(flatten)]
@@ -92,6 +92,17 @@ enum Command {
     Up(up::Arguments),
 }
 
+impl Command {
+    /// Whether this works, with the defaults, where the settings cannot be read.
+    fn needs_no_settings(&self) -> bool {
+        match self {
+            Self::Completions(_) => true,
+            Self::Config(arguments) => arguments.needs_no_settings(),
+            _ => false,
+        }
+    }
+}
+
 /// What a command may use: settings, places, and the printer.
 pub(crate) struct Context {
     pub environment: Environment,
@@ -128,7 +139,7 @@ impl Context {
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let is_json = cli.global.json;
-    match context(&cli.global)
+    match context(&cli.global, &cli.command)
         .and_then(|mut context| dispatch(cli.command, &mut context).map_err(|error| report(&mut context.printer, error)))
     {
         Ok(exit) => ExitCode::from(exit as u8),
@@ -176,7 +187,7 @@ pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
 
-fn context(global: &Global) -> CliResult<Context> {
+fn context(global: &Global, command: &Command) -> CliResult<Context> {
     let environment: Environment = std::env::vars_os().collect();
     let get = |name: &str| std::env::var(name).ok();
     let paths = Paths::locate(Platform::HERE, &get);
@@ -190,8 +201,14 @@ fn context(global: &Global) -> CliResult<Context> {
     }
     let layers =
         Layers { user_file: user_file.as_ref(), project_file: project_file.as_deref(), environment: &environment, flags: &flags };
-    // `yore config` must be able to mend what keeps every other command from starting.
-    let resolved = load(&layers)?;
+    let resolved = match load(&layers) {
+        // Which must be able to mend what keeps every other command from starting.
+        Err(_) if command.needs_no_settings() => load(&Layers { user_file: None, project_file: None, ..layers }).or_else(|_| defaults())?,
+        Err(problem) => {
+            return Err(CliError { hint: Some("`yore config check` tells all that is wrong".to_owned()), ..problem.into() });
+        }
+        Ok(resolved) => resolved,
+    };
     let directory = global.data_dir.clone().or_else(|| paths.data.clone()).ok_or_else(|| {
         CliError::usage("there is no home directory to keep data in", Some("name a data directory with --data-dir or YORE_HOME"))
     })?;

@@ -4,11 +4,11 @@ use clap::Args;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
-use yore_core::time::{RecordedTime, UtcMillis};
-use yore_engine::RecallRequest;
+use yore_core::time::UtcMillis;
+use yore_engine::{RecallAnswer, RecallRequest};
 
 use super::Context;
-use crate::config::RecallScope;
+use crate::ask::{self, KINDS, ROLES};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::{text, wire};
 
@@ -16,7 +16,7 @@ use crate::render::{text, wire};
 ///
 /// Any text is a question: words, an error message, a path. "Quoted words" must stand together.
 /// Looks at the current project unless told otherwise, and at everything when the directory is
-/// no known project.
+/// no known project (recall.scope = "project" looks at nothing then).
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The question; `-` reads it from standard input, `--` goes before one that begins with a dash
@@ -51,30 +51,30 @@ pub struct FilterArguments {
     #[arg(long, value_name = "AGENT")]
     agent: Vec<String>,
     /// Only what this role said
-    #[arg(long, value_name = "ROLE", value_parser = ["human", "assistant", "tool_call", "tool_result", "summary"])]
+    #[arg(long, value_name = "ROLE", value_parser = ROLES)]
     role: Vec<String>,
     /// Only this kind of episode
-    #[arg(long, value_name = "KIND", value_parser = ["session", "subagent", "document"])]
+    #[arg(long, value_name = "KIND", value_parser = KINDS)]
     kind: Vec<String>,
     /// Not before this time (date or RFC 3339)
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = ask::time)]
     since: Option<UtcMillis>,
     /// Before this time
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = ask::time)]
     until: Option<UtcMillis>,
     /// As it was known at this time
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = ask::time)]
     as_of: Option<UtcMillis>,
 }
 
 impl FilterArguments {
     /// The filter, with the configured scope where none is named.
-    pub fn filter(&self, scope: RecallScope) -> Filter {
+    pub fn filter(&self, configured: ScopeChoice) -> Filter {
         Filter {
-            scope: match (self.project.is_empty(), self.all, scope) {
-                (false, ..) => ScopeChoice::Projects(self.project.clone()),
-                (_, true, _) | (_, _, RecallScope::All) => ScopeChoice::All,
-                _ => ScopeChoice::Current,
+            scope: match (self.project.is_empty(), self.all) {
+                (false, _) => ScopeChoice::Projects(self.project.clone()),
+                (true, true) => ScopeChoice::All,
+                (true, false) => configured,
             },
             branches: self.branch.clone(),
             sessions: self.session.clone(),
@@ -86,12 +86,6 @@ impl FilterArguments {
             as_of: self.as_of,
         }
     }
-}
-
-fn time(words: &str) -> Result<UtcMillis, String> {
-    RecordedTime::parse(words)
-        .utc
-        .ok_or_else(|| "expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z".to_owned())
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -106,15 +100,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let engine = context.engine(false)?;
     let mut request = request(&question, context);
-    request.filter = arguments.filter.filter(context.config().recall.scope);
+    request.filter = arguments.filter.filter(request.filter.scope);
     if let Some(limit) = arguments.limit {
         request.limit = limit as usize;
     }
-    if context.config().index.sync_on_recall && engine.queued()? > 0 {
-        // What cannot be taken now is searched in memory.
-        let _ = engine.sync_index(0, &mut |_| {});
-    }
-    let answer = engine.recall(&request)?;
+    let answer = ask::ask(&engine, &request, context.config())?;
     if context.printer.is_json() {
         context.printer.json(&wire::answer(&question, &answer))?;
     } else {
@@ -129,26 +119,26 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 answer.landed
             ))?;
         }
-        if answer.hits.is_empty() {
-            let scope = if answer.projects.is_empty() {
-                "anything".to_owned()
-            } else {
-                format!("project {} (--all asks every project)", answer.projects.join(", "))
-            };
-            context.printer.note(format!("nothing found in {scope}"))?;
-        }
+    }
+    if answer.is_project_unknown || answer.hits.is_empty() && !context.printer.is_json() {
+        context.printer.note(nothing_found(&answer))?;
     }
     Ok(if answer.hits.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
+fn nothing_found(answer: &RecallAnswer) -> String {
+    if answer.is_project_unknown {
+        return "nothing was asked: this directory belongs to no known project and recall.scope is \"project\" (--all asks every project)"
+            .to_owned();
+    }
+    if answer.projects.is_empty() {
+        return "nothing found in anything".to_owned();
+    }
+    let names: Vec<String> = answer.projects.iter().map(|name| text::harmless(name)).collect();
+    format!("nothing found in project {} (--all asks every project)", names.join(", "))
+}
+
 /// A question with the configured settings.
 pub fn request(question: &str, context: &Context) -> RecallRequest {
-    let recall = &context.config().recall;
-    RecallRequest {
-        here: context.project_here(),
-        limit: recall.limit,
-        quote_chars: recall.quote_chars,
-        tool_weight: recall.tool_weight as f32,
-        ..RecallRequest::new(question)
-    }
+    ask::request(question, context.config(), context.project_here())
 }

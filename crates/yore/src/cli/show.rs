@@ -37,7 +37,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(turn) = shown.turns.first() {
         let title = turn.title.as_deref().map(|title| format!(" · {}", text::harmless(title))).unwrap_or_default();
         let project = turn.project.as_deref().map(|project| format!(" · {}", text::harmless(project))).unwrap_or_default();
-        context.printer.line(format!("{}{}{} {}{project}{title}", text::BOLD, turn.native_session, text::RESET, turn.agent))?;
+        context.printer.line(format!(
+            "{}{}{} {}{project}{title}",
+            text::BOLD,
+            text::harmless(&turn.native_session),
+            text::RESET,
+            turn.agent
+        ))?;
     }
     if shown.hidden.0 > 0 {
         context.printer.line(format!(
@@ -52,7 +58,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         let is_focus = shown.focus == Some(turn.id);
         context.printer.line(text::turn(turn, is_focus, max_chars.filter(|_| !is_focus)))?;
         if is_focus {
-            context.printer.line(format!("  {}{}:{}{}\n", text::DIM, turn.path, turn.line, text::RESET))?;
+            context.printer.line(format!("  {}{}:{}{}\n", text::DIM, text::harmless(&turn.path), turn.line, text::RESET))?;
         }
     }
     if shown.hidden.1 > 0 {

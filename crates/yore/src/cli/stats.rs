@@ -116,7 +116,7 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
         let detail = if skip.detail.is_empty() { String::new() } else { format!(" {:?}", text::harmless(&skip.detail)) };
         rows.push(vec![
             "skipped".to_owned(),
-            format!("{} {}{detail}, first at {}:{}", text::count(skip.count), skip.reason, skip.path, skip.line),
+            format!("{} {}{detail}, first at {}:{}", text::count(skip.count), skip.reason, text::harmless(&skip.path), skip.line),
         ]);
     }
     for line in text::table(&rows) {

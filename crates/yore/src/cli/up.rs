@@ -26,23 +26,24 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
     let has_files = roots.iter().any(|root| {
         yore_engine::ingest::source::source_named(&root.source).is_some_and(|source| !source.discover(&root.path).is_empty())
     });
-    if !has_files && context.engine(false).is_err() {
-        return with_example(context);
+    if !has_files {
+        match context.engine(false) {
+            Err(error) if error.code == "store/missing" => return with_example(context),
+            // A memory that cannot be opened is no reason to show another.
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
     }
     let engine = context.engine(true)?;
     let (report, sync) = read_histories(&engine, roots, false, context)?;
     let statistics = engine.statistics()?;
-    let question = if context.config().up.ask_question { first_question(&engine)? } else { None };
-    let answer = question.as_ref().map(|question| ask(&engine, question, context)).transpose()?;
+    let answer = if context.config().up.ask_question { first_answer(&engine, context)? } else { None };
     if context.printer.is_json() {
         let mut value = as_json(&report, &sync, false);
         value["directory"] = json!(engine.directory());
         value["is_example"] = json!(false);
         value["projects"] = engine.projects()?.iter().map(wire::project).collect();
-        value["answer"] = match (&question, &answer) {
-            (Some(question), Some(answer)) => wire::answer(question, answer),
-            _ => serde_json::Value::Null,
-        };
+        value["answer"] = answer.as_ref().map_or(serde_json::Value::Null, |(question, answer)| wire::answer(question, answer));
         context.printer.json(&value)?;
         return Ok(Exit::Success);
     }
@@ -91,7 +92,7 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
         text::bytes(statistics.store.source_bytes)
     ))?;
     tell_retention(context)?;
-    if let (Some(question), Some(answer)) = (&question, &answer) {
+    if let Some((question, answer)) = &answer {
         tell_answer(question, answer, context)?;
     }
     context
@@ -116,19 +117,23 @@ fn tell_retention(context: &mut Context) -> CliResult<()> {
     Ok(())
 }
 
-/// A question that the newest real session suggests: its title.
-fn first_question(engine: &Engine) -> CliResult<Option<String>> {
-    let sessions = engine.sessions(&SessionsRequest { limit: 20, ..SessionsRequest::default() })?;
-    Ok(sessions.into_iter().filter(|session| session.turns >= 4).find_map(|session| session.title))
-}
-
-/// Asks for what was answered, not for the question itself.
-fn ask(engine: &Engine, question: &str, context: &Context) -> CliResult<RecallAnswer> {
-    let mut request: RecallRequest = recall::request(question, context);
-    request.limit = 1;
-    request.filter.scope = ScopeChoice::All;
-    request.filter.roles = vec![Role::Assistant];
-    Ok(engine.recall(&request)?)
+/// A question that recent history answers: the title of a recent session in which people and
+/// model spoke a good deal, asked for what was answered.
+fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String, RecallAnswer)>> {
+    let mut sessions = engine.sessions(&SessionsRequest { limit: 20, ..SessionsRequest::default() })?;
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.turns));
+    for session in sessions.into_iter().take(5) {
+        let Some(question) = session.title else { continue };
+        let mut request: RecallRequest = recall::request(&question, context);
+        request.limit = 1;
+        request.filter.scope = ScopeChoice::All;
+        request.filter.roles = vec![Role::Assistant];
+        let answer = engine.recall(&request)?;
+        if answer.hits.first().is_some_and(|hit| hit.place.native_session == session.native_id) {
+            return Ok(Some((question, answer)));
+        }
+    }
+    Ok(None)
 }
 
 fn tell_answer(question: &str, answer: &RecallAnswer, context: &mut Context) -> CliResult<()> {

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use super::Resolved;
+use super::key::Key;
 use super::test_support::{Setup, assert_document};
-use super::{Key, Resolved};
 
 struct Row {
     requirements: &'static str,

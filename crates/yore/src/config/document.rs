@@ -85,7 +85,7 @@ fn constrain(property: &mut Map<String, Value>, key: &Key) {
             property.insert("minimum".to_owned(), min.into());
             property.insert("maximum".to_owned(), max.into());
         }
-        Shape::List { longest } => {
+        Shape::List { longest } | Shape::Patterns { longest } => {
             if let Some(Value::Object(items)) = property.get_mut("items") {
                 items.insert("minLength".to_owned(), 1.into());
                 items.insert("maxLength".to_owned(), longest.into());
@@ -98,7 +98,7 @@ fn constrain(property: &mut Map<String, Value>, key: &Key) {
 
 fn range(shape: Shape) -> String {
     match shape {
-        Shape::Switch | Shape::List { .. } => String::new(),
+        Shape::Switch | Shape::List { .. } | Shape::Patterns { .. } => String::new(),
         Shape::Count { .. } | Shape::Number { .. } | Shape::Choice(_) => {
             let expected = shape.expected();
             let (first, rest) = expected.split_at(1);

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use super::key::{Key, Shape};
+use super::origin::Origin;
 use super::test_support::{Setup, assert_document};
-use super::{Config, Key, Origin, Shape, defaults_toml, schema};
+use super::{Config, defaults_toml, schema};
 
 fn schema_value() -> Value {
     serde_json::from_str(&schema()).unwrap()
@@ -84,7 +86,7 @@ fn the_type_of_every_field_takes_exactly_what_its_row_allows() {
             Shape::Count { .. } => property["type"] == "integer",
             Shape::Number { .. } => property["type"] == "number",
             Shape::Choice(words) => choice.is_some_and(|choice| choice == words),
-            Shape::List { .. } => property["type"] == "array" && property["items"]["type"] == "string",
+            Shape::List { .. } | Shape::Patterns { .. } => property["type"] == "array" && property["items"]["type"] == "string",
         };
         assert!(fits, "{name}: {property:#}");
     }
@@ -98,7 +100,7 @@ fn both_ends_of_every_range_can_be_loaded() {
             Shape::Number { min, max } => vec![min.to_string(), max.to_string()],
             Shape::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
             Shape::Switch => vec!["true".to_owned(), "false".to_owned()],
-            Shape::List { longest } => vec![String::new(), "x".repeat(longest)],
+            Shape::List { longest } | Shape::Patterns { longest } => vec![String::new(), "x".repeat(longest)],
         };
         for end in ends {
             let setup = Setup::new().flag(key.name, &end);

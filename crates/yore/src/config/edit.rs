@@ -5,11 +5,10 @@ use std::path::Path;
 use toml::Value;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use super::environment::Environment;
 use super::error::ConfigError;
 use super::file::{self, Entry, parse};
 use super::key::{Key, is_section};
-use super::load::{Layers, admit, load, read_text, unknown};
+use super::load::{admit, defaults, read_text, unknown};
 use super::origin::FileKind;
 use super::reference;
 use super::replace::replace_file;
@@ -89,8 +88,7 @@ fn failed(file: &Path, name: &str, reason: &str) -> ConfigError {
 }
 
 fn admitted_over_defaults(entry: &Entry) -> Result<(), ConfigError> {
-    let defaults = load(&Layers { user_file: None, project_file: None, environment: &Environment::default(), flags: &[] })?;
-    admit(defaults.get(entry.key.name)?, entry).map(|_| ())
+    admit(defaults()?.get(entry.key.name)?, entry).map(|_| ())
 }
 
 /// Puts a value at a path, keeping the comments around the old one, and says whether it could.

@@ -97,7 +97,7 @@ fn a_project_file_is_refused_what_it_may_not_have() {
     let path = Setup::new().project("").path(".yore.toml");
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(path.file_name().unwrap());
-    for (key, value) in [("capture.projects", "."), ("redaction.enabled", "false")] {
+    for (key, value) in [("capture.projects", "."), ("redaction.extra_patterns", "x+")] {
         let error = set(&path, FileKind::Project, key, value).unwrap_err();
         assert_eq!(error.code(), "config/project-may-not");
     }

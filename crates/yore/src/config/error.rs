@@ -47,6 +47,20 @@ pub enum ConfigError {
         /// The value as written.
         found: String,
     },
+    /// A regular expression that cannot be used.
+    #[error("`{}`{} is {found}, but its pattern {number} cannot be used: {reason}; correct it", key.name, within(origin.as_ref()))]
+    BadPattern {
+        /// The key.
+        key: &'static Key,
+        /// Where it stands; nothing when it was asked for.
+        origin: Option<Origin>,
+        /// The value as written.
+        found: String,
+        /// Which pattern of the list, from 1.
+        number: usize,
+        /// Why.
+        reason: String,
+    },
     /// A file that is not TOML.
     #[error("{origin} is not TOML: {reason}; correct that line")]
     Syntax {
@@ -145,7 +159,7 @@ impl ConfigError {
         match self {
             Self::UnknownKey { .. } => "config/unknown-key",
             Self::WrongType { .. } => "config/wrong-type",
-            Self::BadValue { .. } => "config/bad-value",
+            Self::BadValue { .. } | Self::BadPattern { .. } => "config/bad-value",
             Self::Syntax { .. } => "config/syntax",
             Self::MissingVariable { .. } => "config/missing-variable",
             Self::BadReference { .. } => "config/bad-reference",

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
+use super::key::Key;
 use super::test_support::Setup;
-use super::{CaptureMode, Key, RecallScope};
+use super::{CaptureMode, RecallScope};
 
 /// Text with the words and signs of a configuration in any order.
 fn toml_like() -> impl Strategy<Value = String> {
@@ -73,7 +74,7 @@ proptest! {
     fn a_project_file_never_widens(text in toml_like()) {
         if let Ok(resolved) = Setup::new().user("capture.mode = \"opt-in\"").project(&text).load() {
             let config = resolved.config;
-            prop_assert!(config.redaction.enabled && config.capture.projects.is_empty());
+            prop_assert!(config.redaction.extra_patterns.is_empty() && config.capture.projects.is_empty());
             prop_assert!(config.capture.mode == CaptureMode::OptIn);
             prop_assert!(config.recall.scope != RecallScope::All);
         }

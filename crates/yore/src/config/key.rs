@@ -2,6 +2,7 @@
 //! file may do to it.
 
 use toml::Value;
+use yore_engine::ingest::redact::check_pattern;
 
 use super::section::TABLE;
 
@@ -42,6 +43,11 @@ pub enum Shape {
         /// The most characters that one of them may have.
         longest: usize,
     },
+    /// Regular expressions for redaction.
+    Patterns {
+        /// The most characters that one of them may have.
+        longest: usize,
+    },
 }
 
 /// What a project's file may do to a key. Such a file comes with whatever was cloned, so it may
@@ -61,12 +67,15 @@ pub enum ProjectMay {
 }
 
 /// Why a value does not fit a [`Shape`].
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Misfit {
     /// It is of another type.
     Type,
     /// It is of the right type but not among the values allowed.
     Value,
+    /// The pattern at this place, from 1, cannot be used, and why. The pattern itself is left
+    /// out: it may come from a variable.
+    Pattern(usize, String),
 }
 
 impl Key {
@@ -133,12 +142,19 @@ impl Shape {
             }
             (Self::Number { min, max }, Value::Float(number)) => (min..=max).contains(number),
             (Self::Choice(words), Value::String(word)) => words.contains(&word.as_str()),
-            (Self::List { longest }, Value::Array(items)) => {
+            (Self::List { longest } | Self::Patterns { longest }, Value::Array(items)) => {
                 if !items.iter().all(Value::is_str) {
                     return Err(Misfit::Type);
                 }
                 let mut words = items.iter().filter_map(Value::as_str);
-                words.all(|word| !word.is_empty() && word.chars().count() <= longest)
+                let fits = words.clone().all(|word| !word.is_empty() && word.chars().count() <= longest);
+                if fits && matches!(self, Self::Patterns { .. }) {
+                    words.try_fold(1, |number, pattern| match check_pattern(pattern) {
+                        Ok(()) => Ok(number + 1),
+                        Err(error) => Err(Misfit::Pattern(number, error.detail)),
+                    })?;
+                }
+                fits
             }
             _ => return Err(Misfit::Type),
         };
@@ -161,11 +177,11 @@ impl Shape {
             Self::Count { .. } => Value::Integer(trimmed.parse().map_err(|_| Misfit::Type)?),
             Self::Number { .. } => Value::Float(trimmed.parse().map_err(|_| Misfit::Type)?),
             Self::Choice(_) => Value::String(trimmed.to_owned()),
-            Self::List { .. } if trimmed.starts_with('[') => trimmed.parse().map_err(|_| Misfit::Type)?,
+            Self::List { .. } | Self::Patterns { .. } if trimmed.starts_with('[') => trimmed.parse().map_err(|_| Misfit::Type)?,
             // A comma may belong to a glob or a pattern: to split there could exclude nothing.
-            Self::List { .. } if trimmed.contains(',') => return Err(Misfit::Type),
-            Self::List { .. } if trimmed.is_empty() => Value::Array(Vec::new()),
-            Self::List { .. } => Value::Array(vec![trimmed.into()]),
+            Self::List { .. } | Self::Patterns { .. } if trimmed.contains(',') => return Err(Misfit::Type),
+            Self::List { .. } | Self::Patterns { .. } if trimmed.is_empty() => Value::Array(Vec::new()),
+            Self::List { .. } | Self::Patterns { .. } => Value::Array(vec![trimmed.into()]),
         };
         self.fit(value)
     }
@@ -182,6 +198,9 @@ impl Shape {
             }
             Self::List { longest } => {
                 format!("a list, such as [\"one\", \"two\"], of strings of 1 to {longest} characters")
+            }
+            Self::Patterns { longest } => {
+                format!("a list, such as ['EMP-\\d+', 'two'], of regular expressions of 1 to {longest} characters")
             }
         }
     }

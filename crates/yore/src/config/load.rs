@@ -99,6 +99,11 @@ pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
     Ok(Resolved { config, settings })
 }
 
+/// Returns the configuration without any layer.
+pub fn defaults() -> Result<Resolved, ConfigError> {
+    load(&Layers { user_file: None, project_file: None, environment: &Environment::default(), flags: &[] })
+}
+
 /// Returns everything that is wrong with the layers, lowest layer first.
 pub fn check(layers: &Layers<'_>) -> Vec<ConfigError> {
     let (settings, mut problems) = resolve(layers);

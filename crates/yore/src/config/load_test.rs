@@ -2,8 +2,10 @@
 
 use toml::Value;
 
+use super::key::{Key, Shape};
+use super::origin::Origin;
 use super::test_support::Setup;
-use super::{Config, Environment, Key, Origin, Shape, UserFile};
+use super::{Config, Environment, UserFile};
 
 #[test]
 fn without_layers_every_value_is_the_default() {
@@ -123,6 +125,20 @@ fn a_value_that_does_not_fit_is_refused_with_what_is_expected() {
 }
 
 #[test]
+fn a_pattern_that_cannot_be_used_is_named_with_its_key_place_and_reason() {
+    let setup = Setup::new().user("\nredaction.extra_patterns = ['EMP-\\d+', 'a(b']\n");
+    let words = "`redaction.extra_patterns` in DIR/config.toml, line 2 is [\"EMP-\\\\d+\", \"a(b\"], \
+                 but its pattern 2 cannot be used: unclosed group; correct it";
+    assert_eq!(setup.error(), ("config/bad-value", words.to_owned()));
+    let error =
+        Setup::new().user("redaction.extra_patterns = [\"{env:TOKEN}\"]\n").environment(&[("TOKEN", "hunter2*|")]).error();
+    assert!(error.1.contains("{env:TOKEN}") && error.1.contains("matches the empty string"), "{}", error.1);
+    assert!(!error.1.contains("hunter2"), "{}", error.1);
+    let (_, words) = Setup::new().flag("redaction.extra_patterns", "x*").error();
+    assert!(words.contains("on the command line is \"x*\", but its pattern 1 cannot be used: it matches"), "{words}");
+}
+
+#[test]
 fn check_reports_every_problem_in_the_order_of_the_lines() {
     let setup = Setup::new().user("recall.limit = 0\nrecal.x = 1\nup.ask_question = 3\n").flag("recall.limit", "many");
     let codes: Vec<_> = setup.check().iter().map(super::ConfigError::code).collect();
@@ -182,7 +198,7 @@ fn every_key_has_its_own_variable_which_sets_it() {
             Shape::Count { max, .. } => (&*max.to_string(), Value::Integer(max)),
             Shape::Number { max, .. } => (&*max.to_string(), Value::Float(max)),
             Shape::Choice(words) => (words[0], Value::String(words[0].to_owned())),
-            Shape::List { .. } => ("[\"a,b\", 'c']", vec!["a,b", "c"].into()),
+            Shape::List { .. } | Shape::Patterns { .. } => ("[\"a,b\", 'c']", vec!["a,b", "c"].into()),
         };
         let setup = Setup::new().environment(&[(&key.variable(), text)]);
         let resolved = setup.load().unwrap();

@@ -56,10 +56,6 @@ pub use document::{defaults_toml, schema};
 pub use edit::{set, unset};
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use key::{Key, ProjectMay, Shape};
-pub use load::{Layers, PROJECT_FILE, Resolved, Setting, UserFile, check, load};
-pub use origin::{FileKind, Origin};
-pub use section::{
-    Archive, Capture, CaptureMode, ClaudeCode, Config, Forget, Index, Jsonl, Output, Recall, RecallScope, Redaction, Sources,
-    Store, Up, When,
-};
+pub use load::{Layers, PROJECT_FILE, Resolved, UserFile, check, defaults, load};
+pub use origin::FileKind;
+pub use section::{CaptureMode, Config, RecallScope, When};

@@ -1,7 +1,9 @@
 //! What a project's file may and may not do.
 
+use super::key::{Key, ProjectMay, Shape};
+use super::origin::Origin;
 use super::test_support::Setup;
-use super::{CaptureMode, Key, Origin, ProjectMay, RecallScope, Shape};
+use super::{CaptureMode, RecallScope};
 
 #[test]
 fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
@@ -17,9 +19,8 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
         ("", "capture.projects = [\".\"]"),
         ("sources.jsonl.enabled = false", "sources.jsonl.enabled = true"),
         ("", "sources.claude-code.roots = [\"/\"]"),
-        ("", "redaction.enabled = false"),
+        ("", "redaction.extra_patterns = [\".+\"]"),
         ("", "recall.scope = \"all\""),
-        ("", "recall.include_injected = true"),
         ("", "forget.keep_tombstones = true"),
         ("", "store.busy_timeout_ms = 5000"),
     ] {
@@ -41,7 +42,7 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
 }
 
 #[test]
-fn a_project_file_adds_to_the_exclusions_and_the_patterns() {
+fn a_project_file_adds_to_the_exclusions() {
     let setup = Setup::new()
         .user("capture.exclude_projects = [\"/a\", \"/b\"]\n")
         .project("capture.exclude_projects = [\"/b\", \"/c\"]\n");

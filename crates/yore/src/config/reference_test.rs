@@ -17,14 +17,14 @@ fn a_reference_keeps_quotes_and_newlines_as_text() {
 #[test]
 fn a_value_from_a_reference_is_shown_as_the_reference() {
     let resolved = Setup::new()
-        .user("redaction.extra_patterns = [\"{env:TOKEN}\"]\n")
-        .project("redaction.extra_patterns = [\"{env:OTHER:-more}\"]\n")
+        .user("capture.exclude_projects = [\"{env:TOKEN}\"]\n")
+        .project("capture.exclude_projects = [\"{env:OTHER:-more}\"]\n")
         .environment(&[("TOKEN", "hunter2")])
         .load()
         .unwrap();
-    let setting = resolved.get("redaction.extra_patterns").unwrap();
+    let setting = resolved.get("capture.exclude_projects").unwrap();
     assert_eq!(setting.shown, "[\"{env:TOKEN}\", \"{env:OTHER:-more}\"]");
-    assert_eq!(resolved.config.redaction.extra_patterns, ["hunter2", "more"]);
+    assert_eq!(resolved.config.capture.exclude_projects, ["hunter2", "more"]);
 
     let error = Setup::new().user("recall.scope = \"{env:TOKEN}\"\n").environment(&[("TOKEN", "hunter2")]).error();
     assert!(error.1.contains("{env:TOKEN}") && !error.1.contains("hunter2"), "{}", error.1);

@@ -14,12 +14,12 @@ const MAX_NAME_CHARS: usize = 120;
 
 /// A quote between its marks, each on a line of its own.
 pub fn fence(quote: &str) -> String {
-    format!("<{MARK}>\n{}\n</{MARK}>", unmarked(&clean(quote)))
+    format!("<{MARK}>\n{}\n</{MARK}>", unmarked(&harmless(quote)))
 }
 
 /// A name from a history, for a line outside of the marks: one line, not long, no mark.
 pub fn name(name: &str) -> String {
-    let words: Vec<String> = clean(name).split_whitespace().map(str::to_owned).collect();
+    let words: Vec<String> = harmless(name).split_whitespace().map(str::to_owned).collect();
     let line = unmarked(&words.join(" "));
     match line.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -27,16 +27,10 @@ pub fn name(name: &str) -> String {
     }
 }
 
-/// Without letters that a terminal obeys or that a model reads and a person does not see.
-pub fn clean(text: &str) -> String {
-    // The tag characters spell hidden ASCII.
-    harmless(text).chars().filter(|letter| !matches!(u32::from(*letter), 0xE_0000..=0xE_007F)).collect()
-}
-
-/// Every text in a JSON value, cleaned.
+/// Makes every text in a JSON value [`harmless`].
 pub fn clean_json(value: &mut Value) {
     match value {
-        Value::String(text) => *text = clean(text),
+        Value::String(text) => *text = harmless(text),
         Value::Array(items) => items.iter_mut().for_each(clean_json),
         Value::Object(fields) => fields.values_mut().for_each(clean_json),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

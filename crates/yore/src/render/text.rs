@@ -62,12 +62,13 @@ pub fn counted(number: u64, singular: &str) -> String {
     format!("{} {singular}{ending}", count(number))
 }
 
-/// Removes what a terminal would obey: control characters other than newline and tab. Recalled
-/// text is data, also to the terminal.
+/// Removes what a terminal would obey: control characters other than newline and tab, and those
+/// that change the direction of writing. Removes tag characters, too: they spell words that a
+/// model reads and a person does not see. Recalled text is data.
 pub fn harmless(text: &str) -> String {
     text.chars()
         .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
-        .filter(|letter| !matches!(u32::from(*letter), 0x202A..=0x202E | 0x2066..=0x2069))
+        .filter(|letter| !matches!(u32::from(*letter), 0x202A..=0x202E | 0x2066..=0x2069 | 0xE_0000..=0xE_007F))
         .collect()
 }
 
@@ -183,6 +184,7 @@ mod tests {
     #[test]
     fn text_cannot_steer_a_terminal() {
         assert_eq!(harmless("a\x1b[2Jb\u{202e}c\n"), "a[2Jbc\n");
+        assert_eq!(harmless("a\u{e0001}\u{e0041}\u{e007f}b\u{e0080}"), "ab\u{e0080}");
     }
 
     #[test]

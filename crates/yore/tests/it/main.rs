@@ -1,3 +1,28 @@
-//! wip
+//! `yore` as a user meets it: the built program, run in a home of its own. One binary for all, so
+//! that the program is linked once and nothing is forgotten.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod broken_input;
+mod commands;
+mod config;
+mod crash;
+mod environment;
 mod mcp;
+mod reference;
+mod transcript;
+mod up;
+
+#[test]
+fn every_file_of_this_folder_is_listed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| name.strip_suffix(".rs").map(str::to_owned))
+        .filter(|name| name != "main")
+        .collect();
+    files.sort();
+    let listed: Vec<&str> =
+        include_str!("main.rs").lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+    assert_eq!(listed, files);
+}

@@ -98,6 +98,8 @@ kinds! {
     EnvFile = "env-file",
     /// A value assigned to a secret-like name.
     Assignment = "assignment",
+    /// What a pattern of the person's own matches.
+    Custom = "custom",
     /// An encoded payload: an image, a document, an opaque signature. No
     /// secret, but no text either.
     Base64Payload = "base64-payload",

@@ -49,6 +49,20 @@ const WORDLESS_TYPES: [&str; 17] = [
     "worktree-state",
 ];
 
+/// Attachments that the client wrote; `queued_command` alone holds words of a person. Hooks,
+/// reminders, lists and their changes come under many names.
+fn is_known_attachment(kind: &str) -> bool {
+    matches!(
+        kind,
+        "edited_text_file" | "diagnostics" | "command_permissions" | "date_change" | "file" | "directory" | "nested_memory"
+    ) || kind.starts_with("hook_")
+        || kind.starts_with("plan_mode")
+        || ["_reminder", "_listing", "_delta"].iter().any(|ending| kind.ends_with(ending))
+}
+
+/// Blocks of a message that hold no words which are not elsewhere.
+const WORDLESS_BLOCKS: [&str; 4] = ["thinking", "redacted_thinking", "image", "document"];
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeCode;
@@ -125,7 +139,8 @@ struct ClaudeReader {
     session: String,
     agent_of_file: Option<String>,
     options: ReaderOptions,
-    /// Messages of the model whose lines may go on, oldest first; at most one per episode.
+    /// Messages of the model whose lines may go on, oldest first; at most one per episode. Results
+    /// of the first tool may stand between the calls, so only the next message ends one.
     open: Vec<Group>,
     episodes: Vec<Arc<Episode>>,
     /// Titles and links, told again at the end, when their episodes exist for sure.
@@ -151,9 +166,37 @@ struct Group {
     cwd: Option<String>,
     branch: Option<String>,
     model: Option<String>,
+    /// Plans that the message submits: native id of the line, line, tool call id, text.
+    plans: Vec<(String, u64, String, String)>,
+    /// Turns that stand between or behind the group's lines.
+    behind: Vec<Reading>,
 }
 
 impl Group {
+    /// A submitted plan is prose that happens to travel as a tool's input: a turn of its own.
+    fn plan_turns(&self) -> impl Iterator<Item = Reading> + '_ {
+        self.plans.iter().map(|(native_id, line, call, text)| {
+            Reading::Turn(Box::new(ReadTurn {
+                episode: Arc::clone(&self.episode),
+                line: *line,
+                turn: Turn {
+                    id: TurnId::derive(KIND, &self.episode.native_id, call, 0),
+                    native_id: native_id.clone(),
+                    role: self.role,
+                    speaker: None,
+                    text: text.clone(),
+                    tool_text: String::new(),
+                    is_error: false,
+                    time: self.time.clone(),
+                    cwd: self.cwd.clone(),
+                    branch: self.branch.clone(),
+                    model: self.model.clone(),
+                    parts: 1,
+                },
+            }))
+        })
+    }
+
     fn turn(&self) -> Reading {
         let role = match self.role {
             Role::Assistant if !self.has_text && !self.tool_text.is_empty() => Role::ToolCall,
@@ -195,13 +238,12 @@ impl EpisodeReader for ClaudeReader {
         }
         let limit = line.mark.line.saturating_sub(MAX_OPEN_LINES);
         while self.open.first().is_some_and(|group| group.last_line < limit) {
-            let group = self.open.remove(0);
-            emit(&group, out);
+            emit(self.open.remove(0), out);
         }
     }
 
     fn finish(&mut self, out: &mut Vec<Reading>) {
-        for group in &self.open {
+        for group in self.open.drain(..) {
             emit(group, out);
         }
         out.append(&mut self.facts);
@@ -216,11 +258,13 @@ impl EpisodeReader for ClaudeReader {
     }
 }
 
-fn emit(group: &Group, out: &mut Vec<Reading>) {
+fn emit(group: Group, out: &mut Vec<Reading>) {
     // A message of thinking alone says nothing that recall may use.
     if !group.is_wordless() {
         out.push(group.turn());
     }
+    out.extend(group.plan_turns());
+    out.extend(group.behind);
 }
 
 impl ClaudeReader {
@@ -316,8 +360,7 @@ impl ClaudeReader {
             Some(at) if self.open[at].key == key => at,
             other => {
                 if let Some(at) = other {
-                    let closed = self.open.remove(at);
-                    emit(&closed, out);
+                    emit(self.open.remove(at), out);
                 }
                 let is_synthetic =
                     text_of(message, "model") == Some("<synthetic>") || value["isApiErrorMessage"].as_bool() == Some(true);
@@ -336,6 +379,8 @@ impl ClaudeReader {
                     time: time_of(value),
                     cwd: text_of(value, "cwd").map(str::to_owned),
                     branch: text_of(value, "gitBranch").map(str::to_owned),
+                    plans: Vec::new(),
+                    behind: Vec::new(),
                     model: text_of(message, "model").map(str::to_owned),
                     episode,
                 });
@@ -361,6 +406,14 @@ impl ClaudeReader {
                         append(&mut group.text, text);
                     }
                 }
+                Block::Other("tool_use", block)
+                    if text_of(&block["input"], "plan").is_some() && text_of(block, "id").is_some() =>
+                {
+                    if let (Some(call), Some(plan)) = (text_of(block, "id"), text_of(&block["input"], "plan")) {
+                        let plan = plan[..plan.floor_char_boundary(MAX_TEXT_BYTES)].to_owned();
+                        group.plans.push((uuid.clone(), mark.line, call.to_owned(), plan));
+                    }
+                }
                 Block::Other("tool_use" | "server_tool_use", block) => {
                     let call = render_call(text_of(block, "name").unwrap_or("tool"), &block["input"]);
                     append(&mut group.tool_text, &excerpt(&call, tool_bytes));
@@ -368,7 +421,7 @@ impl ClaudeReader {
                 Block::Other("web_search_tool_result", block) => {
                     append(&mut group.tool_text, &excerpt(&flatten(&block["content"]), tool_bytes));
                 }
-                Block::Other(..) => {}
+                Block::Other(kind, _) => skip_unknown_block(kind, out),
             }
         }
         group.uuids.push(uuid);
@@ -381,16 +434,15 @@ impl ClaudeReader {
             return;
         }
         let episode = self.episode(value);
-        self.close(&episode, out);
         let uuid = text_of(value, "uuid").map_or_else(|| format!("#{}", mark.line), str::to_owned);
         let is_side = episode.kind == EpisodeKind::Subagent;
-        let mut ordinal = 0;
+        let mut turns = Vec::new();
         let mut push = |role: Role, text: String, tool_text: String, is_error: bool| {
             let speaker = (is_side && role == Role::Injected).then(|| "parent agent".to_owned());
-            out.push(Reading::Turn(Box::new(ReadTurn {
+            turns.push(Reading::Turn(Box::new(ReadTurn {
                 line: mark.line,
                 turn: Turn {
-                    id: TurnId::derive(KIND, &episode.native_id, &uuid, ordinal),
+                    id: TurnId::derive(KIND, &episode.native_id, &uuid, turns.len() as u32),
                     native_id: uuid.clone(),
                     role,
                     speaker,
@@ -405,7 +457,6 @@ impl ClaudeReader {
                 },
                 episode: Arc::clone(&episode),
             })));
-            ordinal += 1;
         };
         let mut texts = String::new();
         for block in blocks(content) {
@@ -423,46 +474,39 @@ impl ClaudeReader {
                         push(Role::Human, words, String::new(), false);
                     }
                 }
-                Block::Other(..) => {}
+                Block::Other(kind, _) => skip_unknown_block(kind, out),
             }
         }
         let answers = render_answers(&value["toolUseResult"]["answers"]);
         if !answers.is_empty() {
             push(Role::Human, answers, String::new(), false);
         }
-        let mut texts = texts;
-        if texts.len() > MAX_TEXT_BYTES {
+        if !texts.trim().is_empty() {
             texts.truncate(texts.floor_char_boundary(MAX_TEXT_BYTES));
+            let (role, text) = role_of_user(value, texts, is_side);
+            let (text, tool_text) = match role {
+                Role::ToolResult => (String::new(), excerpt(&text, self.options.tool_bytes).into_owned()),
+                _ => (text, String::new()),
+            };
+            push(role, text, tool_text, false);
         }
-        if texts.trim().is_empty() {
-            return;
-        }
-        // Text beside a tool's result: the client's words about it unless they look human.
-        let (role, text) = if value["isCompactSummary"].as_bool() == Some(true) {
-            (Role::Summary, texts)
-        } else if value["isMeta"].as_bool() == Some(true) {
-            (Role::Injected, texts)
-        } else if is_side {
-            // The "user" of a side conversation is the agent that started it.
-            (Role::Injected, texts)
-        } else {
-            match text_of(&value["origin"], "kind") {
-                Some("human") | None => classify(&texts),
-                Some(_) => (Role::Injected, texts),
-            }
-        };
-        let (text, tool_text) = match role {
-            Role::ToolResult => (String::new(), excerpt(&text, self.options.tool_bytes).into_owned()),
-            _ => (text, String::new()),
-        };
-        push(role, text, tool_text, false);
+        self.deliver(&episode, turns, out);
     }
 
     /// Text typed while the model worked is delivered as an attachment.
     fn attachment(&mut self, value: &Value, mark: LineMark, out: &mut Vec<Reading>) {
         let attachment = &value["attachment"];
-        if text_of(attachment, "type") != Some("queued_command") {
-            return;
+        match text_of(attachment, "type") {
+            Some("queued_command") => {}
+            Some(kind) if is_known_attachment(kind) => return,
+            Some(kind) => {
+                out.push(Reading::Skip("unknown-attachment", kind.chars().take(48).collect()));
+                return;
+            }
+            None => {
+                out.push(Reading::Skip("wrong-shape", "attachment without type".to_owned()));
+                return;
+            }
         }
         let mut text = String::new();
         for block in blocks(&attachment["prompt"]) {
@@ -474,12 +518,11 @@ impl ClaudeReader {
             return;
         }
         let episode = self.episode(value);
-        self.close(&episode, out);
         let is_human = matches!(text_of(&attachment["origin"], "kind"), None | Some("human"))
             && text_of(attachment, "commandMode") != Some("task-notification");
         let (role, text) = if is_human { classify(&text) } else { (Role::Injected, text) };
         let uuid = text_of(value, "uuid").map_or_else(|| format!("#{}", mark.line), str::to_owned);
-        out.push(Reading::Turn(Box::new(ReadTurn {
+        let turn = Reading::Turn(Box::new(ReadTurn {
             line: mark.line,
             turn: Turn {
                 id: TurnId::derive(KIND, &episode.native_id, &uuid, 0),
@@ -495,16 +538,38 @@ impl ClaudeReader {
                 model: None,
                 parts: 1,
             },
-            episode,
-        })));
+            episode: Arc::clone(&episode),
+        }));
+        self.deliver(&episode, vec![turn], out);
     }
 
-    /// Another message of the episode ends the one that was open.
-    fn close(&mut self, episode: &Arc<Episode>, out: &mut Vec<Reading>) {
-        if let Some(at) = self.open.iter().position(|group| group.episode.id == episode.id) {
-            let group = self.open.remove(at);
-            emit(&group, out);
+    /// Hands turns over, behind the message that is still open in their episode.
+    fn deliver(&mut self, episode: &Arc<Episode>, turns: Vec<Reading>, out: &mut Vec<Reading>) {
+        match self.open.iter_mut().find(|group| group.episode.id == episode.id) {
+            Some(group) => group.behind.extend(turns),
+            None => out.extend(turns),
         }
+    }
+}
+
+/// Whose words the text of a "user" line is.
+fn role_of_user(value: &Value, text: String, is_side: bool) -> (Role, String) {
+    if value["isCompactSummary"].as_bool() == Some(true) {
+        return (Role::Summary, text);
+    }
+    // The "user" of a side conversation is the agent that started it.
+    if value["isMeta"].as_bool() == Some(true) || is_side {
+        return (Role::Injected, text);
+    }
+    match text_of(&value["origin"], "kind") {
+        Some("human") | None => classify(&text),
+        Some(_) => (Role::Injected, text),
+    }
+}
+
+fn skip_unknown_block(kind: &str, out: &mut Vec<Reading>) {
+    if !WORDLESS_BLOCKS.contains(&kind) {
+        out.push(Reading::Skip("unknown-block", kind.chars().take(48).collect()));
     }
 }
 

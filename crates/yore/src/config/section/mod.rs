@@ -25,7 +25,7 @@ pub use index::Index;
 pub use output::{Output, When};
 pub use recall::{Recall, RecallScope};
 pub use redaction::Redaction;
-pub use sources::{ClaudeCode, Jsonl, Sources};
+pub use sources::Sources;
 pub use store::Store;
 pub use up::Up;
 

@@ -11,25 +11,23 @@ use crate::config::key::{Key, ProjectMay, Shape};
 pub struct Recall {
     /// How many results are shown at most.
     pub limit: usize,
-    /// Whose conversations are searched: those of this "project", "all", or, with "auto", this
-    /// project's where the directory belongs to one and all elsewhere.
+    /// Whose conversations are searched: those of this "project", which are none where the
+    /// directory belongs to no known one; "all"; or, with "auto", this project's where the
+    /// directory belongs to a known one and all elsewhere.
     pub scope: RecallScope,
     /// How many characters of each result are quoted.
     pub quote_chars: usize,
     /// What a word counts in a tool call or its result, against 1 for what was said.
     pub tool_weight: f64,
-    /// Also finds text that a program put into the conversation, such as instructions and
-    /// reminders.
-    pub include_injected: bool,
 }
 
 /// Whose conversations are searched.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecallScope {
-    /// Those of the current project only.
+    /// Those of the current project; none where the directory belongs to none that is known.
     Project,
-    /// Those of the current project; all where the directory belongs to none.
+    /// Those of the current project; all where the directory belongs to none that is known.
     Auto,
     /// Those of all projects.
     All,
@@ -37,7 +35,7 @@ pub enum RecallScope {
 
 impl Default for Recall {
     fn default() -> Self {
-        Self { limit: 10, scope: RecallScope::Auto, quote_chars: 240, tool_weight: 0.5, include_injected: false }
+        Self { limit: 10, scope: RecallScope::Auto, quote_chars: 240, tool_weight: 0.15 }
     }
 }
 
@@ -48,5 +46,4 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("recall.scope", Shape::Choice(&["project", "auto", "all"]), ProjectMay::Narrow),
     Key::new("recall.quote_chars", Shape::Count { min: 40, max: 4000 }, ProjectMay::Set),
     Key::new("recall.tool_weight", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Set),
-    Key::new("recall.include_injected", Shape::Switch, ProjectMay::Turn(false)),
 ];

@@ -5,26 +5,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// What is taken out before anything is written.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+/// What is taken out before anything is written. Secrets that yore knows by their form are always
+/// replaced by markers; there is no key that turns this off.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Redaction {
-    /// Replaces secrets by markers before the first write. Off keeps them, readable, in the
-    /// archive.
-    pub enabled: bool,
-    /// Regular expressions, each of at most 500 characters, for secrets of your own; what they
-    /// match is replaced too.
+    /// Regular expressions, each of at most 500 characters, for secrets of your own. What they
+    /// match in a string or in the name of a field is replaced too, in what is read from now on.
+    /// None may match the empty string.
     pub extra_patterns: Vec<String>,
 }
 
-impl Default for Redaction {
-    fn default() -> Self {
-        Self { enabled: true, extra_patterns: Vec::new() }
-    }
-}
-
-/// The keys of `[redaction]`.
-pub(super) const KEYS: &[Key] = &[
-    Key::new("redaction.enabled", Shape::Switch, ProjectMay::Turn(true)),
-    Key::new("redaction.extra_patterns", Shape::List { longest: 500 }, ProjectMay::Add),
-];
+/// The keys of `[redaction]`. Patterns hold for every project, so a cloned repository could blank
+/// out all of them.
+pub(super) const KEYS: &[Key] = &[Key::new("redaction.extra_patterns", Shape::Patterns { longest: 500 }, ProjectMay::Nothing)];

@@ -1,0 +1,503 @@
+//! Projects, episodes and turns as they are written: once, and replaced only by a fuller copy.
+
+use std::collections::HashMap;
+
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::{OptionalExtension, ToSql, Transaction, params};
+use yore_core::episode::{Episode, Title, TitleRank, Turn};
+use yore_core::id::{EpisodeId, ProjectId};
+use yore_core::scope::ProjectAlias;
+use yore_core::time::UtcMillis;
+
+use super::{Store, StoreError, StoreResult, words};
+
+/// Distance between neighbouring turns of an episode, so that a turn from another snapshot finds
+/// room between two.
+const GAP: i64 = 1 << 20;
+
+/// What a turn's upsert did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UpsertOutcome {
+    /// A new turn.
+    Added,
+    /// A fuller or better read copy replaced the stored one.
+    Updated,
+    /// The turn was known.
+    Unchanged,
+    /// The turn belongs to another session, to which this one now refers.
+    Shared,
+}
+
+/// An episode as a writer needs it.
+#[derive(Clone, Debug)]
+pub(crate) struct EpisodeRow {
+    /// Row id.
+    pub id: i64,
+    /// Its project.
+    pub project: Option<i64>,
+    /// The directory it began in, as recorded.
+    pub cwd: Option<String>,
+}
+
+/// Where a turn was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnFacts {
+    /// The file.
+    pub file: i64,
+    /// 1-based line of its first words.
+    pub line: u64,
+    /// Its project.
+    pub project: Option<i64>,
+    /// Number of the reading of the whole archive (`reindex`) that saw it.
+    pub reading: i64,
+}
+
+/// Writes episodes and turns inside one transaction, remembering what it looked up there.
+pub(crate) struct Upserter<'tx, 'db> {
+    tx: &'tx Transaction<'db>,
+    store: &'tx Store,
+    labels: HashMap<String, i64>,
+    projects: HashMap<ProjectAlias, i64>,
+    episodes: HashMap<EpisodeId, EpisodeRow>,
+    /// Per file and episode: row of the last turn that the file gave.
+    cursors: HashMap<(i64, i64), Option<i64>>,
+}
+
+impl<'tx, 'db> Upserter<'tx, 'db> {
+    pub(crate) fn new(store: &'tx Store, tx: &'tx Transaction<'db>) -> Self {
+        Self { tx, store, labels: HashMap::new(), projects: HashMap::new(), episodes: HashMap::new(), cursors: HashMap::new() }
+    }
+
+    fn fail(&self, error: rusqlite::Error) -> StoreError {
+        self.store.fail(error)
+    }
+
+    /// The project that is known by any of `aliases` (the first that matches decides), created
+    /// under `name` if none is; it is known by all of them afterwards.
+    pub(crate) fn project(
+        &mut self,
+        aliases: &[(ProjectAlias, String)],
+        name: &str,
+        fresh: ProjectId,
+        now: UtcMillis,
+    ) -> StoreResult<i64> {
+        let mut found = None;
+        for (alias, _) in aliases {
+            if let Some(project) = self.projects.get(alias) {
+                found = Some(*project);
+                break;
+            }
+            found = self
+                .tx
+                .prepare_cached("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2")
+                .and_then(|mut statement| statement.query_row(params![alias.kind(), alias.value()], |row| row.get(0)).optional())
+                .map_err(|error| self.fail(error))?;
+            if found.is_some() {
+                break;
+            }
+        }
+        let project = match found {
+            Some(project) => project,
+            None => {
+                let name = if name.is_empty() { "unnamed" } else { name };
+                self.tx
+                    .execute(
+                        "INSERT INTO project (uid, name, created_ms) VALUES (?1, ?2, ?3)",
+                        params![fresh.as_bytes(), name, now],
+                    )
+                    .map_err(|error| self.fail(error))?;
+                self.tx.last_insert_rowid()
+            }
+        };
+        for (alias, recorded) in aliases {
+            if self.projects.insert(alias.clone(), project).is_none() {
+                self.tx
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO project_alias (kind, value, recorded, project_id) VALUES (?1, ?2, ?3, ?4)",
+                    )
+                    .and_then(|mut statement| statement.execute(params![alias.kind(), alias.value(), recorded, project]))
+                    .map_err(|error| self.fail(error))?;
+            }
+        }
+        Ok(project)
+    }
+
+    /// The stored episode, if any.
+    pub(crate) fn find_episode(&mut self, id: &EpisodeId) -> StoreResult<Option<EpisodeRow>> {
+        if let Some(row) = self.episodes.get(id) {
+            return Ok(Some(row.clone()));
+        }
+        let row = self
+            .tx
+            .prepare_cached("SELECT id, project_id, cwd FROM episode WHERE uid = ?1")
+            .and_then(|mut statement| {
+                statement
+                    .query_row([id.as_bytes()], |row| Ok(EpisodeRow { id: row.get(0)?, project: row.get(1)?, cwd: row.get(2)? }))
+                    .optional()
+            })
+            .map_err(|error| self.fail(error))?;
+        if let Some(row) = &row {
+            self.episodes.insert(*id, row.clone());
+        }
+        Ok(row)
+    }
+
+    /// Stores an episode, or fills in what an earlier reading did not know.
+    pub(crate) fn episode(&mut self, episode: &Episode, project: Option<i64>) -> StoreResult<EpisodeRow> {
+        let known = self.find_episode(&episode.id)?;
+        if let Some(row) = known {
+            let lacks = row.cwd.is_none() && episode.cwd.is_some() || row.project.is_none() && project.is_some();
+            if !lacks {
+                return Ok(row);
+            }
+            self.tx
+                .execute(
+                    "UPDATE episode SET cwd = coalesce(cwd, ?2), project_id = coalesce(project_id, ?3) WHERE id = ?1",
+                    params![row.id, episode.cwd, project],
+                )
+                .map_err(|error| self.fail(error))?;
+            let row = EpisodeRow { cwd: row.cwd.or_else(|| episode.cwd.clone()), project: row.project.or(project), ..row };
+            self.episodes.insert(episode.id, row.clone());
+            return Ok(row);
+        }
+        self.tx
+            .prepare_cached(
+                "INSERT INTO episode (uid, agent, native_id, kind, parent_native_id, project_id, cwd, client_version)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )
+            .and_then(|mut statement| {
+                statement.execute(params![
+                    episode.id.as_bytes(),
+                    episode.agent,
+                    episode.native_id,
+                    episode.kind.as_str(),
+                    episode.parent_native_id,
+                    project,
+                    episode.cwd,
+                    episode.client_version
+                ])
+            })
+            .map_err(|error| self.fail(error))?;
+        let row = EpisodeRow { id: self.tx.last_insert_rowid(), project, cwd: episode.cwd.clone() };
+        self.episodes.insert(episode.id, row.clone());
+        Ok(row)
+    }
+
+    /// Gives an episode a title unless it has a surer one.
+    pub(crate) fn title(&mut self, episode: i64, title: &Title) -> StoreResult<()> {
+        let rank = |name: &str| TitleRank::ALL.iter().position(|rank| rank.as_str() == name).unwrap_or(0);
+        let stored: (Option<String>, String) = self
+            .tx
+            .prepare_cached("SELECT title, title_rank FROM episode WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([episode], |row| Ok((row.get(0)?, row.get(1)?))))
+            .map_err(|error| self.fail(error))?;
+        if rank(title.rank.as_str()) < rank(&stored.1)
+            || stored.0.as_deref() == Some(&title.text) && stored.1 == title.rank.as_str()
+        {
+            return Ok(());
+        }
+        self.tx
+            .execute(
+                "UPDATE episode SET title = ?2, title_rank = ?3 WHERE id = ?1",
+                params![episode, title.text, title.rank.as_str()],
+            )
+            .map(drop)
+            .map_err(|error| self.fail(error))
+    }
+
+    /// Remembers something that an episode points to, such as a pull request.
+    pub(crate) fn link(&mut self, episode: i64, kind: &str, value: &str) -> StoreResult<()> {
+        self.tx
+            .prepare_cached("INSERT OR IGNORE INTO episode_link (episode_id, kind, value) VALUES (?1, ?2, ?3)")
+            .and_then(|mut statement| statement.execute(params![episode, kind, value]))
+            .map(drop)
+            .map_err(|error| self.fail(error))
+    }
+
+    /// The episode of an agent that holds the message with this native id.
+    pub(crate) fn episode_of_message(&mut self, agent: &str, native_message: &str) -> StoreResult<Option<i64>> {
+        self.tx
+            .prepare_cached("SELECT episode.id FROM turn JOIN episode ON episode.id = turn.episode_id WHERE turn.native_id = ?1 AND episode.agent = ?2 LIMIT 1")
+            .and_then(|mut statement| statement.query_row(params![NativeId(native_message), agent], |row| row.get(0)).optional())
+            .map_err(|error| self.fail(error))
+    }
+
+    /// Stores a turn of an episode.
+    pub(crate) fn turn(
+        &mut self,
+        agent: &str,
+        episode: &EpisodeRow,
+        turn: &Turn,
+        facts: TurnFacts,
+    ) -> StoreResult<UpsertOutcome> {
+        let stored = self
+            .tx
+            .prepare_cached("SELECT id, episode_id, parts, role, is_error, reading FROM turn WHERE uid = ?1")
+            .and_then(|mut statement| {
+                statement
+                    .query_row([turn.id.as_bytes()], |row| {
+                        Ok((
+                            row.get::<_, i64>(0)?,
+                            row.get::<_, i64>(1)?,
+                            row.get::<_, u32>(2)?,
+                            row.get::<_, String>(3)?,
+                            row.get::<_, bool>(4)?,
+                            row.get::<_, i64>(5)?,
+                        ))
+                    })
+                    .optional()
+            })
+            .map_err(|error| self.fail(error))?;
+        if let Some((id, _, parts, role, is_error, reading)) = stored {
+            self.cursors.insert((facts.file, episode.id), Some(id));
+            if reading < facts.reading {
+                self.tx
+                    .prepare_cached("UPDATE turn SET reading = ?2 WHERE id = ?1")
+                    .and_then(|mut statement| statement.execute(params![id, facts.reading]))
+                    .map_err(|error| self.fail(error))?;
+            }
+            let same = role == turn.role.as_str()
+                && is_error == turn.is_error
+                && parts == turn.parts
+                && self.words(id)? == (turn.text.clone(), turn.tool_text.clone());
+            if turn.parts < parts || same {
+                return Ok(UpsertOutcome::Unchanged);
+            }
+            self.replace(id, turn, facts)?;
+            self.stretch(episode.id, turn.time.utc)?;
+            return Ok(UpsertOutcome::Updated);
+        }
+        if let Some(owner) = self.owner_elsewhere(agent, episode.id, turn)? {
+            let position = self.position_for(facts.file, episode.id, turn.time.utc)?;
+            self.tx
+                .prepare_cached("INSERT OR IGNORE INTO turn_share (episode_id, turn_id, position) VALUES (?1, ?2, ?3)")
+                .and_then(|mut statement| statement.execute(params![episode.id, owner, position]))
+                .map_err(|error| self.fail(error))?;
+            self.cursors.insert((facts.file, episode.id), Some(owner));
+            self.stretch(episode.id, turn.time.utc)?;
+            return Ok(UpsertOutcome::Shared);
+        }
+        let position = self.position_for(facts.file, episode.id, turn.time.utc)?;
+        let (branch, cwd, model, speaker) = (
+            self.label(turn.branch.as_deref())?,
+            self.label(turn.cwd.as_deref())?,
+            self.label(turn.model.as_deref())?,
+            self.label(turn.speaker.as_deref())?,
+        );
+        self.tx
+            .prepare_cached(
+                "INSERT INTO turn (uid, episode_id, native_id, position, role, is_error, parts, at_ms, at_original, at_offset_min, at_quality,
+                                   project_id, branch_id, cwd_id, model_id, speaker_id, file_id, line, reading)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+            )
+            .and_then(|mut statement| {
+                statement.execute(params![
+                    turn.id.as_bytes(),
+                    episode.id,
+                    NativeId(&turn.native_id),
+                    position,
+                    turn.role.as_str(),
+                    turn.is_error,
+                    turn.parts,
+                    turn.time.utc,
+                    turn.time.original,
+                    turn.time.offset_minutes,
+                    turn.time.quality.as_str(),
+                    facts.project,
+                    branch,
+                    cwd,
+                    model,
+                    speaker,
+                    facts.file,
+                    facts.line as i64,
+                    facts.reading
+                ])
+            })
+            .map_err(|error| self.fail(error))?;
+        let id = self.tx.last_insert_rowid();
+        self.write_words(id, turn)?;
+        self.cursors.insert((facts.file, episode.id), Some(id));
+        self.stretch(episode.id, turn.time.utc)?;
+        Ok(UpsertOutcome::Added)
+    }
+
+    /// Writes what the file's next reading must know. Call once, before the commit.
+    pub(crate) fn finish(self) -> StoreResult<()> {
+        for ((file, episode), last) in &self.cursors {
+            self.tx
+                .prepare_cached(
+                    "INSERT INTO file_episode (file_id, episode_id, last_turn) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (file_id, episode_id) DO UPDATE SET last_turn = excluded.last_turn",
+                )
+                .and_then(|mut statement| statement.execute(params![file, episode, last]))
+                .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, id: i64, turn: &Turn, facts: TurnFacts) -> StoreResult<()> {
+        let model = self.label(turn.model.as_deref())?;
+        self.tx
+            .prepare_cached("UPDATE turn SET native_id = ?2, role = ?3, is_error = ?4, parts = ?5, model_id = ?6, file_id = ?7, line = ?8 WHERE id = ?1")
+            .and_then(|mut statement| {
+                statement.execute(params![id, NativeId(&turn.native_id), turn.role.as_str(), turn.is_error, turn.parts, model, facts.file, facts.line as i64])
+            })
+            .map_err(|error| self.fail(error))?;
+        self.write_words(id, turn)
+    }
+
+    fn write_words(&mut self, id: i64, turn: &Turn) -> StoreResult<()> {
+        self.tx
+            .prepare_cached("INSERT INTO turn_text (turn_id, words) VALUES (?1, ?2) ON CONFLICT (turn_id) DO UPDATE SET words = excluded.words")
+            .and_then(|mut statement| statement.execute(params![id, words::encode(&turn.text, &turn.tool_text)]))
+            .map_err(|error| self.fail(error))?;
+        if turn.role.is_recalled() {
+            self.tx
+                .prepare_cached("INSERT INTO lexical_queue (turn_id) VALUES (?1)")
+                .and_then(|mut statement| statement.execute([id]))
+                .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    fn words(&self, id: i64) -> StoreResult<(String, String)> {
+        let stored: Option<Vec<u8>> = self
+            .tx
+            .prepare_cached("SELECT words FROM turn_text WHERE turn_id = ?1")
+            .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())
+            .map_err(|error| self.fail(error))?;
+        Ok(stored.and_then(|stored| words::decode(&stored)).unwrap_or_default())
+    }
+
+    /// A turn of another session of the same agent with the same UUID: this one was copied.
+    fn owner_elsewhere(&self, agent: &str, episode: i64, turn: &Turn) -> StoreResult<Option<i64>> {
+        if uuid::Uuid::try_parse(&turn.native_id).is_err() {
+            return Ok(None);
+        }
+        self.tx
+            .prepare_cached(
+                "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
+                 WHERE turn.native_id = ?1 AND turn.episode_id <> ?2 AND turn.role = ?3 AND episode.agent = ?4 LIMIT 1",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_row(params![NativeId(&turn.native_id), episode, turn.role.as_str(), agent], |row| row.get(0))
+                    .optional()
+            })
+            .map_err(|error| self.fail(error))
+    }
+
+    /// A place after the file's last turn in the episode, or where its time puts it.
+    fn position_for(&mut self, file: i64, episode: i64, time: Option<UtcMillis>) -> StoreResult<i64> {
+        let last = match self.cursors.get(&(file, episode)) {
+            Some(last) => *last,
+            None => self
+                .tx
+                .prepare_cached("SELECT last_turn FROM file_episode WHERE file_id = ?1 AND episode_id = ?2")
+                .and_then(|mut statement| statement.query_row([file, episode], |row| row.get::<_, Option<i64>>(0)).optional())
+                .map_err(|error| self.fail(error))?
+                .flatten(),
+        };
+        loop {
+            let after = match last {
+                Some(turn) => self.query_position("SELECT max(position) FROM (SELECT position FROM turn WHERE id = ?2 AND episode_id = ?1 UNION ALL SELECT position FROM turn_share WHERE turn_id = ?2 AND episode_id = ?1)", episode, turn)?,
+                None => None,
+            };
+            let (before, next) = match (after, time) {
+                (Some(after), _) => (Some(after), self.query_position("SELECT min(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position > ?2 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position > ?2)", episode, after)?),
+                (None, Some(time)) => {
+                    let next = self.query_position("SELECT min(position) FROM turn WHERE episode_id = ?1 AND at_ms > ?2", episode, time)?;
+                    let before = self.query_position("SELECT max(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position < ?2 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position < ?2)", episode, next.unwrap_or(i64::MAX))?;
+                    (before, next)
+                }
+                (None, None) => (self.query_position("SELECT max(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position < ?2 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position < ?2)", episode, i64::MAX)?, None),
+            };
+            match (before, next) {
+                (None, None) => return Ok(0),
+                (Some(before), None) => return Ok(before + GAP),
+                (None, Some(next)) => return Ok(next - GAP),
+                (Some(before), Some(next)) if next - before > 1 => return Ok(before + (next - before) / 2),
+                (Some(_), Some(_)) => self.renumber(episode)?,
+            }
+        }
+    }
+
+    fn query_position(&self, sql: &'static str, episode: i64, bound: i64) -> StoreResult<Option<i64>> {
+        self.tx
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row([episode, bound], |row| row.get(0)))
+            .map_err(|error| self.fail(error))
+    }
+
+    /// Spreads the turns of an episode out again, in their order.
+    fn renumber(&self, episode: i64) -> StoreResult<()> {
+        let order: Vec<(i64, bool)> = {
+            let mut statement = self
+                .tx
+                .prepare_cached(
+                    "SELECT id, 0, position FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id, 1, position FROM turn_share WHERE episode_id = ?1 ORDER BY 3, 1",
+                )
+                .map_err(|error| self.fail(error))?;
+            let rows = statement.query_map([episode], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
+        };
+        for (at, (turn, is_share)) in order.into_iter().enumerate() {
+            let position = at as i64 * GAP;
+            if is_share {
+                self.tx.execute(
+                    "UPDATE turn_share SET position = ?3 WHERE episode_id = ?1 AND turn_id = ?2",
+                    [episode, turn, position],
+                )
+            } else {
+                self.tx.execute("UPDATE turn SET position = ?2 WHERE id = ?1", [turn, position])
+            }
+            .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    fn stretch(&self, episode: i64, time: Option<UtcMillis>) -> StoreResult<()> {
+        let Some(time) = time else { return Ok(()) };
+        self.tx
+            .prepare_cached(
+                "UPDATE episode SET started_ms = min(coalesce(started_ms, ?2), ?2), updated_ms = max(coalesce(updated_ms, ?2), ?2)
+                 WHERE id = ?1 AND (started_ms IS NULL OR started_ms > ?2 OR updated_ms < ?2)",
+            )
+            .and_then(|mut statement| statement.execute(params![episode, time]))
+            .map(drop)
+            .map_err(|error| self.fail(error))
+    }
+
+    fn label(&mut self, text: Option<&str>) -> StoreResult<Option<i64>> {
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+        if let Some(id) = self.labels.get(text) {
+            return Ok(Some(*id));
+        }
+        let found: Option<i64> = self
+            .tx
+            .prepare_cached("SELECT id FROM label WHERE text = ?1")
+            .and_then(|mut statement| statement.query_row([text], |row| row.get(0)).optional())
+            .map_err(|error| self.fail(error))?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                self.tx.execute("INSERT INTO label (text) VALUES (?1)", [text]).map_err(|error| self.fail(error))?;
+                self.tx.last_insert_rowid()
+            }
+        };
+        self.labels.insert(text.to_owned(), id);
+        Ok(Some(id))
+    }
+}
+
+/// Canonical UUIDs are stored as 16 bytes, any other native id as its text.
+struct NativeId<'a>(&'a str);
+
+impl ToSql for NativeId<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match uuid::Uuid::try_parse(self.0) {
+            Ok(id) if id.hyphenated().to_string() == self.0 => ToSqlOutput::Owned(Value::Blob(id.as_bytes().to_vec())),
+            _ => ToSqlOutput::Borrowed(ValueRef::Text(self.0.as_bytes())),
+        })
+    }
+}

@@ -1,0 +1,659 @@
+//! The invariants of `ARCHITECTURE.md`, held against the source tree.
+//!
+//! - [`Repository`]: the files, found from this crate's directory
+//! - [`SourceFile`]: a Rust source without comments, string contents and test items
+//! - the tests: levels, what is absent, where SQL may stand, what the documents name
+//!
+//! A test that fails names every place at once.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+/// A module of the engine uses modules of lower levels only. A new top-level module is placed
+/// here and in `ARCHITECTURE.md`.
+const LEVELS: [(&str, u8); 6] = [("platform", 0), ("store", 1), ("index", 2), ("ingest", 2), ("retrieve", 3), ("engine", 6)];
+
+/// What a lower module may take from the facade nevertheless: (module, item).
+const FROM_THE_FACADE: [(&str, &str); 1] = [("retrieve", "EngineError")];
+
+/// Crates whose code ships.
+const SHIPPED: [&str; 3] = ["core", "engine", "yore"];
+
+/// The repository.
+struct Repository {
+    root: PathBuf,
+}
+
+/// A Rust source: `code` has as many bytes and lines as the file, but spaces in the place of
+/// comments, of what strings hold, and of items for tests.
+struct SourceFile {
+    /// Relative to the crate's `src`.
+    path: PathBuf,
+    code: String,
+    /// String literals outside comments and test items: line and content.
+    literals: Vec<(usize, String)>,
+}
+
+impl Repository {
+    fn here() -> Self {
+        Self { root: Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf() }
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Files below `directory`, relative to the root, without build products and git's own.
+    fn files(&self, directory: &str) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut pending = vec![self.root.join(directory)];
+        while let Some(directory) = pending.pop() {
+            for entry in fs::read_dir(&directory).unwrap().map(Result::unwrap) {
+                let (path, kind) = (entry.path(), entry.file_type().unwrap());
+                let name = entry.file_name();
+                if kind.is_dir() && name != ".git" && name != "target" {
+                    pending.push(path);
+                } else if kind.is_file() {
+                    found.push(path.strip_prefix(&self.root).unwrap().to_path_buf());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Every crate's directory name.
+    fn crates(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.root.join("crates"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| self.root.join("crates").join(name).join("Cargo.toml").is_file())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The sources of a crate, without files that are compiled for tests only.
+    fn sources(&self, name: &str) -> Vec<SourceFile> {
+        let src = format!("crates/{name}/src");
+        let mut sources = Vec::new();
+        let mut only_for_tests = BTreeSet::new();
+        for file in self.files(&src).into_iter().filter(|file| file.extension().is_some_and(|found| found == "rs")) {
+            let path = file.strip_prefix(&src).unwrap().to_path_buf();
+            let (source, test_modules) = SourceFile::parse(path, &self.read(file.to_str().unwrap()));
+            let below = match source.path.file_stem().and_then(|stem| stem.to_str()) {
+                Some("mod" | "lib" | "main") => source.path.parent().unwrap().to_path_buf(),
+                _ => source.path.with_extension(""),
+            };
+            only_for_tests.extend(test_modules.iter().map(|module| below.join(format!("{module}.rs"))));
+            sources.push(source);
+        }
+        sources.retain(|source| !only_for_tests.contains(&source.path));
+        sources
+    }
+}
+
+impl SourceFile {
+    /// The source, and the names of the modules that it declares for tests.
+    fn parse(path: PathBuf, text: &str) -> (Self, Vec<String>) {
+        let (mut code, literals) = without_comments_and_strings(text);
+        let mut test_modules = Vec::new();
+        let mut test_items = Vec::new();
+        let marker = "#[cfg(test)]";
+        let mut from = 0;
+        while let Some(at) = code[from..].find(marker).map(|at| at + from) {
+            let end = end_of_item(&code, at + marker.len());
+            let item = &code[at + marker.len()..end];
+            if let Some(module) = item.trim().strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
+                test_modules.push(module.trim().to_owned());
+            }
+            test_items.push(at..end);
+            let blank: String = code[at..end].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
+            code.replace_range(at..end, &blank);
+            from = end;
+        }
+        let literals = literals
+            .into_iter()
+            .filter(|(at, _)| !test_items.iter().any(|item| item.contains(at)))
+            .map(|(at, literal)| (line_of(&code, at), literal))
+            .collect();
+        (Self { path, code, literals }, test_modules)
+    }
+
+    /// The path as modules: `store/archive.rs` is `store::archive`, `store/mod.rs` is `store`.
+    fn module(&self) -> Vec<String> {
+        let mut parts: Vec<String> = self.path.with_extension("").iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+        if matches!(parts.last().map(String::as_str), Some("mod" | "lib" | "main")) {
+            parts.pop();
+        }
+        parts
+    }
+
+    /// What the file takes from the root of its crate: line and first name after it.
+    fn taken_from_root(&self) -> Vec<(usize, String)> {
+        let module = self.module();
+        let mut taken = Vec::new();
+        for (line, path) in self.paths("crate") {
+            taken.extend(path.get(1).map(|name| (line, name.clone())));
+        }
+        for (line, path) in self.paths("super") {
+            let climbed = path.iter().take_while(|part| *part == "super").count();
+            if climbed >= module.len() {
+                taken.extend(path.get(climbed).map(|name| (line, name.clone())));
+            }
+        }
+        taken
+    }
+
+    /// Every path that begins with `head`, groups taken apart: `std::{fs, io::Read}` is
+    /// `std::fs` and `std::io::Read`.
+    fn paths(&self, head: &str) -> Vec<(usize, Vec<String>)> {
+        let head_word = Regex::new(&format!(r"\b{head}\s*::")).unwrap();
+        let mut found = Vec::new();
+        for place in head_word.find_iter(&self.code) {
+            if !self.code[..place.start()].trim_end().ends_with("::") {
+                let mut paths = Vec::new();
+                use_tree(&self.code, place.start(), &[], &mut paths);
+                found.extend(paths.into_iter().map(|path| (line_of(&self.code, place.start()), path)));
+            }
+        }
+        found
+    }
+
+    /// Lines where a pattern matches the code.
+    fn lines_with(&self, pattern: &Regex) -> Vec<(usize, String)> {
+        pattern.find_iter(&self.code).map(|found| (line_of(&self.code, found.start()), found.as_str().to_owned())).collect()
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Puts spaces in the place of comments and of what strings hold; gives the strings, by offset.
+fn without_comments_and_strings(text: &str) -> (String, Vec<(usize, String)>) {
+    let bytes = text.as_bytes();
+    let mut code = bytes.to_vec();
+    let mut literals = Vec::new();
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+    let blank = |code: &mut Vec<u8>, from: usize, to: usize| {
+        code[from..to].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    };
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &text[at..];
+        if rest.starts_with("//") {
+            let end = at + rest.find('\n').unwrap_or(rest.len());
+            blank(&mut code, at, end);
+            at = end;
+        } else if rest.starts_with("/*") {
+            let (mut depth, mut end) = (0, at);
+            while end < bytes.len() {
+                match &bytes[end..(end + 2).min(bytes.len())] {
+                    b"/*" => (depth, end) = (depth + 1, end + 2),
+                    b"*/" => (depth, end) = (depth - 1, end + 2),
+                    _ => end += 1,
+                }
+                if depth == 0 {
+                    break;
+                }
+            }
+            blank(&mut code, at, end);
+            at = end;
+        } else if bytes[at] == b'"' {
+            let mut end = at + 1;
+            while end < bytes.len() && bytes[end] != b'"' {
+                end += if bytes[end] == b'\\' { 2 } else { 1 };
+            }
+            literals.push((at, text[at + 1..end].to_owned()));
+            blank(&mut code, at + 1, end);
+            at = end + 1;
+        } else if bytes[at] == b'\'' {
+            let mut following = rest[1..].chars();
+            match (following.next(), following.next()) {
+                (Some('\\'), _) => {
+                    let end = at + 3 + rest[3..].find('\'').unwrap();
+                    blank(&mut code, at + 1, end);
+                    at = end + 1;
+                }
+                (Some(character), Some('\'')) => {
+                    blank(&mut code, at + 1, at + 1 + character.len_utf8());
+                    at += 2 + character.len_utf8();
+                }
+                // A lifetime.
+                _ => at += 1,
+            }
+        } else if is_word(bytes[at]) {
+            let end = (at..bytes.len()).find(|at| !is_word(bytes[*at])).unwrap_or(bytes.len());
+            let hashes = bytes[end..].iter().take_while(|byte| **byte == b'#').count();
+            let is_raw = matches!(&text[at..end], "r" | "br" | "cr") && bytes.get(end + hashes) == Some(&b'"');
+            if is_raw {
+                let start = end + hashes + 1;
+                let close = format!("\"{}", "#".repeat(hashes));
+                let stop = start + text[start..].find(&close).unwrap();
+                literals.push((at, text[start..stop].to_owned()));
+                blank(&mut code, start, stop);
+                at = stop + close.len();
+            } else {
+                at = end;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    (String::from_utf8(code).unwrap(), literals)
+}
+
+/// Where the item that begins after an attribute ends: at its `;`, or at the brace that closes it.
+fn end_of_item(code: &str, from: usize) -> usize {
+    let is_use = code[from..].trim_start().starts_with("use ");
+    let (mut depth, mut braces) = (0i32, 0i32);
+    for (at, character) in code[from..].char_indices() {
+        match character {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            '{' => braces += 1,
+            '}' => {
+                braces -= 1;
+                if braces == 0 && !is_use {
+                    return from + at + 1;
+                }
+            }
+            ';' if depth == 0 && braces == 0 => return from + at + 1,
+            _ => {}
+        }
+    }
+    code.len()
+}
+
+/// Reads a path or a tree of paths; gives the place after it.
+fn use_tree(code: &str, from: usize, before: &[String], out: &mut Vec<Vec<String>>) -> usize {
+    let skip = |at: usize| at + (code[at..].len() - code[at..].trim_start().len());
+    let mut at = skip(from);
+    if code[at..].starts_with('{') {
+        at = skip(at + 1);
+        while at < code.len() && !code[at..].starts_with('}') {
+            let end = skip(use_tree(code, at, before, out));
+            let end = if code[end..].starts_with(',') { skip(end + 1) } else { end };
+            if end == at {
+                return at;
+            }
+            at = end;
+        }
+        return (at + 1).min(code.len());
+    }
+    let length = code[at..].find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(code.len() - at);
+    if length == 0 {
+        out.push(before.to_vec());
+        return at + usize::from(code[at..].starts_with('*'));
+    }
+    let path: Vec<String> = before.iter().cloned().chain([code[at..at + length].to_owned()]).collect();
+    at = skip(at + length);
+    if code[at..].starts_with("::") {
+        let next = skip(at + 2);
+        if code[next..].starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '{' || c == '*') {
+            return use_tree(code, next, &path, out);
+        }
+    }
+    if let Some(rest) = code[at..].strip_prefix("as ") {
+        at += 3 + rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+    }
+    out.push(path);
+    at
+}
+
+/// Fails with every complaint, or passes when there is none.
+fn none(complaints: Vec<String>, rule: &str) {
+    assert!(complaints.is_empty(), "{rule}\n  {}", complaints.join("\n  "));
+}
+
+/// Words in backticks.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// A document without its fenced blocks.
+fn prose(document: &str) -> String {
+    let mut is_fenced = false;
+    document
+        .lines()
+        .filter(|line| {
+            let is_fence = line.trim_start().starts_with("```");
+            is_fenced ^= is_fence;
+            !is_fenced && !is_fence
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn reader_of_sources_sees_code_only() {
+    let text = r####"//! crate::doc
+use crate::{store::{Store, words}, index as list};
+const A: &str = "crate::quoted // \" no"; // crate::comment
+const B: &str = r#"SELECT "raw""#;
+fn f<'a>(c: char) -> bool { c == '"' || c == '\'' || super::super::top() }
+/* /* crate::nested */ */
+#[cfg(test)]
+mod tests { use crate::ingest; const S: &str = "test { only"; }
+#[cfg(test)]
+mod elsewhere;
+"####;
+    let (source, test_modules) = SourceFile::parse("store/words.rs".into(), text);
+    let taken: Vec<String> = source.taken_from_root().into_iter().map(|(_, name)| name).collect();
+    assert_eq!(taken, ["store", "store", "index", "top"]);
+    assert_eq!(source.literals.len(), 2);
+    assert_eq!(source.literals[1], (4, "SELECT \"raw\"".to_owned()));
+    assert_eq!(test_modules, ["elsewhere"]);
+    assert_eq!(source.code.lines().count(), text.lines().count());
+}
+
+#[test]
+fn engine_modules_use_lower_levels_only() {
+    let levels: BTreeMap<&str, u8> = LEVELS.into_iter().collect();
+    let mut complaints = Vec::new();
+    for source in Repository::here().sources("engine") {
+        let module = source.module();
+        let Some(own) = module.first() else { continue };
+        let Some(own_level) = levels.get(own.as_str()) else {
+            complaints.push(format!("{}: module `{own}` has no level", source.path.display()));
+            continue;
+        };
+        for (line, name) in source.taken_from_root() {
+            let level = match levels.get(name.as_str()) {
+                Some(level) => *level,
+                None if FROM_THE_FACADE.contains(&(own, &name)) => continue,
+                // What the crate's root gives out belongs to the facade.
+                None => 6,
+            };
+            if level >= *own_level && name != *own {
+                complaints.push(format!("{}:{line}: `{own}` uses `{name}`", source.path.display()));
+            }
+        }
+    }
+    none(complaints, "a module of the engine uses modules of lower levels only (see LEVELS)");
+}
+
+#[test]
+fn core_is_pure() {
+    let repository = Repository::here();
+    let mut complaints = Vec::new();
+    let manifest = repository.read("crates/core/Cargo.toml");
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    for name in dependencies.lines().filter_map(|line| line.split(['.', ' ', '=']).next()) {
+        if matches!(name, "rusqlite" | "tantivy" | "tokio" | "clap" | "rand" | "getrandom" | "reqwest" | "rmcp" | "tempfile") {
+            complaints.push(format!("crates/core/Cargo.toml: {name}"));
+        }
+    }
+    let forbidden = Regex::new(r"\b(rusqlite|tantivy|tokio|clap|rand|getrandom|SystemTime|Instant|File|OpenOptions)\b").unwrap();
+    for source in repository.sources("core") {
+        for (line, word) in source.lines_with(&forbidden) {
+            complaints.push(format!("crates/core/src/{}:{line}: {word}", source.path.display()));
+        }
+        for (line, path) in source.paths("std") {
+            if matches!(path[1].as_str(), "fs" | "env" | "net" | "process" | "thread" | "io") {
+                complaints.push(format!("crates/core/src/{}:{line}: {}", source.path.display(), path.join("::")));
+            }
+        }
+    }
+    none(complaints, "core knows no files, database, clock, randomness, environment or runtime");
+}
+
+#[test]
+fn core_and_engine_neither_wait_nor_print_nor_exit_nor_read_the_environment() {
+    let forbidden =
+        Regex::new(r"\basync\b|\.await\b|\b(print|println|eprint|eprintln|dbg)!|\b(process::(exit|abort))\b|\benv::[a-z]|\bSystemTime::now\b")
+            .unwrap();
+    let mut complaints = Vec::new();
+    for name in ["core", "engine"] {
+        for source in Repository::here().sources(name) {
+            for (line, word) in source.lines_with(&forbidden) {
+                complaints.push(format!("crates/{name}/src/{}:{line}: {word}", source.path.display()));
+            }
+            for (line, path) in source.paths("std") {
+                if path[1] == "env" {
+                    complaints.push(format!("crates/{name}/src/{}:{line}: {}", source.path.display(), path.join("::")));
+                }
+            }
+        }
+    }
+    none(complaints, "no async, printing, exiting, environment or clock below the voices: pass what is needed");
+}
+
+#[test]
+fn nothing_opens_a_network_connection() {
+    let forbidden = Regex::new(r"\b(TcpStream|TcpListener|UdpSocket|reqwest|hyper|ureq)\b").unwrap();
+    let mut complaints = Vec::new();
+    for name in SHIPPED {
+        for source in Repository::here().sources(name) {
+            let words = source.lines_with(&forbidden);
+            let paths = source.paths("std").into_iter().chain(source.paths("tokio")).filter(|(_, path)| path[1] == "net");
+            for (line, what) in words.into_iter().chain(paths.map(|(line, path)| (line, path.join("::")))) {
+                complaints.push(format!("crates/{name}/src/{}:{line}: {what}", source.path.display()));
+            }
+        }
+    }
+    none(complaints, "this yore makes no request and opens no port");
+}
+
+#[test]
+fn sql_stands_in_the_store_and_the_index_only() {
+    let sql = Regex::new(
+        r"(?s)\bSELECT\s.*\bFROM\b|\bINSERT\s+(OR\s+\w+\s+)?INTO\b|\bUPDATE\s+\w+\s+SET\b|\bDELETE\s+FROM\b|\bCREATE\s+(VIRTUAL\s+)?(TABLE|INDEX)\b|\bPRAGMA\s+\w",
+    )
+    .unwrap();
+    let mut complaints = Vec::new();
+    for name in SHIPPED {
+        for source in Repository::here().sources(name) {
+            if name == "engine" && (source.path.starts_with("store") || source.path.starts_with("index")) {
+                continue;
+            }
+            for (line, _) in source.literals.iter().filter(|(_, literal)| sql.is_match(literal)) {
+                complaints.push(format!("crates/{name}/src/{}:{line}", source.path.display()));
+            }
+        }
+    }
+    none(complaints, "SQL text stands in crates/engine/src/store and crates/engine/src/index only");
+}
+
+#[test]
+fn each_engine_of_storage_and_search_has_one_door() {
+    let full_text = Regex::new(r"\btantivy\b").unwrap();
+    let connection = Regex::new(r"\bConnection\b").unwrap();
+    let mut complaints = Vec::new();
+    for name in SHIPPED {
+        for source in Repository::here().sources(name) {
+            let is_engine = name == "engine";
+            let full_text =
+                if is_engine && source.path.starts_with("index") { Vec::new() } else { source.lines_with(&full_text) };
+            let connection =
+                if is_engine && source.path.starts_with("store") { Vec::new() } else { source.lines_with(&connection) };
+            for (line, word) in full_text.into_iter().chain(connection) {
+                complaints.push(format!("crates/{name}/src/{}:{line}: {word}", source.path.display()));
+            }
+        }
+    }
+    none(complaints, "tantivy is used in `index` only, connections to SQLite in `store` only");
+}
+
+#[test]
+fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
+    let crossing = Regex::new(r"\b(spawn_blocking|block_in_place)\b").unwrap();
+    let waiting = Regex::new(r"\basync\b|\btokio\b").unwrap();
+    let printing = Regex::new(r"\b(print|println|eprint|eprintln)!|\bstd(out|err)\(\)").unwrap();
+    let mut complaints = Vec::new();
+    for source in Repository::here().sources("yore") {
+        let is_handle = source.path == Path::new("engine_handle.rs");
+        let mut forbid = |what: &Regex, is_allowed: bool| {
+            for (line, word) in source.lines_with(what).into_iter().filter(|_| !is_allowed) {
+                complaints.push(format!("crates/yore/src/{}:{line}: {word}", source.path.display()));
+            }
+        };
+        forbid(&crossing, is_handle);
+        forbid(&waiting, is_handle || source.path.starts_with("mcp"));
+        forbid(&printing, source.path.starts_with("render"));
+    }
+    none(complaints, "async is for `mcp` and `engine_handle.rs`, which alone crosses; `render` alone prints");
+}
+
+#[test]
+fn every_migration_is_listed_and_numbered_in_order() {
+    let repository = Repository::here();
+    let list = repository.read("crates/engine/src/store/migrate.rs");
+    let files = repository.files("crates/engine/src/store/migrations");
+    assert!(!files.is_empty());
+    for (at, file) in files.iter().enumerate() {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let number = at + 1;
+        assert!(name.starts_with(&format!("{number:04}_")) && name.ends_with(".sql"), "{name} is not number {number}");
+        let row = Regex::new(&format!(
+            r#"version: {number}, is_precious: \w+, sql: include_str!\("migrations/{}"\)"#,
+            regex::escape(name)
+        ))
+        .unwrap();
+        assert!(row.is_match(&list), "store/migrate.rs does not list {name} as version {number}");
+    }
+    assert_eq!(list.matches("include_str!").count(), files.len());
+}
+
+#[test]
+fn every_crate_takes_lints_and_licence_from_the_workspace() {
+    let repository = Repository::here();
+    let workspace = repository.read("Cargo.toml");
+    assert!(workspace.contains("license = \"MIT OR Apache-2.0\""));
+    assert!(repository.read("LICENSE-MIT").contains("Permission is hereby granted, free of charge"));
+    assert!(repository.read("LICENSE-APACHE").contains("Version 2.0, January 2004"));
+    let mut complaints = Vec::new();
+    for name in repository.crates() {
+        let path = format!("crates/{name}/Cargo.toml");
+        let manifest = repository.read(&path);
+        let lints = manifest.split("[lints]").nth(1).is_some_and(|rest| rest.trim_start().starts_with("workspace = true"));
+        if !lints && !manifest.contains("lints.workspace = true") {
+            complaints.push(format!("{path}: no `[lints] workspace = true`"));
+        }
+        if !manifest.contains("license.workspace = true") {
+            complaints.push(format!("{path}: no `license.workspace = true`"));
+        }
+        if !workspace.contains(&format!("\"crates/{name}\"")) {
+            complaints.push(format!("{path}: not a member of the workspace"));
+        }
+    }
+    none(complaints, "lints and licence are set in one place");
+}
+
+/// Rows of the maps in `ARCHITECTURE.md`: a folder of sources and the words in backticks after it.
+fn maps(architecture: &str) -> BTreeMap<String, BTreeSet<String>> {
+    architecture
+        .lines()
+        .filter(|line| line.starts_with("| `crates/"))
+        .filter_map(|line| {
+            let mut words = quoted(line).into_iter();
+            let folder = words.next()?.trim_end_matches('/').to_owned();
+            folder.contains("/src").then(|| (folder, words.map(str::to_owned).collect()))
+        })
+        .collect()
+}
+
+#[test]
+fn every_module_is_named_in_the_architecture_document_and_every_name_is_a_module() {
+    let repository = Repository::here();
+    let maps = maps(&repository.read("ARCHITECTURE.md"));
+    let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for name in repository.crates() {
+        for source in repository.sources(&name) {
+            let mut folder = format!("crates/{name}/src");
+            modules.entry(folder.clone()).or_default();
+            let mut parts: Vec<&str> = source.path.iter().map(|part| part.to_str().unwrap()).collect();
+            let file = parts.pop().unwrap();
+            for part in parts {
+                modules.entry(folder.clone()).or_default().insert(part.to_owned());
+                folder = format!("{folder}/{part}");
+            }
+            if !matches!(file, "mod.rs" | "lib.rs" | "main.rs") {
+                modules.entry(folder).or_default().insert(file.trim_end_matches(".rs").to_owned());
+            }
+        }
+    }
+    let mut complaints = Vec::new();
+    for (folder, modules) in &modules {
+        let named = maps.get(folder);
+        let missing: Vec<&String> = modules.iter().filter(|module| named.is_none_or(|named| !named.contains(*module))).collect();
+        if !missing.is_empty() {
+            complaints.push(format!("no row for `{folder}/` names {missing:?}"));
+        }
+    }
+    for (folder, named) in &maps {
+        for name in named.iter().filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')) {
+            if !modules.get(folder).is_some_and(|modules| modules.contains(name)) {
+                complaints.push(format!("the row for `{folder}/` names `{name}`, which is no module there"));
+            }
+        }
+    }
+    none(complaints, "ARCHITECTURE.md has a row for every folder of sources, and it names every module there");
+}
+
+#[test]
+fn every_path_that_the_documents_name_is_there() {
+    let repository = Repository::here();
+    let roots: Vec<PathBuf> =
+        repository.crates().iter().map(|name| repository.root.join("crates").join(name).join("src")).collect();
+    let link = Regex::new(r"\]\(([^)#]+)(?:#[^)]*)?\)").unwrap();
+    let mut complaints = Vec::new();
+    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        let text = prose(&repository.read(document));
+        for target in link.captures_iter(&text).map(|found| found[1].to_owned()).filter(|target| !target.contains("://")) {
+            if !repository.root.join(&target).exists() {
+                complaints.push(format!("{document}: link to {target}"));
+            }
+        }
+        for word in quoted(&text) {
+            let is_path = word.contains('/') || [".rs", ".md", ".toml", ".sql"].iter().any(|end| word.ends_with(end));
+            let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+            let is_ours = !word.starts_with('/') && word != ".yore.toml" && !word.starts_with("yore/") && !word.contains("//");
+            if is_path && is_plain && is_ours {
+                let is_there = repository.root.join(word).exists() || roots.iter().any(|root| root.join(word).exists());
+                if !is_there {
+                    complaints.push(format!("{document}: `{word}`"));
+                }
+            }
+        }
+    }
+    none(complaints, "a path in the documents is one of the repository's, or stands below some crate's `src`");
+}
+
+#[test]
+fn test_command_of_the_readme_is_the_one_that_ci_runs() {
+    let repository = Repository::here();
+    let (readme, ci) = (repository.read("README.md"), repository.read(".ci/run"));
+    let commands: Vec<&str> = readme.lines().filter(|line| line.starts_with("cargo test")).collect();
+    let [command] = commands.as_slice() else { panic!("README.md gives {} test commands: {commands:?}", commands.len()) };
+    assert!(ci.lines().any(|line| line.trim_end().ends_with(command)), ".ci/run does not run {command:?}");
+    assert!(readme.contains("cargo run --release -p yore-memory -- up"));
+    let foreign = ["cargo install yore", "cargo install yore-memory"];
+    assert!(foreign.iter().all(|command| !readme.contains(command)), "no crate of this repository is published");
+}
+
+#[test]
+fn no_file_names_a_directory_of_the_machine_that_it_was_written_on() {
+    let repository = Repository::here();
+    // Put together here, so that this file does not hold them.
+    let forbidden = ["work", "root"].map(|name| format!("/{name}/"));
+    let mut complaints = Vec::new();
+    for file in repository.files("") {
+        let name = file.to_str().unwrap();
+        if name == "Cargo.lock" || name.ends_with(".profraw") || name.ends_with(".tmp") {
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(repository.root.join(&file)) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            for path in forbidden.iter().filter(|path| line.contains(path.as_str())) {
+                complaints.push(format!("{name}:{}: {path}", number + 1));
+            }
+        }
+    }
+    none(complaints, "files hold no path of one machine");
+}

@@ -1,0 +1,288 @@
+//! Every hand-made transcript against what a reader must make of it (`EXPECTED.md` beside them).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use yore_core::episode::{EpisodeKind, Role};
+use yore_core::time::TimeQuality;
+use yore_engine::ShownTurn;
+use yore_testing::{Memory, fixture};
+
+fn cases() -> Vec<Value> {
+    let text = std::fs::read_to_string(fixture("claude-code/EXPECTED.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    expected["files"].as_array().unwrap().clone()
+}
+
+fn memory_of_all() -> Memory {
+    let memory = Memory::new();
+    memory.copy(&fixture("claude-code"));
+    memory.learn();
+    memory
+}
+
+fn name_of(case: &Value) -> String {
+    case["case"].as_str().map_or_else(|| case["case"].to_string(), str::to_owned)
+}
+
+/// Spaces and line breaks between blocks are the reader's own.
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().map(|list| list.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
+}
+
+/// What is wrong with a turn, if anything.
+fn difference(expected: &Value, turn: &ShownTurn) -> Option<String> {
+    let role = expected["role"].as_str().unwrap();
+    if turn.role.as_str() != role {
+        return Some(format!("role {} instead of {role}", turn.role.as_str()));
+    }
+    if let Some(uuid) = expected["uuid"].as_str() {
+        if turn.native_message != uuid {
+            return Some(format!("native id {} instead of {uuid}", turn.native_message));
+        }
+    }
+    let words = if turn.role == Role::ToolResult { &turn.tool_text } else { &turn.text };
+    let wanted = expected["text"].as_str().unwrap_or("");
+    let is_part = !expected["contains"].is_null();
+    let is_same = match turn.role {
+        Role::ToolCall => turn.tool_text.contains(wanted),
+        _ if is_part => squeezed(words).contains(&squeezed(wanted)),
+        Role::ToolResult | Role::Human if wanted.is_empty() => true,
+        _ => squeezed(words) == squeezed(wanted),
+    };
+    if !is_same {
+        return Some(format!("text {words:?} instead of {wanted:?}"));
+    }
+    for part in strings(&expected["contains"]) {
+        if !words.contains(part) {
+            return Some(format!("{words:?} lacks {part:?}"));
+        }
+    }
+    for part in strings(&expected["absent"]) {
+        if turn.text.contains(part) || turn.tool_text.contains(part) {
+            return Some(format!("{part:?} is there"));
+        }
+    }
+    for tool in expected["tools"].as_array().into_iter().flatten() {
+        let name = tool["name"].as_str().unwrap_or("");
+        if !turn.tool_text.contains(name) {
+            return Some(format!("{:?} lacks the call of {name}", turn.tool_text));
+        }
+    }
+    if expected.get("ts").is_some_and(Value::is_null) && turn.time.quality == TimeQuality::Exact {
+        return Some("an exact time".to_owned());
+    }
+    for (key, actual) in [("cwd", &turn.cwd), ("branch", &turn.branch)] {
+        // "" is no name.
+        let wanted = expected[key].as_str().filter(|name| !name.is_empty());
+        if expected[key].is_string() && actual.as_deref() != wanted {
+            return Some(format!("{key} {actual:?} instead of {wanted:?}"));
+        }
+    }
+    None
+}
+
+/// Compares turns in order. Expected ones that are injected or optional may be missing; found ones
+/// that are optional elsewhere in the list may stand anywhere.
+fn compare(case: &Value, expected: &Value, optional: &Value, found: &[ShownTurn], wrong: &mut Vec<String>) {
+    let name = name_of(case);
+    let mut found: Vec<&ShownTurn> = found.iter().collect();
+    for extra in optional.as_array().into_iter().flatten() {
+        if let Some(at) = found.iter().position(|turn| difference(extra, turn).is_none()) {
+            found.remove(at);
+        }
+    }
+    let mut at = 0;
+    for wanted in expected.as_array().into_iter().flatten() {
+        let may_lack = wanted["role"] == "injected" || wanted["optional"] == true;
+        let problem = found.get(at).map_or_else(|| Some("missing".to_owned()), |turn| difference(wanted, turn));
+        match problem {
+            None => at += 1,
+            Some(_) if may_lack => {}
+            Some(problem) => {
+                wrong.push(format!("case {name}, {}: {problem}", wanted["text"]));
+                at += 1;
+            }
+        }
+    }
+    for turn in &found[at.min(found.len())..] {
+        wrong.push(format!("case {name}: unexpected {} {:?} {:?}", turn.role.as_str(), turn.text, turn.tool_text));
+    }
+}
+
+/// Native id of the episode that a case's own turns belong to.
+fn episode_of(case: &Value) -> String {
+    let session = case["session"].as_str().unwrap();
+    match case["agent_id"].as_str() {
+        Some(agent) => format!("{session}/agent-{agent}"),
+        None => session.to_owned(),
+    }
+}
+
+#[test]
+fn every_fixture_gives_the_turns_that_it_should() {
+    let memory = memory_of_all();
+    let mut wrong = Vec::new();
+    for case in cases() {
+        if !case["session"].is_string() {
+            continue;
+        }
+        let file = case["file"].as_str().unwrap();
+        let native = episode_of(&case);
+        let episode = memory.episodes().into_iter().find(|episode| episode.native_id == native).unwrap();
+        // A fork's copied turns are the original's; a snapshot's stand in the fuller file.
+        let own: Vec<ShownTurn> =
+            memory.turns(&native).into_iter().filter(|turn| turn.episode == episode.id && turn.path.ends_with(file)).collect();
+        compare(&case, &case["turns"], &case["optional_turns"], &own, &mut wrong);
+        if case["side_turns"].is_array() {
+            compare(&case, &case["side_turns"], &Value::Null, &memory.turns(&format!("{native}/sidechain")), &mut wrong);
+        }
+    }
+    assert!(wrong.is_empty(), "{} deviations:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn skipped_lines_are_counted_by_reason() {
+    // By file, so each is read alone.
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let memory = Memory::new();
+        let file = case["file"].as_str().unwrap();
+        memory.write(file, std::fs::read(fixture("claude-code").join(file)).unwrap());
+        let report = memory.read();
+        let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+        for ((reason, _), count) in &report.skips {
+            let name = match reason.as_str() {
+                "no-type" => "unknown-type",
+                other => other,
+            };
+            *found.entry(name).or_default() += count;
+        }
+        let mut wanted: BTreeMap<&str, u64> = BTreeMap::new();
+        for (reason, count) in case["skips"].as_object().into_iter().flatten() {
+            let name = match reason.as_str() {
+                "invalid_json" => "invalid-json",
+                "not_object" => "not-an-object",
+                "unknown_type" => "unknown-type",
+                "unknown_attachment" => "unknown-attachment",
+                "unknown_block" => "unknown-block",
+                "bad_shape" => "wrong-shape",
+                // These are no lines that could not be read.
+                "meta" | "thinking_only" | "duplicate_uuid" | "torn_tail" | "pending_tail" => continue,
+                other => panic!("case {}: unknown reason {other}", name_of(&case)),
+            };
+            wanted.insert(name, count.as_u64().unwrap());
+        }
+        if found != wanted {
+            wrong.push(format!("case {}: skips {found:?} instead of {wanted:?}", name_of(&case)));
+        }
+        if (case["skips"]["torn_tail"].is_u64()) != (report.torn_bytes > 0) {
+            wrong.push(format!("case {}: {} torn bytes", name_of(&case), report.torn_bytes));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn sessions_have_their_titles_kinds_parents_and_links() {
+    let memory = memory_of_all();
+    let state = memory.words();
+    let episodes = memory.episodes();
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let name = name_of(&case);
+        let Some(session) = case["session"].as_str() else {
+            let stem = case["file"].as_str().unwrap().rsplit('/').next().unwrap().trim_end_matches(".jsonl");
+            if episodes.iter().any(|episode| episode.native_id == stem) {
+                wrong.push(format!("case {name}: a session where nobody spoke"));
+            }
+            continue;
+        };
+        let native = episode_of(&case);
+        let Some(episode) = episodes.iter().find(|episode| episode.native_id == native) else {
+            wrong.push(format!("case {name}: no session {native}"));
+            continue;
+        };
+        if let Some(title) = case["title"].as_str() {
+            if episode.title.as_deref() != Some(title) {
+                wrong.push(format!("case {name}: title {:?} instead of {title:?}", episode.title));
+            }
+        }
+        let is_subagent = case["agent_id"].is_string();
+        if (episode.kind == EpisodeKind::Subagent) != is_subagent {
+            wrong.push(format!("case {name}: kind {:?}", episode.kind));
+        }
+        if is_subagent && !state.contains(&format!("claude-code | {native} | {session} |")) {
+            wrong.push(format!("case {name}: parent is not {session}"));
+        }
+        if episode.cwd.as_deref() != strings(&case["cwds"]).first().copied() {
+            wrong.push(format!("case {name}: directory {:?}", episode.cwd));
+        }
+        if let Some(pr) = case["pr"].as_str() {
+            let number = pr.rsplit('#').next().unwrap();
+            if !episode.links.iter().any(|(kind, url)| kind == "pull-request" && url.ends_with(number)) {
+                wrong.push(format!("case {name}: links {:?}", episode.links));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn forks_refer_to_the_turns_that_they_copied() {
+    let memory = memory_of_all();
+    let shared = |native: &str| {
+        let own = memory.episodes().into_iter().find(|episode| episode.native_id == native).unwrap().id;
+        memory.turns(native).iter().filter(|turn| turn.episode != own).count()
+    };
+    assert_eq!(shared("ca5e0602-d036-492a-bad6-94c55187d7fd"), 5, "the fork shows what it began with");
+    assert_eq!(memory.turns("ca5e0601-84df-4f58-b81c-25087eb8414b").len(), 10);
+    let texts: Vec<String> = memory.turns("ca5e0602-d036-492a-bad6-94c55187d7fd").into_iter().map(|turn| turn.text).collect();
+    assert!(texts[0].starts_with("should the telemetry packets"), "{texts:?}");
+    assert!(texts[6].starts_with("Deltas save"), "{texts:?}");
+}
+
+#[test]
+fn message_with_two_results_is_shared_whole_with_a_fork() {
+    let memory = Memory::new();
+    let original = std::fs::read_to_string(
+        fixture("claude-code").join("projects/-home-dev-orchard-api/ca5e0202-5a96-4c8a-a4b1-d592819cbd3c.jsonl"),
+    )
+    .unwrap();
+    let (session, fork) = ("ca5e0202-5a96-4c8a-a4b1-d592819cbd3c", "ca5e0299-5a96-4c8a-a4b1-d592819cbd3c");
+    memory.write("a/original.jsonl", &original);
+    memory.write("a/zfork.jsonl", original.replace(session, fork));
+    memory.learn();
+    let (of_original, of_fork) = (memory.turns(session), memory.turns(fork));
+    assert_eq!(of_original.len(), 6);
+    assert_eq!(
+        of_fork.iter().map(|turn| &turn.tool_text).collect::<Vec<_>>(),
+        of_original.iter().map(|turn| &turn.tool_text).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn every_division_of_a_file_gives_the_same_turns() {
+    // Read in one go, or line by line: same words in the same order.
+    let whole = memory_of_all();
+    let steps = Memory::new();
+    for case in cases() {
+        let file = case["file"].as_str().unwrap();
+        let content = std::fs::read(fixture("claude-code").join(file)).unwrap();
+        let mut from = 0;
+        while from < content.len() {
+            let to = content[from..].iter().position(|byte| *byte == b'\n').map_or(content.len(), |at| from + at + 1);
+            steps.append(file, &content[from..to]);
+            steps.read();
+            from = to;
+        }
+    }
+    steps.index();
+    let (whole, steps) = (whole.words(), steps.words());
+    let different: Vec<(&str, &str)> = whole.lines().zip(steps.lines()).filter(|(a, b)| a != b).take(5).collect();
+    assert!(whole == steps, "{different:#?}");
+}

@@ -1,0 +1,202 @@
+//! A temporary memory: a data directory, folders to read from, and an engine over both.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use yore_core::scope::ScopeChoice;
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
+use yore_engine::{
+    Engine, EngineOptions, ForgetRequest, Hit, RecallAnswer, RecallRequest, SessionsRequest, ShowRequest, ShownTurn,
+    StoreOptions, SyncReport,
+};
+
+use crate::state;
+
+/// A temporary data directory with an opened engine. Its key is fixed, so that redaction markers
+/// and with them the archives of two memories can be compared.
+pub struct Memory {
+    directory: TempDir,
+    engine: Option<Engine>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Memory {
+    /// An empty memory.
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut memory = Self { directory, engine: None };
+        fs::create_dir_all(memory.sources()).unwrap();
+        yore_engine::platform::create_private_directory(&memory.data()).unwrap();
+        yore_engine::platform::write_new_private_file(&memory.data().join("key"), &[7; 32]).unwrap();
+        memory.open();
+        memory
+    }
+
+    /// 2026-07-01T00:00:00Z, whenever it is.
+    pub fn now() -> UtcMillis {
+        1_782_864_000_000
+    }
+
+    /// How the data directory is opened.
+    pub fn options(directory: PathBuf) -> EngineOptions {
+        EngineOptions { directory, create: true, store: StoreOptions::default(), redaction_patterns: Vec::new(), now: Self::now }
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join("data")
+    }
+
+    /// The directory that holds transcripts.
+    pub fn sources(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join("sources")
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        self.engine.as_ref().unwrap()
+    }
+
+    /// Closes the engine; [`Self::open`] opens it again.
+    pub fn close(&mut self) {
+        self.engine = None;
+    }
+
+    /// Opens the engine, as another process would.
+    pub fn open(&mut self) {
+        self.engine = None;
+        self.engine = Some(Engine::open(Self::options(self.data())).unwrap());
+    }
+
+    /// Writes a file below the sources.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.sources().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Appends to a file below the sources.
+    pub fn append(&self, name: &str, content: &[u8]) {
+        let path = self.sources().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(content).unwrap();
+    }
+
+    /// Copies a directory to the sources.
+    pub fn copy(&self, from: &Path) {
+        copy_directory(from, &self.sources());
+    }
+
+    /// Reads the sources as Claude Code's, without bringing the index up to date.
+    pub fn read(&self) -> IngestReport {
+        self.read_as("claude-code", &self.sources())
+    }
+
+    /// Reads a directory or file of any source kind, without bringing the index up to date.
+    pub fn read_as(&self, source: &str, path: &Path) -> IngestReport {
+        let roots = vec![SourceRoot { source: source.to_owned(), path: path.to_path_buf() }];
+        let report = self.engine().ingest(&IngestRequest::new(roots), &mut Silent).unwrap();
+        assert!(report.failures.is_empty(), "{:?}", report.failures);
+        report
+    }
+
+    /// Brings the index up to date.
+    pub fn index(&self) -> SyncReport {
+        self.engine().sync_index(10_000, &mut |_| {}).unwrap()
+    }
+
+    /// Reads the sources and indexes them.
+    pub fn learn(&self) -> IngestReport {
+        let report = self.read();
+        self.index();
+        report
+    }
+
+    /// Asks everything.
+    pub fn ask(&self, question: &str) -> Vec<Hit> {
+        self.ask_with(question, |_| {}).hits
+    }
+
+    /// Asks everything, with changes to the request.
+    pub fn ask_with(&self, question: &str, change: impl FnOnce(&mut RecallRequest)) -> RecallAnswer {
+        let mut request = RecallRequest::new(question);
+        request.filter.scope = ScopeChoice::All;
+        change(&mut request);
+        self.engine().recall(&request).unwrap()
+    }
+
+    /// Forgets a session for good.
+    pub fn forget_hard(&self, session: &str) -> yore_engine::Forgotten {
+        let request = ForgetRequest {
+            session: session.to_owned(),
+            is_hard: true,
+            is_dry_run: false,
+            restore: false,
+            keep_tombstones: true,
+        };
+        self.engine().forget(&request).unwrap()
+    }
+
+    /// All episodes, sub-agents and forgotten ones too.
+    pub fn episodes(&self) -> Vec<yore_engine::EpisodeSummary> {
+        let request =
+            SessionsRequest { with_subagents: true, with_forgotten: true, limit: 1_000_000, ..SessionsRequest::default() };
+        self.engine().sessions(&request).unwrap()
+    }
+
+    /// The turns of the episode with this native id, those it shares included; none when there is
+    /// no such episode or nothing to show of it.
+    pub fn turns(&self, native_id: &str) -> Vec<ShownTurn> {
+        let Some(episode) = self.episodes().into_iter().find(|episode| episode.native_id == native_id) else {
+            return Vec::new();
+        };
+        let request = ShowRequest { id: episode.id.to_string(), surroundings: 0 };
+        self.engine().show(&request).map(|answer| answer.turns).unwrap_or_default()
+    }
+
+    /// The whole store as text: projects, episodes and turns with their places, what was skipped
+    /// and redacted, the archive. Row ids, drawn ids and the temporary path are left out, so two
+    /// memories that know the same have the same state.
+    pub fn state(&self) -> String {
+        state::whole(self)
+    }
+
+    /// The same without places and archive: what was said, whichever file says so.
+    pub fn words(&self) -> String {
+        state::words(self)
+    }
+
+    /// Every generation of every archived file: path without the temporary part, generation,
+    /// content.
+    pub fn archive(&self) -> Vec<(String, i64, Vec<u8>)> {
+        state::archive(self)
+    }
+
+    /// Bytes of the database and its log.
+    pub fn database_bytes(&self) -> (Vec<u8>, Vec<u8>) {
+        let read = |name: &str| fs::read(self.data().join(name)).unwrap_or_default();
+        (read("yore.db"), read("yore.db-wal"))
+    }
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_directory(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

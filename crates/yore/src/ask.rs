@@ -1,0 +1,79 @@
+//! Asking the memory, for every voice: the configured settings of a question, the words that
+//! narrow it, and the index brought up to date before the answer.
+
+use yore_core::scope::ScopeChoice;
+use yore_core::time::{RecordedTime, UtcMillis};
+use yore_engine::ingest::ProjectNames;
+use yore_engine::{Engine, EngineError, RecallAnswer, RecallRequest};
+
+use crate::config::{Config, RecallScope};
+
+/// Who may answer, by name.
+pub const ROLES: [&str; 5] = ["human", "assistant", "tool_call", "tool_result", "summary"];
+/// Which kinds of episode may answer, by name.
+pub const KINDS: [&str; 3] = ["session", "subagent", "document"];
+
+/// A question with the configured settings, asked from the project `here`.
+pub fn request(question: impl Into<String>, config: &Config, here: Option<ProjectNames>) -> RecallRequest {
+    let recall = &config.recall;
+    let mut request = RecallRequest {
+        here,
+        limit: recall.limit,
+        quote_chars: recall.quote_chars,
+        tool_weight: recall.tool_weight as f32,
+        ..RecallRequest::new(question)
+    };
+    request.filter.scope = match recall.scope {
+        RecallScope::Project => ScopeChoice::CurrentOnly,
+        RecallScope::Auto => ScopeChoice::Current,
+        RecallScope::All => ScopeChoice::All,
+    };
+    request
+}
+
+/// Asks, after the index took what waits for it if so configured.
+pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<RecallAnswer, EngineError> {
+    if config.index.sync_on_recall && engine.queued()? > 0 {
+        // What cannot be taken now is searched in memory.
+        let _ = engine.sync_index(0, &mut |_| {});
+    }
+    engine.recall(request)
+}
+
+/// A date or a time, or what was expected.
+pub fn time(words: &str) -> Result<UtcMillis, &'static str> {
+    RecordedTime::parse(words).utc.ok_or("expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use yore_core::episode::{EpisodeKind, Role};
+
+    use super::*;
+
+    #[test]
+    fn names_are_understood() {
+        assert!(ROLES.iter().all(|name| Role::parse(name).is_some_and(Role::is_recalled)));
+        assert!(KINDS.iter().all(|name| EpisodeKind::parse(name).is_some()));
+    }
+
+    #[test]
+    fn settings_reach_the_question() {
+        let mut config = Config::default();
+        let plain = request("why", &config, None);
+        assert_eq!((plain.question.as_str(), plain.filter.scope), ("why", ScopeChoice::Current));
+        (config.recall.limit, config.recall.quote_chars, config.recall.tool_weight) = (7, 99, 0.25);
+        config.recall.scope = RecallScope::Project;
+        let changed = request("why", &config, None);
+        assert_eq!((changed.limit, changed.quote_chars, changed.tool_weight), (7, 99, 0.25));
+        assert_eq!(changed.filter.scope, ScopeChoice::CurrentOnly, "never widened");
+        config.recall.scope = RecallScope::All;
+        assert_eq!(request("why", &config, None).filter.scope, ScopeChoice::All);
+    }
+
+    #[test]
+    fn times_are_dates_or_instants() {
+        assert_eq!(time("2026-01-01"), Ok(1_767_225_600_000));
+        assert!(time("last week").unwrap_err().contains("2026-01-31T12:00:00Z"));
+    }
+}

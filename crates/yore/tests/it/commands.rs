@@ -1,0 +1,595 @@
+//! Every command on a small memory, as a person or a script calls it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::environment::{Outcome, PROGRAM, TestEnvironment};
+use crate::transcript::Transcript;
+
+const HARBOR: &str = "4a5b0001-3f08-4714-9c34-5c452003a142";
+const HARBOR_OLD: &str = "4a5b0002-db5a-49aa-8e84-47468670e630";
+const QUARRY: &str = "9c0d0003-f01d-48f7-96ac-550c53cfdb11";
+
+/// Three sessions and a side conversation of two projects, read.
+struct Memory {
+    environment: TestEnvironment,
+    harbor: PathBuf,
+}
+
+impl Memory {
+    fn new() -> Self {
+        let environment = TestEnvironment::new();
+        let projects = environment.projects();
+        let harbor = Transcript::new(HARBOR, "/home/dev/harbor")
+            .human("why is the crane scheduler slow after a restart?")
+            .tool("I look at the log.", "journalctl -u crane", "ERR_LEASE_GONE: lease 4711 expired at boot", true)
+            .assistant("The scheduler waits for the lease of the dead process. It should take over leases at boot.")
+            .human("do that")
+            .assistant("Done: leases of dead processes are taken over at boot.")
+            .title("Crane scheduler takes over leases");
+        harbor.subagent("b1c2d3").human("list all users of Lease::renew").assistant("Only the crane module renews.").write(&projects);
+        let path = harbor.write(&projects);
+        Transcript::new(HARBOR_OLD, "/home/dev/harbor")
+            .at(1_770_000_000_000)
+            .on("feature/tides")
+            .human("import the tide tables")
+            .assistant("The tide tables of 31 harbours are imported nightly.")
+            .write(&projects);
+        let token = format!("{}_{}", "npm", "f3Gh5Jk7Lq9Wz1Xc2Vb4Nm6Qa8Sd0Ef3Rt5Y");
+        Transcript::new(QUARRY, "/home/dev/quarry")
+            .at(1_771_000_000_000)
+            .human(&format!("publish the blasting plan with {token}"))
+            .assistant("The blasting plan is published.")
+            .write(&projects);
+        environment.ingest(&projects);
+        Self { environment, harbor: path }
+    }
+
+    fn call(&self, arguments: &[&str]) -> Outcome {
+        self.environment.yore(arguments).run()
+    }
+
+    fn recalled(&self, arguments: &[&str]) -> Vec<String> {
+        let outcome = self.environment.yore(["recall", "--json"]).args(arguments).run();
+        let answer = outcome.json();
+        let results = answer["results"].as_array().unwrap();
+        assert_eq!(outcome.status.code(), Some(if results.is_empty() { 1 } else { 0 }));
+        results.iter().map(|hit| text(&hit["quote"]).to_owned()).collect()
+    }
+
+    /// The id of the first turn that answers.
+    fn turn(&self, question: &str) -> String {
+        text(&self.call(&["recall", "--all", "--json", question]).json()["results"][0]["id"]).to_owned()
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+#[test]
+fn recall_shows_words_and_place() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "crane lease at boot", "-n", "2"]).success().shown(), @"");
+}
+
+#[test]
+fn recall_as_json_has_every_part() {
+    let memory = Memory::new();
+    let answer = memory.call(&["recall", "--json", "-n", "1", "ERR_LEASE_GONE"]).success().json();
+    let hit = &answer["results"][0];
+    assert_eq!(hit["role"], "tool_result");
+    assert_eq!(hit["session"], HARBOR);
+    assert_eq!(hit["project"], "harbor");
+    assert_eq!(hit["branch"], "main");
+    assert_eq!(hit["title"], "Crane scheduler takes over leases");
+    assert_eq!(hit["source"]["path"], memory.harbor.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(hit["source"]["line"], 5);
+    assert_eq!(hit["source"]["is_gone"], false);
+    let parts: f64 = hit["score_parts"].as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
+    assert!((parts - hit["score"].as_f64().unwrap()).abs() < 0.001, "{hit}");
+}
+
+#[test]
+fn recall_explains_its_scores() {
+    let memory = Memory::new();
+    let outcome = memory.call(&["recall", "--explain", "-n", "1", "tide tables"]).success();
+    assert!(outcome.stdout.contains("score "), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("looked up: "), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("turns landed"), "{}", outcome.stdout);
+}
+
+#[test]
+fn search_is_another_name_of_recall() {
+    let memory = Memory::new();
+    let shown = memory.call(&["recall", "tide tables"]).success().shown();
+    assert_eq!(memory.call(&["search", "tide tables"]).success().shown(), shown);
+}
+
+#[test]
+fn filters_narrow_what_is_recalled() {
+    let memory = Memory::new();
+    assert_eq!(memory.recalled(&["-p", "quarry", "plan"]).len(), 2);
+    assert_eq!(memory.recalled(&["-p", "quarry", "crane"]), [""; 0]);
+    assert_eq!(memory.recalled(&["--branch", "feature/tides", "tide tables crane"]).len(), 2);
+    assert_eq!(memory.recalled(&["--branch", "nowhere", "crane"]), [""; 0]);
+    assert_eq!(memory.recalled(&["--session", "4a5b0002", "crane tables"]).len(), 2);
+    assert_eq!(memory.recalled(&["--role", "tool_result", "lease"]), ["ERR_LEASE_GONE: lease 4711 expired at boot"]);
+    assert_eq!(memory.recalled(&["--kind", "subagent", "crane"]), ["Only the crane module renews."]);
+    assert_eq!(memory.recalled(&["--agent", "jsonl", "crane"]), [""; 0]);
+    assert_eq!(memory.recalled(&["--until", "2026-02-10", "tide tables crane"]).len(), 2);
+    assert_eq!(memory.recalled(&["--since", "2026-02-10", "tide tables"]), [""; 0]);
+    assert_eq!(memory.recalled(&["--as-of", "2026-02-02T02:40:30Z", "tables"]), ["import the tide tables"]);
+}
+
+#[test]
+fn current_project_is_asked_unless_told_otherwise() {
+    let memory = Memory::new();
+    let here = memory.environment.path("work/ship");
+    fs::create_dir_all(here.join("deep")).unwrap();
+    let session = "5e110004-a0b1-48f7-97ac-550c53cfdb11";
+    Transcript::new(session, here.to_str().unwrap())
+        .human("where is the anchor plan?")
+        .assistant("In the bow.")
+        .write(&memory.environment.projects());
+    memory.environment.ingest(&memory.environment.projects());
+    let ask = |more: &[&str]| {
+        let outcome = memory.environment.yore(["recall", "--json", "plan"]).args(more).current_dir(here.join("deep")).run();
+        let answer = outcome.success().json();
+        (answer["projects"].clone(), answer["results"].as_array().unwrap().len())
+    };
+    assert_eq!(ask(&[]), (json!(["ship"]), 1));
+    assert_eq!(ask(&["--all"]), (json!([]), 3));
+    assert_eq!(ask(&["-c", "recall.scope=all"]), (json!([]), 3));
+}
+
+#[test]
+fn nothing_found_is_told_beside_the_result() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "zeppelin"]).shown(), @"");
+    insta::assert_snapshot!(memory.call(&["recall", "-p", "harbor", "zeppelin"]).shown(), @"");
+    let outcome = memory.call(&["recall", "--json", "zeppelin"]).ends_with(1);
+    assert_eq!(outcome.json()["results"], json!([]));
+    assert_eq!(outcome.stderr, "");
+}
+
+#[test]
+fn question_may_be_anything_that_can_be_typed() {
+    let memory = Memory::new();
+    for question in ["\"", "()[]{}", "AND OR NOT", "a:b", "*", "''", "\u{0}x".trim_start_matches('\u{0}'), "é漢字🦀", "\\"] {
+        let outcome = memory.call(&["recall", "--json", question]);
+        assert!(matches!(outcome.status.code(), Some(0 | 1)), "{question:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn question_comes_from_standard_input() {
+    let memory = Memory::new();
+    let outcome = memory.environment.yore(["recall", "--json", "-"]).stdin("tide\ntables").run().success();
+    assert_eq!(outcome.json()["question"], "tide\ntables");
+    let broken = memory.environment.yore(["recall", "-"]).stdin(b"\xff\xfe").run().ends_with(2);
+    assert_eq!(broken.code(), "usage");
+}
+
+#[test]
+fn question_may_begin_with_a_dash() {
+    let memory = Memory::new();
+    memory.call(&["recall", "-u crane"]).ends_with(2);
+    let outcome = memory.call(&["recall", "--json", "--", "-u crane"]).success();
+    assert_eq!(outcome.json()["question"], "-u crane");
+}
+
+#[test]
+fn every_command_that_needs_a_memory_says_how_to_get_one() {
+    let environment = TestEnvironment::new();
+    for arguments in [
+        &["recall", "x"][..],
+        &["show", "abcd1234"],
+        &["sessions"],
+        &["projects"],
+        &["stats"],
+        &["reindex"],
+        &["forget", "--session", "abcd1234"],
+    ] {
+        let outcome = environment.yore(arguments).run().ends_with(3);
+        assert_eq!(outcome.code(), "store/missing", "{arguments:?}");
+        assert!(outcome.stderr.contains("hint: run `yore up`"), "{arguments:?}: {}", outcome.stderr);
+        assert_eq!(outcome.stdout, "");
+    }
+    assert!(!environment.data().exists(), "asking must not make anything");
+    let outcome = environment.yore(["recall", "--json", "x"]).run().ends_with(3);
+    let error: Value = serde_json::from_str(&outcome.stderr).unwrap();
+    assert_eq!(error["error"]["code"], "store/missing");
+    assert!(text(&error["error"]["hint"]).contains("yore up"));
+}
+
+#[test]
+fn unknown_project_is_answered_with_the_nearest() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "-p", "harbour", "x"]).shown(), @"");
+    insta::assert_snapshot!(memory.call(&["sessions", "-p", "zzz"]).shown(), @"");
+}
+
+#[test]
+fn show_gives_a_turn_with_its_surroundings() {
+    let memory = Memory::new();
+    let turn = memory.turn("scheduler waits for the lease of the dead");
+    insta::assert_snapshot!(memory.call(&["show", &turn, "-C", "1"]).success().shown(), @"");
+    // The first characters are enough.
+    assert_eq!(
+        memory.call(&["show", &turn[..10], "-C", "1"]).success().shown(),
+        memory.call(&["show", &turn, "-C", "1"]).success().shown()
+    );
+    let shown = memory.call(&["show", &turn, "-C", "1", "--json"]).success().json();
+    assert_eq!(text(&shown["focus"]), turn);
+    assert_eq!(shown["turns"].as_array().unwrap().len(), 3);
+    assert_eq!(json!([shown["turns_before"], shown["turns_after"]]), json!([2, 1]));
+}
+
+#[test]
+fn show_gives_a_whole_session() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["show", "4a5b0002"]).success().shown(), @"");
+    assert_eq!(
+        memory.call(&["show", HARBOR_OLD]).success().shown(),
+        memory.call(&["show", "4a5b0002"]).success().shown()
+    );
+    let cut = memory.call(&["show", HARBOR_OLD, "--max-chars", "6"]).success();
+    assert!(cut.stdout.contains("import…") && !cut.stdout.contains("tide"), "{}", cut.stdout);
+}
+
+#[test]
+fn show_refuses_what_is_unclear_or_unknown() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["show", "4a5b"]).shown(), @"");
+    insta::assert_snapshot!(memory.call(&["show", "ffffffffffff"]).shown(), @"");
+    memory.call(&["show", ""]).ends_with(1);
+    memory.call(&["show", "%"]).ends_with(1);
+}
+
+#[test]
+fn show_original_gives_back_the_redacted_lines() {
+    let memory = Memory::new();
+    let original = fs::read_to_string(&memory.harbor).unwrap();
+    assert_eq!(memory.call(&["show", HARBOR_OLD, "--original"]).success().stdout.lines().count(), 2);
+    let shown = memory.call(&["show", HARBOR, "--original"]).success().stdout;
+    assert!(shown.contains(&original), "lines without secrets come back byte for byte");
+    let redacted = memory.call(&["show", QUARRY, "--original"]).success().stdout;
+    assert!(redacted.contains("publish the blasting plan with [yore:redacted registry-token "), "{redacted}");
+    fs::remove_file(&memory.harbor).unwrap();
+    assert_eq!(memory.call(&["show", HARBOR, "--original"]).success().stdout, shown, "the source is not needed");
+}
+
+#[test]
+fn sessions_are_listed_last_used_first() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["sessions"]).success().shown(), @"");
+    let list = |arguments: &[&str]| -> Vec<String> {
+        let outcome = memory.environment.yore(["sessions", "--json"]).args(arguments).run().success();
+        outcome.json().as_array().unwrap().iter().map(|session| text(&session["session"]).to_owned()).collect()
+    };
+    assert_eq!(list(&[]), [HARBOR, QUARRY, HARBOR_OLD]);
+    assert_eq!(list(&["--oldest", "-n", "1"]), [HARBOR_OLD]);
+    assert_eq!(list(&["-p", "harbor"]), [HARBOR, HARBOR_OLD]);
+    assert_eq!(list(&["--subagents"]).len(), 4);
+}
+
+#[test]
+fn projects_are_listed_and_merged() {
+    let memory = Memory::new();
+    let list = |arguments: &[&str]| -> Vec<Value> {
+        let outcome = memory.environment.yore(["projects", "--json"]).args(arguments).run().success();
+        outcome.json().as_array().unwrap().clone()
+    };
+    let names: Vec<Value> = list(&[]).iter().map(|project| json!([project["name"], project["sessions"], project["turns"]])).collect();
+    assert_eq!(names, [json!(["harbor", 2, 10]), json!(["quarry", 1, 2])]);
+    assert_eq!(memory.call(&["projects"]).success().stdout.lines().count(), 2);
+
+    assert_eq!(memory.call(&["projects", "merge", "quarrry", "harbor"]).ends_with(1).code(), "unknown-project");
+    let merged = list(&["merge", "quarry", "harbor"]);
+    assert_eq!(merged.len(), 1);
+    assert_eq!(json!([merged[0]["name"], merged[0]["sessions"]]), json!(["harbor", 3]));
+    assert_eq!(memory.recalled(&["-p", "harbor", "blasting"]).len(), 2, "found under the new project");
+    assert_eq!(memory.recalled(&["-p", "/home/dev/quarry", "blasting"]).len(), 2, "the old directory still names it");
+    memory.environment.is_sound();
+}
+
+#[test]
+fn stats_count_everything() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["stats"]).success().shown(), @"");
+    let stats = memory.call(&["stats", "--json"]).success().json();
+    assert_eq!(stats["agents"], json!([{"agent": "claude-code", "sessions": 3, "subagents": 1, "documents": 0, "turns": 12}]));
+    assert_eq!(stats["redactions"], json!({"registry-token": 1}));
+    assert_eq!(stats["index"]["turns"], stats["index"]["expected"]);
+    assert_eq!(stats["files"], 4);
+}
+
+#[test]
+fn reindex_keeps_ids_and_answers_without_the_sources() {
+    let memory = Memory::new();
+    let before = (memory.recalled(&["--all", "tide tables"]), memory.turn("tide tables"));
+    fs::remove_dir_all(memory.environment.claude()).unwrap();
+    insta::assert_snapshot!(memory.call(&["reindex"]).success().shown(), @"");
+    assert_eq!((memory.recalled(&["--all", "tide tables"]), memory.turn("tide tables")), before);
+    memory.environment.is_sound();
+}
+
+#[test]
+fn soft_forgetting_hides_a_session_until_it_is_restored() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003", "--dry-run"]).success().shown(), @"");
+    assert_eq!(memory.recalled(&["--all", "blasting"]).len(), 2, "a dry run changes nothing");
+    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003"]).success().shown(), @"");
+    assert_eq!(memory.recalled(&["--all", "blasting"]), [""; 0]);
+    assert!(!memory.call(&["sessions"]).success().stdout.contains("9c0d0003"));
+    assert!(memory.call(&["sessions", "--forgotten"]).success().stdout.contains("[forgotten]"));
+    memory.call(&["show", QUARRY]).ends_with(1);
+    memory.environment.ingest(&memory.environment.projects());
+    assert_eq!(memory.recalled(&["--all", "blasting"]), [""; 0], "reading again does not bring it back");
+    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003", "--restore"]).success().shown(), @"");
+    assert_eq!(memory.recalled(&["--all", "blasting"]).len(), 2);
+    memory.environment.is_sound();
+}
+
+#[test]
+fn hard_forgetting_leaves_no_trace_and_is_final() {
+    let memory = Memory::new();
+    let planned = memory.call(&["forget", "--session", HARBOR, "--hard", "--dry-run", "--json"]).success().json();
+    assert_eq!(json!([planned["dry_run"], planned["turns"]]), json!([true, 8]));
+    assert!(!memory.recalled(&["--all", "crane"]).is_empty(), "a dry run changes nothing");
+    insta::assert_snapshot!(memory.call(&["forget", "--session", HARBOR, "--hard"]).success().shown(), @"");
+    assert_eq!(memory.recalled(&["--all", "crane lease"]), [""; 0]);
+    memory.environment.ingest(&memory.environment.projects());
+    assert_eq!(memory.recalled(&["--all", "crane lease"]), [""; 0], "the source does not bring it back");
+    memory.call(&["forget", "--session", HARBOR, "--restore"]).ends_with(1);
+    assert_eq!(memory.recalled(&["--all", "tide tables"]).len(), 2, "others stay");
+    memory.environment.is_sound();
+}
+
+#[test]
+fn forgetting_asks_for_a_whole_session() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["forget", "--session", &format!("{HARBOR}/agent-b1c2d3")]).shown(), @"");
+    assert_eq!(memory.call(&["forget", "--session", "eeeeeeee"]).ends_with(1).code(), "unknown-session");
+    assert_eq!(memory.call(&["forget", "--session", "4a5b"]).ends_with(2).code(), "ambiguous-id");
+    memory.call(&["forget", "--session", QUARRY, "--hard", "--restore"]).ends_with(2);
+}
+
+#[test]
+fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["doctor"]).success().shown(), @"");
+    memory.call(&["doctor", "--deep"]).success();
+    let codes: Vec<String> = memory
+        .call(&["doctor", "--deep", "--json"])
+        .success()
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| text(&finding["code"]).to_owned())
+        .collect();
+    assert!(codes.contains(&"archive".to_owned()), "{codes:?}");
+}
+
+#[test]
+fn doctor_before_any_memory_says_what_is_missing() {
+    let outcome = TestEnvironment::new().yore(["doctor"]).run().success();
+    assert!(outcome.stdout.contains("no memory at"), "{}", outcome.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn doctor_reports_open_permissions_and_mends_them() {
+    use std::os::unix::fs::PermissionsExt;
+    let memory = Memory::new();
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(memory.environment.data(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(memory.environment.database(), fs::Permissions::from_mode(0o644)).unwrap();
+    let outcome = memory.call(&["doctor"]).ends_with(1);
+    let told = outcome.stdout.lines().find(|line| line.contains("permissions")).unwrap();
+    assert!(told.contains("others can read") && told.contains("yore.db"), "{told}");
+    assert!(outcome.stdout.contains("run `yore doctor --fix`"), "{}", outcome.stdout);
+    memory.call(&["doctor", "--fix"]).success();
+    assert_eq!((mode(memory.environment.data()), mode(memory.environment.database())), (0o700, 0o600));
+    memory.call(&["doctor"]).success();
+}
+
+#[test]
+fn deleted_index_is_made_anew_and_answers_the_same() {
+    let memory = Memory::new();
+    let before = memory.recalled(&["--all", "crane lease at boot"]);
+    fs::remove_dir_all(memory.environment.data().join("index")).unwrap();
+    memory.call(&["doctor"]).success();
+    assert_eq!(memory.recalled(&["--all", "crane lease at boot"]), before);
+    memory.call(&["doctor", "--fix"]).success();
+    let stats = memory.call(&["stats", "--json"]).success().json();
+    assert_eq!(json!([stats["index"]["turns"], stats["index"]["queued"]]), json!([stats["index"]["expected"], 0]));
+    memory.environment.is_sound();
+}
+
+#[test]
+fn damaged_index_is_found_and_made_anew() {
+    let memory = Memory::new();
+    let before = memory.recalled(&["--all", "crane lease at boot"]);
+    let mut folders = vec![memory.environment.data().join("index")];
+    let mut damaged = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else if entry.path().extension().is_some_and(|kind| matches!(kind.to_str(), Some("term" | "idx" | "store" | "fast"))) {
+                let mut bytes = fs::read(entry.path()).unwrap();
+                let middle = bytes.len() / 2;
+                bytes[middle] ^= 0xff;
+                fs::write(entry.path(), bytes).unwrap();
+                damaged += 1;
+            }
+        }
+    }
+    assert!(damaged >= 3);
+    let outcome = memory.call(&["doctor", "--deep"]).ends_with(1);
+    assert!(outcome.stdout.contains("run `yore reindex`"), "{}", outcome.stdout);
+    memory.call(&["reindex"]).success();
+    assert_eq!(memory.recalled(&["--all", "crane lease at boot"]), before);
+    memory.environment.is_sound();
+}
+
+#[test]
+fn doctor_sees_that_a_source_has_grown() {
+    let memory = Memory::new();
+    let mut content = fs::read_to_string(&memory.harbor).unwrap();
+    content.push_str(&content.lines().next().unwrap().replace("why is", "what was").replace("000000000001", "0000000000ff"));
+    content.push('\n');
+    fs::write(&memory.harbor, content).unwrap();
+    let outcome = memory.call(&["doctor"]).ends_with(1);
+    assert!(outcome.stdout.contains("1 source files have"), "{}", outcome.stdout);
+    memory.environment.ingest(&memory.environment.projects());
+    memory.call(&["doctor"]).success();
+    fs::remove_file(&memory.harbor).unwrap();
+    let outcome = memory.call(&["doctor"]).success();
+    assert!(outcome.stdout.contains("gone; the archive has them"), "{}", outcome.stdout);
+}
+
+#[test]
+fn uniform_documents_are_read_from_any_path() {
+    let environment = TestEnvironment::new();
+    let document = json!({"corpus_id": "tide", "doc_id": 7, "timestamp": "2026-01-22T14:53:11Z", "turns": [
+        {"turn_id": "t1", "role": "user", "text": "Which port is shallow?"},
+        {"turn_id": "t2", "role": "assistant", "text": "Port Ellen is shallow at low tide."},
+    ]});
+    let file = environment.write("export.txt", format!("{document}\n"));
+    let report = environment.yore(["ingest", "--source", "jsonl", "--json"]).arg(&file).run().success().json();
+    assert_eq!(json!([report["files_read"], report["turns_added"], report["indexed"]]), json!([1, 2, 2]));
+    let answer = environment.yore(["recall", "--json", "-p", "tide", "shallow port"]).run().success().json();
+    assert_eq!(answer["results"][0]["session"], "tide/7");
+    let again = environment.yore(["ingest", "--source", "jsonl"]).arg(&file).run().success();
+    insta::assert_snapshot!(again.shown(), @"");
+}
+
+#[test]
+fn dry_run_of_an_ingestion_writes_nothing() {
+    let environment = TestEnvironment::new();
+    Transcript::new(HARBOR, "/home/dev/harbor").human("hello").assistant("Hello.").write(&environment.projects());
+    let outcome = environment.yore(["ingest", "--dry-run"]).run().success();
+    insta::assert_snapshot!(outcome.shown(), @"");
+    assert!(!environment.data().exists(), "not even the data directory");
+    environment.yore(["ingest"]).run().success();
+    let before = fs::read(environment.database()).unwrap();
+    Transcript::new(QUARRY, "/home/dev/quarry").human("hello").assistant("Hello.").write(&environment.projects());
+    let report = environment.yore(["ingest", "--dry-run", "--json"]).run().success().json();
+    assert_eq!(json!([report["dry_run"], report["files"], report["lines"]]), json!([true, 2, 0]));
+    assert!(before == fs::read(environment.database()).unwrap());
+}
+
+#[test]
+fn ingestion_of_a_missing_path_is_a_mistake() {
+    let environment = TestEnvironment::new();
+    insta::assert_snapshot!(environment.yore(["ingest", "no/such/place"]).run().shown(), @"");
+    environment.yore(["ingest", "--source", "gopher", "."]).run().ends_with(2);
+    assert!(!environment.data().exists());
+}
+
+#[test]
+fn data_directory_is_chosen_by_flag_then_variable_then_convention() {
+    let environment = TestEnvironment::new();
+    Transcript::new(HARBOR, "/home/dev/harbor").human("hello").assistant("Hello.").write(&environment.projects());
+    environment.yore(["ingest", "--data-dir"]).arg(environment.path("flag")).run().success();
+    assert!(environment.path("flag/yore.db").exists() && !environment.data().exists());
+    environment.yore(["ingest"]).run().success();
+    assert!(environment.database().exists());
+    if cfg!(target_os = "linux") {
+        environment.yore(["ingest"]).without_env("YORE_HOME").run().success();
+        assert!(environment.path("home/.local/share/yore/yore.db").exists());
+    }
+}
+
+#[test]
+fn pipes_get_no_colours_unless_asked_for() {
+    let memory = Memory::new();
+    for arguments in [&["recall", "crane"][..], &["sessions"], &["projects"], &["stats"], &["doctor"], &["show", "4a5b0002"], &["--help"]] {
+        let outcome = memory.call(arguments);
+        assert!(!outcome.stdout.contains('\u{1b}') && !outcome.stderr.contains('\u{1b}'), "{arguments:?}");
+    }
+    assert!(!memory.call(&["show", "ffff"]).stderr.contains('\u{1b}'));
+    assert!(memory.call(&["--color", "always", "recall", "crane"]).success().stdout.contains("\u{1b}[1m"));
+    assert!(memory.call(&["--color", "always", "show", "ffff"]).stderr.contains("\u{1b}[31m"));
+    assert!(!memory.call(&["--color", "never", "recall", "crane"]).success().stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn reader_that_goes_away_is_no_error() {
+    let memory = Memory::new();
+    let mut child = Command::new(PROGRAM)
+        .args(["show", HARBOR, "--original", "--data-dir"])
+        .arg(memory.environment.data())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), String::new()));
+    #[cfg(unix)]
+    for command in ["sessions", "recall crane", "doctor", "stats", "projects", "--help", "sessions --json"] {
+        let script = format!("set -o pipefail; '{PROGRAM}' {command} | head -c 1 >/dev/null");
+        let outcome = memory.environment.program("bash").args(["-c", &script]).run();
+        assert_eq!(outcome.success().stderr, "", "{command}");
+    }
+}
+
+/// What a terminal obeys must not come from what was once said, from file names or from ids.
+#[cfg(unix)]
+#[test]
+fn recalled_words_cannot_steer_a_terminal() {
+    let environment = TestEnvironment::new();
+    let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}gnp\u{2066}\r\u{8}\u{7f}";
+    let session = format!("e7110005-f01d-48f7-96ac-{evil}");
+    Transcript::new(&session, &format!("/home/dev/{evil}evil"))
+        .on(&format!("br{evil}anch"))
+        .human(&format!("pelican {evil} question"))
+        .tool(&format!("pelican {evil} words"), &format!("echo {evil}"), &format!("pelican {evil} output"), true)
+        .title(&format!("pelican {evil} title"))
+        .raw(json!({"type": format!("new{evil}kind")}).to_string())
+        .raw(json!({"type": "pr-link", "prUrl": format!("https://{evil}"), "sessionId": session}).to_string())
+        .write(&environment.projects());
+    fs::rename(
+        fs::read_dir(environment.projects()).unwrap().next().unwrap().unwrap().path(),
+        environment.projects().join(format!("dir{}", evil.replace('/', ""))),
+    )
+    .unwrap();
+    let mut seen = String::new();
+    for arguments in [
+        &["ingest"][..],
+        &["recall", "--all", "--explain", "pelican"],
+        &["sessions"],
+        &["projects"],
+        &["stats"],
+        &["show", "e7110005"],
+        &["show", "e7110005-f01d-48f7-96ac-", "--max-chars", "0"],
+        &["doctor", "--deep"],
+        &["up"],
+        &["recall", "-p", "\u{1b}[2J", "x"],
+        &["show", "\u{1b}[2J\u{202e}"],
+        &["forget", "--session", "e7110005", "--dry-run"],
+        &["forget", "--session", "e7110005"],
+    ] {
+        let outcome = environment.yore(["--color", "always"]).args(arguments).run();
+        assert!(matches!(outcome.status.code(), Some(0 | 1)), "{arguments:?}: {outcome:?}");
+        let shown = outcome.stdout + &outcome.stderr;
+        for (at, letter) in shown.char_indices() {
+            let is_ours = letter == '\u{1b}' && {
+                let rest = &shown[at + 1..];
+                rest.starts_with('[') && rest[1..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m')
+            };
+            let is_harmless = !letter.is_control() && !matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            assert!(is_ours || is_harmless || matches!(letter, '\n' | '\t'), "{arguments:?} at {at}: {shown:?}");
+        }
+        seen.push_str(&shown);
+    }
+    assert!(seen.contains("pelican"), "{seen}");
+}

@@ -1,0 +1,173 @@
+//! `yore up`: the first minute, every later one, and a computer without any history.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::environment::TestEnvironment;
+use crate::transcript::Transcript;
+
+const LANTERN: &str = "1a47e401-5d0c-4f7e-9a51-8f0c7b6a1101";
+const ORCHARD: &str = "0c4a4d02-77b1-4c56-8d55-2b9d3f4a2202";
+
+/// Two sessions of two projects, with a secret that must not be kept.
+fn computer_with_history() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    let secret = format!("ghp_{}", "a8Kd03Lm5Qz7Xc9Vb1Nn2Mp4Rt6Yw8Eu0Io3".get(..36).unwrap());
+    Transcript::new(LANTERN, "/home/dev/lanternfish")
+        .human("why does the uploader stop after the first album?")
+        .tool("Let me run it.", "cargo run -- upload", "error[E42]: album queue closed early", true)
+        .assistant("The album queue is closed by the first worker that finishes; the uploader must close it itself.")
+        .human(&format!("right. the token is {secret}"))
+        .assistant("Noted, and the uploader now closes the queue after the last worker.")
+        .title("Uploader stops after the first album")
+        .write(&environment.projects());
+    let session = Transcript::new(ORCHARD, "/home/dev/orchard-api").at(1_772_355_600_000).human("look at the VAT rounding");
+    session
+        .subagent("a7f3c19d")
+        .human("find every use of round()")
+        .assistant("Four uses, all in the invoice module.")
+        .write(&environment.projects());
+    session
+        .assistant("The VAT is rounded per line, the law wants it per invoice.")
+        .human("change it")
+        .assistant("It is rounded per invoice now.")
+        .write(&environment.projects());
+    environment
+}
+
+#[test]
+fn first_up_keeps_every_session_and_answers_a_question() {
+    let environment = computer_with_history();
+    let outcome = environment.yore(["up"]).run().success();
+    insta::assert_snapshot!(outcome.shown(), @"");
+    environment.yore(["recall", "--all", "who closes the album queue"]).run().success();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        for path in [environment.data(), environment.database(), environment.data().join("key")] {
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn second_up_says_unchanged_and_writes_nothing() {
+    let environment = computer_with_history();
+    environment.yore(["up"]).run().success();
+    let state = || {
+        let database = environment.database();
+        (fs::metadata(&database).unwrap().modified().unwrap(), fs::read(&database).unwrap())
+    };
+    let before = state();
+    let outcome = environment.yore(["up"]).run().success();
+    insta::assert_snapshot!(outcome.shown().lines().take(2).collect::<Vec<_>>().join("\n"), @"");
+    assert!(before == state(), "the database was written");
+}
+
+#[test]
+fn later_up_takes_only_what_is_new() {
+    let environment = computer_with_history();
+    environment.yore(["up"]).run().success();
+    let session = Transcript::new("2b58f503-6e1d-4f7e-9b62-8f0c7b6a1103", "/home/dev/lanternfish").at(1_772_528_400_000);
+    session.human("shrink the thumbnails").assistant("Thumbnails are 256 pixels wide now.").write(&environment.projects());
+    let report = environment.yore(["up", "--json"]).run().success().json();
+    assert_eq!(
+        json!([report["files"], report["files_read"], report["files_unchanged"], report["turns_added"]]),
+        json!([4, 1, 3, 2])
+    );
+}
+
+#[test]
+fn retention_follows_the_agents_settings() {
+    let environment = computer_with_history();
+    environment.write("home/.claude/settings.json", json!({"cleanupPeriodDays": 5}).to_string());
+    let outcome = environment.yore(["up"]).run().success();
+    let told = outcome.stdout.lines().find(|line| line.contains("deletes transcripts")).unwrap();
+    insta::assert_snapshot!(told, @"");
+}
+
+#[test]
+fn up_as_json_is_one_document() {
+    let environment = computer_with_history();
+    let outcome = environment.yore(["up", "--json"]).run().success();
+    assert_eq!(outcome.stderr, "");
+    let report = outcome.json();
+    assert_eq!(report["is_example"], false);
+    assert_eq!(report["files"], 3);
+    assert_eq!(report["redactions"], json!({"github-token": 1}));
+    assert_eq!(report["failures"], json!([]));
+    let mut projects: Vec<&str> =
+        report["projects"].as_array().unwrap().iter().map(|project| project["name"].as_str().unwrap()).collect();
+    projects.sort_unstable();
+    assert_eq!(projects, ["lanternfish", "orchard-api"]);
+    assert_eq!(report["answer"]["question"], "Uploader stops after the first album");
+    assert_eq!(report["answer"]["results"][0]["session"], LANTERN);
+    assert_eq!(report["answer"]["results"][0]["role"], "assistant");
+}
+
+#[test]
+fn question_and_its_answer_can_be_switched_off() {
+    let environment = computer_with_history();
+    let outcome = environment.yore(["up", "-c", "up.ask_question=false"]).run().success();
+    assert!(!outcome.stdout.contains("for example"), "{}", outcome.stdout);
+}
+
+#[test]
+fn init_is_another_name_of_up() {
+    let (first, second) = (computer_with_history(), computer_with_history());
+    let up = first.yore(["up"]).run().success().shown();
+    assert_eq!(second.yore(["init"]).run().success().shown(), up);
+}
+
+#[test]
+fn computer_without_history_gets_an_example_kept_apart() {
+    let environment = TestEnvironment::new();
+    let outcome = environment.yore(["up"]).run().success();
+    insta::assert_snapshot!(outcome.shown(), @"");
+    assert!(environment.data().join("example").join("yore.db").exists());
+    assert!(!environment.database().exists(), "the person's own memory must stay empty");
+
+    let outcome = environment.yore(["recall", "cache"]).run().ends_with(3);
+    assert_eq!(outcome.code(), "store/missing");
+    assert!(outcome.stderr.contains("hint: run `yore up`"), "{}", outcome.stderr);
+
+    let example = environment.data().join("example");
+    let outcome = environment.yore(["--data-dir"]).arg(example).args(["recall", "--json", "why not redis"]).run().success();
+    assert!(!outcome.json()["results"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn example_as_json_says_that_it_is_one() {
+    let environment = TestEnvironment::new();
+    let report = environment.yore(["up", "--json"]).run().success().json();
+    assert_eq!(report["is_example"], true);
+    assert!(!report["answer"]["results"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn example_can_be_switched_off() {
+    let environment = TestEnvironment::new();
+    let outcome = environment.yore(["up", "-c", "up.example_when_empty=false"]).run().ends_with(1);
+    insta::assert_snapshot!(outcome.shown(), @"");
+    assert!(!environment.data().exists());
+}
+
+#[test]
+fn history_that_comes_later_replaces_the_example() {
+    let environment = TestEnvironment::new();
+    environment.yore(["up"]).run().success();
+    Transcript::new(LANTERN, "/home/dev/lanternfish").human("hello lanternfish").assistant("Hello.").write(&environment.projects());
+    let report = environment.yore(["up", "--json"]).run().success().json();
+    assert_eq!(report["is_example"], false);
+    let answer = environment.yore(["recall", "--all", "--json", "redis"]).run().json();
+    assert_eq!(answer["results"], json!([]), "nothing of the example may come into the person's memory");
+}
+
+#[test]
+fn up_tells_of_a_damaged_memory_instead_of_showing_the_example() {
+    let environment = TestEnvironment::new();
+    environment.write("data/yore.db", "this is no database ".repeat(500));
+    let outcome = environment.yore(["up"]).run().ends_with(3);
+    assert_eq!(outcome.code(), "store/corrupt");
+}
