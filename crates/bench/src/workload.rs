@@ -36,6 +36,9 @@ pub struct Document {
     pub turns: Vec<Turn>,
 }
 
+/// A tool's name and its inputs, each with its name.
+pub type Call = (&'static str, Vec<(&'static str, String)>);
+
 /// Something that was said.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn {
@@ -45,8 +48,8 @@ pub enum Turn {
     Assistant {
         /// What it says.
         text: String,
-        /// Name and inputs of the tool that it calls.
-        call: Option<(&'static str, Vec<(&'static str, String)>)>,
+        /// The tool that it calls.
+        call: Option<Call>,
     },
     /// By a tool.
     ToolResult {
@@ -66,7 +69,7 @@ impl Turn {
             Self::Human(text) | Self::ToolResult { text, .. } => text.clone(),
             Self::Assistant { text, call } => {
                 let mut words = text.clone();
-                for (name, inputs) in call {
+                if let Some((name, inputs)) = call {
                     words.push('\n');
                     words.push_str(name);
                     for (_, input) in inputs {
@@ -258,7 +261,7 @@ impl<'s> Session<'s> {
     }
 
     /// A call, what came of it, and whether it failed.
-    fn tool(&mut self) -> ((&'static str, Vec<(&'static str, String)>), String, bool) {
+    fn tool(&mut self) -> (Call, String, bool) {
         let file = self.vocabulary.file(self.project, self.random).to_owned();
         match self.random.below(10) {
             0..=3 => {
@@ -338,10 +341,11 @@ impl Asker {
     pub fn see(&mut self, document: &Document) {
         for turn in &document.turns {
             self.seen += 1;
-            if self.questions.len() < self.wanted && self.seen >= self.questions.len() * self.every + self.every / 2 {
-                if let Some(question) = draw(&turn.words(), self.questions.len(), &mut self.random) {
-                    self.questions.push(question);
-                }
+            if self.questions.len() < self.wanted
+                && self.seen >= self.questions.len() * self.every + self.every / 2
+                && let Some(question) = draw(&turn.words(), self.questions.len(), &mut self.random)
+            {
+                self.questions.push(question);
             }
         }
     }

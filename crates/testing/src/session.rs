@@ -192,12 +192,15 @@ impl SessionBuilder {
         &self.lines
     }
 
-    /// Copies another session's first lines under this session's id, as a fork does.
+    /// Copies another session's messages among its first lines under this session's id, as a fork
+    /// does.
     pub fn copy_from(&mut self, other: &Self, count: usize) {
         for line in other.lines.iter().take(count) {
             let mut value: Value = serde_json::from_str(line).unwrap();
-            value["sessionId"] = json!(self.session);
-            self.raw(&value);
+            if value["uuid"].is_string() {
+                value["sessionId"] = json!(self.session);
+                self.raw(&value);
+            }
         }
     }
 

@@ -115,7 +115,10 @@ fn report(
     Ok(())
 }
 
-fn read_corpus(path: &str, tokenizer: &mut Tokenizer) -> Result<(Vec<String>, HashMap<String, u64>), Box<dyn Error>> {
+/// Texts, and where each turn's stands.
+type Corpus = (Vec<String>, HashMap<String, u64>);
+
+fn read_corpus(path: &str, tokenizer: &mut Tokenizer) -> Result<Corpus, Box<dyn Error>> {
     let (mut texts, mut number, mut tokens) = (Vec::new(), HashMap::new(), Tokens::default());
     for line in std::fs::read_to_string(path)?.lines() {
         let document: Value = serde_json::from_str(line)?;

@@ -164,7 +164,13 @@ impl Job {
     }
 
     fn engine(&self) -> Outcome<Engine> {
-        let options = EngineOptions { directory: self.data(), create: true, store: StoreOptions::default(), now };
+        let options = EngineOptions {
+            directory: self.data(),
+            create: true,
+            store: StoreOptions::default(),
+            now,
+            redaction_patterns: Vec::new(),
+        };
         Ok(Engine::open(options)?)
     }
 }
@@ -202,7 +208,7 @@ fn prepare(job: &Job) -> Outcome<Value> {
             out.flush()?;
         } else {
             let out = match &mut shared {
-                Some(out) if number % DOCUMENTS_A_FILE != 0 => out,
+                Some(out) if !number.is_multiple_of(DOCUMENTS_A_FILE) => out,
                 shared => {
                     if let Some(full) = shared {
                         full.flush()?;

@@ -3,8 +3,8 @@
 //! line stays in the place of each that went.
 //!
 //! A line belongs to the session if it says so, if it is a copy of one of the session's messages
-//! in another session's file, or if it is about one (a summary line). A line that names nobody
-//! belongs to whoever spoke before it.
+//! in another session's file, or if it is about one (a summary line). Any other line that names no
+//! session belongs to whoever spoke before it, at the beginning of a file to whoever speaks first.
 
 use std::collections::HashSet;
 
@@ -45,19 +45,23 @@ impl Ingest<'_> {
         // First the session's own lines, for the ids of all its messages, then copies of them
         // and lines about them in any file.
         let mut messages = HashSet::new();
+        let mut begins_ours = HashSet::new();
         for (file, generation) in &generations {
             let mut judge = Judge::new(source, &target.native_session, None);
             archive.read_file(*file, *generation, |line| {
-                if judge.is_ours(line) {
-                    messages.extend(judge.message.take());
-                }
+                judge.is_ours(line);
+                messages.extend(judge.message.take());
                 Ok(())
             })?;
+            if judge.first_named == Some(true) {
+                begins_ours.insert((*file, *generation));
+            }
         }
         let mut cut: Vec<(i64, i64, Vec<bool>)> = Vec::new();
         let mut touched_blobs = HashSet::new();
         for (file, generation) in &generations {
             let mut judge = Judge::new(source, &target.native_session, Some(&messages));
+            judge.was_ours = begins_ours.contains(&(*file, *generation));
             let mut gone = Vec::new();
             archive.read_file(*file, *generation, |line| {
                 gone.push(!line.is_empty() && judge.is_ours(line));
@@ -144,8 +148,11 @@ struct Judge<'a> {
     source: &'a dyn Source,
     session: &'a str,
     messages: Option<&'a HashSet<String>>,
-    /// Whether the last line that named anybody was the session's.
+    /// Whether the last line that named anybody was the session's; before the first, whether that
+    /// one is.
     was_ours: bool,
+    /// Whether the first line that named anybody was the session's.
+    first_named: Option<bool>,
     /// The message of the line that was judged last.
     message: Option<String>,
     values: Vec<Value>,
@@ -153,7 +160,7 @@ struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     fn new(source: &'a dyn Source, session: &'a str, messages: Option<&'a HashSet<String>>) -> Self {
-        Self { source, session, messages, was_ours: false, message: None, values: Vec::new() }
+        Self { source, session, messages, was_ours: false, first_named: None, message: None, values: Vec::new() }
     }
 
     fn is_ours(&mut self, line: &[u8]) -> bool {
@@ -170,10 +177,11 @@ impl<'a> Judge<'a> {
             }
             if names_session == Some(true) || is_known(owner.message) || is_known(owner.about) {
                 ours = Some(true);
-            } else if names_session == Some(false) || owner.about.is_some() {
+            } else if names_session == Some(false) {
                 ours = ours.or(Some(false));
             }
             if let Some(named) = names_session {
+                self.first_named.get_or_insert(named);
                 self.was_ours = named;
             }
         }

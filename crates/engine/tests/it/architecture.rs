@@ -521,6 +521,27 @@ fn every_migration_is_listed_and_numbered_in_order() {
 }
 
 #[test]
+fn every_table_is_placed_in_a_state_of_data() {
+    let repository = Repository::here();
+    let architecture = repository.read("ARCHITECTURE.md");
+    let rows: Vec<&str> = architecture
+        .lines()
+        .filter(|line| ["| Ground |", "| Derived |", "| Index |"].iter().any(|state| line.starts_with(state)))
+        .collect();
+    let table = Regex::new(r"CREATE TABLE (\w+)").unwrap();
+    let mut complaints = Vec::new();
+    for file in repository.files("crates/engine/src/store/migrations") {
+        for name in table.captures_iter(&repository.read(file.to_str().unwrap())).map(|found| found[1].to_owned()) {
+            let places = rows.iter().filter(|row| quoted(row).contains(&name.as_str())).count();
+            if places != 1 {
+                complaints.push(format!("{}: `{name}` is in {places} rows", file.display()));
+            }
+        }
+    }
+    none(complaints, "ARCHITECTURE.md places every table in one of the three states of data");
+}
+
+#[test]
 fn every_crate_takes_lints_and_licence_from_the_workspace() {
     let repository = Repository::here();
     let workspace = repository.read("Cargo.toml");

@@ -3,7 +3,12 @@
 //! The count and the bans hold for every platform, from the lock file. Licences come from
 //! `cargo metadata`, which needs each package's manifest: where those of other platforms were
 //! never fetched (`cargo fetch --locked` does), this platform's packages are judged.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and may say what it left out"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

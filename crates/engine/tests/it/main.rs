@@ -2,8 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails must panic")]
 
 mod architecture;
+mod archive;
+mod bench;
 mod claude_code;
 mod dependencies;
+mod forget;
+mod recall;
+mod redaction;
+mod reindex;
+mod upgrade;
 
 /// A file that is not in the list would never run.
 #[test]

@@ -202,8 +202,10 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
     let layers =
         Layers { user_file: user_file.as_ref(), project_file: project_file.as_deref(), environment: &environment, flags: &flags };
     let resolved = match load(&layers) {
-        // Which must be able to mend what keeps every other command from starting.
-        Err(_) if command.needs_no_settings() => load(&Layers { user_file: None, project_file: None, ..layers }).or_else(|_| defaults())?,
+        // `yore config` must be able to mend what keeps every other command from starting.
+        Err(_) if command.needs_no_settings() => {
+            load(&Layers { user_file: None, project_file: None, ..layers }).or_else(|_| defaults())?
+        }
         Err(problem) => {
             return Err(CliError { hint: Some("`yore config check` tells all that is wrong".to_owned()), ..problem.into() });
         }

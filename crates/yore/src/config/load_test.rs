@@ -127,7 +127,7 @@ fn a_value_that_does_not_fit_is_refused_with_what_is_expected() {
 #[test]
 fn a_pattern_that_cannot_be_used_is_named_with_its_key_place_and_reason() {
     let setup = Setup::new().user("\nredaction.extra_patterns = ['EMP-\\d+', 'a(b']\n");
-    let words = "`redaction.extra_patterns` in DIR/config.toml, line 2 is [\"EMP-\\\\d+\", \"a(b\"], \
+    let words = "`redaction.extra_patterns` in DIR/config.toml, line 2 is ['EMP-\\d+', \"a(b\"], \
                  but its pattern 2 cannot be used: unclosed group; correct it";
     assert_eq!(setup.error(), ("config/bad-value", words.to_owned()));
     let error =

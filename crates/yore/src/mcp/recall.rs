@@ -350,6 +350,23 @@ mod tests {
     }
 
     #[test]
+    fn answer_says_when_nothing_could_be_asked() {
+        let mut answer = RecallAnswer {
+            hits: Vec::new(),
+            sessions: Vec::new(),
+            projects: Vec::new(),
+            is_project_unknown: true,
+            terms: Vec::new(),
+            pending: 0,
+            landed: 0,
+            micros: [0; 3],
+        };
+        assert!(as_text(&answer).contains("belongs to no known project"));
+        answer.is_project_unknown = false;
+        assert_eq!(as_text(&answer), "Nothing found in all projects.");
+    }
+
+    #[test]
     fn mistakes_are_told_with_what_was_expected() {
         let told = |fields| error_text(&asked(fields).unwrap_err());
         assert!(told(json!({"since": "last week"})).contains("since is \"last week\", expected a date such as"));

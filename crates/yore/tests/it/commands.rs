@@ -73,13 +73,20 @@ fn text(value: &Value) -> &str {
 #[test]
 fn recall_shows_words_and_place() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["recall", "crane lease at boot", "-n", "2"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["recall", "crane lease at boot", "-n", "2"]).success().shown(), @"
+    1. assistant 2026-03-02 09:02 harbor on main · Crane scheduler takes over leases
+       Done: leases of dead processes are taken over at boot.
+       5b710b7d59 · [root]/home/.claude/projects/-home-dev-harbor/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl:8
+    2. assistant 2026-03-02 09:02 harbor on main · Crane scheduler takes over leases
+       The scheduler waits for the lease of the dead process. It should take over leases at boot.
+       47e4184dcf · [root]/home/.claude/projects/-home-dev-harbor/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl:6
+    ");
 }
 
 #[test]
 fn recall_as_json_has_every_part() {
     let memory = Memory::new();
-    let answer = memory.call(&["recall", "--json", "-n", "1", "ERR_LEASE_GONE"]).success().json();
+    let answer = memory.call(&["recall", "--json", "--role", "tool_result", "ERR_LEASE_GONE"]).success().json();
     let hit = &answer["results"][0];
     assert_eq!(hit["role"], "tool_result");
     assert_eq!(hit["session"], HARBOR);
@@ -149,8 +156,16 @@ fn current_project_is_asked_unless_told_otherwise() {
 #[test]
 fn nothing_found_is_told_beside_the_result() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["recall", "zeppelin"]).shown(), @"");
-    insta::assert_snapshot!(memory.call(&["recall", "-p", "harbor", "zeppelin"]).shown(), @"");
+    insta::assert_snapshot!(memory.call(&["recall", "zeppelin"]).shown(), @"
+    --- standard error
+    nothing found in anything
+    --- exit code Some(1)
+    ");
+    insta::assert_snapshot!(memory.call(&["recall", "-p", "harbor", "zeppelin"]).shown(), @"
+    --- standard error
+    nothing found in project harbor (--all asks every project)
+    --- exit code Some(1)
+    ");
     let outcome = memory.call(&["recall", "--json", "zeppelin"]).ends_with(1);
     assert_eq!(outcome.json()["results"], json!([]));
     assert_eq!(outcome.stderr, "");
@@ -209,15 +224,41 @@ fn every_command_that_needs_a_memory_says_how_to_get_one() {
 #[test]
 fn unknown_project_is_answered_with_the_nearest() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["recall", "-p", "harbour", "x"]).shown(), @"");
-    insta::assert_snapshot!(memory.call(&["sessions", "-p", "zzz"]).shown(), @"");
+    insta::assert_snapshot!(memory.call(&["recall", "-p", "harbour", "x"]).shown(), @r#"
+    --- standard error
+    error: no project is known as "harbour" [unknown-project]
+    hint: did you mean "harbor"? `yore projects` lists all
+    --- exit code Some(1)
+    "#);
+    insta::assert_snapshot!(memory.call(&["sessions", "-p", "zzz"]).shown(), @r#"
+    --- standard error
+    error: no project is known as "zzz" [unknown-project]
+    hint: `yore projects` lists all
+    --- exit code Some(1)
+    "#);
 }
 
 #[test]
 fn show_gives_a_turn_with_its_surroundings() {
     let memory = Memory::new();
     let turn = memory.turn("scheduler waits for the lease of the dead");
-    insta::assert_snapshot!(memory.call(&["show", &turn, "-C", "1"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["show", &turn, "-C", "1"]).success().shown(), @"
+    4a5b0001-3f08-4714-9c34-5c452003a142 claude-code · harbor · Crane scheduler takes over leases
+    … 2 turns before
+
+    tool error 2026-03-02 09:01 · e26a08da9f
+      ERR_LEASE_GONE: lease 4711 expired at boot
+
+    ▶ assistant 2026-03-02 09:02 · 47e4184dcf
+      The scheduler waits for the lease of the dead process. It should take over leases at boot.
+
+      [root]/home/.claude/projects/-home-dev-harbor/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl:6
+
+    you 2026-03-02 09:02 · 73726e82ad
+      do that
+
+    … 1 turn after
+    ");
     // The first characters are enough.
     assert_eq!(
         memory.call(&["show", &turn[..10], "-C", "1"]).success().shown(),
@@ -232,7 +273,14 @@ fn show_gives_a_turn_with_its_surroundings() {
 #[test]
 fn show_gives_a_whole_session() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["show", "4a5b0002"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["show", "4a5b0002"]).success().shown(), @"
+    4a5b0002-db5a-49aa-8e84-47468670e630 claude-code · harbor
+    you 2026-02-02 02:40 · bda9ffe907
+      import the tide tables
+
+    assistant 2026-02-02 02:40 · 8007e2b232
+      The tide tables of 31 harbours are imported nightly.
+    ");
     assert_eq!(
         memory.call(&["show", HARBOR_OLD]).success().shown(),
         memory.call(&["show", "4a5b0002"]).success().shown()
@@ -244,9 +292,19 @@ fn show_gives_a_whole_session() {
 #[test]
 fn show_refuses_what_is_unclear_or_unknown() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["show", "4a5b"]).shown(), @"");
-    insta::assert_snapshot!(memory.call(&["show", "ffffffffffff"]).shown(), @"");
-    memory.call(&["show", ""]).ends_with(1);
+    insta::assert_snapshot!(memory.call(&["show", "4a5b"]).shown(), @r#"
+    --- standard error
+    error: "4a5b" is the beginning of several ids [ambiguous-id]
+    hint: it fits session 4a5b0002-db5a-49aa-8e84-47468670e630 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142/agent-b1c2d3 (claude-code); give more characters
+    --- exit code Some(2)
+    "#);
+    insta::assert_snapshot!(memory.call(&["show", "ffffffffffff"]).shown(), @r#"
+    --- standard error
+    error: nothing is known as "ffffffffffff" [unknown-id]
+    hint: give an id that `yore recall` or `yore sessions` shows, or its first 4 or more characters
+    --- exit code Some(1)
+    "#);
+    memory.call(&["show", ""]).ends_with(2);
     memory.call(&["show", "%"]).ends_with(1);
 }
 
@@ -266,7 +324,11 @@ fn show_original_gives_back_the_redacted_lines() {
 #[test]
 fn sessions_are_listed_last_used_first() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["sessions"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["sessions"]).success().shown(), @"
+    2026-03-02 09:02  4a5b0001  harbor  6 turns  Crane scheduler takes over leases
+    2026-02-13 16:27  9c0d0003  quarry  2 turns  publish the blasting plan with [yore:redacted registry-token [hash]]
+    2026-02-02 02:40  4a5b0002  harbor  2 turns  import the tide tables
+    ");
     let list = |arguments: &[&str]| -> Vec<String> {
         let outcome = memory.environment.yore(["sessions", "--json"]).args(arguments).run().success();
         outcome.json().as_array().unwrap().iter().map(|session| text(&session["session"]).to_owned()).collect()
@@ -300,7 +362,16 @@ fn projects_are_listed_and_merged() {
 #[test]
 fn stats_count_everything() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["stats"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["stats"]).success().shown(), @"
+    claude-code  3 sessions, 1 side conversation, 12 turns
+    projects     2
+    turns        6 assistant, 4 human, 1 tool_result, 1 injected
+    sources      4 files of [size]
+    archive      [size] ([share] of the sources)
+    index        11 turns, 0 waiting turns for [size]
+    on disk      [size] ([share] of the sources) in [root]/data
+    redacted     1 registry-token
+    ");
     let stats = memory.call(&["stats", "--json"]).success().json();
     assert_eq!(stats["agents"], json!([{"agent": "claude-code", "sessions": 3, "subagents": 1, "documents": 0, "turns": 12}]));
     assert_eq!(stats["redactions"], json!({"registry-token": 1}));
@@ -313,7 +384,7 @@ fn reindex_keeps_ids_and_answers_without_the_sources() {
     let memory = Memory::new();
     let before = (memory.recalled(&["--all", "tide tables"]), memory.turn("tide tables"));
     fs::remove_dir_all(memory.environment.claude()).unwrap();
-    insta::assert_snapshot!(memory.call(&["reindex"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["reindex"]).success().shown(), @"15 lines of 4 files read again: 0 turns added, 0 changed, 0 removed; 11 indexed");
     assert_eq!((memory.recalled(&["--all", "tide tables"]), memory.turn("tide tables")), before);
     memory.environment.is_sound();
 }
@@ -321,16 +392,26 @@ fn reindex_keeps_ids_and_answers_without_the_sources() {
 #[test]
 fn soft_forgetting_hides_a_session_until_it_is_restored() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003", "--dry-run"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003", "--dry-run"]).success().shown(), @"
+    would forget 1 episode with 2 turns
+      9c0d0003-f01d-48f7-96ac-550c53cfdb11
+    ");
     assert_eq!(memory.recalled(&["--all", "blasting"]).len(), 2, "a dry run changes nothing");
-    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003"]).success().shown(), @"
+    forgot 1 episode with 2 turns
+      9c0d0003-f01d-48f7-96ac-550c53cfdb11
+    `yore forget --session 9c0d0003 --restore` brings it back
+    ");
     assert_eq!(memory.recalled(&["--all", "blasting"]), [""; 0]);
     assert!(!memory.call(&["sessions"]).success().stdout.contains("9c0d0003"));
     assert!(memory.call(&["sessions", "--forgotten"]).success().stdout.contains("[forgotten]"));
     memory.call(&["show", QUARRY]).ends_with(1);
     memory.environment.ingest(&memory.environment.projects());
     assert_eq!(memory.recalled(&["--all", "blasting"]), [""; 0], "reading again does not bring it back");
-    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003", "--restore"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["forget", "--session", "9c0d0003", "--restore"]).success().shown(), @"
+    restored 1 episode with 2 turns
+      9c0d0003-f01d-48f7-96ac-550c53cfdb11
+    ");
     assert_eq!(memory.recalled(&["--all", "blasting"]).len(), 2);
     memory.environment.is_sound();
 }
@@ -341,7 +422,13 @@ fn hard_forgetting_leaves_no_trace_and_is_final() {
     let planned = memory.call(&["forget", "--session", HARBOR, "--hard", "--dry-run", "--json"]).success().json();
     assert_eq!(json!([planned["dry_run"], planned["turns"]]), json!([true, 8]));
     assert!(!memory.recalled(&["--all", "crane"]).is_empty(), "a dry run changes nothing");
-    insta::assert_snapshot!(memory.call(&["forget", "--session", HARBOR, "--hard"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["forget", "--session", HARBOR, "--hard"]).success().shown(), @"
+    forgot for good 2 episodes with 8 turns
+      4a5b0001-3f08-4714-9c34-5c452003a142
+      4a5b0001-3f08-4714-9c34-5c452003a142/agent-b1c2d3
+    11 lines removed from the archive
+    the agent's own transcript is not yore's and was not touched
+    ");
     assert_eq!(memory.recalled(&["--all", "crane lease"]), [""; 0]);
     memory.environment.ingest(&memory.environment.projects());
     assert_eq!(memory.recalled(&["--all", "crane lease"]), [""; 0], "the source does not bring it back");
@@ -353,7 +440,12 @@ fn hard_forgetting_leaves_no_trace_and_is_final() {
 #[test]
 fn forgetting_asks_for_a_whole_session() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["forget", "--session", &format!("{HARBOR}/agent-b1c2d3")]).shown(), @"");
+    insta::assert_snapshot!(memory.call(&["forget", "--session", &format!("{HARBOR}/agent-b1c2d3")]).shown(), @r#"
+    --- standard error
+    error: "4a5b0001-3f08-4714-9c34-5c452003a142/agent-b1c2d3" is a side conversation of session 4a5b0001-3f08-4714-9c34-5c452003a142 [not-a-session]
+    hint: to forget it, forget session 4a5b0001-3f08-4714-9c34-5c452003a142
+    --- exit code Some(2)
+    "#);
     assert_eq!(memory.call(&["forget", "--session", "eeeeeeee"]).ends_with(1).code(), "unknown-session");
     assert_eq!(memory.call(&["forget", "--session", "4a5b"]).ends_with(2).code(), "ambiguous-id");
     memory.call(&["forget", "--session", QUARRY, "--hard", "--restore"]).ends_with(2);
@@ -362,7 +454,15 @@ fn forgetting_asks_for_a_whole_session() {
 #[test]
 fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     let memory = Memory::new();
-    insta::assert_snapshot!(memory.call(&["doctor"]).success().shown(), @"");
+    insta::assert_snapshot!(memory.call(&["doctor"]).success().shown(), @"
+    ✓ program          yore 0.1.0, schema 2
+    ✓ data-directory   [root]/data
+    ✓ store            [root]/data/yore.db is sound
+    ✓ archive-sources  the archive holds all that its sources hold
+    ✓ index            the full-text index holds all 11 turns
+    ✓ permissions      only you can read the data directory
+    ✓ retention        Claude Code deletes transcripts after 30 days; the oldest of 4 transcripts has 30 days left, 0 due within a week
+    ");
     memory.call(&["doctor", "--deep"]).success();
     let codes: Vec<String> = memory
         .call(&["doctor", "--deep", "--json"])
@@ -468,7 +568,10 @@ fn uniform_documents_are_read_from_any_path() {
     let answer = environment.yore(["recall", "--json", "-p", "tide", "shallow port"]).run().success().json();
     assert_eq!(answer["results"][0]["session"], "tide/7");
     let again = environment.yore(["ingest", "--source", "jsonl"]).arg(&file).run().success();
-    insta::assert_snapshot!(again.shown(), @"");
+    insta::assert_snapshot!(again.shown(), @"
+    1 file: 0 read, 1 unchanged
+    0 lines archived; 0 turns new, 0 completed
+    ");
 }
 
 #[test]
@@ -476,7 +579,7 @@ fn dry_run_of_an_ingestion_writes_nothing() {
     let environment = TestEnvironment::new();
     Transcript::new(HARBOR, "/home/dev/harbor").human("hello").assistant("Hello.").write(&environment.projects());
     let outcome = environment.yore(["ingest", "--dry-run"]).run().success();
-    insta::assert_snapshot!(outcome.shown(), @"");
+    insta::assert_snapshot!(outcome.shown(), @"would look at 1 file of [size]");
     assert!(!environment.data().exists(), "not even the data directory");
     environment.yore(["ingest"]).run().success();
     let before = fs::read(environment.database()).unwrap();
@@ -489,7 +592,11 @@ fn dry_run_of_an_ingestion_writes_nothing() {
 #[test]
 fn ingestion_of_a_missing_path_is_a_mistake() {
     let environment = TestEnvironment::new();
-    insta::assert_snapshot!(environment.yore(["ingest", "no/such/place"]).run().shown(), @"");
+    insta::assert_snapshot!(environment.yore(["ingest", "no/such/place"]).run().shown(), @"
+    --- standard error
+    error: no/such/place does not exist [usage]
+    --- exit code Some(2)
+    ");
     environment.yore(["ingest", "--source", "gopher", "."]).run().ends_with(2);
     assert!(!environment.data().exists());
 }

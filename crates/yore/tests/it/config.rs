@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use crate::environment::{Outcome, TestEnvironment};
 use crate::transcript::Transcript;
 
+const SHIP: &str = "5e110001-a91c-4f3e-8d52-17c0b6e4f9a1";
+const SHORE: &str = "5e110002-6b27-4c08-b1f4-d8052ae93c76";
+const UNKNOWN: &str = "5e110003-0e5d-49a2-9637-fb418c7d2e50";
 const BROKEN: &str = "[recall]\nlimit = 0\nscop = \"all\"\n\n[capture]\nenabled = \"maybe\"\n";
 
 /// Where the program looks for the person's file.
@@ -44,8 +47,8 @@ impl Projects {
                 .write(&environment.projects());
             (directory, file)
         };
-        let (ship, ship_file) = session("ship", "5e110001-3f08-4714-9c34-5c452003a142", "mainsail");
-        let (shore, _) = session("shore", "5e110002-3f08-4714-9c34-5c452003a142", "lighthouse");
+        let (ship, ship_file) = session("ship", SHIP, "mainsail");
+        let (shore, _) = session("shore", SHORE, "lighthouse");
         Self { environment, ship, shore, ship_file }
     }
 
@@ -57,13 +60,13 @@ impl Projects {
 
     /// Which of the two sessions are in the memory.
     fn kept(&self) -> Vec<&'static str> {
-        let sessions = self.environment.yore(["sessions", "--json"]).run().success().stdout;
+        let sessions = self.environment.yore(["sessions", "--json"]).run().stdout;
         let archived = self.environment.yore(["recall", "--all", "--json", "well"]).run().stdout;
         let is_kept = |id: &str, words: &str| {
             assert_eq!(sessions.contains(id), archived.contains(words), "{sessions}\n{archived}");
             sessions.contains(id)
         };
-        [("ship", is_kept("5e110001", "mainsail")), ("shore", is_kept("5e110002", "lighthouse"))]
+        [("ship", is_kept(SHIP, "mainsail")), ("shore", is_kept(SHORE, "lighthouse"))]
             .into_iter()
             .filter_map(|(name, is_kept)| is_kept.then_some(name))
             .collect()
@@ -196,14 +199,14 @@ fn opt_in_fails_closed() {
     let projects = Projects::new();
     projects.ingest(&["capture.mode=opt-in".to_owned()]);
     assert_eq!(projects.kept(), [""; 0], "nothing is listed, so nothing is kept");
+    let projects = Projects::new();
     // A transcript that does not say where it was recorded.
-    let unknown = projects.environment.projects().join("unknown").join("5e110003-3f08-4714-9c34-5c452003a142.jsonl");
+    let unknown = projects.environment.projects().join("unknown").join(format!("{UNKNOWN}.jsonl"));
     let text = fs::read_to_string(&projects.ship_file).unwrap();
     let lines: String = text
         .lines()
         .map(|line| {
-            let mut line: Value =
-                serde_json::from_str(&line.replace("5e110001", "5e110003").replace("mainsail", "foresail")).unwrap();
+            let mut line: Value = serde_json::from_str(&line.replace(SHIP, UNKNOWN).replace("mainsail", "foresail")).unwrap();
             line.as_object_mut().unwrap().remove("cwd");
             format!("{line}\n")
         })
@@ -252,7 +255,7 @@ fn scope_says_whose_words_are_searched() {
     let elsewhere = projects.environment.path("home");
     let count = |outcome: &Outcome| outcome.json()["results"].as_array().unwrap().len();
     for (scope, inside, outside) in [("auto", 1, 2), ("project", 1, 0), ("all", 2, 2)] {
-        assert_eq!(count(&ask(scope, &projects.ship)), inside, "{scope}");
+        assert_eq!(count(&ask(scope, &projects.ship.join("deep"))), inside, "{scope}");
         assert_eq!(count(&ask(scope, &elsewhere)), outside, "{scope}");
     }
     let nothing = ask("project", &elsewhere).ends_with(1);

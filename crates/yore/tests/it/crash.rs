@@ -1,1 +1,377 @@
-//! wip
+//! Killed at any moment, run twice at once: whatever happens to a process, running the same
+//! command again leads to the store that an undisturbed run makes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use serde_json::json;
+use yore_testing::{Random, Scan};
+
+use crate::environment::{Runner, TestEnvironment};
+use crate::transcript::Transcript;
+
+/// Invented words of a limited vocabulary.
+fn prose(random: &mut Random, words: usize) -> String {
+    const PARTS: [&str; 16] =
+        ["lor", "em", "tid", "al", "rop", "es", "qui", "ven", "mar", "ost", "ki", "ra", "dun", "fel", "po", "shi"];
+    let mut text = String::new();
+    for _ in 0..words {
+        for _ in 0..2 + random.below(2) {
+            text.push_str(PARTS[random.below(PARTS.len())]);
+        }
+        text.push(if random.below(12) == 0 { '\n' } else { ' ' });
+    }
+    text
+}
+
+/// Questions of the generated vocabulary, and what none of it holds.
+const QUESTIONS: [&str; 4] = ["tidal ropes", "\"quiven\" marost", "why did shira fail at step 17", "zeppelin"];
+const PLANTED: &str = "xylofizz4711";
+
+/// Some sixty transcripts: messages on several lines, sub-agents, snapshots of an earlier state in
+/// another folder, forks that repeat their beginning, secrets, lines that are no JSON. `size`
+/// scales them; 100 is about 15 MB.
+fn generate(projects: &Path, size: usize) -> Vec<String> {
+    let mut random = Random::new(0x5eed_cafe);
+    let mut sessions = Vec::new();
+    for number in 0..24_u64 {
+        let id = format!("{:08x}-{number:04x}-4a5b-{:04x}-0123456789ab", 0x9e37_79b9 ^ number << 24, number ^ 0x8b1d);
+        let mut session = Transcript::new(&id, &format!("/home/dev/project-{}", number % 5)).at(1_760_000_000_000 + number as i64 * 86_400_000);
+        let secret = format!("ghp_{:036x}", 0x00de_adbe_ef12_3456_u64 * (number + 3));
+        for step in 0..2 + size / 4 {
+            session = session
+                .human(&format!("step {step}: {}", prose(&mut random, 20)))
+                .snapshot("src/main.rs")
+                .tool(&prose(&mut random, 30), &prose(&mut random, 6), &prose(&mut random, 160 + size * 8), step % 9 == 4)
+                .assistant(&prose(&mut random, 60));
+            if step == 1 {
+                session = session.human(&format!("my token is {secret}")).raw("{\"type\": \"torn").raw("{\"type\": \"brand-new\"}");
+            }
+            if number == 7 && step == 1 {
+                session = session.human(&format!("the word is {PLANTED}")).assistant(&format!("{PLANTED} it is"));
+            }
+        }
+        if number % 2 == 0 {
+            let side = session.subagent(&format!("a{number:07x}")).human(&prose(&mut random, 40));
+            side.tool("Looking.", "ls", &prose(&mut random, size * 40), false).assistant(&prose(&mut random, 80)).write(projects);
+        }
+        let session = session.title(&format!("session {number}"));
+        if number % 2 == 1 {
+            let half = session.first_lines(session.line_count() * 2 / 3);
+            half.write(&projects.join("snapshots"));
+        }
+        if number % 3 == 1 {
+            let fork = session.first_lines(session.line_count() / 2).fork(&id.replace("4a5b", "4f0f"));
+            fork.human(&prose(&mut random, 10)).assistant(&prose(&mut random, 50)).write(projects);
+        }
+        session.write(projects);
+        sessions.push(id);
+    }
+    sessions
+}
+
+type Rows = BTreeMap<String, Vec<Value>>;
+
+/// All that a store says, without what may differ: row numbers, random ids, the time of reading.
+#[derive(PartialEq)]
+struct Content {
+    tables: BTreeMap<&'static str, Rows>,
+    /// Every file's lines, put together from the archive.
+    archive: BTreeMap<String, Vec<u8>>,
+    /// Ids of the turns of each episode in order, shared ones included.
+    order: BTreeMap<String, Vec<String>>,
+    /// What each question finds.
+    recalled: Vec<Vec<String>>,
+}
+
+const TABLES: [(&str, &str); 9] = [
+    (
+        "turns",
+        "SELECT hex(turn.uid), episode.native_id, hex(turn.native_id), role, is_error, parts, at_ms, at_original, at_quality, project.name,
+                branch.text, cwd.text, model.text, speaker.text, path, line, words
+         FROM turn JOIN episode ON episode.id = episode_id JOIN source_file ON source_file.id = file_id JOIN turn_text ON turn_id = turn.id
+         LEFT JOIN project ON project.id = turn.project_id LEFT JOIN label branch ON branch.id = branch_id LEFT JOIN label cwd ON cwd.id = cwd_id
+         LEFT JOIN label model ON model.id = model_id LEFT JOIN label speaker ON speaker.id = speaker_id",
+    ),
+    (
+        "episodes",
+        "SELECT hex(episode.uid), native_id, kind, parent_native_id, cwd, title, title_rank, started_ms, updated_ms, forgotten_ms, project.name
+         FROM episode LEFT JOIN project ON project.id = project_id",
+    ),
+    ("links", "SELECT native_id || episode_link.kind || value FROM episode_link JOIN episode ON episode.id = episode_id"),
+    (
+        "files",
+        "SELECT path, source, generation, size, mtime_ns, archived_bytes, archived_lines, read_bytes, read_lines, reader_state, hex(fingerprint),
+                lease_owner, gone_ms FROM source_file",
+    ),
+    ("skips", "SELECT path || reason || detail, count, first_line, first_offset FROM skip JOIN source_file ON source_file.id = file_id"),
+    ("redactions", "SELECT path || kind, count FROM redaction JOIN source_file ON source_file.id = file_id"),
+    ("projects", "SELECT kind || value, recorded, name FROM project_alias JOIN project ON project.id = project_id"),
+    ("file-episodes", "SELECT path || native_id FROM file_episode JOIN source_file ON source_file.id = file_id JOIN episode ON episode.id = episode_id"),
+    ("queue", "SELECT seq FROM lexical_queue"),
+];
+
+impl Content {
+    fn of(environment: &TestEnvironment) -> Self {
+        let db = Connection::open(environment.database()).unwrap();
+        let mut tables = BTreeMap::new();
+        for (name, sql) in TABLES {
+            let mut statement = db.prepare(sql).unwrap();
+            let columns = statement.column_count();
+            let rows = statement
+                .query_map([], |row| (0..columns).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>())
+                .unwrap()
+                .map(|row| {
+                    let mut row = row.unwrap();
+                    for value in &mut row {
+                        if let Value::Blob(words) = value {
+                            *value = Value::Blob(decompressed(words));
+                        }
+                    }
+                    (format!("{:?}", row[0]), row)
+                })
+                .collect::<Rows>();
+            tables.insert(name, rows);
+        }
+        let mut order: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut statement = db
+            .prepare(
+                "SELECT episode.native_id, hex(turn.uid) FROM (
+                     SELECT episode_id, id AS turn_id, position FROM turn UNION ALL SELECT episode_id, turn_id, position FROM turn_share) place
+                 JOIN episode ON episode.id = place.episode_id JOIN (SELECT id, uid FROM turn) turn ON turn.id = place.turn_id
+                 ORDER BY place.episode_id, place.position",
+            )
+            .unwrap();
+        let places = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
+        for (episode, turn) in places.map(Result::unwrap) {
+            order.entry(episode).or_default().push(turn);
+        }
+        let mut archive: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let mut blobs: BTreeMap<i64, Vec<u8>> = BTreeMap::new();
+        let mut statement = db
+            .prepare("SELECT path || '#' || segment.generation, blob_id, first_line, line_count FROM segment JOIN source_file ON source_file.id = file_id ORDER BY 1, seq")
+            .unwrap();
+        let segments = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();
+        for (file, blob, first, count) in segments.map(Result::<(String, i64, u32, u32), _>::unwrap) {
+            let lines = blobs.entry(blob).or_insert_with(|| {
+                let data: Vec<u8> = db.query_row("SELECT data FROM blob WHERE id = ?1", [blob], |row| row.get(0)).unwrap();
+                zstd::stream::decode_all(&*data).unwrap()
+            });
+            for line in lines.split(|byte| *byte == b'\n').skip(first as usize).take(count as usize) {
+                archive.entry(file.clone()).or_default().extend([line, b"\n"].concat());
+            }
+        }
+        drop((statement, blobs));
+        let recalled = QUESTIONS
+            .iter()
+            .map(|question| {
+                let outcome = environment.yore(["recall", "--all", "--json", "-n", "20", question]).run();
+                assert!(matches!(outcome.status.code(), Some(0 | 1)), "{outcome:?}");
+                let mut found: Vec<String> =
+                    outcome.json()["results"].as_array().unwrap().iter().map(|hit| hit["id"].to_string()).collect();
+                found.sort();
+                found
+            })
+            .collect();
+        Self { tables, archive, order, recalled }
+    }
+
+    /// The first difference, in words.
+    #[track_caller]
+    fn assert_same(&self, other: &Self, when: &str) {
+        for (name, rows) in &self.tables {
+            let others = &other.tables[name];
+            for key in rows.keys().chain(others.keys()) {
+                assert_eq!(rows.get(key), others.get(key), "{when}: {name} {key}");
+            }
+        }
+        for (name, lines) in &self.archive {
+            assert!(other.archive.get(name) == Some(lines), "{when}: the archived lines of {name} differ");
+        }
+        assert_eq!(self.archive.len(), other.archive.len(), "{when}");
+        assert_eq!(self.order, other.order, "{when}");
+        assert_eq!(self.recalled, other.recalled, "{when}");
+    }
+}
+
+/// The layout of stored words: a plain value begins with 0, a compressed one with 1.
+fn decompressed(words: &[u8]) -> Vec<u8> {
+    match words.split_first() {
+        Some((1, frame)) => zstd::stream::decode_all(frame).unwrap(),
+        Some((_, plain)) => plain.to_vec(),
+        None => Vec::new(),
+    }
+}
+
+/// A home whose data directory has a known key, so that markers and fingerprints are comparable.
+fn home() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    environment.write("data/key", [7; 32]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(environment.data(), fs::Permissions::from_mode(0o700)).unwrap();
+        fs::set_permissions(environment.data().join("key"), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    environment
+}
+
+/// The sources, and what an undisturbed ingestion makes of them.
+struct Reference {
+    sources: TestEnvironment,
+    sessions: Vec<String>,
+    undisturbed: TestEnvironment,
+    content: Content,
+    took: Duration,
+}
+
+impl Reference {
+    fn new(size: usize) -> Self {
+        let sources = TestEnvironment::new();
+        let sessions = generate(&sources.projects(), size);
+        let undisturbed = home();
+        let began = Instant::now();
+        let _ = undisturbed.ingest(&sources.projects());
+        let took = began.elapsed();
+        let content = Content::of(&undisturbed);
+        assert!(content.tables["queue"].is_empty());
+        assert!(content.tables["turns"].len() > 100 && content.tables["files"].len() > 40);
+        assert!(content.recalled[0].len() == 20 && content.recalled[3].is_empty());
+        Self { sources, sessions, undisturbed, content, took }
+    }
+
+    fn projects(&self) -> PathBuf {
+        self.sources.projects()
+    }
+
+    fn ingest(&self, environment: &TestEnvironment) -> Runner {
+        environment.yore(["ingest"]).arg(self.projects())
+    }
+
+    /// A copy of the undisturbed store.
+    fn copy(&self) -> TestEnvironment {
+        let environment = home();
+        copy_directory(&self.undisturbed.data(), &environment.data());
+        environment
+    }
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_directory(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Kills it after a while; false when it had ended before.
+fn kill_after(mut child: Child, while_: Duration) -> bool {
+    std::thread::sleep(while_);
+    let is_running = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    is_running
+}
+
+#[test]
+fn killed_ingestions_lose_nothing_and_double_nothing() {
+    let reference = Reference::new(100);
+    let mut random = Random::new(0xdead_beef);
+    let mut killed = 0;
+    for point in 0..20 {
+        let environment = home();
+        let part = (point * 1000 + random.below(1000)) as u32;
+        let when = reference.took * part / 20_000;
+        killed += u32::from(kill_after(reference.ingest(&environment).start(), when));
+        let _ = reference.ingest(&environment).run().success();
+        reference.content.assert_same(&Content::of(&environment), &format!("killed after {when:?} of {:?}", reference.took));
+        if point % 5 == 0 {
+            environment.is_sound();
+        }
+    }
+    assert!(killed >= 10, "only {killed} of 20 were still running");
+}
+
+#[test]
+fn ingestions_and_readers_at_once_agree() {
+    let reference = Reference::new(30);
+    for writers in [2, 8] {
+        let environment = home();
+        // What must exist before anybody can read.
+        let _ = environment.yore(["ingest", "--source", "jsonl"]).arg(environment.write("empty.jsonl", "")).run().success();
+        let mut children: Vec<Child> = (0..writers).map(|_| reference.ingest(&environment).start()).collect();
+        let mut answers = 0;
+        while children.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
+            let outcome = environment.yore(["recall", "--all", "--json", "tidal"]).run();
+            assert!(matches!(outcome.status.code(), Some(0 | 1)), "{outcome:?}");
+            assert!(outcome.json()["results"].is_array());
+            answers += 1;
+        }
+        assert!(answers > 0);
+        for mut child in children {
+            assert_eq!(child.wait().unwrap().code(), Some(0));
+        }
+        let mut content = Content::of(&environment);
+        for rows in content.tables.values_mut() {
+            rows.retain(|key, _| !key.contains("empty.jsonl"));
+        }
+        reference.content.assert_same(&content, &format!("{writers} ingestions"));
+        environment.is_sound();
+    }
+}
+
+#[test]
+fn killed_reindex_is_finished_by_the_next() {
+    let reference = Reference::new(30);
+    let began = Instant::now();
+    let _ = reference.copy().yore(["reindex"]).run().success();
+    let took = began.elapsed();
+    let environment = reference.copy();
+    let mut random = Random::new(0xfeed_f00d);
+    for point in 0..6 {
+        let _ = kill_after(environment.yore(["reindex"]).start(), took * (point * 1000 + random.below(1000)) as u32 / 6000);
+        if point % 2 == 1 {
+            let report = environment.yore(["reindex", "--json"]).run().success().json();
+            assert_eq!(json!([report["turns_added"], report["turns_removed"]]), json!([0, 0]));
+            reference.content.assert_same(&Content::of(&environment), &format!("reindex killed, {point}"));
+        }
+    }
+    environment.is_sound();
+}
+
+/// Where the data directory still says the planted word, decompressed or not.
+fn planted(environment: &TestEnvironment) -> Vec<String> {
+    Scan::of(&environment.data()).places(PLANTED).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn killed_hard_forgetting_is_finished_by_the_next() {
+    let reference = Reference::new(30);
+    let forget = |environment: &TestEnvironment| environment.yore(["forget", "--hard", "--session", &reference.sessions[7]]);
+    let environment = reference.copy();
+    assert!(!planted(&environment).is_empty());
+    let began = Instant::now();
+    let _ = forget(&environment).run().success();
+    let took = began.elapsed();
+    assert_eq!(planted(&environment), [""; 0]);
+    let undisturbed = Content::of(&environment);
+    let mut random = Random::new(0xabad_1dea);
+    for point in 0..8 {
+        let environment = reference.copy();
+        let when = took * (point * 1000 + random.below(1000)) as u32 / 8000;
+        let _ = kill_after(forget(&environment).start(), when);
+        let _ = forget(&environment).run().success();
+        assert_eq!(planted(&environment), [""; 0], "killed after {when:?} of {took:?}");
+        undisturbed.assert_same(&Content::of(&environment), &format!("killed after {when:?} of {took:?}"));
+        environment.is_sound();
+    }
+}

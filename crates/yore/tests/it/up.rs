@@ -40,7 +40,25 @@ fn computer_with_history() -> TestEnvironment {
 fn first_up_keeps_every_session_and_answers_a_question() {
     let environment = computer_with_history();
     let outcome = environment.yore(["up"]).run().success();
-    insta::assert_snapshot!(outcome.shown(), @"");
+    insta::assert_snapshot!(outcome.shown(), @r#"
+    3 files: 3 read, 0 unchanged
+    15 lines archived; 12 turns new, 0 completed
+    redacted before storing: 1 github-token
+
+    claude-code: 2 sessions, 1 side conversation, 12 turns
+      lanternfish  1 session  6 turns  last 2026-03-02
+      orchard-api  1 session  6 turns  last 2026-03-01
+
+    kept in [root]/data: [size] for [size] of transcripts
+    Claude Code deletes transcripts after 30 days: the oldest of 3 transcripts has 30 days left, 0 due within a week; all are kept here now
+
+    for example, yore recall "Uploader stops after the first album"
+     1. assistant 2026-03-02 09:02 lanternfish on main · Uploader stops after the first album
+        The album queue is closed by the first worker that finishes; the uploader must close it itself.
+        ce8fb1b43f · [root]/home/.claude/projects/-home-dev-lanternfish/1a47e401-5d0c-4f7e-9a51-8f0c7b6a1101.jsonl:6
+
+    next: `yore recall "…"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything
+    "#);
     environment.yore(["recall", "--all", "who closes the album queue"]).run().success();
     #[cfg(unix)]
     {
@@ -61,7 +79,10 @@ fn second_up_says_unchanged_and_writes_nothing() {
     };
     let before = state();
     let outcome = environment.yore(["up"]).run().success();
-    insta::assert_snapshot!(outcome.shown().lines().take(2).collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(outcome.shown().lines().take(2).collect::<Vec<_>>().join("\n"), @"
+    3 files: 0 read, 3 unchanged
+    0 lines archived; 0 turns new, 0 completed
+    ");
     assert!(before == state(), "the database was written");
 }
 
@@ -84,7 +105,7 @@ fn retention_follows_the_agents_settings() {
     environment.write("home/.claude/settings.json", json!({"cleanupPeriodDays": 5}).to_string());
     let outcome = environment.yore(["up"]).run().success();
     let told = outcome.stdout.lines().find(|line| line.contains("deletes transcripts")).unwrap();
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @"Claude Code deletes transcripts after 5 days: the oldest of 3 transcripts has 5 days left, 3 due within a week; all are kept here now");
 }
 
 #[test]
@@ -124,7 +145,27 @@ fn init_is_another_name_of_up() {
 fn computer_without_history_gets_an_example_kept_apart() {
     let environment = TestEnvironment::new();
     let outcome = environment.yore(["up"]).run().success();
-    insta::assert_snapshot!(outcome.shown(), @"");
+    insta::assert_snapshot!(outcome.shown(), @r#"
+    no history of a known agent was found on this computer
+    so this is an invented example project, kept apart from your own memory:
+
+    4 files: 4 read, 0 unchanged
+    151 lines archived; 124 turns new, 0 completed
+
+    for example, yore recall "why did we move the cache out of redis?"
+     1. assistant 2026-06-11 16:17 tidepool on cache-in-process · Move curve cache from Redis into the process
+        Decision: the curve cache moves out of Redis into the process (`moka`, [size], ten minutes). Why: Redis was shared with the cameras, ran out of memory and took `/curve` down with it for 40 minutes; the SMS binary never used the shared keys;…
+        af43c207f4 · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:19
+     2. assistant 2026-06-11 16:20 tidepool on cache-in-process · Move curve cache from Redis into the process
+        24 tests pass, a cached curve takes 4 microseconds instead of 0.9 ms, and the binary lost [size] because the Redis client is gone.
+        05f29ee94c · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:29
+     3. assistant 2026-06-11 16:08 tidepool on cache-in-process · Move curve cache from Redis into the process
+        The camera recordings filled Redis until the kernel killed it, and systemd gave up after five restarts. Our `/curve` has a `?` on the cache, so a missing *cache* became a missing *answer*, although the numbers were all in SQLite and could…
+        c522264d5a · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:10
+
+    next: ask it more with `yore --data-dir "[root]/data/example" recall "…"`,
+    or read your own transcripts with `yore ingest PATH`
+    "#);
     assert!(environment.data().join("example").join("yore.db").exists());
     assert!(!environment.database().exists(), "the person's own memory must stay empty");
 
@@ -149,7 +190,12 @@ fn example_as_json_says_that_it_is_one() {
 fn example_can_be_switched_off() {
     let environment = TestEnvironment::new();
     let outcome = environment.yore(["up", "-c", "up.example_when_empty=false"]).run().ends_with(1);
-    insta::assert_snapshot!(outcome.shown(), @"");
+    insta::assert_snapshot!(outcome.shown(), @"
+    --- standard error
+    error: no history of a known agent on this computer [usage]
+    hint: name one: `yore ingest PATH`
+    --- exit code Some(1)
+    ");
     assert!(!environment.data().exists());
 }
 

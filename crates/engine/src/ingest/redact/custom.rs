@@ -110,6 +110,8 @@ fn cut(mut start: usize, end: usize, markers: &[(usize, usize)], spans: &mut Vec
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -126,8 +128,8 @@ mod tests {
     /// The text after redaction, digests written as `#`.
     fn redacted(redactor: &Redactor, text: &str) -> String {
         let mut counts = RedactionCounts::default();
-        let Some(once) = redactor.text(text, &mut counts) else { return text.to_owned() };
-        assert!(!counts.is_empty());
+        let once = redactor.text(text, &mut counts).unwrap_or_else(|| text.to_owned());
+        assert_eq!(counts.is_empty(), once == text);
         assert_eq!(redactor.text(&once, &mut counts), None, "twice is once: {once}");
         Regex::new("[0-9a-f]{8}]").unwrap().replace_all(&once, "#]").into_owned()
     }
@@ -213,9 +215,10 @@ mod tests {
         assert_eq!(plain.text(&text, &mut counts), with_none.text(&text, &mut counts));
     }
 
-    /// Patterns that creep, look around, overlap each other and match in markers.
-    fn patterns() -> impl Strategy<Value = Vec<String>> {
-        let one = proptest::sample::select(vec![
+    /// One for each of some patterns that creep, look around, overlap and match in markers, and
+    /// for each two neighbours of them; all know the planted `QX`. Compiling is slow.
+    static REDACTORS: LazyLock<Vec<Redactor>> = LazyLock::new(|| {
+        let patterns = [
             r"\bEMP-\d+",
             r"\b\d",
             "^.{3}",
@@ -228,9 +231,11 @@ mod tests {
             "a.{10}",
             r"[^\s]+@corp",
             "ü",
-        ]);
-        proptest::collection::vec(one.prop_map(str::to_owned), 1..4)
-    }
+        ];
+        let pairs = patterns.windows(2).map(|pair| redactor(&[pair[0], pair[1], PLANTED]));
+        patterns.iter().map(|pattern| redactor(&[pattern, PLANTED])).chain(pairs).collect()
+    });
+    const PLANTED: &str = r"QX\d{6}";
 
     /// Text with what the patterns and the rules look at.
     fn spicy() -> impl Strategy<Value = String> {
@@ -250,10 +255,8 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn with_any_patterns_redacting_is_idempotent_and_catches_what_was_planted(patterns in patterns(), before in spicy(), after in spicy(), digits in "[0-9]{6}") {
-            let mut all = patterns;
-            all.push(r"QX\d{6}".to_owned());
-            let redactor = Redactor::with_patterns(&KEY, &all).unwrap();
+        fn with_any_patterns_redacting_is_idempotent_and_catches_what_was_planted(which in 0..23usize, before in spicy(), after in spicy(), digits in "[0-9]{6}") {
+            let redactor = &REDACTORS[which];
             let planted = format!("QX{digits}");
             let mut counts = RedactionCounts::default();
             let once = redactor.text(&format!("{before}{planted}{after}"), &mut counts).unwrap_or_default();

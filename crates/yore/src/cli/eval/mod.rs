@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         let before = measure::cpu();
         let answer = engine.recall(&request)?;
         times.push(measure::cpu() - before);
-        rankings.push(ranking(&answer, by_document, arguments.limit));
+        rankings.push(ranking(&answer, &question.corpus, by_document, arguments.limit));
     }
     if let Some(out) = &arguments.out {
         write_run(out, &asked, &rankings)?;
@@ -180,13 +180,12 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
 }
 
 /// The agents' own ids, best first.
-fn ranking(answer: &RecallAnswer, by_document: bool, limit: usize) -> Vec<String> {
+fn ranking(answer: &RecallAnswer, corpus: &str, by_document: bool, limit: usize) -> Vec<String> {
     let mut ranked: Vec<String> = if by_document {
         // A document's native id is `corpus/document`, a side conversation's `session/agent-…`.
-        let document = |native: &str, agent: &str| match native.split_once('/') {
-            Some((_, document)) if agent == "jsonl" => document.to_owned(),
-            Some((session, _)) => session.to_owned(),
-            None => native.to_owned(),
+        let document = |native: &str, agent: &str| match agent {
+            "jsonl" => native.strip_prefix(corpus).and_then(|rest| rest.strip_prefix('/')).unwrap_or(native).to_owned(),
+            _ => native.split('/').next().unwrap_or(native).to_owned(),
         };
         answer.hits.iter().map(|hit| document(&hit.place.native_session, &hit.turn.agent)).collect()
     } else {

@@ -1,0 +1,97 @@
+//! A small bench of our own: quality cannot get worse unseen. `YORE_BLESS=1` writes the figures anew.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+use std::fs;
+
+use serde_json::Value;
+use yore_core::metrics;
+use yore_core::scope::ScopeChoice;
+use yore_core::time::RecordedTime;
+use yore_testing::{Memory, fixture, is_blessing};
+
+fn strings(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The figures of one category, by name.
+#[derive(Default)]
+struct Category {
+    questions: usize,
+    /// Sum, and of how many questions.
+    figures: BTreeMap<&'static str, (f64, usize)>,
+}
+
+impl Category {
+    fn add(&mut self, name: &'static str, value: f64) {
+        let figure = self.figures.entry(name).or_default();
+        *figure = (figure.0 + value, figure.1 + 1);
+    }
+}
+
+fn measure(memory: &Memory) -> BTreeMap<String, Category> {
+    let mut categories: BTreeMap<String, Category> = BTreeMap::new();
+    for line in fs::read_to_string(fixture("bench/queries.jsonl")).unwrap().lines() {
+        let question: Value = serde_json::from_str(line).unwrap();
+        let ranked: Vec<String> = memory
+            .ask_with(question["query"].as_str().unwrap(), |request| {
+                request.filter.scope = ScopeChoice::Projects(vec!["mini".to_owned()]);
+                request.filter.as_of = RecordedTime::parse(question["query_time"].as_str().unwrap()).utc;
+                request.limit = 50;
+            })
+            .hits
+            .into_iter()
+            .map(|hit| hit.place.native_message)
+            .collect();
+        let ranked: Vec<&str> = ranked.iter().map(String::as_str).collect();
+        let (gold, stale) = (strings(&question["gold_turns"]), strings(&question["stale_turns"]));
+        let gold: HashSet<&str> = gold.iter().map(String::as_str).collect();
+        let stale: HashSet<&str> = stale.iter().map(String::as_str).collect();
+        let groups: Vec<Vec<String>> = question["gold_groups"].as_array().into_iter().flatten().map(strings).collect();
+        let groups: Vec<Vec<&str>> = groups.iter().map(|group| group.iter().map(String::as_str).collect()).collect();
+        for name in [question["category"].as_str().unwrap(), "all with an answer"] {
+            if gold.is_empty() && name.starts_with("all") {
+                continue;
+            }
+            let category = categories.entry(name.to_owned()).or_default();
+            category.questions += 1;
+            if gold.is_empty() {
+                continue;
+            }
+            let at10 = metrics::score(&ranked, &gold, 10);
+            category.add("any@5", metrics::score(&ranked, &gold, 5).any);
+            category.add("ev@10", metrics::evidence_recall(&ranked, &groups, 10));
+            category.add("rec@10", at10.recall);
+            category.add("ndcg@10", at10.ndcg);
+            category.add("mrr@10", at10.mrr);
+            if !stale.is_empty() {
+                category.add("latest first", f64::from(u8::from(metrics::latest_first(&ranked, &gold, &stale, 10))));
+            }
+        }
+    }
+    categories
+}
+
+#[test]
+fn quality_on_our_own_bench_is_as_committed() {
+    let memory = Memory::new();
+    let report = memory.read_as("jsonl", &fixture("bench/corpus.jsonl"));
+    memory.index();
+    let mut table = format!("{} turns\n", report.turns_added);
+    for (name, category) in measure(&memory) {
+        let _ = write!(table, "{name}: {} questions", category.questions);
+        for (figure, (sum, count)) in &category.figures {
+            let _ = write!(table, ", {figure} {:.3}", sum / *count as f64);
+            if *count < category.questions {
+                let _ = write!(table, " (of {count})");
+            }
+        }
+        table.push('\n');
+    }
+    let path = fixture("bench/expected.txt");
+    if is_blessing() {
+        fs::write(&path, &table).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(table, expected, "figures changed; look at each, then run with YORE_BLESS=1");
+}

@@ -1,0 +1,172 @@
+//! What is forgotten for good is in no byte of the data directory, and everything else is as it was.
+
+use serde_json::json;
+use yore_engine::ForgetRequest;
+use yore_testing::{Memory, Scan, SessionBuilder};
+
+/// Every planted word begins with this; it is in no word list.
+const PLANTED: &str = "zanzquux";
+
+/// A session with planted words wherever a session can hold words.
+fn victim() -> SessionBuilder {
+    victim_in("/home/dev/zanzquuxdir")
+}
+
+fn victim_in(directory: &str) -> SessionBuilder {
+    let mut session = SessionBuilder::new(100).turns(6).branch("feature/zanzquuxbranch").cwd(directory);
+    session.human("remember the zanzquuxhuman phrase that nobody may read");
+    session.tool(
+        "Bash",
+        &json!({"command": "cat zanzquuxinput.txt"}),
+        &format!("{}error: zanzquuxoutput is missing\n{}", "filler line\n".repeat(900), "more filler\n".repeat(900)),
+        true,
+    );
+    session.queued("and zanzquuxqueued too");
+    session.assistant("the zanzquuxanswer is no");
+    session.title("All about zanzquuxtitle");
+    session.turns(4)
+}
+
+fn subagent(victim: &SessionBuilder) -> SessionBuilder {
+    let mut agent = SessionBuilder::new(101).with_id(victim.id()).subagent("b1946ac9");
+    agent.human("look for zanzquuxtask");
+    agent.assistant("zanzquuxfound in three files");
+    agent
+}
+
+/// Two sessions that have nothing to do with it.
+fn plant_others(memory: &Memory) {
+    memory.write("projects/p/other.jsonl", SessionBuilder::new(110).turns(30).text());
+    memory.write("projects/q/third.jsonl", SessionBuilder::new(111).cwd("/home/dev/glasshouse").turns(12).text());
+}
+
+fn plant_victim(memory: &Memory) -> SessionBuilder {
+    let victim = victim();
+    memory.write("projects/p/victim.jsonl", victim.text());
+    memory.write("projects/p/victim/subagents/agent-b1946ac9.jsonl", subagent(&victim).text());
+    // A summary of the session in another session's file.
+    let leaf = serde_json::from_str::<serde_json::Value>(&victim.lines()[0]).unwrap()["uuid"].clone();
+    let summary = json!({"type": "summary", "summary": "About zanzquuxsummary", "leafUuid": leaf});
+    let other = std::fs::read_to_string(memory.sources().join("projects/p/other.jsonl")).unwrap();
+    memory.write("projects/p/other.jsonl", format!("{other}{summary}\n"));
+    victim
+}
+
+fn scan(memory: &mut Memory) -> Vec<String> {
+    memory.close();
+    let places = Scan::of(&memory.data()).places(PLANTED).into_iter().map(str::to_owned).collect();
+    memory.open();
+    places
+}
+
+#[test]
+fn planted_words_are_in_no_byte_afterwards() {
+    let mut memory = Memory::new();
+    plant_others(&memory);
+    let victim = plant_victim(&memory);
+    memory.learn();
+    let before = scan(&mut memory);
+    for kind in ["turn_text", "blob", "label", "episode", "project", "term of text", "term of tool"] {
+        assert!(before.iter().any(|place| place.contains(kind)), "the scan must see {kind}: {before:?}");
+    }
+    let outcome = memory.forget_hard(victim.id());
+    assert_eq!(outcome.episodes.len(), 2, "{outcome:?}");
+    assert!(outcome.turns > 10 && outcome.archive_lines > 20, "{outcome:?}");
+    assert_eq!(Scan::of(&memory.data()).places(PLANTED), Vec::<&str>::new(), "while the engine is open");
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+    for word in ["zanzquuxhuman", "zanzquuxoutput", "zanzquuxtask", "zanzquuxqueued", "zanzquuxsummary"] {
+        assert!(memory.ask(word).is_empty(), "{word}");
+    }
+    assert!(memory.turns(victim.id()).is_empty());
+}
+
+#[test]
+fn everything_else_is_as_if_the_session_had_never_been() {
+    let (memory, never) = (Memory::new(), Memory::new());
+    plant_others(&memory);
+    plant_others(&never);
+    let victim = plant_victim(&memory);
+    memory.learn();
+    never.learn();
+    memory.forget_hard(victim.id());
+    let (a, b) = (never.words(), memory.words());
+    let different: Vec<(&str, &str)> = a.lines().zip(b.lines()).filter(|(a, b)| a != b).take(6).collect();
+    assert!(a == b, "{different:#?}");
+    let findings = memory.engine().examine(true).unwrap();
+    assert!(findings.iter().all(|finding| finding.severity < yore_engine::Severity::Warning), "{findings:#?}");
+}
+
+#[test]
+fn source_that_still_exists_does_not_bring_it_back() {
+    let mut memory = Memory::new();
+    plant_others(&memory);
+    let mut victim = plant_victim(&memory);
+    memory.learn();
+    memory.forget_hard(victim.id());
+    let after = memory.words();
+    // Unchanged, grown, under a new name, and in a memory that was opened again.
+    memory.learn();
+    victim.human("one more zanzquuxlate line");
+    memory.write("projects/p/victim.jsonl", victim.text());
+    memory.write("projects/r/copy.jsonl", victim.text());
+    memory.open();
+    memory.learn();
+    assert_eq!(memory.words(), after);
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+    memory.engine().reindex(&yore_engine::ingest::source::ReaderOptions::default(), &mut yore_engine::ingest::Silent).unwrap();
+    assert_eq!(memory.words(), after);
+}
+
+/// Plants a session and a fork that copies all of it, in files of these names, and forgets it.
+fn forget_the_original(original: &str, fork_file: &str) -> (Memory, SessionBuilder) {
+    let memory = Memory::new();
+    // A fork stands in the directory of its original, so that is no secret here.
+    let victim = victim_in("/home/dev/tidepool");
+    memory.write(&format!("projects/p/{original}.jsonl"), victim.text());
+    let mut fork = SessionBuilder::new(120).at(1_790_000_000_000);
+    fork.copy_from(&victim, victim.lines().len());
+    fork.human("a question of the fork alone");
+    fork.assistant("an answer of the fork alone");
+    memory.write(&format!("projects/p/{fork_file}.jsonl"), fork.text());
+    memory.learn();
+    assert!(memory.turns(fork.id()).len() > 10);
+    memory.forget_hard(victim.id());
+    (memory, fork)
+}
+
+fn assert_only_its_own_is_left(mut memory: Memory, fork: &SessionBuilder) {
+    let texts: Vec<String> = memory.turns(fork.id()).into_iter().map(|turn| turn.text).collect();
+    assert_eq!(texts, ["a question of the fork alone", "an answer of the fork alone"]);
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+    memory.learn();
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+}
+
+#[test]
+fn fork_loses_the_copied_lines_and_keeps_its_own() {
+    let (memory, fork) = forget_the_original("a-original", "b-fork");
+    assert_only_its_own_is_left(memory, &fork);
+}
+
+#[test]
+#[ignore = "turns that a fork owns because its file was read first are not deleted with the session they come from"]
+fn fork_that_was_read_first_loses_the_copied_lines_too() {
+    let (memory, fork) = forget_the_original("b-original", "a-fork");
+    assert_only_its_own_is_left(memory, &fork);
+}
+
+#[test]
+fn dry_run_changes_nothing() {
+    let memory = Memory::new();
+    plant_others(&memory);
+    let victim = plant_victim(&memory);
+    memory.learn();
+    let (bytes, state) = (memory.database_bytes(), memory.state());
+    let request =
+        ForgetRequest { session: victim.id().to_owned(), is_hard: true, is_dry_run: true, restore: false, keep_tombstones: true };
+    let outcome = memory.engine().forget(&request).unwrap();
+    assert_eq!(outcome.episodes.len(), 2);
+    assert!(memory.database_bytes() == bytes);
+    assert_eq!(memory.state(), state);
+    assert!(!memory.ask("zanzquuxhuman").is_empty());
+}

@@ -1,0 +1,262 @@
+//! Questions: what may answer, in which order, with which parts of a score.
+
+use proptest::prelude::*;
+use serde_json::json;
+use yore_core::episode::{EpisodeKind, Role};
+use yore_core::query::Filter;
+use yore_core::scope::ScopeChoice;
+use yore_engine::{ForgetRequest, Hit};
+use yore_testing::{Memory, SessionBuilder};
+
+const MARCH: i64 = 1_772_323_200_000;
+const MAY: i64 = 1_777_593_600_000;
+
+/// 200 turns that match better than anything else, said at `at`.
+fn crowd(at: i64) -> SessionBuilder {
+    let mut crowd = SessionBuilder::new(200).cwd("/home/dev/crowd").branch("crowd").at(at);
+    for _ in 0..200 {
+        crowd.human("kumquat kumquat kumquat");
+    }
+    crowd
+}
+
+/// One turn that matches worse, said at `at`.
+fn lone(at: i64) -> SessionBuilder {
+    let mut lone = SessionBuilder::new(201).cwd("/home/dev/lone").branch("lone").at(at);
+    lone.assistant("among many other fruits that we talked about at some length there was, I believe, one kumquat");
+    lone
+}
+
+fn memory_of(sessions: &[&SessionBuilder]) -> Memory {
+    let memory = Memory::new();
+    for (at, session) in sessions.iter().enumerate() {
+        memory.write(&format!("projects/p/{at}.jsonl"), session.text());
+    }
+    memory.learn();
+    memory
+}
+
+fn filtered(memory: &Memory, filter: Filter) -> Vec<Hit> {
+    memory.ask_with("kumquat", |request| request.filter = Filter { scope: request.filter.scope.clone(), ..filter }).hits
+}
+
+#[track_caller]
+fn assert_lone(hits: &[Hit]) {
+    let texts: Vec<&str> = hits.iter().map(|hit| hit.turn.text.as_str()).collect();
+    assert_eq!(hits.len(), 1, "{texts:?}");
+    assert!(texts[0].contains("one kumquat") || texts[0].contains("lone kumquat"), "{texts:?}");
+}
+
+#[test]
+fn filters_by_where_and_who_come_before_ranking() {
+    let memory = memory_of(&[&crowd(MARCH), &lone(MAY)]);
+    assert!(memory.ask("kumquat").iter().all(|hit| hit.turn.text.starts_with("kumquat kumquat")), "the crowd matches better");
+    assert_lone(
+        &memory.ask_with("kumquat", |request| request.filter.scope = ScopeChoice::Projects(vec!["lone".to_owned()])).hits,
+    );
+    assert_lone(&filtered(&memory, Filter { branches: vec!["lone".to_owned()], ..Filter::default() }));
+    assert_lone(&filtered(&memory, Filter { sessions: vec![lone(MAY).id().to_owned()], ..Filter::default() }));
+    assert_lone(&filtered(&memory, Filter { roles: vec![Role::Assistant], ..Filter::default() }));
+    assert_lone(&filtered(&memory, Filter { since: Some(MAY), ..Filter::default() }));
+    assert!(filtered(&memory, Filter { branches: vec!["nowhere".to_owned()], ..Filter::default() }).is_empty());
+}
+
+#[test]
+fn filters_by_time_come_before_ranking() {
+    let memory = memory_of(&[&lone(MARCH), &crowd(MAY)]);
+    assert_lone(&filtered(&memory, Filter { until: Some(MAY), ..Filter::default() }));
+    assert_lone(&filtered(&memory, Filter { as_of: Some(MAY), ..Filter::default() }));
+    assert!(filtered(&memory, Filter { until: Some(MARCH), ..Filter::default() }).is_empty());
+    // As of a moment is exclusive, since is inclusive.
+    let said = memory.turns(lone(MARCH).id())[0].time.utc.unwrap();
+    assert!(filtered(&memory, Filter { as_of: Some(said), ..Filter::default() }).is_empty());
+    assert_lone(&filtered(&memory, Filter { since: Some(said), until: Some(said + 1), ..Filter::default() }));
+}
+
+#[test]
+fn filters_by_agent_and_kind_come_before_ranking() {
+    let memory = memory_of(&[&crowd(MARCH)]);
+    let mut agent = SessionBuilder::new(202).with_id(crowd(MARCH).id()).subagent("cafe0123").at(MAY);
+    agent.assistant("a sub-agent also spoke of a lone kumquat, in so many words that it ranks last");
+    memory.write("projects/p/agent-cafe0123.jsonl", agent.text());
+    let document = json!({"corpus_id": "fruit", "doc_id": "d1", "turns": [
+        {"turn_id": "t1", "role": "user", "text": "what is that lone kumquat doing in the fruit salad that we made for the party yesterday"},
+    ]});
+    let corpus = memory.write("corpus/fruit.jsonl", format!("{document}\n"));
+    memory.read_as("claude-code", &memory.sources().join("projects"));
+    memory.read_as("jsonl", &corpus);
+    memory.index();
+    assert_lone(&filtered(&memory, Filter { agents: vec!["jsonl".to_owned()], ..Filter::default() }));
+    assert_lone(&filtered(&memory, Filter { kinds: vec![EpisodeKind::Subagent], ..Filter::default() }));
+    assert!(filtered(&memory, Filter { agents: vec!["nobody".to_owned()], ..Filter::default() }).is_empty());
+}
+
+#[test]
+fn quoted_phrase_matches_whole_tokens_only() {
+    let mut session = SessionBuilder::new(210);
+    let whole = session.human("the index lock was stale again");
+    session.human("the index_lock file was stale");
+    session.human("lock the index before you go");
+    session.human("an index, then a lock");
+    let memory = memory_of(&[&session]);
+    let found: Vec<String> = memory.ask("\"index lock\"").into_iter().map(|hit| hit.turn.native_message).collect();
+    assert_eq!(found, [whole]);
+    assert_eq!(memory.ask("index lock").len(), 4);
+}
+
+#[test]
+fn raw_error_message_is_found_verbatim_first() {
+    let error = "error[E0502]: cannot borrow `*self.queue` as mutable because it is also borrowed as immutable\n  --> src/db/pool.rs:48:17";
+    let mut session = SessionBuilder::new(211).turns(60);
+    for at in 0..40 {
+        session.human(&format!("why can I not borrow the queue as mutable in pool.rs? try {at}"));
+        session.tool(
+            "Bash",
+            &json!({"command": "cargo check"}),
+            &format!(
+                "error[E0499]: cannot borrow `*self.queue` as mutable more than once at a time\n  --> src/db/pool.rs:{at}:9"
+            ),
+            true,
+        );
+    }
+    let (_, place) = session.tool("Bash", &json!({"command": "cargo build"}), error, true);
+    let memory = memory_of(&[&session.turns(30)]);
+    let hits = memory.ask(error);
+    assert_eq!(hits[0].turn.native_message, place, "{}", hits[0].turn.tool_text);
+    assert!(hits[0].quote.contains("E0502"), "{}", hits[0].quote);
+}
+
+#[test]
+fn question_in_a_script_without_spaces_is_answered() {
+    let mut session = SessionBuilder::new(212).turns(20);
+    let japanese = session.human("キャッシュが更新されないのはなぜですか？");
+    let chinese = session.human("为什么上传大文件时会超时？");
+    let korean = session.human("한글 검색이 안 됩니다");
+    let memory = memory_of(&[&session]);
+    for (question, place) in [("キャッシュの更新", japanese), ("上传超时", chinese), ("한글 검색", korean)] {
+        assert_eq!(memory.ask(question).first().map(|hit| hit.turn.native_message.clone()), Some(place), "{question}");
+    }
+}
+
+#[test]
+fn any_text_is_a_valid_question() {
+    let memory = memory_of(&[&SessionBuilder::new(213).turns(30)]);
+    for question in
+        ["", " ", "\"", "\"\"", "a AND", "NEAR(", "col:*", "-", "what's C++?", "(((", "\\", "text:cache^2", "[a TO b]", "*"]
+    {
+        memory.ask(question);
+    }
+    proptest!(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() }, |(
+        question in prop_oneof!["\\PC{0,80}", "[\"'a-z ():*^~+\\-\\[\\]{}|&!?\\\\/_.]{0,60}"],
+        limit in 0usize..20,
+    )| {
+        let answer = memory.ask_with(&question, |request| request.limit = limit);
+        prop_assert!(answer.hits.len() <= limit);
+    });
+}
+
+#[test]
+fn queued_turns_are_found_before_the_index_took_them() {
+    let mut session = SessionBuilder::new(214).turns(30);
+    let memory = memory_of(&[&session]);
+    let place = session.human("the marmalade is in the cellar");
+    memory.write("projects/p/0.jsonl", session.text());
+    memory.read();
+    assert!(memory.engine().queued().unwrap() > 0);
+    let answer = memory.ask_with("where is the marmalade", |_| {});
+    assert_eq!(answer.hits[0].turn.native_message, place);
+    assert!(answer.pending > 0);
+    memory.index();
+    assert_eq!(memory.engine().queued().unwrap(), 0);
+    assert_eq!(memory.ask("where is the marmalade")[0].turn.native_message, place);
+}
+
+#[test]
+fn forgotten_session_answers_only_after_it_is_restored() {
+    let mut session = SessionBuilder::new(215);
+    session.human("the marmalade is in the cellar");
+    session.assistant("noted: marmalade, cellar");
+    let memory = memory_of(&[&session, &SessionBuilder::new(216).turns(10)]);
+    let before = memory.words();
+    let id = session.id().to_owned();
+    let soft = |restore: bool| {
+        let request = ForgetRequest { session: id.clone(), is_hard: false, is_dry_run: false, restore, keep_tombstones: true };
+        memory.engine().forget(&request).unwrap()
+    };
+    soft(false);
+    assert!(memory.ask("marmalade cellar").is_empty());
+    assert!(memory.turns(session.id()).is_empty());
+    // Reading it again does not undo it.
+    memory.learn();
+    session.human("more marmalade");
+    memory.write("projects/p/0.jsonl", session.text());
+    memory.read();
+    assert!(memory.ask("marmalade").is_empty());
+    memory.index();
+    assert!(memory.ask("marmalade").is_empty());
+    soft(true);
+    assert_eq!(memory.ask("marmalade cellar").len(), 3);
+    assert!(memory.words().len() > before.len());
+}
+
+#[test]
+fn parts_sum_to_the_score() {
+    let memory = memory_of(&[&SessionBuilder::new(217).turns(80), &SessionBuilder::new(218).turns(80)]);
+    for question in ["why the cache breaks", "lantern orchard", "src/parser.rs", "\"the queue\" restart", "compass"] {
+        let hits = memory.ask_with(question, |request| request.limit = 50).hits;
+        assert!(!hits.is_empty(), "{question}");
+        for (at, hit) in hits.iter().enumerate() {
+            let sum: f32 = hit.parts.iter().map(|part| part.value).sum();
+            assert!((sum - hit.score).abs() < 0.002, "{question}: {:?} do not sum to {}", hit.parts, hit.score);
+            assert_eq!(hit.rank, at + 1);
+        }
+        assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score), "{question}");
+    }
+}
+
+#[test]
+fn limit_is_respected_and_the_first_answers_stay_the_same() {
+    let memory = memory_of(&[&SessionBuilder::new(219).turns(150)]);
+    let all: Vec<String> =
+        memory.ask_with("the cache", |request| request.limit = 40).hits.into_iter().map(|hit| hit.turn.id.to_string()).collect();
+    for limit in [0, 1, 3, 10] {
+        let some: Vec<String> = memory
+            .ask_with("the cache", |request| request.limit = limit)
+            .hits
+            .into_iter()
+            .map(|hit| hit.turn.id.to_string())
+            .collect();
+        assert_eq!(some, all[..limit]);
+    }
+}
+
+#[test]
+fn equal_scores_come_newest_first() {
+    let sessions: Vec<SessionBuilder> = (0..4)
+        .map(|month| {
+            let mut session = SessionBuilder::new(220 + month).at(MARCH + month as i64 * 2_592_000_000);
+            session.human("the marmalade is in the cellar");
+            session
+        })
+        .collect();
+    let memory = memory_of(&sessions.iter().collect::<Vec<_>>());
+    let hits = memory.ask("marmalade");
+    assert!(hits.windows(2).all(|pair| pair[0].score == pair[1].score));
+    let found: Vec<&str> = hits.iter().map(|hit| hit.turn.native_session.as_str()).collect();
+    let wanted: Vec<&str> = sessions.iter().rev().map(SessionBuilder::id).collect();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+#[ignore = "newest is what was read last, not what was said last"]
+fn equal_scores_come_newest_first_whatever_was_read_first() {
+    let memory = Memory::new();
+    for (file, at) in [("later", MAY), ("earlier", MARCH)] {
+        let mut session = SessionBuilder::new(at as u64).at(at);
+        session.human("the marmalade is in the cellar");
+        memory.write(&format!("projects/p/{file}.jsonl"), session.text());
+        memory.learn();
+    }
+    let times: Vec<i64> = memory.ask("marmalade").into_iter().filter_map(|hit| hit.turn.time.utc).collect();
+    assert!(times.len() == 2 && times[0] > times[1], "{times:?}");
+}

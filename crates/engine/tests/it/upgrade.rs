@@ -1,0 +1,144 @@
+//! Databases of other times and other programs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use yore_engine::ingest::Silent;
+use yore_engine::ingest::source::ReaderOptions;
+use yore_engine::{Engine, EngineError, SCHEMA_VERSION, StoreError};
+use yore_testing::{Memory, Random, SessionBuilder, fixture, is_blessing};
+
+const SEED: u64 = 500;
+
+fn fixture_of(schema: i32) -> PathBuf {
+    fixture("databases").join(format!("schema-{schema}.db"))
+}
+
+/// Writes the fixture of today's schema: one session, under a made-up path.
+fn bless() {
+    let memory = Memory::new();
+    memory.write("projects/p/a.jsonl", SessionBuilder::new(SEED).turns(12).text());
+    memory.learn();
+    let db = Connection::open(memory.data().join("yore.db")).unwrap();
+    db.execute("UPDATE source_file SET path = '/home/dev/.claude/projects/p/a.jsonl', mtime_ns = 0", []).unwrap();
+    fs::create_dir_all(fixture("databases")).unwrap();
+    let target = fixture_of(SCHEMA_VERSION);
+    let _ = fs::remove_file(&target);
+    db.execute("VACUUM INTO ?1", [target.to_str().unwrap()]).unwrap();
+}
+
+/// A memory whose database is `database`.
+fn memory_with(database: &Path) -> Memory {
+    let mut memory = Memory::new();
+    memory.close();
+    for entry in fs::read_dir(memory.data()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+    }
+    fs::copy(database, memory.data().join("yore.db")).unwrap();
+    memory
+}
+
+fn open(memory: &Memory) -> Result<Engine, EngineError> {
+    Engine::open(Memory::options(memory.data()))
+}
+
+#[track_caller]
+fn assert_answers(memory: &Memory) {
+    let session = SessionBuilder::new(SEED).turns(12);
+    memory.index();
+    assert!(memory.turns(session.id()).len() >= 12);
+    let first = &memory.turns(session.id())[0];
+    assert_eq!(memory.ask(&first.text)[0].turn.id, first.id);
+    let (report, _) = memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+    assert_eq!((report.turns_added, report.turns_removed), (0, 0));
+    assert_eq!(memory.archive()[0].2, session.text().as_bytes());
+}
+
+#[test]
+fn database_of_every_released_schema_opens_and_answers() {
+    if is_blessing() {
+        bless();
+    }
+    assert!(fixture_of(SCHEMA_VERSION).exists(), "run with YORE_BLESS=1 and commit the database of schema {SCHEMA_VERSION}");
+    let mut found = 0;
+    for schema in 1..=SCHEMA_VERSION {
+        let database = fixture_of(schema);
+        if database.exists() {
+            let mut memory = memory_with(&database);
+            memory.open();
+            assert_answers(&memory);
+            found += 1;
+        }
+    }
+    assert!(found > 0);
+}
+
+#[test]
+fn database_of_the_first_schema_is_upgraded() {
+    // Schema 2 added two tables of the index, which hold nothing that cannot be made again.
+    let mut memory = memory_with(&fixture_of(2));
+    let db = Connection::open(memory.data().join("yore.db")).unwrap();
+    db.execute_batch("DROP TABLE lexical_queue; DROP TABLE index_state; PRAGMA user_version = 1;").unwrap();
+    drop(db);
+    memory.open();
+    let db = Connection::open(memory.data().join("yore.db")).unwrap();
+    let version: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    assert_eq!(version, SCHEMA_VERSION);
+    assert_answers(&memory);
+}
+
+#[test]
+fn newer_database_is_refused_and_left_alone() {
+    let memory = memory_with(&fixture_of(SCHEMA_VERSION));
+    let path = memory.data().join("yore.db");
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+    let before = fs::read(&path).unwrap();
+    match open(&memory) {
+        Err(EngineError::Store(StoreError::Newer { found, known, .. })) => {
+            assert_eq!((found, known), (SCHEMA_VERSION + 1, SCHEMA_VERSION))
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(fs::read(&path).unwrap() == before);
+    assert_eq!(fs::read_dir(memory.data()).unwrap().count(), 1, "nothing was written beside it");
+}
+
+#[test]
+fn database_of_another_program_is_refused_and_left_alone() {
+    let mut memory = Memory::new();
+    memory.close();
+    let path = memory.data().join("yore.db");
+    fs::remove_file(&path).unwrap();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE recipe (name TEXT); INSERT INTO recipe VALUES ('soup');")
+        .unwrap();
+    let before = fs::read(&path).unwrap();
+    assert!(matches!(open(&memory), Err(EngineError::Store(StoreError::Foreign(_)))));
+    assert!(fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn garbage_is_called_damaged() {
+    let mut memory = Memory::new();
+    memory.close();
+    let path = memory.data().join("yore.db");
+    let mut random = Random::new(1);
+    let noise: Vec<u8> = (0..16_384).map(|_| random.next_u64() as u8).collect();
+    fs::write(&path, &noise).unwrap();
+    assert!(matches!(open(&memory), Err(EngineError::Store(StoreError::Corrupt { .. }))));
+    assert!(fs::read(&path).unwrap() == noise);
+}
+
+#[test]
+fn empty_file_becomes_a_store() {
+    let mut memory = Memory::new();
+    memory.close();
+    fs::write(memory.data().join("yore.db"), b"").unwrap();
+    memory.open();
+    memory.write("projects/p/a.jsonl", SessionBuilder::new(SEED).turns(12).text());
+    memory.read();
+    assert_answers(&memory);
+}
