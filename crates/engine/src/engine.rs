@@ -446,7 +446,7 @@ impl Engine {
     pub fn examine(&self, deep: bool) -> Result<Vec<Finding>, EngineError> {
         let mut findings = Vec::new();
         let mut report = |code, severity, text: String, remedy: Option<&str>| {
-            findings.push(Finding { code, severity, text, remedy: remedy.map(str::to_owned) })
+            findings.push(Finding { code, severity, text, remedy: remedy.map(str::to_owned) });
         };
         let problems = if deep { self.store.integrity_problems()? } else { Vec::new() };
         match problems.as_slice() {
@@ -483,10 +483,10 @@ impl Engine {
         }
         match behind {
             (0, _, 0) => {
-                report("archive-sources", Severity::Fine, "the archive holds all that its sources hold".to_owned(), None)
+                report("archive-sources", Severity::Fine, "the archive holds all that its sources hold".to_owned(), None);
             }
             (0, _, gone) => {
-                report("archive-sources", Severity::Note, format!("{gone} source files are gone; the archive has them"), None)
+                report("archive-sources", Severity::Note, format!("{gone} source files are gone; the archive has them"), None);
             }
             (files, bytes, gone) => report(
                 "archive-sources",

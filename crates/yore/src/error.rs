@@ -87,6 +87,9 @@ impl From<EngineError> for CliError {
                 EngineError::Ingest(IngestError::DataDirectory { .. }) => {
                     (Exit::Data, Some("check that you own the data directory and that its disk has space".to_owned()))
                 }
+                EngineError::Ingest(IngestError::RedactionPattern(_)) => {
+                    (Exit::Usage, Some("correct redaction.extra_patterns; `yore config check` names the pattern".to_owned()))
+                }
                 EngineError::Ingest(IngestError::UnknownSource(_)) => {
                     (Exit::Usage, Some(format!("known sources: {}", source_names())))
                 }

@@ -7,7 +7,7 @@ use super::question::Question;
 use super::tokens::{Tokenizer, Tokens};
 
 /// Of a very long text the first part is searched: recall must not pay for a novel.
-const SEARCHED_BYTES: usize = 16 * 1024;
+const SEARCHED_BYTES: usize = 8 * 1024;
 
 /// Cuts a passage of at most about `max_chars` characters out of `text`, around the densest match
 /// of the question's terms; the beginning when none matches. Newlines are kept, an ellipsis marks

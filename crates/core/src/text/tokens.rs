@@ -398,7 +398,7 @@ mod tests {
         #[test]
         fn case_and_surroundings_do_not_change_a_word(word in "[a-z]{3,12}") {
             let alone = render(&word);
-            prop_assert_eq!(&render(&format!(" ({}) ", word)), &alone);
+            prop_assert_eq!(&render(&format!(" ({word}) ")), &alone);
             prop_assert_eq!(&render(&word.to_uppercase()), &alone);
         }
     }

@@ -7,7 +7,8 @@
 //! still queued when somebody asks is searched in memory. A token ties index and database
 //! together: an index of another database, another tokenizer or a damaged one is made anew.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -36,7 +37,7 @@ const SCHEMA_NUMBER: u32 = 1;
 /// Memory that indexing may use before it writes a segment.
 const WRITER_BYTES: usize = 48 * 1024 * 1024;
 /// Turns between two commits: what a crash makes us index again.
-const COMMIT_TURNS: usize = 20_000;
+const COMMIT_TURNS: usize = 50_000;
 /// Turns read from the store at once.
 const READ_TURNS: usize = 500;
 /// Queued turns that a question searches in memory; more wait for the index.
@@ -120,6 +121,13 @@ struct Fields {
     tool: Field,
 }
 
+/// A commit of the index, by its file's time and size, and what was counted in it.
+#[derive(Clone, Copy)]
+struct SeenCommit {
+    stamp: (SystemTime, u64),
+    filled: [u64; 2],
+}
+
 /// The full-text index of one store.
 pub(crate) struct LexicalIndex {
     directory: PathBuf,
@@ -127,8 +135,8 @@ pub(crate) struct LexicalIndex {
     reader: IndexReader,
     fields: Fields,
     is_new: bool,
-    /// The commit that was seen last, by its file's time and size, with what was counted in it.
-    seen: Mutex<Option<((SystemTime, u64), [u64; 2])>>,
+    /// The commit that was seen last.
+    seen: Mutex<Option<SeenCommit>>,
 }
 
 impl LexicalIndex {
@@ -145,10 +153,10 @@ impl LexicalIndex {
             }),
             None => None,
         };
-        if let Some(index) = existing {
-            if let Ok(opened) = Self::with_index(directory.clone(), index, fields, false) {
-                return Ok(opened);
-            }
+        if let Some(index) = existing
+            && let Ok(opened) = Self::with_index(directory.clone(), index, fields, false)
+        {
+            return Ok(opened);
         }
         let io = |error: std::io::Error| io_failure(&directory, &error);
         // Nothing usable: clear it away, older formats included, and begin again, one process
@@ -349,7 +357,11 @@ impl LexicalIndex {
         let query = self.query(&terms, question, options.tool_weight);
         let statistics = self.statistics(searcher, filled);
         let mut found = searcher
-            .search_with_statistics_provider(&query, &BestTurns { filter, limit: options.limit }, &statistics)
+            .search_with_statistics_provider(
+                &query,
+                &BestTurns { filter, limit: options.limit, kept: Mutex::default() },
+                &statistics,
+            )
             .map_err(fail)?;
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
         found.truncate(options.limit);
@@ -372,12 +384,12 @@ impl LexicalIndex {
             .map_err(|error| io_failure(&self.directory, &error))?;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match *seen {
-            Some((known, filled)) if known == stamp => Ok(filled),
+            Some(SeenCommit { stamp: known, filled }) if known == stamp => Ok(filled),
             _ => {
                 let fail = |error: TantivyError| failure(&self.directory, error);
                 self.reader.reload().map_err(fail)?;
                 let filled = self.count_filled(&self.reader.searcher()).map_err(fail)?;
-                *seen = Some((stamp, filled));
+                *seen = Some(SeenCommit { stamp, filled });
                 Ok(filled)
             }
         }
@@ -600,6 +612,8 @@ struct Found {
 struct BestTurns<'f> {
     filter: &'f IndexFilter,
     limit: usize,
+    /// Scores of the best turns of the segments that were collected, best first.
+    kept: Mutex<Vec<Score>>,
 }
 
 /// The columns of one segment that filters look at.
@@ -671,25 +685,33 @@ impl Collector for BestTurns<'_> {
         let columns = Columns::open(reader)?;
         let alive = reader.alive_bitset();
         let roles: Vec<u64> = self.filter.roles.iter().map(|role| role_number(*role)).collect();
+        // What the segments before hold already is the least that a turn must reach here; just
+        // below it, because among equals the newest wins.
+        let begin = {
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.get(self.limit.wrapping_sub(1)).map_or(Score::MIN, |worst| worst.next_down())
+        };
         // A min-heap over score, then age: the worst is thrown out first.
-        let mut best: std::collections::BinaryHeap<std::cmp::Reverse<Ranked>> =
-            std::collections::BinaryHeap::with_capacity(self.limit + 1);
-        weight.for_each_pruning(Score::MIN, reader, &mut |doc, score| {
-            let threshold = |best: &std::collections::BinaryHeap<std::cmp::Reverse<Ranked>>| {
-                if best.len() < self.limit { Score::MIN } else { best.peek().map_or(Score::MIN, |worst| worst.0.0) }
-            };
-            if alive.is_some_and(|alive| !alive.is_alive(doc)) || !columns.pass(doc, self.filter, &roles) {
-                return threshold(&best);
+        let mut best: BinaryHeap<Reverse<Ranked>> = BinaryHeap::with_capacity(self.limit + 1);
+        weight.for_each_pruning(begin, reader, &mut |doc, score| {
+            if alive.is_none_or(|alive| alive.is_alive(doc)) && columns.pass(doc, self.filter, &roles) {
+                best.push(Reverse(Ranked(score, doc)));
+                if best.len() > self.limit {
+                    best.pop();
+                }
             }
-            best.push(std::cmp::Reverse(Ranked(score, doc)));
-            if best.len() > self.limit {
-                best.pop();
+            match best.peek() {
+                Some(Reverse(worst)) if best.len() >= self.limit => worst.0.next_down().max(begin),
+                _ => begin,
             }
-            threshold(&best)
         })?;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(best.iter().map(|Reverse(ranked)| ranked.0));
+        kept.sort_by(|a, b| b.total_cmp(a));
+        kept.truncate(self.limit);
         Ok(best
             .into_iter()
-            .map(|std::cmp::Reverse(Ranked(score, doc))| Found {
+            .map(|Reverse(Ranked(score, doc))| Found {
                 segment,
                 doc,
                 row: columns.row.first(doc).unwrap_or(0),

@@ -146,7 +146,7 @@ impl<'a> Archive<'a> {
             };
             match (place, runs.last_mut()) {
                 (Some((blob, line)), Some(Run::Stored(run))) if run.blob == blob && run.first + run.count == line => {
-                    run.count += 1
+                    run.count += 1;
                 }
                 (Some((blob, line)), _) => runs.push(Run::Stored(LineRun { blob, first: line, count: 1 })),
                 (None, Some(Run::New { count, .. })) => {

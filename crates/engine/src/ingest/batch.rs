@@ -33,6 +33,8 @@ pub(crate) struct Batch {
     pub skips: Skips,
     /// Lines that the policy keeps out.
     pub excluded: u64,
+    /// The directory of one of them, empty when it was not recorded.
+    pub kept_out: Option<String>,
     pub redactions: RedactionCounts,
     /// End of the archived part, in bytes and lines.
     pub archived: (u64, u64),
@@ -144,13 +146,15 @@ impl Reader<'_> {
             return;
         }
         if self.policy.looks_at_directories() {
-            if let Some(directory) = values.iter().find_map(|value| self.source.owner(value).directory) {
+            let directory = values.iter().find_map(|value| self.source.owner(value).directory);
+            if let Some(directory) = directory {
                 self.is_allowed = self.policy.allows_directory(directory);
             }
             if !self.is_allowed {
                 if is_new {
                     batch.lines.push(b"");
                     batch.excluded += 1;
+                    batch.kept_out = directory.map(str::to_owned).or(batch.kept_out.take()).or(Some(String::new()));
                 }
                 return;
             }

@@ -10,7 +10,7 @@
 //! - `lease`, `key`: who reads, and the secret that keys hashes
 //! - `reindex`, `forget`: the archive read again, and cut
 //!
-//! [`Ingest::run`] is the whole way: find files, take each, read what is new, store it.
+//! `Ingest::run` is the whole way: find files, take each, read what is new, store it.
 
 mod archive;
 mod batch;
@@ -49,7 +49,7 @@ pub use self::project::{ProjectNames, names_of};
 use self::redact::{RULES_VERSION, RedactionCounts, Redactor};
 pub use self::reindex::ReindexReport;
 use self::source::{ReadTurn, ReaderOptions, Reading, Source};
-use crate::store::{Checkpoint, FileRow, Store, StoreError, TurnFacts, UpsertOutcome, Upserter};
+use crate::store::{Advance, Checkpoint, FileRow, Store, StoreError, TurnFacts, UpsertOutcome, Upserter};
 
 /// Bytes at each end of the archived part by which a rewritten file is recognised.
 const FINGERPRINT_BYTES: u64 = 4096;
@@ -288,7 +288,9 @@ impl<'a> Ingest<'a> {
     ) -> Result<(), IngestError> {
         if let Some(row) = &found.row {
             let at = &row.checkpoint;
-            if row.gone_ms.is_none()
+            let may_be_kept_now = at.kept_out.as_deref().is_some_and(|directory| allows(&request.policy, directory));
+            if !may_be_kept_now
+                && row.gone_ms.is_none()
                 && at.size == found.size
                 && at.mtime_ns == found.mtime_ns
                 && row.lease_owner.is_none()
@@ -335,9 +337,12 @@ impl<'a> Ingest<'a> {
         let size = meta.len();
         let mut at = row.checkpoint.clone();
         let is_known = at.archived_bytes > 0;
-        let is_rewritten = is_known
-            && (size < at.archived_bytes
-                || self.fingerprint(&mut file, at.archived_bytes)? != at.fingerprint.clone().unwrap_or_default());
+        // Lines that were kept out and may now be kept are read like those of a rewritten file.
+        let is_allowed_now = at.kept_out.as_deref().is_some_and(|directory| allows(&request.policy, directory));
+        let is_rewritten = is_allowed_now
+            || is_known
+                && (size < at.archived_bytes
+                    || self.fingerprint(&mut file, at.archived_bytes)? != at.fingerprint.clone().unwrap_or_default());
         if is_rewritten {
             report.files_rewritten += 1;
             at = Checkpoint { generation: at.generation + 1, ..Checkpoint::default() };
@@ -487,7 +492,6 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// One transaction: lines, turns, counts and the checkpoint, all or nothing.
-    #[expect(clippy::too_many_arguments, reason = "the file's three states and the two listeners are distinct things")]
     fn commit(
         &mut self,
         archive: &mut Archive<'_>,
@@ -502,6 +506,10 @@ impl Writer<'_> {
         at.read_bytes = batch.read.0;
         at.read_lines = batch.read.1;
         at.reader_state.clone_from(&batch.state);
+        at.rules_version = RULES_VERSION;
+        if let Some(directory) = &batch.kept_out {
+            at.kept_out = Some(directory.clone());
+        }
         at.fingerprint = (at.archived_bytes > 0).then(|| fingerprint(self.keys, file, at.archived_bytes)).transpose()?;
         let (size, mtime_ns) = (at.size, at.mtime_ns);
         if !batch.is_last {
@@ -522,7 +530,7 @@ impl Writer<'_> {
                 outcomes = self.store_readings(tx, row.id, &batch.readings, &names, now)?;
                 self.store.count_skips(tx, row.id, &batch.skips)?;
                 self.store.count_redactions(tx, row.id, &batch.redactions.iter().collect::<Vec<_>>())?;
-                self.store.advance_file(tx, row, self.holder, at, RULES_VERSION, now, batch.is_last)?;
+                self.store.advance_file(tx, row, at, Advance { owner: self.holder, now, release: batch.is_last })?;
                 Ok(true)
             })?;
             if is_done {
@@ -652,6 +660,11 @@ impl Writer<'_> {
         let name = if name.is_empty() { directory_name(aliases.first().map_or("", |(alias, _)| alias.value())) } else { name };
         upserter.project(aliases, name, ProjectId::new(now.max(0) as u64, random), now)
     }
+}
+
+/// Whether lines of a recorded directory, or of an unrecorded one (empty), may be kept.
+fn allows(policy: &CapturePolicy, directory: &str) -> bool {
+    if directory.is_empty() { policy.allows_unknown() } else { policy.allows_directory(directory) }
 }
 
 fn fingerprint(keys: &Keys, file: &mut File, end: u64) -> io::Result<Vec<u8>> {

@@ -13,13 +13,16 @@ pub struct PatternError {
     pub detail: String,
 }
 
+/// Tells whether a project has switched capture off, by a recorded directory.
+type Switch = Box<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// Which files are read and which projects' words are kept.
 #[derive(Default)]
 pub struct CapturePolicy {
     exclude_files: GlobSet,
     exclude_projects: Projects,
     only_projects: Option<Projects>,
-    is_switched_off: Option<Box<dyn Fn(&str) -> bool + Send + Sync>>,
+    is_switched_off: Option<Switch>,
 }
 
 impl std::fmt::Debug for CapturePolicy {

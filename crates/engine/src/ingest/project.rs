@@ -33,7 +33,7 @@ impl ProjectResolver {
     }
 }
 
-/// See [`ProjectResolver`].
+/// The names of the project that a recorded directory belongs to, looked up on disk.
 pub fn names_of(cwd: &str) -> ProjectNames {
     // Claude Code makes worktrees inside the repository and removes them again.
     let cwd = cwd.find(CLIENT_WORKTREES).map_or(cwd, |at| &cwd[..at]);
@@ -41,11 +41,9 @@ pub fn names_of(cwd: &str) -> ProjectNames {
     let mut aliases = Vec::new();
     let mut name = directory_name(&key).to_owned();
     if let Some(repository) = find_repository(Path::new(cwd)) {
-        if let Some(url) = remote_url(&repository.common_directory) {
-            if let Some(remote) = normalize_remote(&url) {
-                name = directory_name(&remote).to_owned();
-                aliases.push((ProjectAlias::Remote(remote.clone()), remote));
-            }
+        if let Some(remote) = remote_url(&repository.common_directory).as_deref().and_then(normalize_remote) {
+            name = directory_name(&remote).to_owned();
+            aliases.push((ProjectAlias::Remote(remote.clone()), remote));
         }
         let common = repository.common_directory.to_string_lossy().into_owned();
         if aliases.is_empty() {

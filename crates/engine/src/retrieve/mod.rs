@@ -48,7 +48,7 @@ impl RecallRequest {
             here: None,
             limit: 10,
             quote_chars: 240,
-            tool_weight: 0.5,
+            tool_weight: 0.15,
             session_weight: 0.3,
         }
     }
@@ -331,7 +331,7 @@ fn trace(
         match sessions.iter_mut().find(|session| session.episode == turn.episode) {
             Some(_) => {}
             None => {
-                sessions.push(SessionHit { episode: turn.episode, native_id: turn.native_session.clone(), score: ranked.score })
+                sessions.push(SessionHit { episode: turn.episode, native_id: turn.native_session.clone(), score: ranked.score });
             }
         }
         hits.push(Hit { rank: hits.len() + 1, score: ranked.score, parts, quote, turn, place });

@@ -149,7 +149,7 @@ impl Store {
         for run in runs.iter().filter(|run| run.count > 0) {
             match joined.last_mut() {
                 Some(previous) if previous.run.blob == run.blob && previous.run.first + previous.run.count == run.first => {
-                    previous.run.count += run.count
+                    previous.run.count += run.count;
                 }
                 previous => {
                     let seq = previous.map_or(0, |segment| segment.seq + 1);

@@ -26,19 +26,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 pub(crate) use archive::LineRun;
-pub use episodes::ShownTurn;
-pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};
 pub(crate) use episodes::IndexedTurn;
+pub use episodes::ShownTurn;
 pub use forget::Forgotten;
 pub use migrate::SCHEMA_VERSION;
 pub use overview::{
     AgentCount, EpisodeCount, EpisodeSummary, ProjectSummary, RedactionCount, SessionOrder, SkipCount, StoreStats,
 };
 pub use sources::SourceFileSummary;
-pub(crate) use sources::{Checkpoint, FileRow};
+pub(crate) use sources::{Advance, Checkpoint, FileRow};
+pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};
 
 /// Name of the database in the data directory.
 pub const DATABASE_FILE: &str = "yore.db";
@@ -323,6 +324,8 @@ impl Store {
             "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 268435456; PRAGMA cache_size = -8192;",
         )
         .map_err(|error| self.fail(error))?;
+        // A cached statement is planned once, whatever is bound to it.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|error| self.fail(error))?;
         db.set_prepared_statement_cache_capacity(64);
         Ok(db)
     }

@@ -22,6 +22,20 @@ pub(crate) struct Checkpoint {
     pub reader_state: String,
     /// Keyed hashes of the file's beginning and of the bytes before `archived_bytes`.
     pub fingerprint: Option<Vec<u8>>,
+    /// Version of the redaction rules that let the last lines through.
+    pub rules_version: u32,
+    /// A directory whose lines were kept out; empty when it was not recorded.
+    pub kept_out: Option<String>,
+}
+
+/// How a checkpoint is moved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Advance<'a> {
+    /// Who holds the lease.
+    pub owner: &'a str,
+    pub now: UtcMillis,
+    /// Gives the lease back.
+    pub release: bool,
 }
 
 /// A stored file.
@@ -52,7 +66,7 @@ pub struct SourceFileSummary {
     pub gone_ms: Option<UtcMillis>,
 }
 
-const FILE_COLUMNS: &str = "id, source, path, generation, size, mtime_ns, archived_bytes, archived_lines, read_bytes, read_lines, reader_state, fingerprint, lease_owner, gone_ms";
+const FILE_COLUMNS: &str = "id, source, path, generation, size, mtime_ns, archived_bytes, archived_lines, read_bytes, read_lines, reader_state, fingerprint, lease_owner, gone_ms, rules_version, kept_out";
 
 fn file_row(row: &Row<'_>) -> rusqlite::Result<FileRow> {
     Ok(FileRow {
@@ -69,6 +83,8 @@ fn file_row(row: &Row<'_>) -> rusqlite::Result<FileRow> {
             read_lines: row.get::<_, i64>(9)? as u64,
             reader_state: row.get(10)?,
             fingerprint: row.get(11)?,
+            rules_version: row.get(14)?,
+            kept_out: row.get(15)?,
         },
         lease_owner: row.get(12)?,
         gone_ms: row.get(13)?,
@@ -157,23 +173,20 @@ impl Store {
     }
 
     /// Moves a file's checkpoint, provided that it still stands where this reading began and the
-    /// lease is still ours; with `release` the lease is given back in the same transaction.
+    /// lease is still ours.
     pub(crate) fn advance_file(
         &self,
         tx: &Transaction<'_>,
         file: &FileRow,
-        owner: &str,
         to: &Checkpoint,
-        rules_version: u32,
-        now: UtcMillis,
-        release: bool,
+        advance: Advance<'_>,
     ) -> StoreResult<()> {
         let from = &file.checkpoint;
         let moved = tx
             .prepare_cached(
                 "UPDATE source_file SET generation = ?2, size = ?3, mtime_ns = ?4, archived_bytes = ?5, archived_lines = ?6, read_bytes = ?7,
                         read_lines = ?8, reader_state = ?9, fingerprint = ?10, rules_version = ?11, last_read_ms = ?12,
-                        lease_owner = CASE WHEN ?13 THEN NULL ELSE lease_owner END
+                        lease_owner = CASE WHEN ?13 THEN NULL ELSE lease_owner END, kept_out = ?18
                  WHERE id = ?1 AND lease_owner = ?14 AND generation = ?15 AND archived_bytes = ?16 AND read_bytes = ?17",
             )
             .and_then(|mut statement| {
@@ -188,13 +201,14 @@ impl Store {
                     to.read_lines as i64,
                     to.reader_state,
                     to.fingerprint,
-                    rules_version,
-                    now,
-                    release,
-                    owner,
+                    to.rules_version,
+                    advance.now,
+                    advance.release,
+                    advance.owner,
                     from.generation,
                     from.archived_bytes as i64,
-                    from.read_bytes as i64
+                    from.read_bytes as i64,
+                    to.kept_out
                 ])
             })
             .map_err(|error| self.fail(error))?;

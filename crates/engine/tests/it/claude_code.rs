@@ -43,10 +43,10 @@ fn difference(expected: &Value, turn: &ShownTurn) -> Option<String> {
     if turn.role.as_str() != role {
         return Some(format!("role {} instead of {role}", turn.role.as_str()));
     }
-    if let Some(uuid) = expected["uuid"].as_str() {
-        if turn.native_message != uuid {
-            return Some(format!("native id {} instead of {uuid}", turn.native_message));
-        }
+    if let Some(uuid) = expected["uuid"].as_str()
+        && turn.native_message != uuid
+    {
+        return Some(format!("native id {} instead of {uuid}", turn.native_message));
     }
     let words = if turn.role == Role::ToolResult { &turn.tool_text } else { &turn.text };
     let wanted = expected["text"].as_str().unwrap_or("");
@@ -218,10 +218,10 @@ fn sessions_have_their_titles_kinds_parents_and_links() {
             wrong.push(format!("case {name}: no session {native}"));
             continue;
         };
-        if let Some(title) = case["title"].as_str() {
-            if episode.title.as_deref() != Some(title) {
-                wrong.push(format!("case {name}: title {:?} instead of {title:?}", episode.title));
-            }
+        if let Some(title) = case["title"].as_str()
+            && episode.title.as_deref() != Some(title)
+        {
+            wrong.push(format!("case {name}: title {:?} instead of {title:?}", episode.title));
         }
         let is_subagent = case["agent_id"].is_string();
         if (episode.kind == EpisodeKind::Subagent) != is_subagent {

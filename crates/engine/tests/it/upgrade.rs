@@ -97,7 +97,7 @@ fn newer_database_is_refused_and_left_alone() {
     let before = fs::read(&path).unwrap();
     match open(&memory) {
         Err(EngineError::Store(StoreError::Newer { found, known, .. })) => {
-            assert_eq!((found, known), (SCHEMA_VERSION + 1, SCHEMA_VERSION))
+            assert_eq!((found, known), (SCHEMA_VERSION + 1, SCHEMA_VERSION));
         }
         other => panic!("{other:?}"),
     }

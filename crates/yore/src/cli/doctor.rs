@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 fn examine(engine: &Engine, deep: bool) -> CliResult<Vec<Finding>> {
     match engine.examine(deep) {
         Ok(findings) => Ok(findings),
-        Err(error @ (EngineError::Store(_) | EngineError::Index(_))) => {
+        Err(error) if error.store_error().is_some() || matches!(error, EngineError::Index(_)) => {
             let error = CliError::from(error);
             Ok(vec![finding("store", Severity::Broken, error.message, error.hint.as_deref())])
         }
@@ -134,7 +134,7 @@ pub fn fuse(context: &Context, source: &str, days: u32) -> Fuse {
         .and_then(|engine| Ok(engine.source_files()?))
         .map(|files| files.into_iter().map(|file| (file.path, file.archived_bytes)).collect())
         .unwrap_or_default();
-    for root in default_roots(context).into_iter().filter(|root| root.source == source) {
+    for root in default_roots(context).unwrap_or_default().into_iter().filter(|root| root.source == source) {
         for path in reader.discover(&root.path) {
             let Ok(meta) = path.metadata() else { continue };
             let age = meta.modified().ok().and_then(|time| SystemTime::now().duration_since(time).ok()).unwrap_or(Duration::ZERO);

@@ -9,7 +9,7 @@ use yore_engine::ingest::{CapturePolicy, IngestReport, IngestRequest, SourceRoot
 use yore_engine::{Engine, SyncReport};
 
 use super::{Context, find_project_file};
-use crate::config::{CaptureMode, Layers, load};
+use crate::config::{CaptureMode, Config, Layers, load};
 use crate::error::{CliResult, Exit};
 use crate::render::progress::Progress;
 use crate::render::text;
@@ -32,7 +32,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let roots = if arguments.paths.is_empty() {
-        default_roots(context)
+        default_roots(context)?
     } else {
         for path in &arguments.paths {
             if !path.exists() {
@@ -69,21 +69,33 @@ fn found(roots: &[SourceRoot]) -> IngestReport {
     report
 }
 
+/// The settings that hold for every project: a project's own file speaks for that project only.
+fn own_config(context: &Context) -> CliResult<Config> {
+    let layers = Layers {
+        user_file: context.user_file.as_ref(),
+        project_file: None,
+        environment: &context.environment,
+        flags: &context.flags,
+    };
+    Ok(load(&layers)?.config)
+}
+
 /// Where the known agents keep their histories, as configured.
-pub fn default_roots(context: &Context) -> Vec<SourceRoot> {
-    let claude = &context.config().sources.claude_code;
-    if !context.config().capture.enabled || !claude.enabled {
-        return Vec::new();
+pub fn default_roots(context: &Context) -> CliResult<Vec<SourceRoot>> {
+    let config = own_config(context)?;
+    let claude = &config.sources.claude_code;
+    if !config.capture.enabled || !claude.enabled {
+        return Ok(Vec::new());
     }
     let roots = if claude.roots.is_empty() { &context.paths.claude } else { &claude.roots };
-    roots
+    Ok(roots
         .iter()
         .map(|root| expand_home(root, context))
         // A configuration directory holds more than transcripts; only those are looked at.
         .map(|root| if claude.roots.is_empty() { root.join("projects") } else { root })
         .filter(|path| path.exists())
         .map(|path| SourceRoot { source: "claude-code".to_owned(), path })
-        .collect()
+        .collect())
 }
 
 fn expand_home(path: &std::path::Path, context: &Context) -> PathBuf {
@@ -121,7 +133,7 @@ pub fn read_histories(
 
 /// What may be kept: the person's settings, and each project's own.
 pub fn policy(context: &Context) -> CliResult<CapturePolicy> {
-    let capture = &context.config().capture;
+    let capture = &own_config(context)?.capture;
     let home = |entries: &[String]| -> Vec<String> {
         entries
             .iter()

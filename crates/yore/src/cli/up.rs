@@ -22,7 +22,7 @@ pub struct Arguments {}
 const LISTED_PROJECTS: usize = 8;
 
 pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
-    let roots = default_roots(context);
+    let roots = default_roots(context)?;
     let has_files = roots.iter().any(|root| {
         yore_engine::ingest::source::source_named(&root.source).is_some_and(|source| !source.discover(&root.path).is_empty())
     });

@@ -6,7 +6,7 @@
 //! 2. the person's file, `$YORE_CONFIG` or `yore/config.toml` in the platform's directory for
 //!    configurations;
 //! 3. the project's file, `.yore.toml` at the project's root, which may narrow but not widen what
-//!    is captured or recalled ([`ProjectMay`]);
+//!    is captured or recalled (`ProjectMay`);
 //! 4. the environment, `YORE_<SECTION>__<KEY>`, a dot becoming two underscores and a hyphen one:
 //!    `YORE_SOURCES__CLAUDE_CODE__ENABLED=no`;
 //! 5. flags.

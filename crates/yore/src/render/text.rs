@@ -48,7 +48,7 @@ pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -135,7 +135,7 @@ pub fn hit(hit: &Hit, explain: bool) -> String {
         "{head}\n{}\n    {DIM}{} · {}:{}{gone}{RESET}",
         indent(&harmless(&hit.quote), "    "),
         turn.id.short(),
-        hit.place.path,
+        harmless(&hit.place.path),
         hit.place.line
     );
     if explain {

@@ -62,6 +62,7 @@ pub fn answer(question: &str, answer: &RecallAnswer) -> Value {
     json!({
         "question": question,
         "projects": answer.projects,
+        "project_unknown": answer.is_project_unknown,
         "terms": answer.terms,
         "results": answer.hits.iter().map(hit).collect::<Vec<_>>(),
         "sessions": answer.sessions.iter().map(|session| json!({"session": session.native_id, "episode": session.episode.to_string(), "score": number(session.score)})).collect::<Vec<_>>(),

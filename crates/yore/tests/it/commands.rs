@@ -30,7 +30,11 @@ impl Memory {
             .human("do that")
             .assistant("Done: leases of dead processes are taken over at boot.")
             .title("Crane scheduler takes over leases");
-        harbor.subagent("b1c2d3").human("list all users of Lease::renew").assistant("Only the crane module renews.").write(&projects);
+        harbor
+            .subagent("b1c2d3")
+            .human("list all users of Lease::renew")
+            .assistant("Only the crane module renews.")
+            .write(&projects);
         let path = harbor.write(&projects);
         Transcript::new(HARBOR_OLD, "/home/dev/harbor")
             .at(1_770_000_000_000)
@@ -281,10 +285,7 @@ fn show_gives_a_whole_session() {
     assistant 2026-02-02 02:40 · 8007e2b232
       The tide tables of 31 harbours are imported nightly.
     ");
-    assert_eq!(
-        memory.call(&["show", HARBOR_OLD]).success().shown(),
-        memory.call(&["show", "4a5b0002"]).success().shown()
-    );
+    assert_eq!(memory.call(&["show", HARBOR_OLD]).success().shown(), memory.call(&["show", "4a5b0002"]).success().shown());
     let cut = memory.call(&["show", HARBOR_OLD, "--max-chars", "6"]).success();
     assert!(cut.stdout.contains("import…") && !cut.stdout.contains("tide"), "{}", cut.stdout);
 }
@@ -346,7 +347,8 @@ fn projects_are_listed_and_merged() {
         let outcome = memory.environment.yore(["projects", "--json"]).args(arguments).run().success();
         outcome.json().as_array().unwrap().clone()
     };
-    let names: Vec<Value> = list(&[]).iter().map(|project| json!([project["name"], project["sessions"], project["turns"]])).collect();
+    let names: Vec<Value> =
+        list(&[]).iter().map(|project| json!([project["name"], project["sessions"], project["turns"]])).collect();
     assert_eq!(names, [json!(["harbor", 2, 10]), json!(["quarry", 1, 2])]);
     assert_eq!(memory.call(&["projects"]).success().stdout.lines().count(), 2);
 
@@ -522,7 +524,11 @@ fn damaged_index_is_found_and_made_anew() {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
             if entry.file_type().unwrap().is_dir() {
                 folders.push(entry.path());
-            } else if entry.path().extension().is_some_and(|kind| matches!(kind.to_str(), Some("term" | "idx" | "store" | "fast"))) {
+            } else if entry
+                .path()
+                .extension()
+                .is_some_and(|kind| matches!(kind.to_str(), Some("term" | "idx" | "store" | "fast")))
+            {
                 let mut bytes = fs::read(entry.path()).unwrap();
                 let middle = bytes.len() / 2;
                 bytes[middle] ^= 0xff;
@@ -618,7 +624,9 @@ fn data_directory_is_chosen_by_flag_then_variable_then_convention() {
 #[test]
 fn pipes_get_no_colours_unless_asked_for() {
     let memory = Memory::new();
-    for arguments in [&["recall", "crane"][..], &["sessions"], &["projects"], &["stats"], &["doctor"], &["show", "4a5b0002"], &["--help"]] {
+    for arguments in
+        [&["recall", "crane"][..], &["sessions"], &["projects"], &["stats"], &["doctor"], &["show", "4a5b0002"], &["--help"]]
+    {
         let outcome = memory.call(arguments);
         assert!(!outcome.stdout.contains('\u{1b}') && !outcome.stderr.contains('\u{1b}'), "{arguments:?}");
     }

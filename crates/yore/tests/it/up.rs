@@ -203,7 +203,10 @@ fn example_can_be_switched_off() {
 fn history_that_comes_later_replaces_the_example() {
     let environment = TestEnvironment::new();
     environment.yore(["up"]).run().success();
-    Transcript::new(LANTERN, "/home/dev/lanternfish").human("hello lanternfish").assistant("Hello.").write(&environment.projects());
+    Transcript::new(LANTERN, "/home/dev/lanternfish")
+        .human("hello lanternfish")
+        .assistant("Hello.")
+        .write(&environment.projects());
     let report = environment.yore(["up", "--json"]).run().success().json();
     assert_eq!(report["is_example"], false);
     let answer = environment.yore(["recall", "--all", "--json", "redis"]).run().json();

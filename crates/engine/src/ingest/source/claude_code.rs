@@ -271,9 +271,7 @@ impl ClaudeReader {
     fn record(&mut self, value: &Value, record: &Map<String, Value>, mark: LineMark, out: &mut Vec<Reading>) {
         let session_before = self.session.clone();
         if let Some(session) = text_of(value, "sessionId").or_else(|| text_of(value, "session_id")) {
-            if session != self.session {
-                session.clone_into(&mut self.session);
-            }
+            session.clone_into(&mut self.session);
         }
         let kind = record.get("type").and_then(Value::as_str).unwrap_or("");
         match kind {

@@ -64,6 +64,8 @@ CREATE TABLE source_file (
     reader_state   TEXT NOT NULL DEFAULT '',
     fingerprint    BLOB,
     rules_version  INTEGER NOT NULL DEFAULT 0,
+    -- A directory whose lines were kept out; once it may be kept, the file is read anew.
+    kept_out       TEXT,
     lease_owner    TEXT,
     first_seen_ms  INTEGER NOT NULL,
     last_read_ms   INTEGER,
