@@ -1,7 +1,7 @@
 //! What was said: an [`Episode`] is one conversation or document, a [`Turn`] one message in it.
 
 use crate::id::{EpisodeId, TurnId};
-use crate::time::RecordedTime;
+use crate::time::{RecordedTime, UtcMillis};
 
 /// Declares a closed set with stored names.
 macro_rules! named_enum {
@@ -87,6 +87,19 @@ pub struct Title {
     pub text: String,
     /// Where they come from.
     pub rank: TitleRank,
+    /// When they were written, as far as the lines around them tell.
+    pub at: Option<UtcMillis>,
+    /// 1-based line where they stand: the later of two that no message parts is the younger.
+    pub line: u64,
+}
+
+impl Title {
+    /// Whether this title takes the place of a known one: it is surer, or as sure and not older.
+    pub fn replaces(&self, known: &Self) -> bool {
+        self.rank > known.rank
+            || self.rank == known.rank
+                && (self.at.is_none() || known.at.is_none() || (self.at, self.line) >= (known.at, known.line))
+    }
 }
 
 /// One conversation, file, page or note.

@@ -384,6 +384,10 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<(ReindexReport, SyncReport), EngineError> {
         let report = self.reader()?.reindex(options, observer)?;
+        if self.index.get().is_none() {
+            // Not opened yet: whatever lies there, sound or not, is made anew.
+            self.store.clear_index_state("lexical")?;
+        }
         self.store.queue_all()?;
         let index = self.sync_index(10_000, &mut |_| {})?;
         Ok((report, index))
@@ -398,6 +402,10 @@ impl Engine {
             found.iter().collect()
         };
         let (row, agent, native) = match sessions.as_slice() {
+            [] if request.is_hard && self.reader()?.is_buried(request.session.trim())? => {
+                // It is gone; what a killed process may have left undone is done now.
+                return self.finish_forgetting(Forgotten { is_hard: true, ..Forgotten::default() }, request.is_dry_run);
+            }
             [] => return Err(EngineError::UnknownSession(request.session.clone())),
             [only] => (only.0, only.1.clone(), only.2.clone()),
             several => {
@@ -437,8 +445,16 @@ impl Engine {
         let target =
             ForgetTarget { agent, native_session: native, episodes, native_ids, keep_tombstones: request.keep_tombstones };
         let outcome = self.reader()?.forget(&target, 9, now)?;
-        self.index()?.sync(&self.store, true, &mut |_| {})?;
-        self.store.checkpoint()?;
+        self.finish_forgetting(outcome, false)
+    }
+
+    /// The last steps of a hard forgetting: the index, the backups, the log.
+    fn finish_forgetting(&self, mut outcome: Forgotten, is_dry_run: bool) -> Result<Forgotten, EngineError> {
+        if !is_dry_run {
+            outcome.backups.extend(self.store.purge_backups()?);
+            self.index()?.sync(&self.store, true, &mut |_| {})?;
+            self.store.checkpoint()?;
+        }
         Ok(outcome)
     }
 

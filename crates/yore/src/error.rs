@@ -129,7 +129,10 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
         StoreError::Busy(_) | StoreError::LeaseLost(_) => (Exit::Busy, "try again in a moment"),
         StoreError::NetworkFileSystem { .. } => (Exit::Data, "name a directory on a local disk with --data-dir or YORE_HOME"),
         StoreError::Backup { .. } => (Exit::Data, "free some space, or set store.backup_before_upgrade to false"),
-        StoreError::Io { .. } | StoreError::Sqlite { .. } => return (Exit::Data, None),
+        StoreError::Io { .. } => {
+            (Exit::Data, "check the path and its permissions, or name another data directory with --data-dir or YORE_HOME")
+        }
+        StoreError::Sqlite { .. } => return (Exit::Data, None),
     };
     (exit, Some(hint.to_owned()))
 }

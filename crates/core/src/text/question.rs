@@ -16,6 +16,8 @@ pub struct Question {
     pub terms: Vec<String>,
     /// For each quoted phrase its whole tokens, with their positions from 0.
     pub phrases: Vec<Vec<(usize, String)>>,
+    /// Whether the text reads like an error message that was pasted, see [`is_error_message`].
+    pub is_error_message: bool,
 }
 
 impl Question {
@@ -54,13 +56,39 @@ impl Question {
             terms = stop_words;
             terms.truncate(MAX_TERMS);
         }
-        Self { terms, phrases }
+        Self { terms, phrases, is_error_message: is_error_message(text) }
     }
 
     /// Whether nothing in the text can be looked up.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
+}
+
+/// Whether a text reads like an error message that was pasted rather than like a question about
+/// one: it names a failure, has the punctuation of a program's output, and does not ask.
+fn is_error_message(text: &str) -> bool {
+    const FAILURES: [&str; 12] = [
+        "error",
+        "exception",
+        "panicked",
+        "traceback",
+        "fatal",
+        "failed",
+        "failure",
+        "cannot ",
+        "denied",
+        "undefined",
+        "not found",
+        "unresolved",
+    ];
+    let lower = text.to_lowercase();
+    let first = lower.split(|letter: char| !letter.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
+    let asks = lower.trim_end().ends_with('?')
+        || matches!(first, "how" | "why" | "what" | "when" | "where" | "which" | "who" | "did" | "do" | "does");
+    !asks
+        && text.contains([':', '`', '\'', '"', '(', '/', '_', '[', '='])
+        && FAILURES.iter().any(|failure| lower.contains(failure))
 }
 
 /// The stretches between pairs of double quotes.
@@ -86,6 +114,14 @@ mod tests {
     fn stop_words_go_unless_alone() {
         assert_eq!(parse("why did we use the WAL?").terms, ["use", "wal"]);
         assert_eq!(parse("what is this").terms, ["what", "is", "this"]);
+    }
+
+    #[test]
+    fn pasted_errors_are_told_from_questions_about_them() {
+        assert!(parse("TypeError: x is not a function").is_error_message);
+        assert!(parse("error[E0308]: mismatched types").is_error_message);
+        assert!(!parse("how did we fix the \"not found\" error?").is_error_message);
+        assert!(!parse("the build failed again").is_error_message);
     }
 
     #[test]

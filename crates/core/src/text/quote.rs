@@ -32,7 +32,9 @@ pub fn quote(text: &str, question: &Question, max_chars: usize, tokenizer: &mut 
         }
         None => (0, text.floor_char_boundary(max_chars)),
     };
-    let (from, to) = (soften_start(text, from), soften_end(text, to));
+    // Softened cuts of a very short passage may cross; then it is cut hard.
+    let softened = (soften_start(text, from), soften_end(text, to));
+    let (from, to) = if softened.0 < softened.1 { softened } else { (from, to) };
     let mut passage = String::with_capacity(to - from + 8);
     if from > 0 {
         passage.push('…');
@@ -100,6 +102,15 @@ mod tests {
         let passage = quote(&text, &question, 80, &mut tokenizer);
         assert!(passage.contains("cache") && passage.contains("redis"), "{passage}");
         assert!(passage.starts_with('…') && passage.ends_with('…'));
+    }
+
+    #[test]
+    fn very_short_passage_of_long_words_is_cut_hard() {
+        let mut tokenizer = Tokenizer::default();
+        let question = Question::parse("zzz", &mut tokenizer);
+        for max in 1..8 {
+            quote("a bcdefghijkl mnopqrstuvw zzz xyz", &question, max, &mut tokenizer);
+        }
     }
 
     proptest! {

@@ -32,6 +32,8 @@ use yore_core::time::UtcMillis;
 use super::tokenizer::{NAME, YoreTokenizer};
 use crate::store::{IndexedTurn, Store, StoreError};
 
+/// Fact of the store: words were deleted that the index must not keep a byte of.
+const PURGE: &str = "purge";
 /// Raised whenever the fields change.
 const SCHEMA_NUMBER: u32 = 1;
 /// Memory that indexing may use before it writes a segment.
@@ -105,6 +107,8 @@ pub(crate) struct LexicalHit {
     pub row: i64,
     pub episode: i64,
     pub score: f32,
+    /// When it was said; the least value when nothing is known.
+    pub at: UtcMillis,
     /// Where the index holds the turn; `None` for one that is still queued.
     address: Option<(SegmentOrdinal, DocId)>,
 }
@@ -198,6 +202,8 @@ impl LexicalIndex {
     /// Takes the store's queue. With `purge`, what was removed leaves no byte behind.
     pub(crate) fn sync(&self, store: &Store, purge: bool, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, IndexError> {
         let mut report = SyncReport { is_rebuilt: self.is_new, ..SyncReport::default() };
+        // A purge that a killed process still owes.
+        let purge = purge || store.index_state(PURGE)?.is_some();
         if !purge && store.queue_length(1)? == 0 {
             return Ok(report);
         }
@@ -212,6 +218,8 @@ impl LexicalIndex {
             Err(TantivyError::LockFailure(LockError::LockBusy, _)) => return Ok(SyncReport { is_busy: true, ..report }),
             Err(error) => return Err(fail(error)),
         };
+        // What a killed process left behind would be in the way of new files of the same name.
+        writer.garbage_collect_files().wait().map_err(fail)?;
         let token = store.index_state("lexical")?.unwrap_or_default();
         let mut is_empty = self.reader.searcher().num_docs() == 0;
         let mut seen: HashSet<i64> = HashSet::new();
@@ -252,6 +260,7 @@ impl LexicalIndex {
         }
         if purge {
             self.purge(&mut writer)?;
+            store.clear_index_state(PURGE)?;
         }
         writer.wait_merging_threads().map_err(fail)?;
         self.reader.reload().map_err(fail)?;
@@ -295,7 +304,7 @@ impl LexicalIndex {
                     .map(|hit| LexicalHit { address: None, ..hit }),
             );
         }
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.row).cmp(&(a.at, a.row))));
         hits.truncate(options.limit);
         Ok(hits)
     }
@@ -363,7 +372,7 @@ impl LexicalIndex {
                 &statistics,
             )
             .map_err(fail)?;
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.row).cmp(&(a.at, a.row))));
         found.truncate(options.limit);
         Ok(found
             .into_iter()
@@ -371,6 +380,7 @@ impl LexicalIndex {
                 row: found.row as i64,
                 episode: found.episode as i64,
                 score: found.score,
+                at: found.at,
                 address: Some((found.segment, found.doc)),
             })
             .collect())
@@ -604,6 +614,7 @@ struct Found {
     doc: DocId,
     row: u64,
     episode: u64,
+    at: UtcMillis,
     score: Score,
 }
 
@@ -716,6 +727,7 @@ impl Collector for BestTurns<'_> {
                 doc,
                 row: columns.row.first(doc).unwrap_or(0),
                 episode: columns.episode.first(doc).unwrap_or(0),
+                at: columns.at.first(doc).unwrap_or(i64::MIN),
                 score,
             })
             .collect())

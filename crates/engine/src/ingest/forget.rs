@@ -13,7 +13,7 @@ use yore_core::time::UtcMillis;
 
 use super::archive::{Archive, LineBuffer, MAX_BLOB_BYTES};
 use super::parse::parse_line;
-use super::source::{Source, source_named};
+use super::source::{SOURCES, Source, source_named};
 use super::{Ingest, IngestError};
 use crate::store::{Forgotten, LineRun, StoreResult};
 
@@ -88,14 +88,19 @@ impl Ingest<'_> {
         let mut buried: Vec<[u8; 16]> = vec![self.keys.tombstone_hash(&target.agent, "session", &target.native_session)];
         buried.extend(messages.iter().map(|message| self.keys.tombstone_hash(&target.agent, "message", message)));
         self.store.write(|tx| {
+            self.store.delete_copies(tx, &target.agent, messages.iter())?;
             self.store.delete_episodes(tx, &target.episodes)?;
             self.store.release_blobs(tx)?;
             if target.keep_tombstones { self.store.bury(tx, &buried, now) } else { Ok(()) }
         })?;
         self.tombstones.extend(buried.iter().filter(|_| target.keep_tombstones));
-        outcome.backups = self.store.purge_backups()?;
-        self.store.checkpoint()?;
         Ok(outcome)
+    }
+
+    /// Whether a session with this native id was forgotten for good.
+    pub(crate) fn is_buried(&self, native_session: &str) -> StoreResult<bool> {
+        let known = self.store.tombstones()?;
+        Ok(SOURCES.iter().any(|source| known.contains(&self.keys.tombstone_hash(source.kind(), "session", native_session))))
     }
 
     fn generations_of(&self, source: &dyn Source) -> StoreResult<Vec<(i64, i64)>> {

@@ -6,6 +6,26 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Ending of a lock's name.
+const SUFFIX: &str = ".lock";
+
+/// Waits until no other process ingests, then keeps others waiting as long as the value is kept.
+/// Histories copy each other's messages; read in turn, they are owned by whom they should be.
+pub(crate) fn take_turn(directory: &Path, is_cancelled: &dyn Fn() -> bool) -> io::Result<File> {
+    let path = directory.join("ingest.turn");
+    crate::platform::create_private_file(&path)?;
+    let turn = OpenOptions::new().write(true).open(&path)?;
+    loop {
+        match turn.try_lock() {
+            Ok(()) => return Ok(turn),
+            Err(TryLockError::WouldBlock) if is_cancelled() => return Err(io::ErrorKind::Interrupted.into()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(std::time::Duration::from_millis(20)),
+            // Where locks do not work the leases of single files must do.
+            Err(TryLockError::Error(_)) => return Ok(turn),
+        }
+    }
+}
+
 /// This process's name as a reader, alive as long as the value is.
 #[derive(Debug)]
 pub(crate) struct Holder {
@@ -22,24 +42,31 @@ impl Holder {
         crate::platform::create_private_directory(directory)?;
         for entry in std::fs::read_dir(directory)?.flatten() {
             let name = entry.file_name();
-            if name.to_str().is_some_and(|name| !is_alive(directory, name)) {
+            if name.to_str().is_some_and(|name| name.ends_with(SUFFIX) && !is_alive(directory, name)) {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
-        let name = format!("{}.lock", uuid::Uuid::from_bytes(random).simple());
-        let path = directory.join(&name);
-        crate::platform::create_private_file(&path)?;
-        let lock = OpenOptions::new().write(true).open(&path)?;
+        // Locked under another name first: nobody may find it unlocked and take us for dead.
+        let draft = directory.join(format!("{}.draft", uuid::Uuid::from_bytes(random).simple()));
+        let name = format!("{}{SUFFIX}", uuid::Uuid::from_bytes(random).simple());
+        crate::platform::create_private_file(&draft)?;
+        let lock = OpenOptions::new().write(true).open(&draft)?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::Error(error) => error,
             TryLockError::WouldBlock => io::Error::from(io::ErrorKind::WouldBlock),
         })?;
+        std::fs::rename(&draft, directory.join(&name))?;
         Ok(Self { name, directory: directory.to_path_buf(), _lock: lock })
     }
 
     /// The name to put into a lease.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Where the locks lie.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Whether the process behind a lease still runs.

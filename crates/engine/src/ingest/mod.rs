@@ -218,6 +218,7 @@ impl<'a> Ingest<'a> {
     /// reported and the others are read; only a failing store ends the work.
     pub(crate) fn run(&mut self, request: &IngestRequest, observer: &mut dyn Observer) -> Result<IngestReport, IngestError> {
         let mut report = IngestReport::default();
+        let _turn = if request.is_dry_run { None } else { Some(self.take_turn(observer)?) };
         let found = self.discover(request, &mut report)?;
         observer.found(found.len(), found.iter().map(|file| file.size).sum());
         for file in &found {
@@ -233,10 +234,19 @@ impl<'a> Ingest<'a> {
                 self.file(file, request, observer, &mut report)?;
             }
         }
+        if !request.is_dry_run {
+            self.store.settle_titles()?;
+        }
         if !request.is_dry_run && !report.is_cancelled {
             self.note_gone(request, &found, &mut report)?;
         }
         Ok(report)
+    }
+
+    fn take_turn(&self, observer: &dyn Observer) -> Result<File, IngestError> {
+        let directory = self.holder.directory();
+        lease::take_turn(directory, &|| observer.is_cancelled())
+            .map_err(|error| IngestError::DataDirectory { path: directory.to_path_buf(), error })
     }
 
     /// All transcript files, each once, in an order that does not depend on the file system: what
@@ -593,11 +603,10 @@ impl Writer<'_> {
                         upserter.title(row.id, title)?;
                     }
                 }
-                Reading::TitleOfMessage(message, title) => {
-                    if let Some(episode) = upserter.episode_of_message(self.source, message)? {
-                        upserter.title(episode, title)?;
-                    }
-                }
+                Reading::TitleOfMessage(message, title) => match upserter.episode_of_message(self.source, message)? {
+                    Some(episode) => upserter.title(episode, title)?,
+                    None => upserter.title_later(self.source, message, title)?,
+                },
                 Reading::Link(episode, kind, value) => {
                     if let Some(row) = upserter.find_episode(&episode.id)? {
                         upserter.link(row.id, kind, value)?;

@@ -48,6 +48,7 @@ impl Ingest<'_> {
             report.files += 1;
             observer.advanced(row.checkpoint.archived_bytes);
         }
+        self.store.settle_titles()?;
         report.turns_removed = self.store.sweep_turns(reading, newest)?;
         Ok(report)
     }

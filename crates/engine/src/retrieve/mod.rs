@@ -17,6 +17,8 @@ use crate::store::{ShownTurn, Store};
 
 /// Candidates that the later phases choose from.
 const LANDED: usize = 100;
+/// Least weight of tool output for a pasted error message.
+const ERROR_TOOL_WEIGHT: f32 = 0.5;
 /// A session counts by its best turns, each next one for less.
 const SESSION_TURNS: usize = 3;
 
@@ -244,6 +246,15 @@ fn episodes_named(store: &Store, name: &str) -> Result<Vec<i64>, EngineError> {
     Ok(found.into_iter().map(|(row, ..)| row).collect())
 }
 
+/// Tool output is where errors stand: a question that is a pasted error looks there in earnest.
+fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
+    if question.is_error_message && request.tool_weight > 0.0 {
+        request.tool_weight.max(ERROR_TOOL_WEIGHT)
+    } else {
+        request.tool_weight
+    }
+}
+
 /// LAND: the lists of candidates. One so far.
 fn land(
     store: &Store,
@@ -252,7 +263,7 @@ fn land(
     filter: &IndexFilter,
     request: &RecallRequest,
 ) -> Result<Vec<LexicalHit>, EngineError> {
-    let options = SearchOptions { limit: request.limit.max(LANDED), tool_weight: request.tool_weight };
+    let options = SearchOptions { limit: request.limit.max(LANDED), tool_weight: tool_weight(question, request) };
     Ok(index.search(store, question, filter, &options)?)
 }
 
@@ -273,7 +284,7 @@ fn distill(landed: &[LexicalHit], request: &RecallRequest) -> Vec<Ranked> {
             Ranked { hit: *hit, session, score: hit.score + session }
         })
         .collect();
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.hit.row.cmp(&a.hit.row)));
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.hit.at, b.hit.row).cmp(&(a.hit.at, a.hit.row))));
     ranked
 }
 
@@ -301,7 +312,7 @@ fn trace(
     tokenizer: &mut Tokenizer,
 ) -> Result<RecallAnswer, EngineError> {
     let chosen: Vec<LexicalHit> = ranked.iter().take(request.limit).map(|ranked| ranked.hit).collect();
-    let tool_scores = index.tool_scores(question, request.tool_weight, &chosen)?;
+    let tool_scores = index.tool_scores(question, tool_weight(question, request), &chosen)?;
     let rows: Vec<i64> = chosen.iter().map(|hit| hit.row).collect();
     let mut turns: HashMap<i64, ShownTurn> = store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
     let mut hits = Vec::with_capacity(rows.len());

@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use yore_core::episode::EpisodeKind;
 use yore_core::time::UtcMillis;
 
+use super::upsert::NativeId;
 use super::{LineRun, Store, StoreError, StoreResult, migrate};
 
 /// What was, or would be, forgotten.
@@ -80,10 +81,36 @@ impl Store {
                  UNION SELECT model_id FROM turn WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL);
              UPDATE source_file SET reader_state = '' WHERE id NOT IN (SELECT file_id FROM file_episode);
              DELETE FROM skip WHERE file_id NOT IN (SELECT file_id FROM file_episode);
+             INSERT OR REPLACE INTO index_state (name, value) VALUES ('purge', 'owed');
              DELETE FROM project WHERE id NOT IN (SELECT project_id FROM episode WHERE project_id IS NOT NULL)
                  AND id NOT IN (SELECT project_id FROM turn WHERE project_id IS NOT NULL);",
         )
         .map_err(|error| self.fail(error))
+    }
+
+    /// Deletes the turns of any session of an agent with one of these native ids: copies of what
+    /// is forgotten.
+    pub(crate) fn delete_copies<'m>(
+        &self,
+        tx: &Transaction<'_>,
+        agent: &str,
+        messages: impl Iterator<Item = &'m String>,
+    ) -> StoreResult<()> {
+        for message in messages {
+            for sql in [
+                "INSERT INTO lexical_queue (turn_id) SELECT turn.id FROM turn JOIN episode ON episode.id = episode_id WHERE turn.native_id = ?1 AND agent = ?2",
+                "DELETE FROM turn_text WHERE turn_id IN (SELECT turn.id FROM turn JOIN episode ON episode.id = episode_id WHERE turn.native_id = ?1 AND agent = ?2)",
+                "DELETE FROM turn WHERE id IN (SELECT turn.id FROM turn JOIN episode ON episode.id = episode_id WHERE turn.native_id = ?1 AND agent = ?2)",
+            ] {
+                tx.prepare_cached(sql)
+                    .and_then(|mut statement| statement.execute(params![NativeId(message), agent]))
+                    .map_err(|error| self.fail(error))?;
+            }
+            tx.prepare_cached("DELETE FROM pending_title WHERE message = ?1 AND agent = ?2")
+                .and_then(|mut statement| statement.execute(params![message, agent]))
+                .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
     }
 
     /// Remembers, by keyed hash, what must not be read again.

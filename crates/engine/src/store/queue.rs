@@ -75,6 +75,11 @@ impl Store {
         })
     }
 
+    /// Removes such a fact.
+    pub(crate) fn clear_index_state(&self, name: &str) -> StoreResult<()> {
+        self.write(|tx| tx.execute("DELETE FROM index_state WHERE name = ?1", [name]).map(drop).map_err(|error| self.fail(error)))
+    }
+
     /// Number of turns that the index should hold.
     pub(crate) fn indexable_turns(&self) -> StoreResult<u64> {
         self.read(|db| {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{OptionalExtension, ToSql, Transaction, params};
+use rusqlite::{OptionalExtension, Row, ToSql, Transaction, params};
 use yore_core::episode::{Episode, Title, TitleRank, Turn};
 use yore_core::id::{EpisodeId, ProjectId};
 use yore_core::scope::ProjectAlias;
@@ -183,24 +183,36 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(row)
     }
 
-    /// Gives an episode a title unless it has a surer one.
+    /// Gives an episode a title unless it has a surer one, or as sure a one that is younger.
     pub(crate) fn title(&mut self, episode: i64, title: &Title) -> StoreResult<()> {
-        let rank = |name: &str| TitleRank::ALL.iter().position(|rank| rank.as_str() == name).unwrap_or(0);
-        let stored: (Option<String>, String) = self
+        let known = self
             .tx
-            .prepare_cached("SELECT title, title_rank FROM episode WHERE id = ?1")
-            .and_then(|mut statement| statement.query_row([episode], |row| Ok((row.get(0)?, row.get(1)?))))
+            .prepare_cached("SELECT title, title_rank, title_ms, title_line FROM episode WHERE id = ?1 AND title IS NOT NULL")
+            .and_then(|mut statement| statement.query_row([episode], title_of_row).optional())
             .map_err(|error| self.fail(error))?;
-        if rank(title.rank.as_str()) < rank(&stored.1)
-            || stored.0.as_deref() == Some(&title.text) && stored.1 == title.rank.as_str()
-        {
+        if known.is_some_and(|known| known == *title || !title.replaces(&known)) {
             return Ok(());
         }
         self.tx
             .execute(
-                "UPDATE episode SET title = ?2, title_rank = ?3 WHERE id = ?1",
-                params![episode, title.text, title.rank.as_str()],
+                "UPDATE episode SET title = ?2, title_rank = ?3, title_ms = coalesce(?4, title_ms), title_line = ?5 WHERE id = ?1",
+                params![episode, title.text, title.rank.as_str(), title.at, title.line as i64],
             )
+            .map(drop)
+            .map_err(|error| self.fail(error))
+    }
+
+    /// Keeps a title for whichever episode will hold a message.
+    pub(crate) fn title_later(&self, agent: &str, message: &str, title: &Title) -> StoreResult<()> {
+        self.tx
+            .prepare_cached(
+                "INSERT INTO pending_title (agent, message, title, title_rank, title_ms, title_line) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (agent, message) DO UPDATE SET title = excluded.title, title_rank = excluded.title_rank,
+                     title_ms = excluded.title_ms, title_line = excluded.title_line",
+            )
+            .and_then(|mut statement| {
+                statement.execute(params![agent, message, title.text, title.rank.as_str(), title.at, title.line as i64])
+            })
             .map(drop)
             .map_err(|error| self.fail(error))
     }
@@ -369,22 +381,30 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(stored.and_then(|stored| words::decode(&stored)).unwrap_or_default())
     }
 
-    /// A turn of another session of the same agent with the same UUID: this one was copied.
+    /// A turn of another session of the same agent with the same UUID: this one was copied. Of
+    /// several on one line, the one with the same words.
     fn owner_elsewhere(&self, agent: &str, episode: i64, turn: &Turn) -> StoreResult<Option<i64>> {
         if uuid::Uuid::try_parse(&turn.native_id).is_err() {
             return Ok(None);
         }
-        self.tx
+        let mut statement = self
+            .tx
             .prepare_cached(
                 "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
-                 WHERE turn.native_id = ?1 AND turn.episode_id <> ?2 AND turn.role = ?3 AND episode.agent = ?4 LIMIT 1",
+                 WHERE turn.native_id = ?1 AND turn.episode_id <> ?2 AND turn.role = ?3 AND episode.agent = ?4 ORDER BY turn.id",
             )
-            .and_then(|mut statement| {
-                statement
-                    .query_row(params![NativeId(&turn.native_id), episode, turn.role.as_str(), agent], |row| row.get(0))
-                    .optional()
-            })
-            .map_err(|error| self.fail(error))
+            .map_err(|error| self.fail(error))?;
+        let found = statement
+            .query_map(params![NativeId(&turn.native_id), episode, turn.role.as_str(), agent], |row| row.get(0))
+            .and_then(Iterator::collect::<rusqlite::Result<Vec<i64>>>)
+            .map_err(|error| self.fail(error))?;
+        for owner in found.iter().filter(|_| found.len() > 1) {
+            let (text, tool_text) = self.words(*owner)?;
+            if text == turn.text && tool_text == turn.tool_text {
+                return Ok(Some(*owner));
+            }
+        }
+        Ok(found.first().copied())
     }
 
     /// A place after the file's last turn in the episode, or where its time puts it.
@@ -490,8 +510,53 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 }
 
+fn title_of_row(row: &Row<'_>) -> rusqlite::Result<Title> {
+    Ok(Title {
+        text: row.get(0)?,
+        rank: TitleRank::parse(&row.get::<_, String>(1)?).unwrap_or(TitleRank::FirstWords),
+        at: row.get(2)?,
+        line: row.get::<_, i64>(3)? as u64,
+    })
+}
+
+impl Store {
+    /// Gives kept titles to the episodes that were read since; returns how many.
+    pub(crate) fn settle_titles(&self) -> StoreResult<u64> {
+        let due: Vec<(String, String)> = self.read(|db| {
+            self.collect(
+                db,
+                "SELECT agent, message FROM pending_title WHERE EXISTS (
+                     SELECT 1 FROM turn JOIN episode ON episode.id = episode_id WHERE turn.native_id IN (message, unhex(replace(message, '-', '')))
+                     AND episode.agent = pending_title.agent)",
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+        })?;
+        if due.is_empty() {
+            return Ok(0);
+        }
+        self.write(|tx| {
+            let mut upserter = Upserter::new(self, tx);
+            for (agent, message) in &due {
+                let title = tx
+                    .prepare_cached(
+                        "SELECT title, title_rank, title_ms, title_line FROM pending_title WHERE agent = ?1 AND message = ?2",
+                    )
+                    .and_then(|mut statement| statement.query_row([agent, message], title_of_row).optional())
+                    .map_err(|error| self.fail(error))?;
+                if let (Some(title), Some(episode)) = (title, upserter.episode_of_message(agent, message)?) {
+                    upserter.title(episode, &title)?;
+                }
+                tx.prepare_cached("DELETE FROM pending_title WHERE agent = ?1 AND message = ?2")
+                    .and_then(|mut statement| statement.execute([agent, message]))
+                    .map_err(|error| self.fail(error))?;
+            }
+            Ok(due.len() as u64)
+        })
+    }
+}
+
 /// Canonical UUIDs are stored as 16 bytes, any other native id as its text.
-struct NativeId<'a>(&'a str);
+pub(super) struct NativeId<'a>(pub(super) &'a str);
 
 impl ToSql for NativeId<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

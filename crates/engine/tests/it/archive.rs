@@ -207,7 +207,6 @@ fn truncated_file_loses_and_doubles_nothing() {
 }
 
 #[test]
-#[ignore = "of two titles of one rank the one that was read last wins, not the one that was given last"]
 fn older_copy_does_not_bring_back_an_older_title() {
     let mut session = SessionBuilder::new(32).turns(4);
     session.title("the first name");

@@ -258,7 +258,6 @@ fn forks_refer_to_the_turns_that_they_copied() {
 }
 
 #[test]
-#[ignore = "a fork refers to the first of several turns with the same message id and role only"]
 fn message_with_two_results_is_shared_whole_with_a_fork() {
     let memory = Memory::new();
     let original = std::fs::read_to_string(
@@ -303,7 +302,6 @@ fn every_division_of_a_file_gives_the_same_turns() {
 }
 
 #[test]
-#[ignore = "a title that is read before its session is lost until reindex"]
 fn title_that_is_read_before_its_session_is_kept() {
     let memory = Memory::new();
     for case in ["13", "13b"] {

@@ -149,7 +149,6 @@ fn fork_loses_the_copied_lines_and_keeps_its_own() {
 }
 
 #[test]
-#[ignore = "turns that a fork owns because its file was read first are not deleted with the session they come from"]
 fn fork_that_was_read_first_loses_the_copied_lines_too() {
     let (memory, fork) = forget_the_original("b-original", "a-fork");
     assert_only_its_own_is_left(memory, &fork);

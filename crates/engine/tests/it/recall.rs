@@ -135,7 +135,6 @@ fn raw_error_message_is_found_verbatim_first() {
 }
 
 #[test]
-#[ignore = "with a tool weight of 0.15 forty similar questions push the output that holds the message out of the first ten"]
 fn raw_error_message_is_found_although_many_people_said_something_like_it() {
     let (hits, place) = answers_to_the_error("why can I not borrow the queue as mutable in pool.rs?");
     assert!(hits[..5].iter().any(|hit| hit.turn.native_message == place));
@@ -263,7 +262,6 @@ fn equal_scores_come_newest_first() {
 }
 
 #[test]
-#[ignore = "newest is what was read last, not what was said last"]
 fn equal_scores_come_newest_first_whatever_was_read_first() {
     let memory = Memory::new();
     for (file, at) in [("later", MAY), ("earlier", MARCH)] {

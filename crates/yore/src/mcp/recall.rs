@@ -135,6 +135,7 @@ fn output_schema() -> JsonObject {
         "results": list(&result),
         "sessions": list(&session),
         "pending_turns": whole,
+        "project_unknown": {"type": "boolean"},
     }));
     answer.as_object().cloned().unwrap_or_default()
 }

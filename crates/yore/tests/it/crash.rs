@@ -315,7 +315,6 @@ fn ingestions_and_readers_at_once_agree() {
 
 /// Which session and file own a message that others repeat must not depend on who is read first.
 #[test]
-#[ignore = "fails: a reader that passes over a leased file may read its copy first"]
 fn copies_read_at_once_have_the_same_owners() {
     read_at_once(&Reference::new(30, true), 2);
 }
@@ -377,7 +376,6 @@ fn planted(environment: &TestEnvironment) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "fails: killed after the rows are gone and before the index is purged, it cannot be run again"]
 fn killed_hard_forgetting_is_finished_by_the_next() {
     let reference = Reference::new(30, true);
     let forget = |environment: &TestEnvironment| environment.yore(["forget", "--hard", "--session", &reference.sessions[7]]);

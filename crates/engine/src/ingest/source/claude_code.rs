@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use yore_core::episode::{Episode, EpisodeKind, Role, Title, TitleRank, Turn};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::excerpt;
-use yore_core::time::{RecordedTime, TimeQuality};
+use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use self::classify::classify;
 use super::{EpisodeReader, LineMark, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, files_below};
@@ -98,6 +98,7 @@ impl Source for ClaudeCode {
             open: Vec::new(),
             episodes: Vec::new(),
             facts: Vec::new(),
+            latest: None,
         })
     }
 
@@ -145,6 +146,8 @@ struct ClaudeReader {
     episodes: Vec<Arc<Episode>>,
     /// Titles and links, told again at the end, when their episodes exist for sure.
     facts: Vec<Reading>,
+    /// The latest time that a line has told.
+    latest: Option<UtcMillis>,
 }
 
 /// The lines of one API message.
@@ -273,6 +276,7 @@ impl ClaudeReader {
         if let Some(session) = text_of(value, "sessionId").or_else(|| text_of(value, "session_id")) {
             session.clone_into(&mut self.session);
         }
+        self.latest = self.latest.max(time_of(value).utc);
         let kind = record.get("type").and_then(Value::as_str).unwrap_or("");
         match kind {
             "assistant" => self.assistant(value, mark, session_before, out),
@@ -280,7 +284,10 @@ impl ClaudeReader {
             "attachment" => self.attachment(value, mark, out),
             "summary" => {
                 if let (Some(text), Some(leaf)) = (text_of(value, "summary"), text_of(value, "leafUuid")) {
-                    self.fact(Reading::TitleOfMessage(leaf.to_owned(), title(text, TitleRank::Summary)), out);
+                    self.fact(
+                        Reading::TitleOfMessage(leaf.to_owned(), title(text, TitleRank::Summary, self.latest, mark.line)),
+                        out,
+                    );
                 }
             }
             "ai-title" | "custom-title" => {
@@ -288,7 +295,7 @@ impl ClaudeReader {
                     if kind == "ai-title" { ("aiTitle", TitleRank::Ai) } else { ("customTitle", TitleRank::Custom) };
                 if let Some(text) = text_of(value, key).or_else(|| text_of(value, "title")) {
                     let episode = self.episode(value);
-                    self.fact(Reading::Title(episode, title(text, rank)), out);
+                    self.fact(Reading::Title(episode, title(text, rank, self.latest, mark.line)), out);
                 }
             }
             "pr-link" => {
@@ -609,8 +616,8 @@ fn time_of(value: &Value) -> RecordedTime {
     }
 }
 
-fn title(text: &str, rank: TitleRank) -> Title {
-    Title { text: text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect(), rank }
+fn title(text: &str, rank: TitleRank, at: Option<UtcMillis>, line: u64) -> Title {
+    Title { text: text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect(), rank, at, line }
 }
 
 fn append(to: &mut String, text: &str) {

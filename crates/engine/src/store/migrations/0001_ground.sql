@@ -35,6 +35,8 @@ CREATE TABLE episode (
     client_version   TEXT,
     title            TEXT,
     title_rank       TEXT NOT NULL DEFAULT 'first_words' CHECK (title_rank IN ('first_words', 'summary', 'ai', 'custom')),
+    title_ms         INTEGER,
+    title_line       INTEGER NOT NULL DEFAULT 0,
     started_ms       INTEGER,
     updated_ms       INTEGER,
     forgotten_ms     INTEGER,
@@ -166,6 +168,17 @@ CREATE TABLE redaction (
     kind    TEXT NOT NULL,
     count   INTEGER NOT NULL CHECK (count > 0),
     PRIMARY KEY (file_id, kind)
+) STRICT, WITHOUT ROWID;
+
+-- Titles of whichever episode holds a message that was not read yet.
+CREATE TABLE pending_title (
+    agent      TEXT NOT NULL,
+    message    TEXT NOT NULL,
+    title      TEXT NOT NULL,
+    title_rank TEXT NOT NULL,
+    title_ms   INTEGER,
+    title_line INTEGER NOT NULL,
+    PRIMARY KEY (agent, message)
 ) STRICT, WITHOUT ROWID;
 
 -- Sessions and messages that must not come back although their source still exists: keyed hashes.
