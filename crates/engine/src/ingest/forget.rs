@@ -14,7 +14,7 @@ use yore_core::time::UtcMillis;
 use super::archive::{Archive, LineBuffer, MAX_BLOB_BYTES};
 use super::parse::parse_line;
 use super::source::{SOURCES, Source, source_named};
-use super::{Ingest, IngestError};
+use super::{Ingest, IngestError, Silent};
 use crate::store::{Forgotten, LineRun, StoreResult};
 
 /// What is to be forgotten.
@@ -40,6 +40,8 @@ impl Ingest<'_> {
             ..Forgotten::default()
         };
         let source = source_named(&target.agent).ok_or_else(|| IngestError::UnknownSource(target.agent.clone()))?;
+        // Nobody may read the session in again while it is taken out.
+        let _turn = self.take_turn(&Silent)?;
         let generations: Vec<(i64, i64)> = self.generations_of(source)?;
         let mut archive = Archive::new(self.store, self.keys.line, level);
         // First the session's own lines, for the ids of all its messages, then copies of them

@@ -219,6 +219,8 @@ impl<'a> Ingest<'a> {
     pub(crate) fn run(&mut self, request: &IngestRequest, observer: &mut dyn Observer) -> Result<IngestReport, IngestError> {
         let mut report = IngestReport::default();
         let _turn = if request.is_dry_run { None } else { Some(self.take_turn(observer)?) };
+        // While others had their turn something may have been forgotten.
+        self.tombstones = self.store.tombstones()?;
         let found = self.discover(request, &mut report)?;
         observer.found(found.len(), found.iter().map(|file| file.size).sum());
         for file in &found {

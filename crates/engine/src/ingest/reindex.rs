@@ -34,6 +34,7 @@ pub struct ReindexReport {
 impl Ingest<'_> {
     /// Reads every generation of every file from the archive.
     pub(crate) fn reindex(&mut self, options: &ReaderOptions, observer: &mut dyn Observer) -> Result<ReindexReport, IngestError> {
+        let _turn = self.take_turn(observer)?;
         let reading = self.store.last_reading()? + 1;
         let newest = self.store.newest_turn()?;
         let files = self.store.files()?;

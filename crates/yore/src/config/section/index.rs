@@ -15,7 +15,8 @@ pub struct Index {
     /// How many bytes of one tool result are findable: half of them from its beginning, half from
     /// its end. Lines that report an error are always findable.
     pub tool_result_bytes: usize,
-    /// Reads what is new in the sources before each recall.
+    /// Brings the full-text index up to date before each recall. What it has not taken yet is
+    /// found either way, by a slower search in memory.
     pub sync_on_recall: bool,
 }
 
