@@ -16,7 +16,7 @@ pub struct Question {
     pub terms: Vec<String>,
     /// For each quoted phrase its whole tokens, with their positions from 0.
     pub phrases: Vec<Vec<(usize, String)>>,
-    /// Whether the text reads like an error message that was pasted, see [`is_error_message`].
+    /// Whether the text reads like an error message that was pasted.
     pub is_error_message: bool,
 }
 
