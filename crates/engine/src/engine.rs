@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::Tokenizer;
@@ -16,6 +17,10 @@ use crate::store::{
     EpisodeSummary, Forgotten, ProjectSummary, SessionOrder, ShownTurn, SourceFileSummary, Store, StoreError, StoreOptions,
     StoreStats,
 };
+
+/// How often and how long a hard forgetting waits for the index: a minute in all.
+const PURGE_TRIES: u32 = 1200;
+const PURGE_PAUSE: Duration = Duration::from_millis(50);
 
 /// What can go wrong, by who can mend it.
 #[derive(Debug, thiserror::Error)]
@@ -258,7 +263,7 @@ impl Engine {
             } else if waited >= patience_ms {
                 return Ok(report);
             }
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20));
             waited += 20;
         }
     }
@@ -452,10 +457,23 @@ impl Engine {
     fn finish_forgetting(&self, mut outcome: Forgotten, is_dry_run: bool) -> Result<Forgotten, EngineError> {
         if !is_dry_run {
             outcome.backups.extend(self.store.purge_backups()?);
-            self.index()?.sync(&self.store, true, &mut |_| {})?;
+            self.purge_index()?;
             self.store.checkpoint()?;
         }
         Ok(outcome)
+    }
+
+    /// Leaves no byte of deleted words in the index. Forgotten is said only when it is so: while
+    /// another process writes the index, this waits, and fails if that takes too long. The purge
+    /// stays owed then, and the next to bring the index up to date does it.
+    fn purge_index(&self) -> Result<(), EngineError> {
+        for _ in 0..PURGE_TRIES {
+            if !self.index()?.sync(&self.store, true, &mut |_| {})?.is_busy {
+                return Ok(());
+            }
+            std::thread::sleep(PURGE_PAUSE);
+        }
+        Err(StoreError::Busy(self.index()?.directory().to_path_buf()).into())
     }
 
     /// Looks at everything that can be wrong; with `deep` every blob and index file is read.
