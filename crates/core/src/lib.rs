@@ -4,12 +4,16 @@
 //! In reading order:
 //!
 //! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`query`]
-//! - numbers: [`text`] (tokens, excerpts), [`metrics`] (how good is a ranking)
+//! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
+//!   [`metrics`] (how good is a ranking)
+
+#![forbid(unsafe_code)]
 
 pub mod episode;
 pub mod id;
 pub mod metrics;
 pub mod query;
+pub mod rank;
 pub mod scope;
 pub mod text;
 pub mod time;

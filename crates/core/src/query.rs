@@ -47,6 +47,40 @@ pub struct ScorePart {
     pub value: f32,
 }
 
+/// Where one list had a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ListPlace {
+    /// The list: `words` (BM25), `static` or `model` (cosine).
+    pub name: &'static str,
+    /// From 1.
+    pub rank: usize,
+    /// The list's own score.
+    pub score: f32,
+}
+
+/// Which lists answer: what a figure or an answer was made with is always said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Program {
+    /// Full text only.
+    Lexical,
+    /// Full text and the static table's vectors.
+    #[default]
+    Static,
+    /// Full text and the local model's vectors.
+    Full,
+}
+
+impl Program {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lexical => "lexical",
+            Self::Static => "static",
+            Self::Full => "full",
+        }
+    }
+}
+
 /// Where the words stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

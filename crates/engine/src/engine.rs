@@ -1,18 +1,21 @@
 //! The facade: what voices call, in plain data types.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::query::Program;
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
-use crate::index::{IndexError, LexicalIndex, SyncReport};
+use crate::embed::{EmbedCache, EmbedError, LoadOptions, ModelFolder, TextEmbedder};
+use crate::embedding::{self, EmbedReport};
+use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::source::ReaderOptions;
-use crate::ingest::{ForgetTarget, Ingest, IngestError, IngestReport, IngestRequest, Observer, ProjectNames, ReindexReport};
+use crate::ingest::{ForgetTarget, Ingest, Keys, IngestError, IngestReport, IngestRequest, Observer, ProjectNames, ReindexReport};
 use crate::platform;
-use crate::retrieve::{self, RecallAnswer, RecallRequest};
+use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
 use crate::store::{
     EpisodeSummary, Forgotten, ProjectSummary, SessionOrder, ShownTurn, SourceFileSummary, Store, StoreError, StoreOptions,
     StoreStats,
@@ -21,6 +24,11 @@ use crate::store::{
 /// How often and how long a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
+/// Turns embedded between two updates of the vector index.
+const EMBEDDED_PER_SYNC: u64 = 1_000;
+/// An answer counts the turns that lack vectors up to here.
+const COUNTED_UNEMBEDDED: usize = 1_000;
+const COUNTED_UNEMBEDDED_U64: u64 = COUNTED_UNEMBEDDED as u64;
 
 /// What can go wrong, by who can mend it.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +42,12 @@ pub enum EngineError {
     /// Reading histories.
     #[error(transparent)]
     Ingest(#[from] IngestError),
+    /// The local model.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    /// A local model is needed, and none was named.
+    #[error("no local model is here")]
+    NoModel,
     /// No project is known by this name.
     #[error("no project is known as {name:?}")]
     UnknownProject {
@@ -73,6 +87,9 @@ impl EngineError {
             Self::Store(error) | Self::Index(IndexError::Store(error)) | Self::Ingest(IngestError::Store(error)) => error.code(),
             Self::Index(IndexError::DiskFull(_)) => "index/disk-full",
             Self::Index(IndexError::Failed { .. }) => "index/failed",
+            Self::Index(IndexError::Vectors(_)) => "index/vectors",
+            Self::Embed(error) => error.code(),
+            Self::NoModel => "model/none",
             Self::Ingest(IngestError::DataDirectory { .. }) => "data-directory",
             Self::Ingest(IngestError::UnknownSource(_)) => "unknown-source",
             Self::Ingest(IngestError::RedactionPattern(_)) => "redaction-pattern",
@@ -104,6 +121,10 @@ pub struct EngineOptions {
     pub store: StoreOptions,
     /// Regular expressions for secrets that no rule knows.
     pub redaction_patterns: Vec<String>,
+    /// The folder of the local embedding model, where there is one.
+    pub model: Option<PathBuf>,
+    /// Threads that one text is embedded with.
+    pub model_threads: usize,
     /// The clock.
     pub now: fn() -> UtcMillis,
 }
@@ -173,6 +194,29 @@ pub struct IndexHealth {
     pub bytes: u64,
 }
 
+/// The vectors in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VectorHealth {
+    /// Turns in the static table's index.
+    pub static_turns: u64,
+    /// Which model made the others, if any.
+    pub model: Option<String>,
+    /// Turns in that model's index.
+    pub model_turns: u64,
+    /// Turns that have its vectors.
+    pub embedded_turns: u64,
+    /// Its vectors.
+    pub vectors: u64,
+    /// Vectors of models used before.
+    pub others: u64,
+    /// Turns that have no vectors of the model yet.
+    pub waiting: u64,
+    /// Turns that wait for the vector indexes.
+    pub queued: u64,
+    /// Bytes of the indexes on disk.
+    pub bytes: u64,
+}
+
 /// Everything that `stats` shows.
 #[derive(Clone, Debug)]
 pub struct Statistics {
@@ -180,6 +224,8 @@ pub struct Statistics {
     pub store: StoreStats,
     /// The index.
     pub index: IndexHealth,
+    /// The vectors.
+    pub vectors: VectorHealth,
     /// Bytes of the whole data directory.
     pub directory_bytes: u64,
 }
@@ -216,6 +262,8 @@ pub struct Engine {
     options: EngineOptions,
     store: Store,
     index: OnceLock<LexicalIndex>,
+    semantic: OnceLock<SemanticIndex>,
+    model: Mutex<Option<Arc<TextEmbedder>>>,
     tokenizer: Mutex<Tokenizer>,
 }
 
@@ -233,7 +281,14 @@ impl Engine {
     /// [`StoreError`] names.
     pub fn open(options: EngineOptions) -> Result<Self, EngineError> {
         let store = Store::open(&options.directory, options.create, options.store.clone())?;
-        Ok(Self { options, store, index: OnceLock::new(), tokenizer: Mutex::default() })
+        Ok(Self {
+            options,
+            store,
+            index: OnceLock::new(),
+            semantic: OnceLock::new(),
+            model: Mutex::default(),
+            tokenizer: Mutex::default(),
+        })
     }
 
     /// The data directory.
@@ -247,38 +302,136 @@ impl Engine {
         Ok(self.reader()?.run(request, observer)?)
     }
 
-    /// Brings the full-text index up to date. When another process is doing so, waits for it as
-    /// long as it makes progress, at most until `patience_ms` have passed without any.
+    /// Brings the indexes up to date: full text first, then vectors. When another process is doing
+    /// so, waits for it as long as it makes progress, at most until `patience_ms` have passed
+    /// without any.
     pub fn sync_index(&self, patience_ms: u64, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, EngineError> {
         let index = self.index()?;
         let (mut waited, mut queued) = (0, usize::MAX);
-        loop {
+        let report = loop {
             let report = index.sync(&self.store, false, advanced)?;
             let left = self.store.queue_length(1_000_000)?;
             if !report.is_busy || left == 0 {
-                return Ok(report);
+                break report;
             }
             if left < queued {
                 (queued, waited) = (left, 0);
             } else if waited >= patience_ms {
-                return Ok(report);
+                break report;
             }
             std::thread::sleep(Duration::from_millis(20));
             waited += 20;
+        };
+        self.sync_vectors(patience_ms)?;
+        Ok(report)
+    }
+
+    /// The same for the vector indexes alone.
+    fn sync_vectors(&self, patience_ms: u64) -> Result<(), EngineError> {
+        let semantic = self.semantic()?;
+        let mut waited = 0;
+        while semantic.sync(&self.store)? && waited < patience_ms && self.store.vector_queue_length(1)? > 0 {
+            std::thread::sleep(Duration::from_millis(20));
+            waited += 20;
         }
+        Ok(())
     }
 
-    /// Number of turns that wait for the index, counted up to 1,000,000.
+    /// Number of turns that wait for an index, counted up to 1,000,000.
     pub fn queued(&self) -> Result<usize, EngineError> {
-        Ok(self.store.queue_length(1_000_000)?)
+        Ok(self.store.queue_length(1_000_000)?.max(self.store.vector_queue_length(1_000_000)?))
     }
 
-    /// Answers a question from what is known.
+    /// Gives the turns that lack them vectors of the local model, newest first. `go_on` is told
+    /// after each commit and says whether to; whatever was done stays done.
+    ///
+    /// # Errors
+    /// [`EngineError::NoModel`] when no folder was named; everything that loading the model says.
+    pub fn embed(
+        &self,
+        cache: Option<&EmbedCache>,
+        go_on: &mut dyn FnMut(&EmbedReport) -> bool,
+    ) -> Result<EmbedReport, EngineError> {
+        let model = self.model()?;
+        let directory = &self.options.directory;
+        let keys = Keys::load_or_create(directory).map_err(|error| StoreError::Io { path: directory.join("key"), error })?;
+        let mut since_sync = 0;
+        let report = embedding::run(&self.store, directory, &keys.embedding, &model, cache, &mut |report| {
+            // Vectors answer soon after they are made, not only after the last one is. What
+            // cannot be taken now is taken at the end.
+            if report.turns >= since_sync + EMBEDDED_PER_SYNC {
+                since_sync = report.turns;
+                let _ = self.sync_vectors(0);
+            }
+            go_on(report)
+        })?;
+        self.sync_vectors(2_000)?;
+        Ok(report)
+    }
+
+    /// Number of turns that lack vectors of the local model.
+    pub fn unembedded(&self) -> Result<u64, EngineError> {
+        Ok(self.store.unembedded_count(10_000_000)?)
+    }
+
+    /// Identity of the local model, which is loaded for it.
+    pub fn model_identity(&self) -> Result<(String, usize), EngineError> {
+        let model = self.model()?;
+        Ok((model.identity(), model.dimensions()))
+    }
+
+    /// Answers a question from what is known. What the answer had to do without is in
+    /// [`RecallAnswer::missing`], never an error.
     pub fn recall(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
+        let mut missing = Vec::new();
+        let semantic = match request.program {
+            Program::Lexical => None,
+            Program::Static | Program::Full => self.semantic().map_err(|error| missing.push(Missing::index(&error))).ok(),
+        };
+        let model_vector = match (request.program, semantic) {
+            (Program::Full, Some(_)) => self.question_vector(&request.question, &mut missing)?,
+            _ => None,
+        };
+        let asked = Asked { store: &self.store, lexical: self.index()?, semantic, model_vector };
         // One tokenizer remembers its stems from question to question; a second voice brings its own.
-        match self.tokenizer.try_lock() {
-            Ok(mut tokenizer) => retrieve::recall(&self.store, self.index()?, &mut tokenizer, request),
-            Err(_) => retrieve::recall(&self.store, self.index()?, &mut Tokenizer::default(), request),
+        let mut answer = match self.tokenizer.try_lock() {
+            Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),
+            Err(_) => retrieve::recall(&asked, &mut Tokenizer::default(), request),
+        }?;
+        answer.missing.extend(missing);
+        Ok(answer)
+    }
+
+    /// The question's vector by the local model, if there are vectors to compare it with.
+    fn question_vector(&self, question: &str, missing: &mut Vec<Missing>) -> Result<Option<Vec<f32>>, EngineError> {
+        let Some(chosen) = self.store.chosen_embedder()? else {
+            missing.push(Missing::vectors("no turn has vectors of the local model yet".to_owned()));
+            return Ok(None);
+        };
+        let model = match self.model() {
+            Ok(model) => model,
+            Err(error) => {
+                missing.push(Missing::model(&error));
+                return Ok(None);
+            }
+        };
+        let identity = embedding::identity(&model);
+        if self.store.embedder_facts(chosen)?.is_none_or(|(known, _)| known != identity) {
+            missing.push(Missing::vectors("the vectors were made by another model than the one that is here".to_owned()));
+            return Ok(None);
+        }
+        match self.store.unembedded_count(COUNTED_UNEMBEDDED)? {
+            0 => {}
+            COUNTED_UNEMBEDDED_U64.. => missing.push(Missing::vectors(format!("{COUNTED_UNEMBEDDED} turns or more lack vectors of the local model"))),
+            1 => missing.push(Missing::vectors("1 turn lacks vectors of the local model".to_owned())),
+            count => missing.push(Missing::vectors(format!("{count} turns lack vectors of the local model"))),
+        }
+        match model.embed_question(question) {
+            Ok(vector) => Ok(Some(vector)),
+            Err(error) => {
+                missing.push(Missing::model(&error.into()));
+                Ok(None)
+            }
         }
     }
 
@@ -373,6 +526,7 @@ impl Engine {
         Ok(Statistics {
             store: self.store.stats()?,
             index: self.index_health()?,
+            vectors: self.vector_health()?,
             directory_bytes: directory_bytes(&self.options.directory),
         })
     }
@@ -394,6 +548,7 @@ impl Engine {
             self.store.clear_index_state("lexical")?;
         }
         self.store.queue_all()?;
+        self.store.set_index_state("purge-vectors", "owed")?;
         let index = self.sync_index(10_000, &mut |_| {})?;
         Ok((report, index))
     }
@@ -458,6 +613,8 @@ impl Engine {
         if !is_dry_run {
             outcome.backups.extend(self.store.purge_backups()?);
             self.purge_index()?;
+            self.semantic()?.purge(&self.store)?;
+            self.sync_vectors(2_000)?;
             self.store.checkpoint()?;
         }
         Ok(outcome)
@@ -558,6 +715,51 @@ impl Engine {
                 );
             }
         }
+        match self.vector_health() {
+            Err(error) => report(
+                "vectors",
+                Severity::Warning,
+                format!("the vector indexes cannot be used, words alone answer: {error}"),
+                Some("run `yore reindex`"),
+            ),
+            Ok(health) => {
+                if health.queued > 0 {
+                    report(
+                        "vectors",
+                        Severity::Note,
+                        format!("{} turns wait for the vector indexes", health.queued),
+                        Some("run `yore ingest` or `yore reindex`"),
+                    );
+                } else {
+                    report(
+                        "vectors",
+                        Severity::Fine,
+                        format!("the static table's index holds the {} turns that have words", health.static_turns),
+                        None,
+                    );
+                }
+                match (&health.model, health.waiting) {
+                    (Some(_), 0) => report(
+                        "embedding",
+                        Severity::Fine,
+                        format!("{} turns have vectors of the local model", health.embedded_turns),
+                        None,
+                    ),
+                    (Some(_), waiting) => report(
+                        "embedding",
+                        Severity::Note,
+                        format!("{waiting} turns lack vectors of the local model, {} have them", health.embedded_turns),
+                        Some("run `yore embed`"),
+                    ),
+                    (None, _) => {}
+                }
+            }
+        }
+        if deep && let Ok(semantic) = self.semantic() {
+            for damage in semantic.damage() {
+                report("vectors-files", Severity::Warning, damage, Some("run `yore reindex`"));
+            }
+        }
         let open: Vec<String> = private_paths(&self.options.directory)
             .into_iter()
             .filter(|path| platform::is_open_to_others(path).unwrap_or(false))
@@ -602,6 +804,47 @@ impl Engine {
         }
         let index = LexicalIndex::open(&self.options.directory, &self.store)?;
         Ok(self.index.get_or_init(|| index))
+    }
+
+    fn semantic(&self) -> Result<&SemanticIndex, EngineError> {
+        if let Some(semantic) = self.semantic.get() {
+            return Ok(semantic);
+        }
+        let semantic = SemanticIndex::open(&self.options.directory, &self.store)?;
+        Ok(self.semantic.get_or_init(|| semantic))
+    }
+
+    fn model(&self) -> Result<Arc<TextEmbedder>, EngineError> {
+        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = &*model {
+            return Ok(Arc::clone(model));
+        }
+        let folder = self.options.model.as_deref().ok_or(EngineError::NoModel)?;
+        let options = LoadOptions { threads: self.options.model_threads, ..LoadOptions::default() };
+        let opened = Arc::new(TextEmbedder::open(&ModelFolder::recognise(folder)?, &options)?);
+        Ok(Arc::clone(model.insert(opened)))
+    }
+
+    fn vector_health(&self) -> Result<VectorHealth, EngineError> {
+        let semantic = self.semantic()?;
+        let chosen = self.store.chosen_embedder()?;
+        let counts = self.store.vector_counts(chosen)?;
+        let model = match chosen {
+            Some(row) => self.store.embedder_facts(row)?.map(|(identity, _)| identity),
+            None => None,
+        };
+        let (static_turns, model_turns) = semantic.turns();
+        Ok(VectorHealth {
+            static_turns,
+            model,
+            model_turns,
+            embedded_turns: counts.turns,
+            vectors: counts.vectors,
+            others: counts.others,
+            waiting: counts.waiting,
+            queued: self.store.vector_queue_length(1_000_000)? as u64,
+            bytes: directory_bytes(semantic.directory()),
+        })
     }
 
     fn index_health(&self) -> Result<IndexHealth, EngineError> {

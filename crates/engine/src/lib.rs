@@ -11,6 +11,8 @@
 //! There is no async, no printing, and no reading of environment or home here: paths, time and
 //! settings are arguments.
 
+pub mod embed;
+mod embedding;
 mod engine;
 mod index;
 pub mod ingest;
@@ -20,10 +22,11 @@ mod store;
 
 pub use engine::{
     Engine, EngineError, EngineOptions, Finding, ForgetRequest, IndexHealth, SessionsRequest, Severity, ShowAnswer, ShowRequest,
-    Statistics,
+    Statistics, VectorHealth,
 };
+pub use embedding::EmbedReport;
 pub use index::{IndexError, SyncReport};
-pub use retrieve::{Hit, RecallAnswer, RecallRequest, SessionHit};
+pub use retrieve::{Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
 pub use store::{
     AgentCount, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount, SCHEMA_VERSION, SessionOrder, ShownTurn,
     SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,

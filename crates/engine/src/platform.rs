@@ -1,5 +1,5 @@
-//! What differs between operating systems about files: privacy of what we write, and which file
-//! systems cannot guard a database. One place, so that the rest of the engine is portable.
+//! What differs between operating systems: privacy of what we write, which file systems cannot
+//! guard a database, how work steps back. One place, so that the rest of the engine is portable.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -67,6 +67,16 @@ pub fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     {
         fs::metadata(path).map(drop)
+    }
+}
+
+/// Lets everything else on this computer go first, for work that nobody waits for. Holds for the
+/// calling thread and those that it starts; elsewhere than on Unix nothing happens.
+pub fn lower_priority() {
+    #[cfg(unix)]
+    {
+        // A system that refuses is no reason not to work.
+        let _ = rustix::process::nice(10);
     }
 }
 

@@ -9,7 +9,7 @@ use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{
-    Engine, EngineOptions, ForgetRequest, Hit, RecallAnswer, RecallRequest, SessionsRequest, ShowRequest, ShownTurn,
+    EmbedReport, Engine, EngineOptions, ForgetRequest, Hit, RecallAnswer, RecallRequest, SessionsRequest, ShowRequest, ShownTurn,
     StoreOptions, SyncReport,
 };
 
@@ -20,6 +20,7 @@ use crate::state;
 pub struct Memory {
     directory: TempDir,
     engine: Option<Engine>,
+    model: Option<PathBuf>,
 }
 
 impl Default for Memory {
@@ -32,7 +33,7 @@ impl Memory {
     /// An empty memory.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut memory = Self { directory, engine: None };
+        let mut memory = Self { directory, engine: None, model: None };
         fs::create_dir_all(memory.sources()).unwrap();
         yore_engine::platform::create_private_directory(&memory.data()).unwrap();
         yore_engine::platform::write_new_private_file(&memory.data().join("key"), &[7; 32]).unwrap();
@@ -47,7 +48,7 @@ impl Memory {
 
     /// How the data directory is opened.
     pub fn options(directory: PathBuf) -> EngineOptions {
-        EngineOptions { directory, create: true, store: StoreOptions::default(), redaction_patterns: Vec::new(), now: Self::now }
+        EngineOptions { directory, create: true, store: StoreOptions::default(), redaction_patterns: Vec::new(), model: None, model_threads: 1, now: Self::now }
     }
 
     /// The data directory.
@@ -73,7 +74,18 @@ impl Memory {
     /// Opens the engine, as another process would.
     pub fn open(&mut self) {
         self.engine = None;
-        self.engine = Some(Engine::open(Self::options(self.data())).unwrap());
+        self.engine = Some(Engine::open(EngineOptions { model: self.model.clone(), ..Self::options(self.data()) }).unwrap());
+    }
+
+    /// Opens the engine with another local model, or with none.
+    pub fn open_with_model(&mut self, model: Option<PathBuf>) {
+        self.model = model;
+        self.open();
+    }
+
+    /// Runs the local model until it has nothing to do.
+    pub fn embed(&self) -> EmbedReport {
+        self.engine().embed(None, &mut |_| true).unwrap()
     }
 
     /// Writes a file below the sources.

@@ -18,6 +18,7 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
     let recall = &config.recall;
     let mut request = RecallRequest {
         here,
+        program: recall.embedder.program(),
         limit: recall.limit,
         quote_chars: recall.quote_chars,
         tool_weight: recall.tool_weight as f32,

@@ -14,8 +14,9 @@ pub fn now() -> UtcMillis {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as UtcMillis)
 }
 
-/// Opens the engine on a data directory, as configured.
-pub fn open(directory: &Path, create: bool, config: &Config) -> Result<Engine, EngineError> {
+/// Opens the engine on a data directory, as configured; `model` is the folder of the local
+/// embedding model, which is read when a question or a text needs it.
+pub fn open(directory: &Path, create: bool, config: &Config, model: Option<PathBuf>) -> Result<Engine, EngineError> {
     Engine::open(EngineOptions {
         directory: directory.to_path_buf(),
         create,
@@ -24,6 +25,8 @@ pub fn open(directory: &Path, create: bool, config: &Config) -> Result<Engine, E
             backup_before_upgrade: config.store.backup_before_upgrade,
         },
         redaction_patterns: config.redaction.extra_patterns.clone(),
+        model,
+        model_threads: config.models.threads,
         now,
     })
 }
@@ -33,13 +36,14 @@ pub fn open(directory: &Path, create: bool, config: &Config) -> Result<Engine, E
 pub struct EngineHandle {
     directory: PathBuf,
     config: Arc<Config>,
+    model: Option<PathBuf>,
     opened: Arc<std::sync::Mutex<Option<Arc<Engine>>>>,
 }
 
 impl EngineHandle {
     /// Remembers what to open.
-    pub fn new(directory: PathBuf, config: Config) -> Self {
-        Self { directory, config: Arc::new(config), opened: Arc::default() }
+    pub fn new(directory: PathBuf, config: Config, model: Option<PathBuf>) -> Self {
+        Self { directory, config: Arc::new(config), model, opened: Arc::default() }
     }
 
     /// The configuration that the engine was given.
@@ -68,7 +72,7 @@ impl EngineHandle {
         if let Some(engine) = &*opened {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(open(&self.directory, false, &self.config)?);
+        let engine = Arc::new(open(&self.directory, false, &self.config, self.model.clone())?);
         *opened = Some(Arc::clone(&engine));
         Ok(engine)
     }

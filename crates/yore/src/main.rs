@@ -5,6 +5,7 @@
 //! - `ask`: the configured question, for every voice
 //! - `config`: layers of settings
 //! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
+//! - `models`: where models lie and how they come there
 //! - `render`: the only place that prints
 //! - `paths`: where things lie on this platform
 //! - `error`: what went wrong, for people and for exit codes
@@ -17,6 +18,7 @@ mod engine_handle;
 mod error;
 mod example;
 mod mcp;
+mod models;
 mod paths;
 mod render;
 

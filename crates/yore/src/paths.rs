@@ -10,6 +10,10 @@ pub struct Paths {
     pub home: Option<PathBuf>,
     /// Where yore keeps its data unless told otherwise.
     pub data: Option<PathBuf>,
+    /// Where models lie, if the environment says so.
+    pub models: Option<PathBuf>,
+    /// Where yore keeps what it can make or fetch again.
+    pub cache: Option<PathBuf>,
     /// Where configurations lie.
     pub config: Option<PathBuf>,
     /// Where Claude Code keeps its transcripts.
@@ -60,6 +64,12 @@ impl Paths {
                 directory("APPDATA").or_else(|| below(&["AppData", "Roaming"])),
             ),
         };
+        let cache = match platform {
+            Platform::Xdg => xdg("XDG_CACHE_HOME").or_else(|| below(&[".cache"])).map(|cache| cache.join("yore")),
+            Platform::Mac => below(&["Library", "Caches", "yore"]),
+            // Here caches and data share a directory.
+            Platform::Windows => data.as_ref().map(|data| data.join("yore").join("cache")),
+        };
         let mut claude: Vec<PathBuf> = get("CLAUDE_CONFIG_DIR")
             .into_iter()
             .flat_map(|list| list.split(',').map(|part| PathBuf::from(part.trim())).collect::<Vec<_>>())
@@ -71,7 +81,7 @@ impl Paths {
         // Some versions keep theirs here; a transcript found twice is stored once.
         claude.extend(config.as_ref().filter(|_| platform == Platform::Xdg).map(|config| config.join("claude")));
         let data = directory("YORE_HOME").or_else(|| data.map(|data| data.join("yore")));
-        Self { home, data, config, claude }
+        Self { home, data, models: directory("YORE_MODELS"), cache, config, claude }
     }
 }
 
@@ -101,6 +111,16 @@ mod tests {
         );
         assert_eq!(locate(Platform::Xdg, &[("HOME", "/home/dev"), ("YORE_HOME", "/x")]).data, Some("/x".into()));
         assert_eq!(locate(Platform::Xdg, &[]).data, None);
+    }
+
+    #[test]
+    fn cache_follows_the_platform() {
+        assert_eq!(locate(Platform::Xdg, &[("HOME", "/home/dev")]).cache, Some("/home/dev/.cache/yore".into()));
+        let moved = [("HOME", "/home/dev"), ("XDG_CACHE_HOME", "/cache"), ("YORE_HOME", "/x")];
+        assert_eq!(locate(Platform::Xdg, &moved).cache, Some("/cache/yore".into()));
+        assert_eq!(locate(Platform::Mac, &[("HOME", "/Users/sam")]).cache, Some("/Users/sam/Library/Caches/yore".into()));
+        assert_eq!(locate(Platform::Windows, &[("LOCALAPPDATA", "C:/L")]).cache, Some("C:/L/yore/cache".into()));
+        assert_eq!(locate(Platform::Xdg, &[("YORE_MODELS", "/m")]).models, Some("/m".into()));
     }
 
     #[test]

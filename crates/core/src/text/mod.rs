@@ -2,17 +2,26 @@
 //!
 //! - [`Tokens`]: the one tokenizer of documents and questions
 //! - [`Question`]: what a typed question asks the lexical index for
+//! - [`Shingles`]: do two texts say the same in the same words
 //! - [`excerpt`]: the part of a long tool output that is indexed
 //! - [`quote`]: the passage of a turn that is shown for a question
+//! - [`WordPiece`]: the tokens of the embedding models
+//! - [`chunks`]: a text cut into what such a model can read
 
+mod chunk;
+mod duplicate;
 mod excerpt;
 mod question;
 mod quote;
 mod stop_words;
 mod tokens;
+mod wordpiece;
 
+pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
+pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use excerpt::excerpt;
 pub use question::Question;
 pub use quote::quote;
 pub use stop_words::is_stop_word;
 pub use tokens::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens};
+pub use wordpiece::{Piece, WORDPIECE_VERSION, WordPiece};

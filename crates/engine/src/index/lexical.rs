@@ -35,7 +35,7 @@ use crate::store::{IndexedTurn, Store, StoreError};
 /// Fact of the store: words were deleted that the index must not keep a byte of.
 const PURGE: &str = "purge";
 /// Raised whenever the fields change.
-const SCHEMA_NUMBER: u32 = 1;
+const SCHEMA_NUMBER: u32 = 2;
 /// Memory that indexing may use before it writes a segment.
 const WRITER_BYTES: usize = 48 * 1024 * 1024;
 /// Turns between two commits: what a crash makes us index again.
@@ -56,6 +56,9 @@ pub enum IndexError {
     /// No space left where the index lies.
     #[error("no space left for the index {0}")]
     DiskFull(PathBuf),
+    /// A vector index failed.
+    #[error(transparent)]
+    Vectors(Box<super::vector::VectorError>),
     /// The index directory failed.
     #[error("the index {path}: {detail}")]
     Failed {
@@ -109,6 +112,10 @@ pub(crate) struct LexicalHit {
     pub score: f32,
     /// When it was said; the least value when nothing is known.
     pub at: UtcMillis,
+    /// Place in its episode.
+    pub position: i64,
+    /// Whether it is a passage of a file or page.
+    pub is_document: bool,
     /// Where the index holds the turn; `None` for one that is still queued.
     address: Option<(SegmentOrdinal, DocId)>,
 }
@@ -121,6 +128,8 @@ struct Fields {
     branch: Field,
     role: Field,
     at: Field,
+    position: Field,
+    document: Field,
     text: Field,
     tool: Field,
 }
@@ -381,6 +390,8 @@ impl LexicalIndex {
                 episode: found.episode as i64,
                 score: found.score,
                 at: found.at,
+                position: found.position,
+                is_document: found.is_document,
                 address: Some((found.segment, found.doc)),
             })
             .collect())
@@ -515,6 +526,8 @@ impl LexicalIndex {
         document.add_u64(self.fields.branch, turn.branch as u64);
         document.add_u64(self.fields.role, role_number(turn.role));
         document.add_i64(self.fields.at, turn.at.unwrap_or(i64::MIN));
+        document.add_i64(self.fields.position, turn.position);
+        document.add_bool(self.fields.document, turn.is_document);
         if let Some(speaker) = &turn.speaker {
             document.add_text(self.fields.text, speaker);
         }
@@ -543,13 +556,15 @@ fn schema() -> (Schema, Fields) {
         branch: builder.add_u64_field("branch", FAST),
         role: builder.add_u64_field("role", FAST),
         at: builder.add_i64_field("at", FAST),
+        position: builder.add_i64_field("position", FAST),
+        document: builder.add_bool_field("document", FAST),
         text: builder.add_text_field("text", words.clone()),
         tool: builder.add_text_field("tool", words),
     };
     (builder.build(), fields)
 }
 
-fn role_number(role: Role) -> u64 {
+pub(super) fn role_number(role: Role) -> u64 {
     Role::ALL.iter().position(|known| *known == role).unwrap_or(0) as u64
 }
 
@@ -565,7 +580,7 @@ fn failure(directory: &Path, error: TantivyError) -> IndexError {
     IndexError::Failed { path: directory.to_path_buf(), detail: text }
 }
 
-fn io_failure(directory: &Path, error: &std::io::Error) -> IndexError {
+pub(super) fn io_failure(directory: &Path, error: &std::io::Error) -> IndexError {
     match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => IndexError::DiskFull(directory.to_path_buf()),
         _ => IndexError::Failed { path: directory.to_path_buf(), detail: error.to_string() },
@@ -615,6 +630,8 @@ struct Found {
     row: u64,
     episode: u64,
     at: UtcMillis,
+    position: i64,
+    is_document: bool,
     score: Score,
 }
 
@@ -635,6 +652,8 @@ struct Columns {
     branch: Column<u64>,
     role: Column<u64>,
     at: Column<i64>,
+    position: Column<i64>,
+    document: Column<bool>,
 }
 
 impl Columns {
@@ -647,6 +666,8 @@ impl Columns {
             branch: fast.u64("branch")?,
             role: fast.u64("role")?,
             at: fast.i64("at")?,
+            position: fast.i64("position")?,
+            document: fast.bool("document")?,
         })
     }
 
@@ -728,6 +749,8 @@ impl Collector for BestTurns<'_> {
                 row: columns.row.first(doc).unwrap_or(0),
                 episode: columns.episode.first(doc).unwrap_or(0),
                 at: columns.at.first(doc).unwrap_or(i64::MIN),
+                position: columns.position.first(doc).unwrap_or(0),
+                is_document: columns.document.first(doc).unwrap_or(false),
                 score,
             })
             .collect())

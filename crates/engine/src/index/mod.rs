@@ -2,7 +2,10 @@
 //! the store.
 
 mod lexical;
+mod semantic;
 mod tokenizer;
+pub(crate) mod vector;
 
 pub use lexical::{IndexError, SyncReport};
 pub(crate) use lexical::{IndexFilter, LexicalHit, LexicalIndex, SearchOptions};
+pub(crate) use semantic::{SemanticHit, SemanticIndex};

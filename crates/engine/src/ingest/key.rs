@@ -16,6 +16,8 @@ pub(crate) struct Keys {
     pub fingerprint: [u8; 32],
     /// Sessions and messages that were forgotten.
     pub tombstone: [u8; 32],
+    /// Texts that were embedded.
+    pub embedding: [u8; 32],
 }
 
 impl Keys {
@@ -63,6 +65,7 @@ impl Keys {
             line: blake3::derive_key("yore 2026-11 archive lines", &secret),
             fingerprint: blake3::derive_key("yore 2026-11 source fingerprints", &secret),
             tombstone: blake3::derive_key("yore 2026-11 tombstones", &secret),
+            embedding: blake3::derive_key("yore 2026-11 embedded texts", &secret),
         }))
     }
 

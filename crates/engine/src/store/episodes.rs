@@ -8,7 +8,11 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{Store, StoreResult, words};
 
-/// What the lexical index takes of a turn.
+/// Distance between two turns that were said one after the other in an episode: room for turns
+/// that another snapshot has in between. What tools took and gave in between adds little to it.
+pub(crate) const SPOKEN_GAP: i64 = 1 << 20;
+
+/// What the indexes take of a turn.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexedTurn {
     pub row: i64,
@@ -17,9 +21,23 @@ pub(crate) struct IndexedTurn {
     pub branch: i64,
     pub role: Role,
     pub at: Option<UtcMillis>,
+    /// Place in the episode; [`SPOKEN_GAP`] apart.
+    pub position: i64,
+    /// Whether it is a passage of a file or page, not of a conversation.
+    pub is_document: bool,
     pub speaker: Option<String>,
     pub text: String,
     pub tool_text: String,
+}
+
+impl IndexedTurn {
+    /// What was said, and by whom where that is a name: what vectors are made of.
+    pub(crate) fn spoken(&self) -> String {
+        match &self.speaker {
+            Some(speaker) if !self.text.is_empty() => format!("{speaker}: {}", self.text),
+            _ => self.text.clone(),
+        }
+    }
 }
 
 /// A turn as it is shown.
@@ -207,7 +225,8 @@ impl Store {
     pub(crate) fn indexed_turn(&self, db: &Connection, row: i64) -> StoreResult<Option<IndexedTurn>> {
         let found = db
             .prepare_cached(
-                "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text, turn_text.words
+                "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text, turn_text.words, turn.position,
+                        episode.kind = 'document'
                  FROM turn JOIN episode ON episode.id = turn.episode_id JOIN turn_text ON turn_text.turn_id = turn.id
                  LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id
                  WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL AND turn.role NOT IN ('system', 'injected')",
@@ -224,6 +243,8 @@ impl Store {
                             branch: found.get::<_, Option<i64>>(2)?.unwrap_or(0),
                             role: Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System),
                             at: found.get(4)?,
+                            position: found.get(7)?,
+                            is_document: found.get(8)?,
                             speaker: found.get(5)?,
                             text,
                             tool_text,
@@ -233,6 +254,29 @@ impl Store {
             })
             .map_err(|error| self.fail(error))?;
         Ok(found)
+    }
+
+    /// What was said last before a turn in its episode, by whomever; tools in between say nothing.
+    pub(crate) fn said_before(&self, turn: &IndexedTurn) -> StoreResult<Option<String>> {
+        self.read(|db| {
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT id FROM turn WHERE episode_id = ?1 AND position < ?2 AND role IN ('human', 'assistant')
+                     ORDER BY position DESC LIMIT 4",
+                )
+                .map_err(|error| self.fail(error))?;
+            let rows = statement
+                .query_map([turn.episode, turn.position], |row| row.get(0))
+                .and_then(Iterator::collect::<rusqlite::Result<Vec<i64>>>)
+                .map_err(|error| self.fail(error))?;
+            for row in rows {
+                let before = self.indexed_turn(db, row)?.map(|turn| turn.spoken());
+                if before.as_ref().is_some_and(|words| !words.trim().is_empty()) {
+                    return Ok(before);
+                }
+            }
+            Ok(None)
+        })
     }
 
     /// Rows of the labels with these texts.

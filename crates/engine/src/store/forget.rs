@@ -81,11 +81,12 @@ impl Store {
                  UNION SELECT model_id FROM turn WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL);
              UPDATE source_file SET reader_state = '' WHERE id NOT IN (SELECT file_id FROM file_episode);
              DELETE FROM skip WHERE file_id NOT IN (SELECT file_id FROM file_episode);
-             INSERT OR REPLACE INTO index_state (name, value) VALUES ('purge', 'owed');
+             INSERT OR REPLACE INTO index_state (name, value) VALUES ('purge', 'owed'), ('purge-vectors', 'owed');
              DELETE FROM project WHERE id NOT IN (SELECT project_id FROM episode WHERE project_id IS NOT NULL)
                  AND id NOT IN (SELECT project_id FROM turn WHERE project_id IS NOT NULL);",
         )
-        .map_err(|error| self.fail(error))
+        .map_err(|error| self.fail(error))?;
+        self.release_vectors(tx)
     }
 
     /// Deletes the turns of any session of an agent with one of these native ids: copies of what

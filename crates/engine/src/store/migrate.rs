@@ -18,6 +18,7 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, is_precious: true, sql: include_str!("migrations/0001_ground.sql") },
     Migration { version: 2, is_precious: false, sql: include_str!("migrations/0002_lexical_queue.sql") },
+    Migration { version: 3, is_precious: false, sql: include_str!("migrations/0003_vectors.sql") },
 ];
 
 /// The schema that this program reads and writes.

@@ -6,6 +6,7 @@
 //! - `archive`: blobs and segments
 //! - `sources`: files that were read, how far, by whom, what was skipped
 //! - `queue`: turns that the lexical index must still take
+//! - `vectors`: what was embedded, and turns that the embedder and the vector indexes must still take
 //! - `forget`: deletion that leaves nothing
 //! - `overview`: counts for people
 //!
@@ -20,6 +21,7 @@ mod overview;
 mod queue;
 mod sources;
 mod upsert;
+mod vectors;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -30,7 +32,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 pub(crate) use archive::LineRun;
-pub(crate) use episodes::IndexedTurn;
+pub(crate) use episodes::{IndexedTurn, SPOKEN_GAP};
 pub use episodes::ShownTurn;
 pub use forget::Forgotten;
 pub use migrate::SCHEMA_VERSION;
@@ -40,6 +42,7 @@ pub use overview::{
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow};
 pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};
+pub(crate) use vectors::{EmbeddedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash, VectorCounts};
 
 /// Name of the database in the data directory.
 pub const DATABASE_FILE: &str = "yore.db";

@@ -63,6 +63,19 @@ impl Store {
         })
     }
 
+    /// A random name that ties an index to this store, the same for whoever asks.
+    pub(crate) fn index_token(&self, name: &str) -> StoreResult<String> {
+        if let Some(token) = self.index_state(name)? {
+            return Ok(token);
+        }
+        let token = uuid::Uuid::now_v7().simple().to_string();
+        self.write(|tx| {
+            tx.execute("INSERT OR IGNORE INTO index_state (name, value) VALUES (?1, ?2)", params![name, token])
+                .and_then(|_| tx.query_row("SELECT value FROM index_state WHERE name = ?1", [name], |row| row.get(0)))
+                .map_err(|error| self.fail(error))
+        })
+    }
+
     /// Sets such a fact.
     pub(crate) fn set_index_state(&self, name: &str, value: &str) -> StoreResult<()> {
         self.write(|tx| {

@@ -9,11 +9,12 @@ use yore_core::id::{EpisodeId, ProjectId};
 use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
+use super::episodes::SPOKEN_GAP;
 use super::{Store, StoreError, StoreResult, words};
 
-/// Distance between neighbouring turns of an episode, so that a turn from another snapshot finds
-/// room between two.
-const GAP: i64 = 1 << 20;
+/// Distance to a turn that is a tool's input or output only: those do not part what was said
+/// before from what was said after.
+const TOOL_GAP: i64 = 1 << 12;
 
 /// What a turn's upsert did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,10 @@ pub(crate) struct Upserter<'tx, 'db> {
     episodes: HashMap<EpisodeId, EpisodeRow>,
     /// Per file and episode: row of the last turn that the file gave.
     cursors: HashMap<(i64, i64), Option<i64>>,
+}
+
+fn gap_before(says_something: bool) -> i64 {
+    if says_something { SPOKEN_GAP } else { TOOL_GAP }
 }
 
 impl<'tx, 'db> Upserter<'tx, 'db> {
@@ -280,7 +285,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             return Ok(UpsertOutcome::Updated);
         }
         if let Some(owner) = self.owner_elsewhere(agent, episode.id, turn)? {
-            let position = self.position_for(facts.file, episode.id, turn.time.utc)?;
+            let position = self.position_for(facts.file, episode.id, turn)?;
             self.tx
                 .prepare_cached("INSERT OR IGNORE INTO turn_share (episode_id, turn_id, position) VALUES (?1, ?2, ?3)")
                 .and_then(|mut statement| statement.execute(params![episode.id, owner, position]))
@@ -289,7 +294,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             self.stretch(episode.id, turn.time.utc)?;
             return Ok(UpsertOutcome::Shared);
         }
-        let position = self.position_for(facts.file, episode.id, turn.time.utc)?;
+        let position = self.position_for(facts.file, episode.id, turn)?;
         let (branch, cwd, model, speaker) = (
             self.label(turn.branch.as_deref())?,
             self.label(turn.cwd.as_deref())?,
@@ -327,7 +332,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             })
             .map_err(|error| self.fail(error))?;
         let id = self.tx.last_insert_rowid();
-        self.write_words(id, turn)?;
+        self.write_words(id, turn, false)?;
         self.cursors.insert((facts.file, episode.id), Some(id));
         self.stretch(episode.id, turn.time.utc)?;
         Ok(UpsertOutcome::Added)
@@ -355,10 +360,10 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 statement.execute(params![id, NativeId(&turn.native_id), turn.role.as_str(), turn.is_error, turn.parts, model, facts.file, facts.line as i64])
             })
             .map_err(|error| self.fail(error))?;
-        self.write_words(id, turn)
+        self.write_words(id, turn, true)
     }
 
-    fn write_words(&mut self, id: i64, turn: &Turn) -> StoreResult<()> {
+    fn write_words(&mut self, id: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         self.tx
             .prepare_cached("INSERT INTO turn_text (turn_id, words) VALUES (?1, ?2) ON CONFLICT (turn_id) DO UPDATE SET words = excluded.words")
             .and_then(|mut statement| statement.execute(params![id, words::encode(&turn.text, &turn.tool_text)]))
@@ -368,6 +373,12 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 .prepare_cached("INSERT INTO lexical_queue (turn_id) VALUES (?1)")
                 .and_then(|mut statement| statement.execute([id]))
                 .map_err(|error| self.fail(error))?;
+            if is_replaced || !turn.text.is_empty() {
+                self.tx
+                    .prepare_cached("INSERT INTO embed_queue (turn_id) VALUES (?1)")
+                    .and_then(|mut statement| statement.execute([id]))
+                    .map_err(|error| self.fail(error))?;
+            }
         }
         Ok(())
     }
@@ -408,7 +419,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// A place after the file's last turn in the episode, or where its time puts it.
-    fn position_for(&mut self, file: i64, episode: i64, time: Option<UtcMillis>) -> StoreResult<i64> {
+    fn position_for(&mut self, file: i64, episode: i64, turn: &Turn) -> StoreResult<i64> {
+        let (time, gap) = (turn.time.utc, gap_before(!turn.text.is_empty()));
         let last = match self.cursors.get(&(file, episode)) {
             Some(last) => *last,
             None => self
@@ -434,8 +446,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             };
             match (before, next) {
                 (None, None) => return Ok(0),
-                (Some(before), None) => return Ok(before + GAP),
-                (None, Some(next)) => return Ok(next - GAP),
+                (Some(before), None) => return Ok(before + gap),
+                (None, Some(next)) => return Ok(next - SPOKEN_GAP),
                 (Some(before), Some(next)) if next - before > 1 => return Ok(before + (next - before) / 2),
                 (Some(_), Some(_)) => self.renumber(episode)?,
             }
@@ -451,18 +463,22 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
 
     /// Spreads the turns of an episode out again, in their order.
     fn renumber(&self, episode: i64) -> StoreResult<()> {
-        let order: Vec<(i64, bool)> = {
+        let order: Vec<(i64, bool, bool)> = {
             let mut statement = self
                 .tx
                 .prepare_cached(
-                    "SELECT id, 0, position FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id, 1, position FROM turn_share WHERE episode_id = ?1 ORDER BY 3, 1",
+                    "SELECT id, 0, position, role IN ('tool_call', 'tool_result') FROM turn WHERE episode_id = ?1
+                     UNION ALL SELECT turn_id, 1, turn_share.position, role IN ('tool_call', 'tool_result')
+                         FROM turn_share JOIN turn ON turn.id = turn_id WHERE turn_share.episode_id = ?1
+                     ORDER BY 3, 1",
                 )
                 .map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([episode], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
+            let rows = statement.query_map([episode], |row| Ok((row.get(0)?, row.get(1)?, row.get(3)?))).map_err(|error| self.fail(error))?;
             rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
         };
-        for (at, (turn, is_share)) in order.into_iter().enumerate() {
-            let position = at as i64 * GAP;
+        let mut position = 0;
+        for (turn, is_share, is_tool) in order {
+            position += gap_before(!is_tool);
             if is_share {
                 self.tx.execute(
                     "UPDATE turn_share SET position = ?3 WHERE episode_id = ?1 AND turn_id = ?2",
@@ -473,6 +489,10 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             }
             .map_err(|error| self.fail(error))?;
         }
+        // The indexes hold positions.
+        self.tx
+            .execute("INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE episode_id = ?1", [episode])
+            .map_err(|error| self.fail(error))?;
         Ok(())
     }
 

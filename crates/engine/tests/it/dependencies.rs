@@ -18,7 +18,7 @@ use serde_json::Value;
 
 /// Packages that `Cargo.lock` may name, ours included. Every one is code that runs with the
 /// user's words in reach and seconds of every build, so a new one is a decision.
-const BUDGET: usize = 262;
+const BUDGET: usize = 308;
 
 /// What must not come in, and why.
 const BANNED: [(&str, &str); 7] = [

@@ -6,11 +6,13 @@ mod archive;
 mod bench;
 mod claude_code;
 mod dependencies;
+mod embed;
 mod forget;
 mod recall;
 mod redaction;
 mod reindex;
 mod upgrade;
+mod vectors;
 
 /// A file that is not in the list would never run.
 #[test]

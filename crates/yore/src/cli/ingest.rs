@@ -8,7 +8,7 @@ use yore_engine::ingest::source::source_named;
 use yore_engine::ingest::{CapturePolicy, IngestReport, IngestRequest, SourceRoot};
 use yore_engine::{Engine, SyncReport};
 
-use super::{Context, find_project_file};
+use super::{Context, embed, find_project_file};
 use crate::config::{CaptureMode, Config, Layers, load};
 use crate::error::{CliResult, Exit};
 use crate::render::progress::Progress;
@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Only say what would be read
     #[arg(long)]
     dry_run: bool,
+    /// Do not run the local model; `yore embed` does it at any time
+    #[arg(long)]
+    no_embed: bool,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -41,13 +44,20 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         arguments.paths.iter().map(|path| SourceRoot { source: arguments.source.clone(), path: path.clone() }).collect()
     };
-    let (report, sync) = match context.engine(!arguments.dry_run) {
-        Ok(engine) => read_histories(&engine, roots, arguments.dry_run, context)?,
+    let engine = match context.engine(!arguments.dry_run) {
+        Ok(engine) => Some(engine),
         // Looking must not make a memory.
-        Err(error) if arguments.dry_run && error.code == "store/missing" => (found(&roots), SyncReport::default()),
+        Err(error) if arguments.dry_run && error.code == "store/missing" => None,
         Err(error) => return Err(error),
     };
+    let (report, sync) = match &engine {
+        Some(engine) => read_histories(engine, roots, arguments.dry_run, context)?,
+        None => (found(&roots), SyncReport::default()),
+    };
     print(&report, &sync, arguments.dry_run, context)?;
+    if let Some(engine) = engine.filter(|_| !arguments.dry_run) {
+        embed::after_reading(&engine, arguments.no_embed, false, context)?;
+    }
     Ok(if report.failures.is_empty() { Exit::Success } else { Exit::Nothing })
 }
 

@@ -4,10 +4,12 @@
 mod completions;
 mod config;
 mod doctor;
+mod embed;
 mod eval;
 mod forget;
 mod ingest;
 mod mcp;
+mod models;
 mod projects;
 mod recall;
 mod reindex;
@@ -77,10 +79,12 @@ enum Command {
     Completions(completions::Arguments),
     Config(config::Arguments),
     Doctor(doctor::Arguments),
+    Embed(embed::Arguments),
     Eval(eval::Arguments),
     Forget(forget::Arguments),
     Ingest(ingest::Arguments),
     Mcp(mcp::Arguments),
+    Models(models::Arguments),
     Projects(projects::Arguments),
     #[command(alias = "search")]
     Recall(recall::Arguments),
@@ -126,7 +130,12 @@ impl Context {
 
     /// Opens what is there; with `create` makes it if it is not.
     pub fn engine(&self, create: bool) -> CliResult<Engine> {
-        Ok(engine_handle::open(&self.directory, create, self.config())?)
+        Ok(engine_handle::open(&self.directory, create, self.config(), self.model_folder())?)
+    }
+
+    /// The folder of the local embedding model, whether or not it is there.
+    pub fn model_folder(&self) -> Option<PathBuf> {
+        Some(crate::models::directory(&self.paths, self.config())?.join(&self.config().models.embedder))
     }
 
     /// The names of the project that is asked from.
@@ -168,10 +177,12 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Completions(arguments) => completions::run(&arguments, context),
         Command::Config(arguments) => config::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
+        Command::Embed(arguments) => embed::run(&arguments, context),
         Command::Eval(arguments) => eval::run(&arguments, context),
         Command::Forget(arguments) => forget::run(&arguments, context),
         Command::Ingest(arguments) => ingest::run(&arguments, context),
         Command::Mcp(arguments) => mcp::run(&arguments, context),
+        Command::Models(arguments) => models::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),
         Command::Recall(arguments) => recall::run(&arguments, context),
         Command::Reindex(arguments) => reindex::run(&arguments, context),

@@ -9,6 +9,7 @@ use yore_engine::{RecallAnswer, RecallRequest};
 
 use super::Context;
 use crate::ask::{self, KINDS, ROLES};
+use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::{text, wire};
 
@@ -27,6 +28,9 @@ pub struct Arguments {
     /// At most N turns
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: Option<u32>,
+    /// Which vectors help the words
+    #[arg(long, value_enum, value_name = "EMBEDDER")]
+    embedder: Option<RecallEmbedder>,
     /// Show what each score is made of
     #[arg(long)]
     explain: bool,
@@ -104,6 +108,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(limit) = arguments.limit {
         request.limit = limit as usize;
     }
+    if let Some(embedder) = arguments.embedder {
+        request.program = embedder.program();
+    }
     let answer = ask::ask(&engine, &request, context.config())?;
     if context.printer.is_json() {
         context.printer.json(&wire::answer(&question, &answer))?;
@@ -114,11 +121,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         if arguments.explain {
             let [plan, land, trace] = answer.micros;
             context.printer.line(format!(
-                "\nlooked up: {}\n{} turns landed; plan {plan} µs, full text {land} µs, words {trace} µs",
+                "\nlooked up: {}\n{}; {} turns landed; plan {plan} µs, lists {land} µs, words {trace} µs",
                 answer.terms.join(" "),
+                answer.program.as_str(),
                 answer.landed
             ))?;
         }
+    }
+    for missing in &answer.missing {
+        let remedy = missing.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        context.printer.note(format!("note: {}{remedy}", text::harmless(&missing.text)))?;
     }
     if answer.is_project_unknown || answer.hits.is_empty() && !context.printer.is_json() {
         context.printer.note(nothing_found(&answer))?;

@@ -12,7 +12,7 @@ pub struct Arguments {}
 pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.engine(false)?;
     let statistics = engine.statistics()?;
-    let (store, index) = (&statistics.store, &statistics.index);
+    let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);
     if context.printer.is_json() {
         context.printer.json(&json!({
             "directory": engine.directory(),
@@ -29,6 +29,11 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
             "words_bytes": store.words_bytes,
             "database_bytes": store.database_bytes,
             "index": {"turns": index.indexed, "expected": index.expected, "queued": index.queued, "bytes": index.bytes},
+            "vectors": {
+                "static_turns": vectors.static_turns, "model": vectors.model, "model_turns": vectors.model_turns,
+                "embedded_turns": vectors.embedded_turns, "vectors": vectors.vectors, "of_other_models": vectors.others,
+                "waiting": vectors.waiting, "queued": vectors.queued, "bytes": vectors.bytes,
+            },
             "directory_bytes": statistics.directory_bytes,
             "redactions": store.redactions.iter().map(|redaction| (redaction.kind.clone(), json!(redaction.count))).collect::<serde_json::Map<_, _>>(),
             "skips": store.skips.iter().map(|skip| json!({"source": skip.source, "reason": skip.reason, "detail": skip.detail, "count": skip.count, "example": {"path": skip.path, "line": skip.line}})).collect::<Vec<_>>(),
@@ -90,6 +95,23 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
             text::counted(index.indexed, "turn"),
             text::counted(index.queued, "waiting turn"),
             text::bytes(index.bytes)
+        ),
+    ]);
+    let by_model = match &vectors.model {
+        Some(model) => format!(
+            "{} of {}, {} without",
+            text::counted(vectors.embedded_turns, "turn"),
+            model.split(' ').next().unwrap_or(model),
+            text::count(vectors.waiting)
+        ),
+        None => "none of a local model".to_owned(),
+    };
+    rows.push(vec![
+        "vectors".to_owned(),
+        format!(
+            "{} of the static table; {by_model}; {}",
+            text::counted(vectors.static_turns, "turn"),
+            text::bytes(vectors.bytes)
         ),
     ]);
     rows.push(vec![

@@ -7,7 +7,7 @@ use yore_engine::{Engine, RecallAnswer, RecallRequest, SessionsRequest};
 
 use super::doctor::{fuse, retention_days};
 use super::ingest::{as_json, default_roots, read_histories, summary};
-use super::{Context, recall};
+use super::{Context, embed, recall};
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
 use crate::render::{text, wire};
@@ -16,12 +16,16 @@ use crate::render::{text, wire};
 ///
 /// Run it again at any time: only what is new is read.
 #[derive(Args, Debug)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// Do not run the local model; `yore embed` does it at any time
+    #[arg(long)]
+    no_embed: bool,
+}
 
 /// Projects that are listed.
 const LISTED_PROJECTS: usize = 8;
 
-pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let roots = default_roots(context)?;
     let has_files = roots.iter().any(|root| {
         yore_engine::ingest::source::source_named(&root.source).is_some_and(|source| !source.discover(&root.path).is_empty())
@@ -45,6 +49,7 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
         value["projects"] = engine.projects()?.iter().map(wire::project).collect();
         value["answer"] = answer.as_ref().map_or(serde_json::Value::Null, |(question, answer)| wire::answer(question, answer));
         context.printer.json(&value)?;
+        embed::after_reading(&engine, arguments.no_embed, true, context)?;
         return Ok(Exit::Success);
     }
     for line in summary(&report, false) {
@@ -98,6 +103,7 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
     context
         .printer
         .line("\nnext: `yore recall \"…\"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything")?;
+    embed::after_reading(&engine, arguments.no_embed, true, context)?;
     Ok(Exit::Success)
 }
 
@@ -161,7 +167,7 @@ fn with_example(context: &mut Context) -> CliResult {
         }
         std::fs::write(&path, content).map_err(|error| CliError::io(&path, &error))?;
     }
-    let engine = crate::engine_handle::open(&directory, true, context.config())?;
+    let engine = crate::engine_handle::open(&directory, true, context.config(), context.model_folder())?;
     let report =
         engine.ingest(&IngestRequest::new(vec![SourceRoot { source: "claude-code".to_owned(), path: sources }]), &mut Silent)?;
     let sync = engine.sync_index(5_000, &mut |_| {})?;

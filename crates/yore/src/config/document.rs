@@ -77,6 +77,9 @@ fn constrain(property: &mut Map<String, Value>, key: &Key) {
     property.remove("format");
     match key.shape {
         Shape::Switch | Shape::Choice(_) => {}
+        Shape::Text { longest } => {
+            property.insert("maxLength".to_owned(), longest.into());
+        }
         Shape::Count { min, max } => {
             property.insert("minimum".to_owned(), min.into());
             property.insert("maximum".to_owned(), max.into());
@@ -98,7 +101,7 @@ fn constrain(property: &mut Map<String, Value>, key: &Key) {
 
 fn range(shape: Shape) -> String {
     match shape {
-        Shape::Switch | Shape::List { .. } | Shape::Patterns { .. } => String::new(),
+        Shape::Switch | Shape::Text { .. } | Shape::List { .. } | Shape::Patterns { .. } => String::new(),
         Shape::Count { .. } | Shape::Number { .. } | Shape::Choice(_) => {
             let expected = shape.expected();
             let (first, rest) = expected.split_at(1);

@@ -85,6 +85,7 @@ fn the_type_of_every_field_takes_exactly_what_its_row_allows() {
             Shape::Switch => property["type"] == "boolean",
             Shape::Count { .. } => property["type"] == "integer",
             Shape::Number { .. } => property["type"] == "number",
+            Shape::Text { .. } => property["type"] == "string",
             Shape::Choice(words) => choice.is_some_and(|choice| choice == words),
             Shape::List { .. } | Shape::Patterns { .. } => property["type"] == "array" && property["items"]["type"] == "string",
         };
@@ -99,6 +100,7 @@ fn both_ends_of_every_range_can_be_loaded() {
             Shape::Count { min, max } => vec![min.to_string(), max.to_string()],
             Shape::Number { min, max } => vec![min.to_string(), max.to_string()],
             Shape::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+            Shape::Text { longest } => vec![String::new(), "x".repeat(longest)],
             Shape::Switch => vec!["true".to_owned(), "false".to_owned()],
             Shape::List { longest } | Shape::Patterns { longest } => vec![String::new(), "x".repeat(longest)],
         };

@@ -36,6 +36,11 @@ pub enum Shape {
         /// The largest.
         max: f64,
     },
+    /// A string, which may be empty.
+    Text {
+        /// The most characters that it may have.
+        longest: usize,
+    },
     /// One of some words, the narrowest first.
     Choice(&'static [&'static str]),
     /// Strings, none of them empty.
@@ -141,6 +146,7 @@ impl Shape {
                 return self.fit(Value::Float(*count as f64));
             }
             (Self::Number { min, max }, Value::Float(number)) => (min..=max).contains(number),
+            (Self::Text { longest }, Value::String(text)) => text.chars().count() <= longest,
             (Self::Choice(words), Value::String(word)) => words.contains(&word.as_str()),
             (Self::List { longest } | Self::Patterns { longest }, Value::Array(items)) => {
                 if !items.iter().all(Value::is_str) {
@@ -176,7 +182,7 @@ impl Shape {
             },
             Self::Count { .. } => Value::Integer(trimmed.parse().map_err(|_| Misfit::Type)?),
             Self::Number { .. } => Value::Float(trimmed.parse().map_err(|_| Misfit::Type)?),
-            Self::Choice(_) => Value::String(trimmed.to_owned()),
+            Self::Choice(_) | Self::Text { .. } => Value::String(trimmed.to_owned()),
             Self::List { .. } | Self::Patterns { .. } if trimmed.starts_with('[') => trimmed.parse().map_err(|_| Misfit::Type)?,
             // A comma may belong to a glob or a pattern: to split there could exclude nothing.
             Self::List { .. } | Self::Patterns { .. } if trimmed.contains(',') => return Err(Misfit::Type),
@@ -192,6 +198,7 @@ impl Shape {
             Self::Switch => "true or false".to_owned(),
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Number { min, max } => format!("a number from {min} to {max}"),
+            Self::Text { longest } => format!("a string of at most {longest} characters"),
             Self::Choice(words) => {
                 let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", quoted.join(", "))

@@ -58,4 +58,4 @@ pub use environment::Environment;
 pub use error::ConfigError;
 pub use load::{Layers, PROJECT_FILE, Resolved, UserFile, check, defaults, load};
 pub use origin::FileKind;
-pub use section::{CaptureMode, Config, RecallScope, When};
+pub use section::{CaptureMode, Config, RecallEmbedder, RecallScope, When};

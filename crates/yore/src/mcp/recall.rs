@@ -357,6 +357,8 @@ mod tests {
             sessions: Vec::new(),
             projects: Vec::new(),
             is_project_unknown: true,
+            program: yore_core::query::Program::Static,
+            missing: Vec::new(),
             terms: Vec::new(),
             pending: 0,
             landed: 0,

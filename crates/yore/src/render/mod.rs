@@ -76,6 +76,12 @@ impl Printer {
         writeln!(self.err, "{}", text.as_ref())
     }
 
+    /// Asks something beside the result; the answer is read by the caller.
+    pub fn prompt(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        write!(self.err, "{}", text.as_ref())?;
+        self.err.flush()
+    }
+
     /// Tells an error, with its remedy.
     pub fn error(&mut self, error: &CliError) {
         // Nothing can be done if even this cannot be printed.

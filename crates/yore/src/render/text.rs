@@ -138,9 +138,19 @@ pub fn hit(hit: &Hit, explain: bool) -> String {
         harmless(&hit.place.path),
         hit.place.line
     );
+    if !hit.also.is_empty() {
+        text.push_str(&format!("\n    {DIM}also said in {} (nearly the same words){RESET}", counted(hit.also.len() as u64, "more turn")));
+    }
     if explain {
         let parts: Vec<String> = hit.parts.iter().map(|part| format!("{} {:.2}", part.name, part.value)).collect();
-        text.push_str(&format!("\n    {DIM}score {:.2} = {}{RESET}", hit.score, parts.join(" + ")));
+        let lists: Vec<String> =
+            hit.lists.iter().map(|list| format!("{} no. {} with {:.2}", list.name, list.rank, list.score)).collect();
+        text.push_str(&format!(
+            "\n    {DIM}score {:.2} = {}; {}{RESET}",
+            hit.score,
+            parts.join(" + "),
+            if lists.is_empty() { "in no list itself".to_owned() } else { lists.join(", ") }
+        ));
     }
     text
 }

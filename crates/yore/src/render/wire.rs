@@ -41,6 +41,7 @@ pub fn hit(hit: &Hit) -> Value {
         "rank": hit.rank,
         "score": number(hit.score),
         "score_parts": parts,
+        "lists": hit.lists.iter().map(|list| json!({"list": list.name, "rank": list.rank, "score": number(list.score)})).collect::<Vec<_>>(),
         "quote": hit.quote,
         "id": hit.turn.id.to_string(),
         "native_id": hit.place.native_message,
@@ -54,6 +55,7 @@ pub fn hit(hit: &Hit) -> Value {
         "branch": hit.turn.branch,
         "title": hit.turn.title,
         "source": {"path": hit.place.path, "line": hit.place.line, "is_gone": hit.turn.source_gone},
+        "near_duplicates": hit.also.iter().map(|place| json!({"id": place.turn.to_string(), "session": place.native_session, "source": {"path": place.path, "line": place.line}})).collect::<Vec<_>>(),
     })
 }
 
@@ -63,6 +65,8 @@ pub fn answer(question: &str, answer: &RecallAnswer) -> Value {
         "question": question,
         "projects": answer.projects,
         "project_unknown": answer.is_project_unknown,
+        "program": answer.program.as_str(),
+        "missing": answer.missing.iter().map(|missing| json!({"code": missing.code, "text": missing.text, "remedy": missing.remedy})).collect::<Vec<_>>(),
         "terms": answer.terms,
         "results": answer.hits.iter().map(hit).collect::<Vec<_>>(),
         "sessions": answer.sessions.iter().map(|session| json!({"session": session.native_id, "episode": session.episode.to_string(), "score": number(session.score)})).collect::<Vec<_>>(),

@@ -9,6 +9,7 @@ mod config;
 mod crash;
 mod environment;
 mod mcp;
+mod models;
 mod reference;
 mod transcript;
 mod up;

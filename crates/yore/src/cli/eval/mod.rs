@@ -12,9 +12,11 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 use yore_core::metrics;
+use yore_core::query::Program;
 use yore_core::scope::ScopeChoice;
+use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, RecallAnswer, RecallRequest};
+use yore_engine::{EmbedReport, Engine, RecallAnswer, RecallRequest};
 
 use self::questions::GoldQuestion;
 use super::{Context, recall};
@@ -51,12 +53,39 @@ pub struct Arguments {
     /// Only what these roles said may answer
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
     role: Vec<String>,
+    /// Which lists answer: words; words and static table; words and local model
+    #[arg(long, value_parser = PROGRAMS, default_value = "static")]
+    program: String,
+    /// Keep the local model's vectors in DIR, for the next measurement
+    #[arg(long, value_name = "DIR")]
+    embed_cache: Option<PathBuf>,
+    /// Embed only this share of the turns, newest first
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, hide = true)]
+    embed_share: f64,
+    /// Leave the words out
+    #[arg(long)]
+    no_words: bool,
+    /// Leave the nearness of meaning out, whatever the program
+    #[arg(long)]
+    no_meaning: bool,
+    /// Leave the neighbouring turns' scores out
+    #[arg(long)]
+    no_neighbour: bool,
     /// Leave the session's score out
     #[arg(long)]
     no_session: bool,
+    /// Give near duplicates places of their own
+    #[arg(long)]
+    no_fold: bool,
     /// Leave tool inputs and outputs out
     #[arg(long)]
     no_tool: bool,
+    /// Weight of the nearness of meaning beside the words
+    #[arg(long, value_name = "W", hide = true)]
+    meaning_weight: Option<f32>,
+    /// Weight of the neighbouring turns' scores
+    #[arg(long, value_name = "W", hide = true)]
+    neighbour_weight: Option<f32>,
     /// Weight of the session's score
     #[arg(long, value_name = "W", hide = true)]
     session_weight: Option<f32>,
@@ -65,6 +94,7 @@ pub struct Arguments {
     keep: Option<PathBuf>,
 }
 
+const PROGRAMS: [&str; 3] = ["lexical", "static", "full"];
 const CUTS: [usize; 3] = [5, 10, 50];
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -81,10 +111,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             (Some(temporary), directory)
         }
     };
-    let engine = crate::engine_handle::open(&directory, true, context.config())?;
+    let engine = crate::engine_handle::open(&directory, true, context.config(), context.model_folder())?;
     let before = measure::cpu();
     let corpora = ingest(&engine, arguments)?;
     let ingest_cpu = measure::cpu() - before;
+    let before = measure::cpu();
+    let embedded = if arguments.program == Program::Full.as_str() { Some(embed(&engine, arguments)?) } else { None };
+    let embed_cpu = measure::cpu() - before;
     let ingest_peak = measure::peak_memory();
     asked.retain(|question| arguments.transcripts.is_empty() || corpora.contains(&question.corpus));
     let mut rankings = Vec::with_capacity(asked.len());
@@ -111,7 +144,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             .map(|(name, count, values)| json!({"category": name, "questions": count, "metrics": values}))
             .collect();
         context.printer.json(&json!({
-            "level": arguments.level, "program": "lexical", "categories": rows, "extras": extras, "turns": turns,
+            "level": arguments.level, "program": arguments.program, "embed_cpu_s": embed_cpu.as_secs_f64(),
+            "texts_embedded": embedded.map(|report| report.embedded), "categories": rows, "extras": extras, "turns": turns,
             "ingest_cpu_s": ingest_cpu.as_secs_f64(), "query_cpu_p50_ms": at(0.5).as_secs_f64() * 1e3, "query_cpu_p95_ms": at(0.95).as_secs_f64() * 1e3,
             "ingest_peak_bytes": ingest_peak, "peak_bytes": measure::peak_memory(), "anonymous_bytes": measure::anonymous_memory(), "directory_bytes": statistics.directory_bytes,
         }))?;
@@ -123,9 +157,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             context.printer.line(format!("{name}: {value}"))?;
         }
         context.printer.line(format!(
-            "lexical; {}; ingest {:.2} CPU s; query CPU p50 {:.2} ms, p95 {:.2} ms; peak memory {}, of it {} when ingested; anonymous after the last answer {}; on disk {}",
+            "{}; {}; ingest {:.2} CPU s{}; query CPU p50 {:.2} ms, p95 {:.2} ms; peak memory {}, of it {} when ingested; anonymous after the last answer {}; on disk {}",
+            arguments.program,
             text::counted(turns, "turn"),
             ingest_cpu.as_secs_f64(),
+            embedded.map_or_else(String::new, |report| format!(
+                "; embed {:.2} CPU s for {} of {}",
+                embed_cpu.as_secs_f64(),
+                report.embedded,
+                text::counted(report.embedded + report.reused, "text")
+            )),
             at(0.5).as_secs_f64() * 1e3,
             at(0.95).as_secs_f64() * 1e3,
             measure::peak_memory().map_or_else(|| "?".to_owned(), text::bytes),
@@ -158,6 +199,24 @@ fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> 
     Ok(corpora)
 }
 
+/// Gives the turns their vectors, from the cache where it has them.
+fn embed(engine: &Engine, arguments: &Arguments) -> CliResult<EmbedReport> {
+    let (identity, dimensions) = engine.model_identity()?;
+    let cache = match &arguments.embed_cache {
+        Some(directory) => Some(
+            EmbedCache::open(directory, &identity, dimensions).map_err(|error| CliError::usage(error.to_string(), None))?,
+        ),
+        None => None,
+    };
+    let mut wanted = u64::MAX;
+    Ok(engine.embed(cache.as_ref(), &mut |report| {
+        if wanted == u64::MAX && arguments.embed_share < 1.0 {
+            wanted = ((report.turns + report.waiting) as f64 * arguments.embed_share) as u64;
+        }
+        report.turns < wanted
+    })?)
+}
+
 fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) -> RecallRequest {
     let mut request = recall::request(&question.text, context);
     request.here = None;
@@ -167,6 +226,23 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
         if arguments.transcripts.is_empty() { ScopeChoice::Projects(vec![question.corpus.clone()]) } else { ScopeChoice::All };
     request.filter.as_of = question.as_of;
     request.filter.roles = arguments.role.iter().filter_map(|role| yore_core::episode::Role::parse(role)).collect();
+    request.program = match arguments.program.as_str() {
+        "lexical" => Program::Lexical,
+        "full" => Program::Full,
+        _ => Program::Static,
+    };
+    if arguments.no_meaning {
+        request.program = Program::Lexical;
+    }
+    request.is_worded = !arguments.no_words;
+    request.is_folded = !arguments.no_fold;
+    request.meaning_weight = arguments.meaning_weight.or(request.meaning_weight);
+    if arguments.no_neighbour {
+        request.neighbour_weight = 0.0;
+    }
+    if let Some(weight) = arguments.neighbour_weight {
+        request.neighbour_weight = weight;
+    }
     if arguments.no_session {
         request.session_weight = 0.0;
     }

@@ -8,6 +8,7 @@ mod archive;
 mod capture;
 mod forget;
 mod index;
+mod models;
 mod output;
 mod recall;
 mod redaction;
@@ -22,8 +23,9 @@ pub use archive::Archive;
 pub use capture::{Capture, CaptureMode};
 pub use forget::Forget;
 pub use index::Index;
+pub use models::Models;
 pub use output::{Output, When};
-pub use recall::{Recall, RecallScope};
+pub use recall::{Recall, RecallEmbedder, RecallScope};
 pub use redaction::Redaction;
 pub use sources::Sources;
 pub use store::Store;
@@ -46,6 +48,8 @@ pub struct Config {
     pub archive: Archive,
     /// What can be found.
     pub index: Index,
+    /// Where the models of this computer lie.
+    pub models: Models,
     /// How `yore recall` answers.
     pub recall: Recall,
     /// How yore speaks on a terminal.
@@ -65,6 +69,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     redaction::KEYS,
     archive::KEYS,
     index::KEYS,
+    models::KEYS,
     recall::KEYS,
     output::KEYS,
     up::KEYS,

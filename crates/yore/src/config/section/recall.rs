@@ -1,7 +1,9 @@
 //! `[recall]`: how `yore recall` answers.
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yore_core::query::Program;
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
@@ -15,6 +17,9 @@ pub struct Recall {
     /// directory belongs to no known one; "all"; or, with "auto", this project's where the
     /// directory belongs to a known one and all elsewhere.
     pub scope: RecallScope,
+    /// Which vectors help the words: those of the "static" table in the program, those of the
+    /// "local" model where it is there and has been run (`yore embed`), or "none".
+    pub embedder: RecallEmbedder,
     /// How many characters of each result are quoted.
     pub quote_chars: usize,
     /// What a word counts in a tool call or its result, against 1 for what was said.
@@ -33,9 +38,36 @@ pub enum RecallScope {
     All,
 }
 
+/// Which vectors help the words.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecallEmbedder {
+    /// No vectors.
+    None,
+    /// The table inside the program.
+    Static,
+    /// The local model.
+    #[value(alias = "bge")]
+    Local,
+}
+
+impl RecallEmbedder {
+    /// By name, as the command line and the settings have it.
+    pub const NAMES: [&str; 3] = ["none", "static", "local"];
+
+    /// The lists that are asked with it.
+    pub fn program(self) -> Program {
+        match self {
+            Self::None => Program::Lexical,
+            Self::Static => Program::Static,
+            Self::Local => Program::Full,
+        }
+    }
+}
+
 impl Default for Recall {
     fn default() -> Self {
-        Self { limit: 10, scope: RecallScope::Auto, quote_chars: 240, tool_weight: 0.15 }
+        Self { limit: 10, scope: RecallScope::Auto, embedder: RecallEmbedder::Static, quote_chars: 240, tool_weight: 0.15 }
     }
 }
 
@@ -44,6 +76,7 @@ impl Default for Recall {
 pub(super) const KEYS: &[Key] = &[
     Key::new("recall.limit", Shape::Count { min: 1, max: 1000 }, ProjectMay::Set),
     Key::new("recall.scope", Shape::Choice(&["project", "auto", "all"]), ProjectMay::Narrow),
+    Key::new("recall.embedder", Shape::Choice(&RecallEmbedder::NAMES), ProjectMay::Set),
     Key::new("recall.quote_chars", Shape::Count { min: 40, max: 4000 }, ProjectMay::Set),
     Key::new("recall.tool_weight", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Set),
 ];

@@ -1,0 +1,168 @@
+//! One order from several lists.
+//!
+//! Lists score on scales of their own: BM25 grows with the number of rare words, a cosine lies in
+//! a narrow band. [`heights`] puts each list on a common scale, after which scores are weighted
+//! and added; a turn that a list does not propose gets nothing from it.
+
+/// Of each list as many of the best count for its scale.
+pub const DEPTH: usize = 200;
+
+/// How far each score stands above the list's floor, in standard deviations of the list: the
+/// z-score of Fox and Shaw's CombSUM family (1994), shifted so that the worst has 0.
+///
+/// `scores` come best first, at most [`DEPTH`] of them count. `absent` is the score of what the
+/// list does not propose, where that is known (0 for BM25: no word in common); then a short list
+/// is taken as if it were filled up with it. For a list that would propose anything (a cosine)
+/// it is `None`, and the floor is its worst score. `spread` is the least standard deviation that
+/// is believed, in the list's own unit: differences far below it are noise.
+///
+/// Heights are finite and at least 0 for finite scores.
+pub fn heights(scores: &[f32], absent: Option<f32>, spread: f32) -> Vec<f32> {
+    let counted = &scores[..scores.len().min(DEPTH)];
+    if counted.is_empty() {
+        return Vec::new();
+    }
+    let missing = if absent.is_some() { DEPTH - counted.len() } else { 0 };
+    let filler = absent.unwrap_or(0.0);
+    let count = (counted.len() + missing) as f32;
+    let mean = (counted.iter().sum::<f32>() + filler * missing as f32) / count;
+    let variance = (counted.iter().map(|score| (score - mean).powi(2)).sum::<f32>() + (filler - mean).powi(2) * missing as f32) / count;
+    let worst = counted.iter().copied().fold(f32::INFINITY, f32::min);
+    let floor = if missing > 0 { worst.min(filler) } else { worst };
+    let unit = variance.sqrt().max(spread).max(f32::MIN_POSITIVE);
+    scores.iter().map(|score| ((score - floor) / unit).max(0.0)).collect()
+}
+
+/// A candidate's place in a conversation, for [`neighbour_support`] and [`session_support`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placed {
+    /// The conversation.
+    pub episode: i64,
+    /// Place in it; 1 is the distance between one turn and the next.
+    pub position: f64,
+    /// Score so far, at least 0.
+    pub score: f32,
+}
+
+/// How far apart two turns may stand to speak of the same thing.
+pub const NEIGHBOURHOOD: f64 = 2.5;
+/// What one step further away leaves of a neighbour's support.
+const NEIGHBOUR_DECAY: f32 = 0.6;
+
+/// For each candidate the score of its best neighbour in the same conversation, less the further
+/// away it is: short turns ("yes, do that") hold few words of their own, and a question's words
+/// are often divided between what was asked and what was answered.
+pub fn neighbour_support(candidates: &[Placed]) -> Vec<f32> {
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&candidates[*a], &candidates[*b]);
+        a.episode.cmp(&b.episode).then(a.position.total_cmp(&b.position))
+    });
+    let mut support = vec![0.0f32; candidates.len()];
+    for (at, &left) in order.iter().enumerate() {
+        for &right in &order[at + 1..] {
+            let (a, b) = (&candidates[left], &candidates[right]);
+            let distance = b.position - a.position;
+            if a.episode != b.episode || distance > NEIGHBOURHOOD {
+                break;
+            }
+            let share = NEIGHBOUR_DECAY.powf((distance as f32 - 1.0).max(0.0));
+            support[left] = support[left].max(share * b.score);
+            support[right] = support[right].max(share * a.score);
+        }
+    }
+    support
+}
+
+/// A session counts by its best turns, missing ones counting as nothing.
+const SESSION_TURNS: usize = 3;
+
+/// For each candidate the mean of the best turns of its conversation: a session that answers with
+/// several turns is more likely the right one.
+pub fn session_support(candidates: &[Placed]) -> Vec<f32> {
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&candidates[*a], &candidates[*b]);
+        a.episode.cmp(&b.episode).then(b.score.total_cmp(&a.score))
+    });
+    let mut support = vec![0.0; candidates.len()];
+    for session in order.chunk_by(|a, b| candidates[*a].episode == candidates[*b].episode) {
+        let best: f32 = session.iter().take(SESSION_TURNS).map(|at| candidates[*at].score).sum();
+        for at in session {
+            support[*at] = best / SESSION_TURNS as f32;
+        }
+    }
+    support
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn placed(episode: i64, position: f64, score: f32) -> Placed {
+        Placed { episode, position, score }
+    }
+
+    #[test]
+    fn a_match_stands_out_more_the_fewer_match() {
+        let one = heights(&[5.0], Some(0.0), 0.5);
+        let many = heights(&[5.0; 150], Some(0.0), 0.5);
+        assert!(one[0] > many[0] && many[0] > 0.0, "{one:?} {:?}", many[0]);
+    }
+
+    #[test]
+    fn the_worst_of_a_list_that_proposes_anything_gains_nothing_by_being_proposed() {
+        let heights = heights(&[0.8, 0.7, 0.6], None, 0.02);
+        assert_eq!(heights[2], 0.0);
+        assert!(heights[0] > heights[1] && heights[1] > 0.0);
+    }
+
+    #[test]
+    fn differences_below_the_believed_spread_are_small() {
+        let heights = heights(&[0.7001, 0.7], None, 0.02);
+        assert!(heights[0] < 0.01, "{heights:?}");
+    }
+
+    #[test]
+    fn a_neighbour_supports_only_within_its_conversation_and_reach() {
+        let candidates = [placed(1, 0.0, 4.0), placed(1, 1.0, 1.0), placed(1, 2.0, 0.5), placed(1, 9.0, 3.0), placed(2, 1.0, 2.0)];
+        let support = neighbour_support(&candidates);
+        assert_eq!(support[1], 4.0);
+        assert_eq!(support[0], 1.0);
+        assert!((support[2] - 4.0 * 0.6).abs() < 1e-6, "two steps away counts less: {}", support[2]);
+        assert_eq!((support[3], support[4]), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_session_with_one_good_turn_has_a_third_of_it() {
+        let candidates = [placed(1, 0.0, 3.0), placed(2, 0.0, 2.0), placed(2, 5.0, 2.0), placed(2, 9.0, 2.0), placed(2, 12.0, 1.0)];
+        assert_eq!(session_support(&candidates), [1.0, 2.0, 2.0, 2.0, 2.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn heights_keep_the_order_and_are_finite(mut scores in proptest::collection::vec(-10f32..30.0, 0..300), absent in proptest::option::of(-1f32..0.0)) {
+            scores.sort_by(|a, b| b.total_cmp(a));
+            let found = heights(&scores, absent, 0.02);
+            prop_assert_eq!(found.len(), scores.len());
+            prop_assert!(found.iter().all(|height| height.is_finite() && *height >= 0.0));
+            prop_assert!(found.is_sorted_by(|a, b| a >= b));
+        }
+
+        #[test]
+        fn support_does_not_depend_on_the_order_of_candidates(
+            mut candidates in proptest::collection::vec((0i64..4, 0u8..40, 0f32..5.0).prop_map(|(episode, position, score)| placed(episode, f64::from(position), score)), 0..40)
+        ) {
+            let forward = (neighbour_support(&candidates), session_support(&candidates));
+            candidates.reverse();
+            let (mut neighbours, mut sessions) = (neighbour_support(&candidates), session_support(&candidates));
+            neighbours.reverse();
+            sessions.reverse();
+            prop_assert_eq!(forward.0, neighbours);
+            for (a, b) in forward.1.iter().zip(&sessions) {
+                prop_assert!((a - b).abs() < 1e-4);
+            }
+        }
+    }
+}

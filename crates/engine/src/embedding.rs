@@ -1,0 +1,200 @@
+//! Gives turns the vectors that they lack, newest first, one text at a time.
+//!
+//! The queue is in the store, vectors and queue change in one transaction, and a text that was
+//! embedded before is not embedded again: being killed at any point costs the texts since the
+//! last commit, a second's work at most.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use yore_core::text::{CHUNK_TOKENS, CHUNKER_VERSION, chunks};
+
+use crate::EngineError;
+use crate::embed::{EmbedCache, EmbedError, TextEmbedder, TextHash as CacheHash};
+use crate::store::{EmbeddedTurn, IndexedTurn, Store, StoreError, TextHash};
+
+/// Turns read from the queue at once.
+const READ_TURNS: usize = 32;
+/// Texts, or time, between two commits.
+const COMMIT_TEXTS: usize = 32;
+const COMMIT_AFTER: Duration = Duration::from_secs(1);
+
+/// Turns shorter than this, in characters, are embedded with the end of what was said before: "yes,
+/// do that" alone has no meaning to find.
+const SHORT_CHARS: usize = 300;
+/// How much of what was said before.
+const BEFORE_CHARS: usize = 300;
+/// Raised whenever the text that is embedded for a turn changes.
+const TEXT_VERSION: u32 = 1;
+
+/// Everything that decides the vectors of a turn. Of another identity they are made anew.
+pub(crate) fn identity(embedder: &TextEmbedder) -> String {
+    format!("{} chunker {CHUNKER_VERSION} tokens {CHUNK_TOKENS} text {TEXT_VERSION}", embedder.identity())
+}
+
+/// What embedding did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EmbedReport {
+    /// Turns that have their vectors now.
+    pub turns: u64,
+    /// Texts that the model was run on.
+    pub embedded: u64,
+    /// Texts whose vector was known.
+    pub reused: u64,
+    /// Texts that the model failed on; they are found by their words and the static table.
+    pub failed: u64,
+    /// Turns that still wait.
+    pub waiting: u64,
+    /// Whether another process is embedding; it will do the rest.
+    pub is_busy: bool,
+    /// Whether the caller stopped it.
+    pub is_stopped: bool,
+}
+
+/// Works the queue off; `go_on` is told after each commit and says whether to.
+pub(crate) fn run(
+    store: &Store,
+    directory: &Path,
+    key: &[u8; 32],
+    embedder: &TextEmbedder,
+    cache: Option<&EmbedCache>,
+    go_on: &mut dyn FnMut(&EmbedReport) -> bool,
+) -> Result<EmbedReport, EngineError> {
+    let mut report = EmbedReport::default();
+    let path = directory.join("locks").join("embed");
+    let io = |error: std::io::Error| StoreError::Io { path: path.clone(), error };
+    crate::platform::create_private_directory(&directory.join("locks")).map_err(io)?;
+    crate::platform::create_private_file(&path).map_err(io)?;
+    let lock = std::fs::OpenOptions::new().write(true).open(&path).map_err(io)?;
+    if lock.try_lock().is_err() {
+        return Ok(EmbedReport { is_busy: true, waiting: store.unembedded_count(10_000_000)?, ..report });
+    }
+    let row = store.embedder(&identity(embedder), embedder.dimensions())?;
+    if store.chosen_embedder()? != Some(row) {
+        store.choose_embedder(row)?;
+    }
+    report.waiting = store.unembedded_count(10_000_000)?;
+    let mut batch = Batch { store, key, embedder, cache, row, fresh: HashMap::new(), turns: Vec::new(), since: Instant::now() };
+    loop {
+        let queued = store.unembedded_turns(i64::MAX, READ_TURNS)?;
+        if queued.is_empty() {
+            break;
+        }
+        for (seq, turn_row, turn) in queued {
+            batch.take(seq, turn_row, turn.as_ref(), &mut report)?;
+            if batch.fresh.len() >= COMMIT_TEXTS || batch.since.elapsed() >= COMMIT_AFTER {
+                batch.commit(&mut report)?;
+                if !go_on(&report) {
+                    report.is_stopped = true;
+                    return Ok(report);
+                }
+            }
+        }
+        batch.commit(&mut report)?;
+        if !go_on(&report) {
+            report.is_stopped = true;
+            return Ok(report);
+        }
+    }
+    report.waiting = store.unembedded_count(10_000_000)?;
+    if report.waiting == 0 {
+        // Nothing asks for vectors of another model any more.
+        store.drop_other_vectors(row)?;
+    }
+    Ok(report)
+}
+
+/// Turns between two commits.
+struct Batch<'a> {
+    store: &'a Store,
+    key: &'a [u8; 32],
+    embedder: &'a TextEmbedder,
+    cache: Option<&'a EmbedCache>,
+    row: i64,
+    /// Vectors that are not in the store yet.
+    fresh: HashMap<TextHash, Vec<f32>>,
+    turns: Vec<(i64, i64, Vec<TextHash>)>,
+    since: Instant,
+}
+
+impl Batch<'_> {
+    fn take(&mut self, seq: i64, row: i64, turn: Option<&IndexedTurn>, report: &mut EmbedReport) -> Result<(), EngineError> {
+        let mut hashes = Vec::new();
+        let text = match turn {
+            Some(turn) => self.text(turn)?,
+            None => String::new(),
+        };
+        for chunk in chunks(&text, CHUNK_TOKENS) {
+            let piece = &text[chunk.start..chunk.end];
+            let mut hash: TextHash = [0; 16];
+            hash.copy_from_slice(&blake3::keyed_hash(self.key, piece.as_bytes()).as_bytes()[..16]);
+            if self.fresh.contains_key(&hash) || self.store.has_vector(self.row, &hash)? {
+                report.reused += 1;
+            } else {
+                match self.vector(piece, report) {
+                    Ok(vector) => drop(self.fresh.insert(hash, vector)),
+                    // One bad text never blocks another.
+                    Err(EmbedError::Run { .. } | EmbedError::NotFinite(_)) => {
+                        report.failed += 1;
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            hashes.push(hash);
+        }
+        self.turns.push((seq, row, hashes));
+        Ok(())
+    }
+
+    /// The text whose vectors are the turn's.
+    fn text(&self, turn: &IndexedTurn) -> Result<String, EngineError> {
+        let own = turn.spoken();
+        if own.trim().is_empty() || turn.is_document || own.chars().nth(SHORT_CHARS).is_some() {
+            return Ok(own);
+        }
+        Ok(match self.store.said_before(turn)? {
+            Some(before) => {
+                let before = before.trim();
+                let from = before.char_indices().rev().nth(BEFORE_CHARS - 1).map_or(0, |(at, _)| at);
+                format!("{}\n{}", &before[from..], own.trim())
+            }
+            None => own,
+        })
+    }
+
+    fn vector(&self, text: &str, report: &mut EmbedReport) -> Result<Vec<f32>, EmbedError> {
+        // The cache is a convenience of measurements: one that fails is as good as none.
+        if let Some(vector) = self.cache.and_then(|cache| cache.get(CacheHash::of(text)).ok().flatten()) {
+            report.reused += 1;
+            return Ok(vector);
+        }
+        let vector = self.embedder.embed(text)?;
+        report.embedded += 1;
+        if let Some(cache) = self.cache {
+            let _ = cache.put(CacheHash::of(text), &vector);
+        }
+        Ok(vector)
+    }
+
+    fn commit(&mut self, report: &mut EmbedReport) -> Result<(), EngineError> {
+        self.since = Instant::now();
+        if self.turns.is_empty() {
+            return Ok(());
+        }
+        let turns: Vec<EmbeddedTurn> = std::mem::take(&mut self.turns)
+            .into_iter()
+            .map(|(seq, row, hashes)| EmbeddedTurn {
+                seq,
+                row,
+                chunks: hashes.into_iter().map(|hash| (hash, self.fresh.remove(&hash))).collect(),
+            })
+            .collect();
+        self.fresh.clear();
+        self.store.store_vectors(self.row, &turns)?;
+        report.turns += turns.len() as u64;
+        report.waiting = report.waiting.saturating_sub(turns.len() as u64);
+        Ok(())
+    }
+}

@@ -1,0 +1,376 @@
+//! Candidate turns by nearness of meaning: an index of the static table's vectors, which has every
+//! turn, and one of the local model's, which has those that were embedded.
+//!
+//! Both are caches beside the database and follow the store's vector queue as the full-text index
+//! follows its own: the queue is emptied only after the indexes have written. An index that does
+//! not fit the store (missing, damaged, of another store or model, behind or ahead of the queue)
+//! begins empty, and every turn is queued for it again.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use yore_core::text::{CHUNK_TOKENS, chunks};
+use yore_core::time::UtcMillis;
+
+use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorFilter, VectorHit, VectorIndex, VectorOptions, VectorSearch};
+use super::lexical::{io_failure, role_number};
+use super::{IndexError, IndexFilter};
+use crate::embed::StaticTable;
+use crate::store::{IndexedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, Store, StoreError};
+
+/// Fact of the store: vectors were deleted that the indexes must not keep a byte of.
+const PURGE: &str = "purge-vectors";
+/// Turns read from the store at once.
+const READ_TURNS: usize = 500;
+/// Vectors written at once: what an update holds in memory.
+const WRITE_ROWS: usize = 32_768;
+/// Queued turns that a question looks at in memory; more wait for the index.
+const MAX_PENDING: usize = 500;
+/// What every chunk of a turn but the first is discounted by: a long turn has many chances to be
+/// near anything.
+const LATER_DISCOUNT: f32 = 0.03;
+/// How often and how long a purge waits for another process that writes.
+const PURGE_TRIES: u32 = 1_200;
+const PURGE_PAUSE: Duration = Duration::from_millis(50);
+
+/// A turn whose best chunk is near the question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SemanticHit {
+    pub row: i64,
+    pub episode: i64,
+    /// When it was said; the least value when nothing is known.
+    pub at: UtcMillis,
+    pub position: i64,
+    pub is_document: bool,
+    /// Cosine.
+    pub score: f32,
+}
+
+/// The vector indexes of one store.
+#[derive(Debug)]
+pub(crate) struct SemanticIndex {
+    directory: PathBuf,
+    token: String,
+    table: &'static StaticTable,
+    statics: VectorIndex,
+    model: RwLock<Option<Arc<ModelList>>>,
+}
+
+/// The index of the vectors that one embedder made.
+#[derive(Debug)]
+struct ModelList {
+    embedder: i64,
+    index: VectorIndex,
+}
+
+impl SemanticIndex {
+    /// Opens the indexes that belong to the store, or empty ones that fill with the next
+    /// [`SemanticIndex::sync`]. `parent` is the data directory.
+    pub(crate) fn open(parent: &Path, store: &Store) -> Result<Self, IndexError> {
+        let directory = parent.join("vectors");
+        let table = StaticTable::builtin().map_err(|error| IndexError::Failed { path: directory.clone(), detail: error.to_string() })?;
+        crate::platform::create_private_directory(&directory).map_err(|error| io_failure(&directory, &error))?;
+        let token = store.index_token("vectors")?;
+        let statics = open_list(store, &directory.join("static"), StaticTable::identity(), &token, StaticTable::DIMENSIONS, STATIC_LIST)?;
+        let opened = Self { directory, token, table, statics, model: RwLock::default() };
+        opened.model_list(store)?;
+        Ok(opened)
+    }
+
+    /// The index of the vectors of the embedder that the store wants now.
+    fn model_list(&self, store: &Store) -> Result<Option<Arc<ModelList>>, IndexError> {
+        let Some(embedder) = store.chosen_embedder()? else { return Ok(None) };
+        let held = self.model.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(list) = held.filter(|list| list.embedder == embedder) {
+            return Ok(Some(list));
+        }
+        let Some((identity, dimensions)) = store.embedder_facts(embedder)? else { return Ok(None) };
+        let index = open_list(store, &self.directory.join("model"), identity, &self.token, dimensions, MODEL_LIST)?;
+        let list = Arc::new(ModelList { embedder, index });
+        *self.model.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&list));
+        Ok(Some(list))
+    }
+
+    /// Takes the store's vector queue; says whether another process is doing so.
+    pub(crate) fn sync(&self, store: &Store) -> Result<bool, IndexError> {
+        let owes_purge = store.index_state(PURGE)?.is_some();
+        if !owes_purge && store.vector_queue_length(1)? == 0 {
+            return Ok(false);
+        }
+        let model = self.model_list(store)?;
+        let Some(mut statics) = self.statics.writer()? else { return Ok(true) };
+        let mut models = match &model {
+            Some(list) => match list.index.writer()? {
+                Some(writer) => Some((list, writer)),
+                None => return Ok(true),
+            },
+            None => None,
+        };
+        if owes_purge {
+            statics.purge()?;
+            if let Some((_, writer)) = &mut models {
+                writer.purge()?;
+            }
+            store.queue_all_vectors(STATIC_LIST | MODEL_LIST)?;
+            store.clear_index_state(PURGE)?;
+        }
+        let mut after = 0;
+        loop {
+            let mut static_batch = VectorBatch::new(StaticTable::DIMENSIONS);
+            let mut model_batch = models.as_ref().map(|(list, _)| VectorBatch::new(list.index.dimensions()));
+            let mut is_last = false;
+            while !is_last && static_batch.rows().max(model_batch.as_ref().map_or(0, VectorBatch::rows)) < WRITE_ROWS {
+                let queued = store.queued_vectors(after, READ_TURNS)?;
+                is_last = queued.len() < READ_TURNS;
+                for (seq, row, lists, turn) in queued {
+                    after = seq;
+                    if lists & STATIC_LIST != 0 {
+                        self.take_static(&mut static_batch, row, turn.as_ref())?;
+                    }
+                    if let (Some((list, _)), Some(batch)) = (&models, &mut model_batch)
+                        && lists & MODEL_LIST != 0
+                    {
+                        take_model(store, list.embedder, batch, row, turn.as_ref())?;
+                    }
+                }
+            }
+            if after == 0 {
+                return Ok(false);
+            }
+            statics.apply(&static_batch, after as u64)?;
+            statics.merge()?;
+            if let (Some((_, writer)), Some(batch)) = (&mut models, &model_batch) {
+                writer.apply(batch, after as u64)?;
+                writer.merge()?;
+            }
+            store.drop_queued_vectors(after)?;
+            if is_last {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn take_static(&self, batch: &mut VectorBatch, row: i64, turn: Option<&IndexedTurn>) -> Result<(), IndexError> {
+        let Some(turn) = turn else {
+            batch.remove(row);
+            return Ok(());
+        };
+        let vectors = self.static_vectors(turn);
+        let chunks = vectors.iter().map(|(ordinal, vector)| VectorChunk { ordinal: *ordinal, vector_id: 0, vector });
+        Ok(batch.replace(row, metadata(turn), chunks)?)
+    }
+
+    fn static_vectors(&self, turn: &IndexedTurn) -> Vec<(u16, [f32; StaticTable::DIMENSIONS])> {
+        let text = turn.spoken();
+        let mut vectors = Vec::new();
+        for (ordinal, chunk) in chunks(&text, CHUNK_TOKENS).into_iter().enumerate() {
+            let mut vector = [0.0; StaticTable::DIMENSIONS];
+            if self.table.embed(&text[chunk.start..chunk.end], &mut vector) {
+                vectors.push((ordinal as u16, vector));
+            }
+        }
+        vectors
+    }
+
+    /// The turns nearest to the question by the static table, best first; those that are still
+    /// queued included.
+    pub(crate) fn search_static(&self, store: &Store, question: &str, filter: &IndexFilter, limit: usize) -> Result<Vec<SemanticHit>, IndexError> {
+        let mut query = [0.0; StaticTable::DIMENSIONS];
+        if !self.table.embed(question, &mut query) {
+            return Ok(Vec::new());
+        }
+        self.statics.refresh()?;
+        let search = VectorSearch { query: &query, limit, filter: &vector_filter(filter), later_discount: LATER_DISCOUNT };
+        let hits = self.statics.search(&search)?.into_iter().map(semantic_hit).collect();
+        self.with_pending(store, hits, STATIC_LIST, filter, limit, |turn| {
+            Ok(self.static_vectors(turn).iter().map(|(ordinal, vector)| dot(&query, vector) - discount(*ordinal)).fold(None, best))
+        })
+    }
+
+    /// The turns nearest to the question by the local model's vectors; the best are scored by the
+    /// vectors in the store.
+    pub(crate) fn search_model(&self, store: &Store, query: &[f32], filter: &IndexFilter, limit: usize) -> Result<Vec<SemanticHit>, IndexError> {
+        let Some(list) = self.model_list(store)? else { return Ok(Vec::new()) };
+        list.index.refresh()?;
+        let search = VectorSearch { query, limit, filter: &vector_filter(filter), later_discount: LATER_DISCOUNT };
+        let hits = list.index.search_rescored(&search, &mut |rows| store.vectors(rows).map_err(IndexError::from))?;
+        let hits = hits.into_iter().map(semantic_hit).collect();
+        self.with_pending(store, hits, MODEL_LIST, filter, limit, |turn| {
+            let vectors = store.turn_vectors(list.embedder, turn.row)?;
+            Ok(vectors.iter().map(|(ordinal, _, vector)| dot(query, vector) - discount(*ordinal)).fold(None, best))
+        })
+    }
+
+    /// Whether some turns wait for the local model.
+    pub(crate) fn lacks_model_vectors(&self, store: &Store) -> Result<bool, IndexError> {
+        Ok(store.unembedded_count(1)? > 0)
+    }
+
+    /// Whether a turn is in the index of the local model's vectors.
+    pub(crate) fn has_model_vector(&self, row: i64) -> bool {
+        let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().is_some_and(|list| list.index.contains(row))
+    }
+
+    /// What is queued changes the hits: it is scored in memory.
+    fn with_pending(
+        &self,
+        store: &Store,
+        mut hits: Vec<SemanticHit>,
+        list: u8,
+        filter: &IndexFilter,
+        limit: usize,
+        score: impl Fn(&IndexedTurn) -> Result<Option<f32>, IndexError>,
+    ) -> Result<Vec<SemanticHit>, IndexError> {
+        let queued: HashMap<i64, Option<IndexedTurn>> = store
+            .queued_vectors(0, MAX_PENDING)?
+            .into_iter()
+            .filter(|(_, _, lists, _): &QueuedVector| lists & list != 0)
+            .map(|(_, row, _, turn)| (row, turn))
+            .collect();
+        if queued.is_empty() {
+            return Ok(hits);
+        }
+        hits.retain(|hit| !queued.contains_key(&hit.row));
+        for turn in queued.values().flatten().filter(|turn| passes(turn, filter)) {
+            if let Some(score) = score(turn)? {
+                hits.push(SemanticHit {
+                    row: turn.row,
+                    episode: turn.episode,
+                    at: turn.at.unwrap_or(i64::MIN),
+                    position: turn.position,
+                    is_document: turn.is_document,
+                    score,
+                });
+            }
+        }
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
+        hits.truncate(limit);
+        Ok(hits)
+    }
+
+    /// Leaves no byte of deleted vectors: everything is removed, and made again by the next
+    /// [`SemanticIndex::sync`].
+    pub(crate) fn purge(&self, store: &Store) -> Result<(), IndexError> {
+        for _ in 0..PURGE_TRIES {
+            if store.index_state(PURGE)?.is_none() {
+                return Ok(());
+            }
+            if self.sync(store)? {
+                std::thread::sleep(PURGE_PAUSE);
+            }
+        }
+        Err(StoreError::Busy(self.directory.clone()).into())
+    }
+
+    /// Turns in the static table's index, and in the local model's.
+    pub(crate) fn turns(&self) -> (u64, u64) {
+        let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
+        (self.statics.turns(), held.as_ref().map_or(0, |list| list.index.turns()))
+    }
+
+    /// Reads every byte of the indexes; what is damaged, in words.
+    pub(crate) fn damage(&self) -> Vec<String> {
+        let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
+        let model = held.as_ref().map(|list| &list.index);
+        [Some(&self.statics), model].into_iter().flatten().filter_map(|index| index.verify().err()).map(|error| error.to_string()).collect()
+    }
+
+    /// The directory.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+/// Opens one index; what it lacks is queued.
+fn open_list(store: &Store, directory: &Path, identity: String, token: &str, dimensions: usize, list: u8) -> Result<VectorIndex, IndexError> {
+    let options = VectorOptions { directory: directory.to_path_buf(), identity, token: token.to_owned(), dimensions };
+    let index = VectorIndex::open(&options)?;
+    let (taken, newest) = store.vector_queue_bounds()?;
+    let fits = (taken..=newest).contains(&index.position());
+    if index.was_reset() || !fits {
+        if !fits
+            && let Some(mut writer) = index.writer()?
+        {
+            writer.purge()?;
+        }
+        store.queue_all_vectors(list)?;
+    }
+    Ok(index)
+}
+
+fn take_model(store: &Store, embedder: i64, batch: &mut VectorBatch, row: i64, turn: Option<&IndexedTurn>) -> Result<(), IndexError> {
+    let Some(turn) = turn else {
+        batch.remove(row);
+        return Ok(());
+    };
+    let vectors = store.turn_vectors(embedder, row)?;
+    let chunks = vectors.iter().map(|(ordinal, vector_id, vector)| VectorChunk { ordinal: *ordinal, vector_id: *vector_id, vector });
+    Ok(batch.replace(row, metadata(turn), chunks)?)
+}
+
+fn metadata(turn: &IndexedTurn) -> TurnMetadata {
+    TurnMetadata {
+        project: turn.project as u32,
+        branch: turn.branch as u32,
+        role: role_number(turn.role) as u8,
+        episode: turn.episode,
+        at: turn.at.unwrap_or(i64::MIN),
+        position: turn.position,
+        is_document: turn.is_document,
+    }
+}
+
+fn semantic_hit(hit: VectorHit) -> SemanticHit {
+    let TurnMetadata { episode, at, position, is_document, .. } = hit.metadata;
+    SemanticHit { row: hit.turn, episode, at, position, is_document, score: hit.score }
+}
+
+fn vector_filter(filter: &IndexFilter) -> VectorFilter {
+    // A row that no turn can have stands for "nothing".
+    let rows = |rows: &[u64]| rows.iter().map(|row| u32::try_from(*row).unwrap_or(u32::MAX)).collect();
+    VectorFilter {
+        projects: rows(&filter.projects),
+        branches: rows(&filter.branches),
+        roles: filter.roles.iter().map(|role| role_number(*role) as u8).collect(),
+        episodes: filter.episodes.as_ref().map(|rows| rows.iter().map(|row| *row as i64).collect()),
+        since: filter.since,
+        until: filter.until,
+    }
+}
+
+fn passes(turn: &IndexedTurn, filter: &IndexFilter) -> bool {
+    let IndexFilter { projects, branches, episodes, roles, since, until } = filter;
+    let is_in_time = match turn.at {
+        Some(at) => since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until),
+        None => since.is_none() && until.is_none(),
+    };
+    is_in_time
+        && (projects.is_empty() || projects.contains(&(turn.project as u64)))
+        && (branches.is_empty() || branches.contains(&(turn.branch as u64)))
+        && (roles.is_empty() || roles.contains(&turn.role))
+        && episodes.as_ref().is_none_or(|rows| rows.contains(&(turn.episode as u64)))
+}
+
+fn discount(ordinal: u16) -> f32 {
+    if ordinal > 0 { LATER_DISCOUNT } else { 0.0 }
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn best(so_far: Option<f32>, score: f32) -> Option<f32> {
+    Some(so_far.map_or(score, |so_far| so_far.max(score)))
+}
+
+impl From<VectorError> for IndexError {
+    fn from(error: VectorError) -> Self {
+        match error {
+            VectorError::DiskFull(path) => Self::DiskFull(path),
+            other => Self::Vectors(Box::new(other)),
+        }
+    }
+}

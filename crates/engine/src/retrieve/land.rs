@@ -1,0 +1,125 @@
+//! LAND: the lists of candidates, on one scale, in one sum.
+
+use std::collections::HashMap;
+
+use yore_core::query::{ListPlace, Program};
+use yore_core::rank;
+use yore_core::text::Question;
+use yore_core::time::UtcMillis;
+
+use super::plan::{Weights, tool_weight, weights};
+use super::{Asked, RecallRequest};
+use crate::EngineError;
+use crate::index::{IndexFilter, LexicalHit, SearchOptions, SemanticHit};
+
+/// BM25 scores closer together than this are as good as equal.
+const WORDS_SPREAD: f32 = 0.5;
+/// Cosines closer together than this are as good as equal.
+const COSINE_SPREAD: f32 = 0.015;
+
+/// A turn that a list proposed.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub row: i64,
+    pub episode: i64,
+    pub at: UtcMillis,
+    pub position: i64,
+    /// The full-text hit, where that list has the turn.
+    pub lexical: Option<LexicalHit>,
+    pub lists: Vec<ListPlace>,
+    /// What the words and the meaning add.
+    pub words: f32,
+    pub meaning: f32,
+}
+
+/// Asks the lists that the program has; says which program that was in the end.
+pub(super) fn land(
+    asked: &Asked<'_>,
+    question: &Question,
+    filter: &IndexFilter,
+    request: &RecallRequest,
+) -> Result<(Vec<Candidate>, Program), EngineError> {
+    let depth = request.limit.max(rank::DEPTH);
+    let program = match (asked.semantic, &asked.model_vector) {
+        (None, _) => Program::Lexical,
+        (Some(_), None) => Program::Static,
+        (Some(_), Some(_)) => Program::Full,
+    };
+    let weigh = |is_document: bool| {
+        let tuned = weights(program, is_document, question);
+        Weights {
+            words: if request.is_worded { tuned.words } else { 0.0 },
+            meaning: request.meaning_weight.unwrap_or(tuned.meaning),
+        }
+    };
+    let mut candidates = Candidates::default();
+    let options = SearchOptions { limit: depth, tool_weight: tool_weight(question, request) };
+    let words = asked.lexical.search(asked.store, question, filter, &options)?;
+    let scores: Vec<f32> = words.iter().map(|hit| hit.score).collect();
+    for (at, (hit, height)) in words.iter().zip(rank::heights(&scores, Some(0.0), WORDS_SPREAD)).enumerate() {
+        let candidate = candidates.entry(hit.row, hit.episode, hit.at, hit.position);
+        candidate.lexical = Some(*hit);
+        candidate.words = weigh(hit.is_document).words * height;
+        candidate.lists.push(ListPlace { name: "words", rank: at + 1, score: hit.score });
+    }
+    let Some(semantic) = asked.semantic else { return Ok((candidates.all, program)) };
+    if !question.phrases.is_empty() {
+        // Quoted words must stand there; only full text knows where they do.
+        let proposed: std::collections::HashSet<i64> = words.iter().map(|hit| hit.row).collect();
+        candidates.only = Some(proposed);
+    }
+    if let Some(vector) = &asked.model_vector {
+        let hits = semantic.search_model(asked.store, vector, filter, depth)?;
+        candidates.add_meaning("model", &hits, |is_document| weigh(is_document).meaning);
+    }
+    // Turns that the local model has not embedded yet answer by the static table.
+    if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
+        let mut hits = semantic.search_static(asked.store, &request.question, filter, depth)?;
+        if asked.model_vector.is_some() {
+            hits.retain(|hit| !semantic.has_model_vector(hit.row));
+        }
+        let weigh_static = |is_document: bool| {
+            request.meaning_weight.unwrap_or(weights(Program::Static, is_document, question).meaning)
+        };
+        candidates.add_meaning("static", &hits, weigh_static);
+    }
+    Ok((candidates.all, program))
+}
+
+#[derive(Default)]
+struct Candidates {
+    all: Vec<Candidate>,
+    places: HashMap<i64, usize>,
+    only: Option<std::collections::HashSet<i64>>,
+}
+
+impl Candidates {
+    fn entry(&mut self, row: i64, episode: i64, at: UtcMillis, position: i64) -> &mut Candidate {
+        let place = *self.places.entry(row).or_insert_with(|| {
+            self.all.push(Candidate {
+                row,
+                episode,
+                at,
+                position,
+                lexical: None,
+                lists: Vec::new(),
+                words: 0.0,
+                meaning: 0.0,
+            });
+            self.all.len() - 1
+        });
+        &mut self.all[place]
+    }
+
+    fn add_meaning(&mut self, name: &'static str, hits: &[SemanticHit], weigh: impl Fn(bool) -> f32) {
+        let scores: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
+        for (at, (hit, height)) in hits.iter().zip(rank::heights(&scores, None, COSINE_SPREAD)).enumerate() {
+            if self.only.as_ref().is_some_and(|only| !only.contains(&hit.row)) {
+                continue;
+            }
+            let candidate = self.entry(hit.row, hit.episode, hit.at, hit.position);
+            candidate.meaning = weigh(hit.is_document) * height;
+            candidate.lists.push(ListPlace { name, rank: at + 1, score: hit.score });
+        }
+    }
+}

