@@ -163,7 +163,9 @@ mod tests {
             directory: directory.keep().join("data"),
             create: true,
             store: StoreOptions::default(),
-            redaction_patterns: Vec::new(), model: None, model_threads: 1,
+            redaction_patterns: Vec::new(),
+            model: None,
+            model_threads: 1,
             now: || BEGAN_MS,
         };
         let engine = Engine::open(options).unwrap();

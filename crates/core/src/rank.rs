@@ -26,7 +26,8 @@ pub fn heights(scores: &[f32], absent: Option<f32>, spread: f32) -> Vec<f32> {
     let filler = absent.unwrap_or(0.0);
     let count = (counted.len() + missing) as f32;
     let mean = (counted.iter().sum::<f32>() + filler * missing as f32) / count;
-    let variance = (counted.iter().map(|score| (score - mean).powi(2)).sum::<f32>() + (filler - mean).powi(2) * missing as f32) / count;
+    let variance =
+        (counted.iter().map(|score| (score - mean).powi(2)).sum::<f32>() + (filler - mean).powi(2) * missing as f32) / count;
     let worst = counted.iter().copied().fold(f32::INFINITY, f32::min);
     let floor = if missing > 0 { worst.min(filler) } else { worst };
     let unit = variance.sqrt().max(spread).max(f32::MIN_POSITIVE);
@@ -126,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_neighbour_supports_only_within_its_conversation_and_reach() {
-        let candidates = [placed(1, 0.0, 4.0), placed(1, 1.0, 1.0), placed(1, 2.0, 0.5), placed(1, 9.0, 3.0), placed(2, 1.0, 2.0)];
+        let candidates =
+            [placed(1, 0.0, 4.0), placed(1, 1.0, 1.0), placed(1, 2.0, 0.5), placed(1, 9.0, 3.0), placed(2, 1.0, 2.0)];
         let support = neighbour_support(&candidates);
         assert_eq!(support[1], 4.0);
         assert_eq!(support[0], 1.0);
@@ -136,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_session_with_one_good_turn_has_a_third_of_it() {
-        let candidates = [placed(1, 0.0, 3.0), placed(2, 0.0, 2.0), placed(2, 5.0, 2.0), placed(2, 9.0, 2.0), placed(2, 12.0, 1.0)];
+        let candidates =
+            [placed(1, 0.0, 3.0), placed(2, 0.0, 2.0), placed(2, 5.0, 2.0), placed(2, 9.0, 2.0), placed(2, 12.0, 1.0)];
         assert_eq!(session_support(&candidates), [1.0, 2.0, 2.0, 2.0, 2.0]);
     }
 

@@ -193,7 +193,7 @@ impl Batch<'_> {
             .collect();
         self.fresh.clear();
         self.store.store_vectors(self.row, &turns)?;
-        report.turns += turns.len() as u64;
+        report.turns += turns.iter().filter(|turn| !turn.chunks.is_empty()).count() as u64;
         report.waiting = report.waiting.saturating_sub(turns.len() as u64);
         Ok(())
     }

@@ -13,7 +13,9 @@ use crate::embed::{EmbedCache, EmbedError, LoadOptions, ModelFolder, TextEmbedde
 use crate::embedding::{self, EmbedReport};
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::source::ReaderOptions;
-use crate::ingest::{ForgetTarget, Ingest, Keys, IngestError, IngestReport, IngestRequest, Observer, ProjectNames, ReindexReport};
+use crate::ingest::{
+    ForgetTarget, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
+};
 use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
 use crate::store::{
@@ -422,7 +424,9 @@ impl Engine {
         }
         match self.store.unembedded_count(COUNTED_UNEMBEDDED)? {
             0 => {}
-            COUNTED_UNEMBEDDED_U64.. => missing.push(Missing::vectors(format!("{COUNTED_UNEMBEDDED} turns or more lack vectors of the local model"))),
+            COUNTED_UNEMBEDDED_U64.. => {
+                missing.push(Missing::vectors(format!("{COUNTED_UNEMBEDDED} turns or more lack vectors of the local model")))
+            }
             1 => missing.push(Missing::vectors("1 turn lacks vectors of the local model".to_owned())),
             count => missing.push(Missing::vectors(format!("{count} turns lack vectors of the local model"))),
         }

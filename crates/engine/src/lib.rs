@@ -20,11 +20,15 @@ pub mod platform;
 mod retrieve;
 mod store;
 
+pub use embedding::EmbedReport;
 pub use engine::{
     Engine, EngineError, EngineOptions, Finding, ForgetRequest, IndexHealth, SessionsRequest, Severity, ShowAnswer, ShowRequest,
     Statistics, VectorHealth,
 };
-pub use embedding::EmbedReport;
+pub use index::vector::{
+    Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorFilter, VectorHit, VectorIndex,
+    VectorOptions, VectorSearch, VectorWriter, Written,
+};
 pub use index::{IndexError, SyncReport};
 pub use retrieve::{Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
 pub use store::{

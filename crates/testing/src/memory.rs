@@ -48,7 +48,15 @@ impl Memory {
 
     /// How the data directory is opened.
     pub fn options(directory: PathBuf) -> EngineOptions {
-        EngineOptions { directory, create: true, store: StoreOptions::default(), redaction_patterns: Vec::new(), model: None, model_threads: 1, now: Self::now }
+        EngineOptions {
+            directory,
+            create: true,
+            store: StoreOptions::default(),
+            redaction_patterns: Vec::new(),
+            model: None,
+            model_threads: 1,
+            now: Self::now,
+        }
     }
 
     /// The data directory.

@@ -169,7 +169,9 @@ impl Job {
             create: true,
             store: StoreOptions::default(),
             now,
-            redaction_patterns: Vec::new(), model: None, model_threads: 1,
+            redaction_patterns: Vec::new(),
+            model: None,
+            model_threads: 1,
         };
         Ok(Engine::open(options)?)
     }

@@ -77,9 +77,14 @@ mod tests {
 
     #[test]
     fn one_changed_word_in_a_long_text_is_a_near_duplicate_and_another_text_is_none() {
-        let long = [PLAN, "The lock key is derived from the name of the queue, which never changes between releases of the service."].join(" ");
+        let long =
+            [PLAN, "The lock key is derived from the name of the queue, which never changes between releases of the service."]
+                .join(" ");
         assert!(Shingles::of(&long).is_near(&Shingles::of(&long.replace("finally", "deferred")), NEAR_DUPLICATE));
-        assert!(!Shingles::of(PLAN).is_near(&Shingles::of("Redis was chosen for the rate limiter because it expires keys by itself and is there already."), NEAR_DUPLICATE));
+        assert!(!Shingles::of(PLAN).is_near(
+            &Shingles::of("Redis was chosen for the rate limiter because it expires keys by itself and is there already."),
+            NEAR_DUPLICATE
+        ));
     }
 
     #[test]

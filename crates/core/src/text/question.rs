@@ -9,13 +9,16 @@ use super::tokens::{TokenKind, Tokenizer, Tokens};
 /// A pasted log can have thousands of words; past this many the rarest are chosen by the index.
 const MAX_TERMS: usize = 256;
 
-/// Terms to score by, and phrases that an answer must contain.
+/// Terms to score by, and phrases that an answer must or should contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// Distinct terms in the order asked, without stop words unless there is nothing else.
     pub terms: Vec<String>,
     /// For each quoted phrase its whole tokens, with their positions from 0.
     pub phrases: Vec<Vec<(usize, String)>>,
+    /// Whether an answer must contain the phrases. A sentence that asks something and quotes a
+    /// title or a name on the way only prefers them.
+    pub are_phrases_required: bool,
     /// Whether the text reads like an error message that was pasted.
     pub is_error_message: bool,
 }
@@ -56,7 +59,7 @@ impl Question {
             terms = stop_words;
             terms.truncate(MAX_TERMS);
         }
-        Self { terms, phrases, is_error_message: is_error_message(text) }
+        Self { terms, phrases, are_phrases_required: !asks(text), is_error_message: is_error_message(text) }
     }
 
     /// Whether nothing in the text can be looked up.
@@ -83,12 +86,19 @@ fn is_error_message(text: &str) -> bool {
         "unresolved",
     ];
     let lower = text.to_lowercase();
-    let first = lower.split(|letter: char| !letter.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
-    let asks = lower.trim_end().ends_with('?')
-        || matches!(first, "how" | "why" | "what" | "when" | "where" | "which" | "who" | "did" | "do" | "does");
-    !asks
+    !asks(text)
         && text.contains([':', '`', '\'', '"', '(', '/', '_', '[', '='])
         && FAILURES.iter().any(|failure| lower.contains(failure))
+}
+
+/// Whether a text is a sentence that asks.
+fn asks(text: &str) -> bool {
+    let first = text.split(|letter: char| !letter.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
+    text.trim_end().ends_with('?')
+        || matches!(
+            first.to_lowercase().as_str(),
+            "how" | "why" | "what" | "when" | "where" | "which" | "who" | "did" | "do" | "does"
+        )
 }
 
 /// The stretches between pairs of double quotes.
@@ -105,6 +115,12 @@ fn quoted_phrases(text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn quoted_words_are_required_in_a_search_and_preferred_in_a_sentence_that_asks() {
+        assert!(parse("\"act of war\" author").are_phrases_required);
+        assert!(!parse("Which genre is the author of \"Act of War\" known for?").are_phrases_required);
+    }
 
     fn parse(text: &str) -> Question {
         Question::parse(text, &mut Tokenizer::default())

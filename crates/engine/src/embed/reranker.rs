@@ -9,7 +9,7 @@ use super::{EmbedError, LoadOptions, Role};
 /// Judges how well a passage answers a question, reading both together: slower than comparing
 /// vectors, and better.
 ///
-/// One pair at a time. Twenty pairs in one batch would cost as much CPU, save for padding, and an
+/// One pair at a time. Twenty pairs in one batch cost about as much CPU, and an
 /// int8 network scales its activations over the batch, so that a passage's score would depend on
 /// which others were asked about.
 pub struct Reranker {

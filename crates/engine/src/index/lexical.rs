@@ -474,7 +474,8 @@ impl LexicalIndex {
                     (Occur::Should, Box::new(BoostQuery::new(query, weight)))
                 })
                 .collect();
-            clauses.push((Occur::Must, Box::new(BooleanQuery::new(either))));
+            let occur = if question.are_phrases_required { Occur::Must } else { Occur::Should };
+            clauses.push((occur, Box::new(BooleanQuery::new(either))));
         }
         Box::new(BooleanQuery::new(clauses))
     }

@@ -14,8 +14,10 @@ use std::time::Duration;
 use yore_core::text::{CHUNK_TOKENS, chunks};
 use yore_core::time::UtcMillis;
 
-use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorFilter, VectorHit, VectorIndex, VectorOptions, VectorSearch};
 use super::lexical::{io_failure, role_number};
+use super::vector::{
+    TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorFilter, VectorHit, VectorIndex, VectorOptions, VectorSearch,
+};
 use super::{IndexError, IndexFilter};
 use crate::embed::StaticTable;
 use crate::store::{IndexedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, Store, StoreError};
@@ -70,10 +72,12 @@ impl SemanticIndex {
     /// [`SemanticIndex::sync`]. `parent` is the data directory.
     pub(crate) fn open(parent: &Path, store: &Store) -> Result<Self, IndexError> {
         let directory = parent.join("vectors");
-        let table = StaticTable::builtin().map_err(|error| IndexError::Failed { path: directory.clone(), detail: error.to_string() })?;
+        let table =
+            StaticTable::builtin().map_err(|error| IndexError::Failed { path: directory.clone(), detail: error.to_string() })?;
         crate::platform::create_private_directory(&directory).map_err(|error| io_failure(&directory, &error))?;
         let token = store.index_token("vectors")?;
-        let statics = open_list(store, &directory.join("static"), StaticTable::identity(), &token, StaticTable::DIMENSIONS, STATIC_LIST)?;
+        let statics =
+            open_list(store, &directory.join("static"), StaticTable::identity(), &token, StaticTable::DIMENSIONS, STATIC_LIST)?;
         let opened = Self { directory, token, table, statics, model: RwLock::default() };
         opened.model_list(store)?;
         Ok(opened)
@@ -137,19 +141,23 @@ impl SemanticIndex {
                 }
             }
             if after == 0 {
-                return Ok(false);
+                break;
             }
             statics.apply(&static_batch, after as u64)?;
-            statics.merge()?;
             if let (Some((_, writer)), Some(batch)) = (&mut models, &model_batch) {
                 writer.apply(batch, after as u64)?;
-                writer.merge()?;
             }
             store.drop_queued_vectors(after)?;
             if is_last {
-                return Ok(false);
+                break;
             }
         }
+        // Once, however many batches there were: each merge writes rows again.
+        statics.merge()?;
+        if let Some((_, writer)) = &mut models {
+            writer.merge()?;
+        }
+        Ok(false)
     }
 
     fn take_static(&self, batch: &mut VectorBatch, row: i64, turn: Option<&IndexedTurn>) -> Result<(), IndexError> {
@@ -176,7 +184,13 @@ impl SemanticIndex {
 
     /// The turns nearest to the question by the static table, best first; those that are still
     /// queued included.
-    pub(crate) fn search_static(&self, store: &Store, question: &str, filter: &IndexFilter, limit: usize) -> Result<Vec<SemanticHit>, IndexError> {
+    pub(crate) fn search_static(
+        &self,
+        store: &Store,
+        question: &str,
+        filter: &IndexFilter,
+        limit: usize,
+    ) -> Result<Vec<SemanticHit>, IndexError> {
         let mut query = [0.0; StaticTable::DIMENSIONS];
         if !self.table.embed(question, &mut query) {
             return Ok(Vec::new());
@@ -185,13 +199,23 @@ impl SemanticIndex {
         let search = VectorSearch { query: &query, limit, filter: &vector_filter(filter), later_discount: LATER_DISCOUNT };
         let hits = self.statics.search(&search)?.into_iter().map(semantic_hit).collect();
         self.with_pending(store, hits, STATIC_LIST, filter, limit, |turn| {
-            Ok(self.static_vectors(turn).iter().map(|(ordinal, vector)| dot(&query, vector) - discount(*ordinal)).fold(None, best))
+            Ok(self
+                .static_vectors(turn)
+                .iter()
+                .map(|(ordinal, vector)| dot(&query, vector) - discount(*ordinal))
+                .fold(None, best))
         })
     }
 
     /// The turns nearest to the question by the local model's vectors; the best are scored by the
     /// vectors in the store.
-    pub(crate) fn search_model(&self, store: &Store, query: &[f32], filter: &IndexFilter, limit: usize) -> Result<Vec<SemanticHit>, IndexError> {
+    pub(crate) fn search_model(
+        &self,
+        store: &Store,
+        query: &[f32],
+        filter: &IndexFilter,
+        limit: usize,
+    ) -> Result<Vec<SemanticHit>, IndexError> {
         let Some(list) = self.model_list(store)? else { return Ok(Vec::new()) };
         list.index.refresh()?;
         let search = VectorSearch { query, limit, filter: &vector_filter(filter), later_discount: LATER_DISCOUNT };
@@ -275,7 +299,12 @@ impl SemanticIndex {
     pub(crate) fn damage(&self) -> Vec<String> {
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
         let model = held.as_ref().map(|list| &list.index);
-        [Some(&self.statics), model].into_iter().flatten().filter_map(|index| index.verify().err()).map(|error| error.to_string()).collect()
+        [Some(&self.statics), model]
+            .into_iter()
+            .flatten()
+            .filter_map(|index| index.verify().err())
+            .map(|error| error.to_string())
+            .collect()
     }
 
     /// The directory.
@@ -285,15 +314,20 @@ impl SemanticIndex {
 }
 
 /// Opens one index; what it lacks is queued.
-fn open_list(store: &Store, directory: &Path, identity: String, token: &str, dimensions: usize, list: u8) -> Result<VectorIndex, IndexError> {
+fn open_list(
+    store: &Store,
+    directory: &Path,
+    identity: String,
+    token: &str,
+    dimensions: usize,
+    list: u8,
+) -> Result<VectorIndex, IndexError> {
     let options = VectorOptions { directory: directory.to_path_buf(), identity, token: token.to_owned(), dimensions };
     let index = VectorIndex::open(&options)?;
     let (taken, newest) = store.vector_queue_bounds()?;
     let fits = (taken..=newest).contains(&index.position());
     if index.was_reset() || !fits {
-        if !fits
-            && let Some(mut writer) = index.writer()?
-        {
+        if !fits && let Some(mut writer) = index.writer()? {
             writer.purge()?;
         }
         store.queue_all_vectors(list)?;
@@ -301,13 +335,20 @@ fn open_list(store: &Store, directory: &Path, identity: String, token: &str, dim
     Ok(index)
 }
 
-fn take_model(store: &Store, embedder: i64, batch: &mut VectorBatch, row: i64, turn: Option<&IndexedTurn>) -> Result<(), IndexError> {
+fn take_model(
+    store: &Store,
+    embedder: i64,
+    batch: &mut VectorBatch,
+    row: i64,
+    turn: Option<&IndexedTurn>,
+) -> Result<(), IndexError> {
     let Some(turn) = turn else {
         batch.remove(row);
         return Ok(());
     };
     let vectors = store.turn_vectors(embedder, row)?;
-    let chunks = vectors.iter().map(|(ordinal, vector_id, vector)| VectorChunk { ordinal: *ordinal, vector_id: *vector_id, vector });
+    let chunks =
+        vectors.iter().map(|(ordinal, vector_id, vector)| VectorChunk { ordinal: *ordinal, vector_id: *vector_id, vector });
     Ok(batch.replace(row, metadata(turn), chunks)?)
 }
 

@@ -25,8 +25,7 @@ pub(super) fn distill(landed: Vec<Candidate>, request: &RecallRequest) -> Vec<Ra
             score: candidate.words + candidate.meaning,
         })
         .collect();
-    let neighbours: Vec<f32> =
-        neighbour_support(&placed).into_iter().map(|support| request.neighbour_weight * support).collect();
+    let neighbours: Vec<f32> = neighbour_support(&placed).into_iter().map(|support| request.neighbour_weight * support).collect();
     for (placed, neighbour) in placed.iter_mut().zip(&neighbours) {
         placed.score += neighbour;
     }

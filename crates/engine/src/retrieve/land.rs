@@ -1,10 +1,11 @@
 //! LAND: the lists of candidates, on one scale, in one sum.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::{ControlFlow, Range};
 
 use yore_core::query::{ListPlace, Program};
 use yore_core::rank;
-use yore_core::text::Question;
+use yore_core::text::{Question, WordPiece, is_stop_word};
 use yore_core::time::UtcMillis;
 
 use super::plan::{Weights, tool_weight, weights};
@@ -16,6 +17,10 @@ use crate::index::{IndexFilter, LexicalHit, SearchOptions, SemanticHit};
 const WORDS_SPREAD: f32 = 0.5;
 /// Cosines closer together than this are as good as equal.
 const COSINE_SPREAD: f32 = 0.015;
+
+/// Below this cosine the static table knows of no nearness: the nearest turns of questions that a
+/// memory has no answer to lie around it. (The local model's cosines tell nothing of the kind.)
+const STATIC_FLOOR: f32 = 0.25;
 
 /// A turn that a list proposed.
 #[derive(Clone, Debug)]
@@ -62,15 +67,17 @@ pub(super) fn land(
         candidate.words = weigh(hit.is_document).words * height;
         candidate.lists.push(ListPlace { name: "words", rank: at + 1, score: hit.score });
     }
-    let Some(semantic) = asked.semantic else { return Ok((candidates.all, program)) };
-    if !question.phrases.is_empty() {
+    let Some(semantic) = asked.semantic.filter(|_| has_meaning(&request.question)) else {
+        return Ok((candidates.all, program));
+    };
+    if question.are_phrases_required && !question.phrases.is_empty() {
         // Quoted words must stand there; only full text knows where they do.
-        let proposed: std::collections::HashSet<i64> = words.iter().map(|hit| hit.row).collect();
+        let proposed: HashSet<i64> = words.iter().map(|hit| hit.row).collect();
         candidates.only = Some(proposed);
     }
     if let Some(vector) = &asked.model_vector {
         let hits = semantic.search_model(asked.store, vector, filter, depth)?;
-        candidates.add_meaning("model", &hits, |is_document| weigh(is_document).meaning);
+        candidates.add_meaning("model", &hits, f32::MIN, |is_document| weigh(is_document).meaning);
     }
     // Turns that the local model has not embedded yet answer by the static table.
     if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
@@ -78,48 +85,74 @@ pub(super) fn land(
         if asked.model_vector.is_some() {
             hits.retain(|hit| !semantic.has_model_vector(hit.row));
         }
-        let weigh_static = |is_document: bool| {
-            request.meaning_weight.unwrap_or(weights(Program::Static, is_document, question).meaning)
-        };
-        candidates.add_meaning("static", &hits, weigh_static);
+        let weigh_static =
+            |is_document: bool| request.meaning_weight.unwrap_or(weights(Program::Static, is_document, question).meaning);
+        candidates.add_meaning("static", &hits, STATIC_FLOOR, weigh_static);
     }
     Ok((candidates.all, program))
+}
+
+/// Whether a question has a word that the models know as a word. What they can only spell (a name
+/// that nobody gave them, a slip of the keyboard) is near to other spellings, not to a meaning.
+fn has_meaning(question: &str) -> bool {
+    let (mut word, mut pieces) = (0..0, 0);
+    let mut is_known = false;
+    let judge = |word: &Range<usize>, pieces: usize| {
+        let text = question[word.clone()].to_lowercase();
+        pieces == 1 && !is_stop_word(&text) && text.chars().any(char::is_alphabetic) && (text.len() > 1)
+    };
+    let _ = WordPiece::bert().for_each_token(question, |piece| {
+        if piece.begins_word {
+            is_known |= judge(&word, pieces);
+            (word, pieces) = (piece.start..piece.end, 0);
+        }
+        word.end = word.end.max(piece.end);
+        pieces += 1;
+        if is_known { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    is_known || judge(&word, pieces)
 }
 
 #[derive(Default)]
 struct Candidates {
     all: Vec<Candidate>,
     places: HashMap<i64, usize>,
-    only: Option<std::collections::HashSet<i64>>,
+    only: Option<HashSet<i64>>,
 }
 
 impl Candidates {
     fn entry(&mut self, row: i64, episode: i64, at: UtcMillis, position: i64) -> &mut Candidate {
         let place = *self.places.entry(row).or_insert_with(|| {
-            self.all.push(Candidate {
-                row,
-                episode,
-                at,
-                position,
-                lexical: None,
-                lists: Vec::new(),
-                words: 0.0,
-                meaning: 0.0,
-            });
+            self.all.push(Candidate { row, episode, at, position, lexical: None, lists: Vec::new(), words: 0.0, meaning: 0.0 });
             self.all.len() - 1
         });
         &mut self.all[place]
     }
 
-    fn add_meaning(&mut self, name: &'static str, hits: &[SemanticHit], weigh: impl Fn(bool) -> f32) {
+    fn add_meaning(&mut self, name: &'static str, hits: &[SemanticHit], floor: f32, weigh: impl Fn(bool) -> f32) {
         let scores: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
         for (at, (hit, height)) in hits.iter().zip(rank::heights(&scores, None, COSINE_SPREAD)).enumerate() {
-            if self.only.as_ref().is_some_and(|only| !only.contains(&hit.row)) {
+            if hit.score < floor || self.only.as_ref().is_some_and(|only| !only.contains(&hit.row)) {
                 continue;
             }
             let candidate = self.entry(hit.row, hit.episode, hit.at, hit.position);
             candidate.meaning = weigh(hit.is_document) * height;
             candidate.lists.push(ListPlace { name, rank: at + 1, score: hit.score });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_of_known_words_has_meaning_and_one_of_made_up_words_has_none() {
+        for known in ["car wheels", "why did we drop redis?", "会话历史", "zzyzx crash"] {
+            assert!(has_meaning(known), "{known}");
+        }
+        for unknown in ["zzyzx quuxfrobnicate", "zanzquux", "", "the of and", "?! 17 .."] {
+            assert!(!has_meaning(unknown), "{unknown}");
         }
     }
 }

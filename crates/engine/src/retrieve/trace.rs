@@ -81,7 +81,12 @@ struct Kept<'r> {
 }
 
 /// Reads the words of the next turns; a near duplicate goes with the better turn.
-fn read<'r>(asked: &Asked<'_>, batch: &'r [Ranked], request: &RecallRequest, kept: &mut Vec<Kept<'r>>) -> Result<(), EngineError> {
+fn read<'r>(
+    asked: &Asked<'_>,
+    batch: &'r [Ranked],
+    request: &RecallRequest,
+    kept: &mut Vec<Kept<'r>>,
+) -> Result<(), EngineError> {
     let rows: Vec<i64> = batch.iter().map(|ranked| ranked.candidate.row).collect();
     let mut turns: HashMap<i64, ShownTurn> = asked.store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
     for ranked in batch {

@@ -1,5 +1,7 @@
 //! Episodes and turns as they are read: by row, by id, in order.
 
+use std::borrow::Cow;
+
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use yore_core::episode::{EpisodeKind, Role};
@@ -11,6 +13,9 @@ use super::{Store, StoreResult, words};
 /// Distance between two turns that were said one after the other in an episode: room for turns
 /// that another snapshot has in between. What tools took and gave in between adds little to it.
 pub(crate) const SPOKEN_GAP: i64 = 1 << 20;
+
+/// Bytes of a turn that vectors are made of.
+const SPOKEN_BYTES: usize = 512 * 1024;
 
 /// What the indexes take of a turn.
 #[derive(Clone, Debug)]
@@ -31,11 +36,21 @@ pub(crate) struct IndexedTurn {
 }
 
 impl IndexedTurn {
-    /// What was said, and by whom where that is a name: what vectors are made of.
+    /// What was said, and by whom where that is a name: what vectors are made of. Nobody speaks a
+    /// passage, which says its own title. Of a text of megabytes the beginning and the end, which
+    /// is more than is ever embedded of one.
     pub(crate) fn spoken(&self) -> String {
+        let text = match self.text.len() {
+            0..=SPOKEN_BYTES => Cow::Borrowed(self.text.as_str()),
+            long => {
+                let begin = self.text.floor_char_boundary(SPOKEN_BYTES / 2);
+                let end = self.text.ceil_char_boundary(long - SPOKEN_BYTES / 2);
+                Cow::Owned(format!("{}\n{}", &self.text[..begin], &self.text[end..]))
+            }
+        };
         match &self.speaker {
-            Some(speaker) if !self.text.is_empty() => format!("{speaker}: {}", self.text),
-            _ => self.text.clone(),
+            Some(speaker) if !text.is_empty() && !self.is_document => format!("{speaker}: {text}"),
+            _ => text.into_owned(),
         }
     }
 }

@@ -32,8 +32,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 pub(crate) use archive::LineRun;
-pub(crate) use episodes::{IndexedTurn, SPOKEN_GAP};
 pub use episodes::ShownTurn;
+pub(crate) use episodes::{IndexedTurn, SPOKEN_GAP};
 pub use forget::Forgotten;
 pub use migrate::SCHEMA_VERSION;
 pub use overview::{

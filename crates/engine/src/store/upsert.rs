@@ -473,7 +473,9 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                      ORDER BY 3, 1",
                 )
                 .map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([episode], |row| Ok((row.get(0)?, row.get(1)?, row.get(3)?))).map_err(|error| self.fail(error))?;
+            let rows = statement
+                .query_map([episode], |row| Ok((row.get(0)?, row.get(1)?, row.get(3)?)))
+                .map_err(|error| self.fail(error))?;
             rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
         };
         let mut position = 0;

@@ -31,7 +31,8 @@ fn real(id: &str) -> Option<ModelFolder> {
         let is_required = std::env::var_os("YORE_REQUIRE_MODELS").is_some_and(|value| value == "1");
         assert!(!is_required, "YORE_REQUIRE_MODELS is set, but YORE_TEST_MODELS names no folder with {id}");
         // Around the test runner, which keeps what a passing test prints to itself.
-        writeln!(std::io::stderr(), "SKIPPED: no YORE_TEST_MODELS, so nothing is known of {id}").unwrap();
+        let words = format!("SKIPPED: no YORE_TEST_MODELS, so nothing is known of {id}\n");
+        std::io::stderr().write_all(words.as_bytes()).unwrap();
         return None;
     };
     Some(ModelFolder::known(&PathBuf::from(models).join(id), Manifest::find(id).unwrap()))

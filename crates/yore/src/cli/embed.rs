@@ -39,13 +39,13 @@ pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, conte
         return Ok(());
     }
     if !context.model_folder().is_some_and(|folder| folder.exists()) {
-        if !is_offered {
+        if !is_offered || context.printer.is_json() {
             return Ok(());
         }
-        if !context.printer.is_terminal() || !std::io::stdin().is_terminal() || context.printer.is_json() {
-            context.printer.note(
-                "`yore models fetch` brings a local model that finds what was said in other words, `yore embed` runs it",
-            )?;
+        if !context.printer.is_terminal() || !std::io::stdin().is_terminal() {
+            context
+                .printer
+                .note("`yore models fetch` brings a local model that finds what was said in other words, `yore embed` runs it")?;
             return Ok(());
         }
         context.printer.note("A local model also finds what was said in other words (34 MB, runs on this computer only).")?;
@@ -58,10 +58,9 @@ pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, conte
         }
         super::models::fetch_default(context)?;
     }
-    context.printer.note(format!(
-        "embedding {}; interrupt at any time, `yore embed` goes on from there",
-        text::counted(waiting, "turn")
-    ))?;
+    context
+        .printer
+        .note(format!("embedding {}; interrupt at any time, `yore embed` goes on from there", text::counted(waiting, "turn")))?;
     match embed(engine, context) {
         Ok(report) => context.printer.note(outcome(&report))?,
         Err(error) => context.printer.error(&error),
@@ -80,9 +79,12 @@ pub fn embed(engine: &Engine, context: &mut Context) -> CliResult<EmbedReport> {
     });
     bar.finish_and_clear();
     report.map_err(|error| match error {
-        EngineError::NoModel | EngineError::Embed(_) => {
-            CliError { hint: Some("`yore models fetch` brings the model; without it everything is found by words and the static table".to_owned()), ..error.into() }
-        }
+        EngineError::NoModel | EngineError::Embed(_) => CliError {
+            hint: Some(
+                "`yore models fetch` brings the model; without it everything is found by words and the static table".to_owned(),
+            ),
+            ..error.into()
+        },
         other => other.into(),
     })
 }

@@ -139,7 +139,10 @@ pub fn hit(hit: &Hit, explain: bool) -> String {
         hit.place.line
     );
     if !hit.also.is_empty() {
-        text.push_str(&format!("\n    {DIM}also said in {} (nearly the same words){RESET}", counted(hit.also.len() as u64, "more turn")));
+        text.push_str(&format!(
+            "\n    {DIM}also said in {} (nearly the same words){RESET}",
+            counted(hit.also.len() as u64, "more turn")
+        ));
     }
     if explain {
         let parts: Vec<String> = hit.parts.iter().map(|part| format!("{} {:.2}", part.name, part.value)).collect();

@@ -371,6 +371,7 @@ fn stats_count_everything() {
     sources      4 files of [size]
     archive      [size] ([share] of the sources)
     index        11 turns, 0 waiting turns for [size]
+    vectors      10 turns of the static table; none of a local model; [size]
     on disk      [size] ([share] of the sources) in [root]/data
     redacted     1 registry-token
     ");
@@ -457,11 +458,12 @@ fn forgetting_asks_for_a_whole_session() {
 fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["doctor"]).success().shown(), @"
-    ✓ program          yore 0.1.0, schema 2
+    ✓ program          yore 0.1.0, schema 3
     ✓ data-directory   [root]/data
     ✓ store            [root]/data/yore.db is sound
     ✓ archive-sources  the archive holds all that its sources hold
     ✓ index            the full-text index holds all 11 turns
+    ✓ vectors          the static table's index holds the 10 turns that have words
     ✓ permissions      only you can read the data directory
     ✓ retention        Claude Code deletes transcripts after 30 days; the oldest of 4 transcripts has 30 days left, 0 due within a week
     ");

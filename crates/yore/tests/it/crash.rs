@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use serde_json::json;
-use yore_testing::{Random, Scan};
+use yore_testing::{Random, Scan, write_tiny_embedder};
 
 use crate::environment::{Runner, TestEnvironment};
 use crate::transcript::Transcript;
@@ -396,4 +396,54 @@ fn killed_hard_forgetting_is_finished_by_the_next() {
         undisturbed.assert_same(&Content::of(&environment), &format!("killed after {when:?} of {took:?}"));
         environment.is_sound();
     }
+}
+
+/// What was embedded: how many turns have vectors, how many vectors there are, who waits.
+fn embedded(environment: &TestEnvironment) -> (u64, u64, u64) {
+    let stats = environment.yore(["stats", "--json"]).run().success().json();
+    let count = |name: &str| stats["vectors"][name].as_u64().unwrap();
+    assert_eq!(count("queued"), 0, "{stats}");
+    assert_eq!(count("model_turns"), count("embedded_turns"), "the index has what the store has: {stats}");
+    (count("embedded_turns"), count("vectors"), count("waiting"))
+}
+
+#[test]
+fn killed_embedding_loses_nothing_and_the_next_goes_on() {
+    let reference = Reference::new(60, false);
+    let models = TestEnvironment::new();
+    write_tiny_embedder(&models.path("models"), "tiny", 1);
+    let with_model = |environment: &TestEnvironment, command: &[&str]| {
+        environment
+            .yore(command.iter().copied().chain(["--config", "models.embedder=tiny"]))
+            .env("YORE_MODELS", models.path("models"))
+    };
+    let undisturbed = reference.copy();
+    let began = Instant::now();
+    let _ = with_model(&undisturbed, &["embed"]).run().success();
+    let took = began.elapsed();
+    let wanted = embedded(&undisturbed);
+    assert!(wanted.0 > 300 && wanted.2 == 0, "{wanted:?}");
+    let answer = |environment: &TestEnvironment| {
+        let outcome =
+            with_model(environment, &["recall", "--all", "--json", "--embedder", "local", QUESTIONS[0]]).run().success();
+        let json = outcome.json();
+        (
+            json["program"].as_str().unwrap().to_owned(),
+            json["missing"].as_array().unwrap().len(),
+            json["results"].as_array().unwrap().len(),
+        )
+    };
+    assert_eq!(answer(&undisturbed), ("full".to_owned(), 0, 10));
+    let mut killed = 0;
+    for point in 0..10 {
+        let environment = reference.copy();
+        killed += u32::from(kill_after(with_model(&environment, &["embed"]).start(), took * point / 10));
+        // Whatever was done by then, there is an answer, and it says what it lacks.
+        let (program, missing, results) = answer(&environment);
+        assert!(results == 10 && (missing > 0 || program == "full"), "killed at point {point}: {program}, {missing} missing");
+        let _ = with_model(&environment, &["embed"]).run().success();
+        assert_eq!(embedded(&environment), wanted, "killed at point {point}");
+        assert_eq!(answer(&environment), ("full".to_owned(), 0, 10));
+    }
+    assert!(killed >= 5, "only {killed} of 10 were still running");
 }

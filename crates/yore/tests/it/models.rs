@@ -33,7 +33,7 @@ fn real_models() -> Option<PathBuf> {
         let is_required = std::env::var_os("YORE_REQUIRE_MODELS").is_some_and(|value| value == "1");
         assert!(!is_required, "YORE_REQUIRE_MODELS is set, but YORE_TEST_MODELS names no folder");
         // Around the test runner, which keeps what a passing test prints to itself.
-        writeln!(std::io::stderr(), "SKIPPED: no YORE_TEST_MODELS, so fetching real models is not tested").unwrap();
+        std::io::stderr().write_all(b"SKIPPED: no YORE_TEST_MODELS, so fetching real models is not tested\n").unwrap();
         return None;
     };
     Some(models.into())

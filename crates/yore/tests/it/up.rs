@@ -58,6 +58,8 @@ fn first_up_keeps_every_session_and_answers_a_question() {
         ce8fb1b43f · [root]/home/.claude/projects/-home-dev-lanternfish/1a47e401-5d0c-4f7e-9a51-8f0c7b6a1101.jsonl:6
 
     next: `yore recall "…"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything
+    --- standard error
+    `yore models fetch` brings a local model that finds what was said in other words, `yore embed` runs it
     "#);
     environment.yore(["recall", "--all", "who closes the album queue"]).run().success();
     #[cfg(unix)]
@@ -156,12 +158,12 @@ fn computer_without_history_gets_an_example_kept_apart() {
      1. assistant 2026-06-11 16:17 tidepool on cache-in-process · Move curve cache from Redis into the process
         Decision: the curve cache moves out of Redis into the process (`moka`, [size], ten minutes). Why: Redis was shared with the cameras, ran out of memory and took `/curve` down with it for 40 minutes; the SMS binary never used the shared keys;…
         af43c207f4 · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:19
-     2. assistant 2026-06-11 16:20 tidepool on cache-in-process · Move curve cache from Redis into the process
-        24 tests pass, a cached curve takes 4 microseconds instead of 0.9 ms, and the binary lost [size] because the Redis client is gone.
-        05f29ee94c · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:29
-     3. assistant 2026-06-11 16:08 tidepool on cache-in-process · Move curve cache from Redis into the process
+     2. assistant 2026-06-11 16:08 tidepool on cache-in-process · Move curve cache from Redis into the process
         The camera recordings filled Redis until the kernel killed it, and systemd gave up after five restarts. Our `/curve` has a `?` on the cache, so a missing *cache* became a missing *answer*, although the numbers were all in SQLite and could…
         c522264d5a · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:10
+     3. assistant 2026-06-11 16:20 tidepool on cache-in-process · Move curve cache from Redis into the process
+        24 tests pass, a cached curve takes 4 microseconds instead of 0.9 ms, and the binary lost [size] because the Redis client is gone.
+        05f29ee94c · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:29
 
     next: ask it more with `yore --data-dir "[root]/data/example" recall "…"`,
     or read your own transcripts with `yore ingest PATH`

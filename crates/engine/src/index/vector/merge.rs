@@ -23,8 +23,9 @@ pub(super) struct Weight {
 /// As soon as the segments after one weigh together as much as it does, it is merged with all of
 /// them. So each weighs more than everything after it: of a million rows there are at most about
 /// twenty segments, and a row is written about that often in its life, or once for many when they
-/// came in large batches. A segment of which most is dead, or which came as one large batch and
-/// has no sketches yet, is written anew alone. Segments below the floor are merged with whatever comes.
+/// came in large batches. Segments below the floor are merged with whatever comes. A segment of
+/// which most is dead, or which came as one large batch and has no sketches yet, is written anew
+/// alone.
 pub(super) fn due(weights: &[Weight], floor: u64) -> Option<Range<usize>> {
     let mut after: u64 = weights.iter().map(|weight| weight.live).sum();
     for (at, weight) in weights.iter().enumerate() {

@@ -720,7 +720,7 @@ fn reader_that_was_overtaken_by_a_merge_reads_again() {
     let new = fs::read(directory.path().join("manifest")).unwrap();
     let owner = index.state().manifest.owner.clone();
     let load = |manifests: &[&Vec<u8>]| {
-        let mut manifests = manifests.iter().map(|bytes| bytes.to_vec());
+        let mut manifests = manifests.iter().copied().cloned();
         load_by(directory.path(), &owner, None, &mut || Ok(manifests.next())).unwrap().unwrap()
     };
     let overtaken = load(&[&old, &new]);

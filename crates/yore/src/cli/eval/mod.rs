@@ -203,9 +203,9 @@ fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> 
 fn embed(engine: &Engine, arguments: &Arguments) -> CliResult<EmbedReport> {
     let (identity, dimensions) = engine.model_identity()?;
     let cache = match &arguments.embed_cache {
-        Some(directory) => Some(
-            EmbedCache::open(directory, &identity, dimensions).map_err(|error| CliError::usage(error.to_string(), None))?,
-        ),
+        Some(directory) => {
+            Some(EmbedCache::open(directory, &identity, dimensions).map_err(|error| CliError::usage(error.to_string(), None))?)
+        }
         None => None,
     };
     let mut wanted = u64::MAX;
