@@ -425,7 +425,7 @@ impl Engine {
         match self.store.unembedded_count(COUNTED_UNEMBEDDED)? {
             0 => {}
             COUNTED_UNEMBEDDED_U64.. => {
-                missing.push(Missing::vectors(format!("{COUNTED_UNEMBEDDED} turns or more lack vectors of the local model")))
+                missing.push(Missing::vectors(format!("{COUNTED_UNEMBEDDED} turns or more lack vectors of the local model")));
             }
             1 => missing.push(Missing::vectors("1 turn lacks vectors of the local model".to_owned())),
             count => missing.push(Missing::vectors(format!("{count} turns lack vectors of the local model"))),

@@ -42,7 +42,7 @@ pub use overview::{
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow};
 pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};
-pub(crate) use vectors::{EmbeddedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash, VectorCounts};
+pub(crate) use vectors::{EmbeddedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};
 
 /// Name of the database in the data directory.
 pub const DATABASE_FILE: &str = "yore.db";
