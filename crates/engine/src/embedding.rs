@@ -77,7 +77,7 @@ pub(crate) fn run(
     report.waiting = store.unembedded_count(10_000_000)?;
     let mut batch = Batch { store, key, embedder, cache, row, fresh: HashMap::new(), turns: Vec::new(), since: Instant::now() };
     loop {
-        let queued = store.unembedded_turns(i64::MAX, READ_TURNS)?;
+        let queued = store.unembedded_turns(READ_TURNS)?;
         if queued.is_empty() {
             break;
         }

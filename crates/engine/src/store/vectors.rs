@@ -108,16 +108,15 @@ impl Store {
         })
     }
 
-    /// Up to `limit` turns that lack vectors, newest first, below `before` in the queue. A turn
-    /// that is gone comes as `None`.
-    pub(crate) fn unembedded_turns(&self, before: i64, limit: usize) -> StoreResult<Vec<(i64, i64, Option<IndexedTurn>)>> {
+    /// Up to `limit` turns that lack vectors, newest first. A turn that is gone comes as `None`.
+    pub(crate) fn unembedded_turns(&self, limit: usize) -> StoreResult<Vec<(i64, i64, Option<IndexedTurn>)>> {
         self.read(|db| {
             let queued: Vec<(i64, i64)> = {
                 let mut statement = db
-                    .prepare_cached("SELECT seq, turn_id FROM embed_queue WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2")
+                    .prepare_cached("SELECT seq, turn_id FROM embed_queue ORDER BY seq DESC LIMIT ?1")
                     .map_err(|error| self.fail(error))?;
                 let rows = statement
-                    .query_map([before, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+                    .query_map([limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
                     .map_err(|error| self.fail(error))?;
                 rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
             };

@@ -425,6 +425,34 @@ fn core_and_engine_neither_wait_nor_print_nor_exit_nor_read_the_environment() {
     none(complaints, "no async, printing, exiting, environment or clock below the voices: pass what is needed");
 }
 
+/// The lint of the workspace only denies, so that these two may be excepted; this is what forbids.
+#[test]
+fn unsafe_code_stands_where_vectors_are_mapped_and_multiplied_and_nowhere_else() {
+    const MAY: [&str; 2] = ["index/vector/mapped.rs", "index/vector/simd.rs"];
+    let unsafe_code = Regex::new(r"\bunsafe(_code)?\b").unwrap();
+    let mut complaints = Vec::new();
+    let mut met = 0;
+    for name in SHIPPED {
+        for source in Repository::here().sources(name) {
+            let found = source.lines_with(&unsafe_code);
+            if name == "engine" && MAY.iter().any(|file| source.path == Path::new(file)) {
+                met += usize::from(!found.is_empty());
+            } else {
+                let forbids =
+                    |line: usize| source.code.lines().nth(line - 1).is_some_and(|code| code.contains("forbid(unsafe_code)"));
+                complaints.extend(
+                    found
+                        .into_iter()
+                        .filter(|(line, _)| !forbids(*line))
+                        .map(|(line, what)| format!("crates/{name}/src/{}:{line}: {what}", source.path.display())),
+                );
+            }
+        }
+    }
+    assert_eq!(met, MAY.len(), "a file of the list has none: take it off");
+    none(complaints, "unsafe code stands in index/vector/mapped.rs and index/vector/simd.rs only");
+}
+
 #[test]
 fn nothing_opens_a_network_connection() {
     let forbidden = Regex::new(r"\b(TcpStream|TcpListener|UdpSocket|reqwest|hyper|ureq)\b").unwrap();
