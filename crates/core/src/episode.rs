@@ -7,8 +7,8 @@ use crate::time::{RecordedTime, UtcMillis};
 macro_rules! named_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $text)] $variant),+ }
 
         impl $name {
             /// Every member, in declaration order.
@@ -150,4 +150,54 @@ pub struct Turn {
     pub model: Option<String>,
     /// Number of source lines that make up this turn: a fuller copy replaces a shorter one.
     pub parts: u32,
+    /// Tool calls that it makes, or whose outcome it tells.
+    pub tools: Vec<ToolUse>,
+    /// Files that tools read or changed in it, as recorded. Files that are only named in the text
+    /// are found there.
+    pub files: Vec<FileUse>,
+}
+
+named_enum! {
+    /// How a tool call ended.
+    Outcome {
+        /// Without a reported failure.
+        Done = "done",
+        /// With a failure, or an exit code other than 0.
+        Failed = "failed",
+        /// The person or the client refused or stopped it.
+        Cancelled = "cancelled",
+    }
+}
+
+/// A tool call, told by the turn that makes it (`outcome` `None`), by the one that answers it, or
+/// by one that does both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolUse {
+    /// The agent's own id of the call, where there is one: binds call and answer.
+    pub call_id: Option<String>,
+    /// The tool's name; empty in an answer that does not say it.
+    pub name: String,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+}
+
+named_enum! {
+    /// What was done to a file.
+    FileAction {
+        /// Named only.
+        Mentioned = "mentioned",
+        /// Looked into, or given to the model.
+        Read = "read",
+        /// Created, changed, or proposed to be.
+        Written = "written",
+    }
+}
+
+/// A file that a turn touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileUse {
+    /// As recorded: absolute, or relative to the directory at the time.
+    pub path: String,
+    /// What was done.
+    pub action: FileAction,
 }

@@ -3,13 +3,14 @@
 //! Pure: no files, database, network, clock, randomness or async. `now` and ids are arguments.
 //! In reading order:
 //!
-//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`query`]
+//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`query`]
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`metrics`] (how good is a ranking)
 
 #![forbid(unsafe_code)]
 
 pub mod episode;
+pub mod exchange;
 pub mod id;
 pub mod metrics;
 pub mod query;

@@ -1,12 +1,14 @@
 //! A question, the filter that bounds it, and what an answer is made of.
 
+use serde::{Deserialize, Deserializer, Serialize};
+
 use crate::episode::{EpisodeKind, Role};
 use crate::id::{EpisodeId, TurnId};
 use crate::scope::ScopeChoice;
 use crate::time::UtcMillis;
 
 /// What may answer; an empty list means no restriction. Applied before ranking.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     /// Which projects.
     pub scope: ScopeChoice,
@@ -27,6 +29,15 @@ pub struct Filter {
     /// Only what was known then: turns older than this instant (exclusive). A turn without a
     /// time is older than nothing and stays out.
     pub as_of: Option<UtcMillis>,
+    /// Only turns in which a tool reports an error.
+    pub only_errors: bool,
+    /// Only turns with a code block.
+    pub has_code: bool,
+    /// Files that the turn touches or names: the end of a path in whole components, whatever the
+    /// case of letters.
+    pub files: Vec<String>,
+    /// Languages of its code blocks, under any of their names.
+    pub languages: Vec<String>,
 }
 
 /// A turn that a ranked list proposes, with that list's score.
@@ -38,28 +49,45 @@ pub struct Candidate {
     pub score: f32,
 }
 
+/// A name from the program's own text. (By this name, because serde takes a reference for
+/// something that is borrowed from what is read.)
+pub type Name = &'static str;
+
 /// One named part of a score; the parts of an answer sum to its score.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScorePart {
     /// What contributed, such as `text` or `tool`.
-    pub name: &'static str,
+    #[serde(deserialize_with = "known_name")]
+    pub name: Name,
     /// By how much.
     pub value: f32,
 }
 
 /// Where one list had a candidate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListPlace {
     /// The list: `words` (BM25), `static` or `model` (cosine).
-    pub name: &'static str,
+    #[serde(deserialize_with = "known_name")]
+    pub name: Name,
     /// From 1.
     pub rank: usize,
     /// The list's own score.
     pub score: f32,
 }
 
+/// Names that a score or a list has had: what one yore says to another. A name of a newer yore is
+/// `other`.
+const NAMES: [&str; 12] =
+    ["text", "tool", "meaning", "neighbour", "session", "words", "static", "model", "entity", "error", "code", "other"];
+
+fn known_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Ok(NAMES.into_iter().find(|known| *known == name).unwrap_or("other"))
+}
+
 /// Which lists answer: what a figure or an answer was made with is always said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Program {
     /// Full text only.
     Lexical,
@@ -82,7 +110,7 @@ impl Program {
 }
 
 /// Where the words stand.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The episode.
     pub episode: EpisodeId,

@@ -1,7 +1,10 @@
 //! Projects: the scope of isolation, and the names by which a project is recognised.
 
+use serde::{Deserialize, Serialize};
+
 /// One name by which a project is known. Two directories with an equal alias are one project.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProjectAlias {
     /// A normalised remote, see [`normalize_remote`].
     Remote(String),
@@ -93,7 +96,8 @@ pub fn directory_name(path: &str) -> &str {
 }
 
 /// Which episodes a question is asked of, by project.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScopeChoice {
     /// The project of the current directory and the global scope; everything when it is unknown.
     #[default]

@@ -3,6 +3,8 @@
 
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Milliseconds since 1970-01-01T00:00:00Z.
 pub type UtcMillis = i64;
 
@@ -10,7 +12,8 @@ pub type UtcMillis = i64;
 pub const DAY_MS: i64 = 86_400_000;
 
 /// How far a recorded time can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TimeQuality {
     /// Recorded with the message itself.
     Exact,
@@ -40,7 +43,7 @@ impl TimeQuality {
 }
 
 /// A time as an agent recorded it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedTime {
     /// UTC, or `None` when nothing is known.
     pub utc: Option<UtcMillis>,

@@ -4,24 +4,27 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use yore_core::exchange::Exchanges;
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::query::Program;
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
+use crate::conversations::{self, ConversationsRequest};
 use crate::embed::{EmbedCache, EmbedError, LoadOptions, ModelFolder, TextEmbedder};
 use crate::embedding::{self, EmbedReport};
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
-use crate::ingest::source::ReaderOptions;
+use crate::ingest::source::{ReaderOptions, Stamp, source_named};
 use crate::ingest::{
-    ForgetTarget, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
+    ForgetTarget, GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
 };
 use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
 use crate::store::{
-    EpisodeSummary, Forgotten, ProjectSummary, SessionOrder, ShownTurn, SourceFileSummary, Store, StoreError, StoreOptions,
+    ConversationSummary, EpisodeSummary, Forgotten, ProjectSummary, SessionOrder, ShownTurn, SourceFileSummary, Store, StoreError, StoreOptions,
     StoreStats,
 };
+use crate::transport::FetchError;
 
 /// How often and how long a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
@@ -47,6 +50,9 @@ pub enum EngineError {
     /// The local model.
     #[error(transparent)]
     Embed(#[from] EmbedError),
+    /// A page was not fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     /// A local model is needed, and none was named.
     #[error("no local model is here")]
     NoModel,
@@ -91,6 +97,7 @@ impl EngineError {
             Self::Index(IndexError::Failed { .. }) => "index/failed",
             Self::Index(IndexError::Vectors(_)) => "index/vectors",
             Self::Embed(error) => error.code(),
+            Self::Fetch(error) => error.code(),
             Self::NoModel => "model/none",
             Self::Ingest(IngestError::DataDirectory { .. }) => "data-directory",
             Self::Ingest(IngestError::UnknownSource(_)) => "unknown-source",
@@ -132,7 +139,7 @@ pub struct EngineOptions {
 }
 
 /// Which sessions to list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct SessionsRequest {
     /// Names, ids or directories of projects; empty means all.
     pub projects: Vec<String>,
@@ -147,7 +154,7 @@ pub struct SessionsRequest {
 }
 
 /// What to show.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ShowRequest {
     /// Id, short id or native id of a turn or session, or an unambiguous beginning of one.
     pub id: String,
@@ -156,7 +163,7 @@ pub struct ShowRequest {
 }
 
 /// A turn with its surroundings, or a whole episode.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ShowAnswer {
     /// The episode.
     pub episode: EpisodeId,
@@ -184,7 +191,7 @@ pub struct ForgetRequest {
 }
 
 /// The full-text index in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct IndexHealth {
     /// Turns it holds.
     pub indexed: u64,
@@ -197,7 +204,7 @@ pub struct IndexHealth {
 }
 
 /// The vectors in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct VectorHealth {
     /// Turns in the static table's index.
     pub static_turns: u64,
@@ -220,7 +227,7 @@ pub struct VectorHealth {
 }
 
 /// Everything that `stats` shows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Statistics {
     /// What is stored.
     pub store: StoreStats,
@@ -304,10 +311,31 @@ impl Engine {
         Ok(self.reader()?.run(request, observer)?)
     }
 
+    /// Stores a document that somebody gives, a note or a page, in the place of what was known
+    /// under its name. The index takes it with [`Self::sync_index`].
+    pub fn put_document(
+        &self,
+        source: &str,
+        document: GivenDocument,
+        request: &IngestRequest,
+    ) -> Result<IngestReport, EngineError> {
+        let source = source_named(source).ok_or_else(|| IngestError::UnknownSource(source.to_owned()))?;
+        Ok(self.reader()?.put(source, document, request)?)
+    }
+
+    /// How a unit of a source stood when it was last read, and what its giver left with it.
+    pub fn known_unit(&self, source: &str, name: &str) -> Result<Option<(Stamp, String)>, EngineError> {
+        Ok(self.store.find_file(source, name)?.map(|row| {
+            (Stamp { size: row.checkpoint.size, version: row.checkpoint.mtime_ns }, row.checkpoint.reader_state)
+        }))
+    }
+
     /// Brings the indexes up to date: full text first, then vectors. When another process is doing
     /// so, waits for it as long as it makes progress, at most until `patience_ms` have passed
     /// without any.
     pub fn sync_index(&self, patience_ms: u64, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, EngineError> {
+        // Turns of an older yore are looked through once.
+        while self.store.reshape()? {}
         let index = self.index()?;
         let (mut waited, mut queued) = (0, usize::MAX);
         let report = loop {
@@ -341,7 +369,12 @@ impl Engine {
 
     /// Number of turns that wait for an index, counted up to 1,000,000.
     pub fn queued(&self) -> Result<usize, EngineError> {
-        Ok(self.store.queue_length(1_000_000)?.max(self.store.vector_queue_length(1_000_000)?))
+        let queues = [
+            self.store.queue_length(1_000_000)?,
+            self.store.vector_queue_length(1_000_000)?,
+            self.store.shape_queue_length(1_000_000)?,
+        ];
+        Ok(queues.into_iter().max().unwrap_or(0))
     }
 
     /// Gives the turns that lack them vectors of the local model, newest first. `go_on` is told
@@ -490,6 +523,42 @@ impl Engine {
         Ok(self.store.episodes(&projects, request.with_subagents, request.with_forgotten, request.order, request.limit)?)
     }
 
+    /// Lists conversations, last used first.
+    pub fn conversations(&self, request: &ConversationsRequest) -> Result<Vec<ConversationSummary>, EngineError> {
+        let projects = retrieve::projects_named(&self.store, &request.projects)?;
+        Ok(conversations::list(&self.store, request, &projects)?)
+    }
+
+    /// The conversation with this id, short id, native id or unambiguous beginning of one; `None`
+    /// when there is none.
+    pub fn conversation(&self, id: &str) -> Result<Option<ConversationSummary>, EngineError> {
+        match self.conversation_row(id) {
+            Ok(row) => Ok(self.store.conversation(row)?),
+            Err(EngineError::UnknownSession(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The exchanges of a conversation, by id as for [`Self::conversation`].
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownSession`] when there is none, [`EngineError::AmbiguousId`] when there
+    /// are several.
+    pub fn exchanges(&self, id: &str) -> Result<Exchanges, EngineError> {
+        Ok(conversations::exchanges_of(&self.store, self.conversation_row(id)?)?)
+    }
+
+    fn conversation_row(&self, id: &str) -> Result<i64, EngineError> {
+        match self.store.episodes_by_prefix(id.trim(), false, 9)?.as_slice() {
+            [] => Err(EngineError::UnknownSession(id.to_owned())),
+            [(row, ..)] => Ok(*row),
+            several => Err(EngineError::AmbiguousId {
+                id: id.to_owned(),
+                candidates: several.iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect(),
+            }),
+        }
+    }
+
     /// Lists projects, last used first.
     pub fn projects(&self) -> Result<Vec<ProjectSummary>, EngineError> {
         Ok(self.store.projects()?)
@@ -547,6 +616,7 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<(ReindexReport, SyncReport), EngineError> {
         let report = self.reader()?.reindex(options, observer)?;
+        self.store.release_paths()?;
         if self.index.get().is_none() {
             // Not opened yet: whatever lies there, sound or not, is made anew.
             self.store.clear_index_state("lexical")?;
@@ -796,6 +866,28 @@ impl Engine {
             platform::make_private(&path).map_err(|error| StoreError::Io { path, error })?;
         }
         Ok(())
+    }
+
+    /// Gives the memory of the local model back, if it is loaded; the next question or text that
+    /// needs it loads it again.
+    pub fn drop_model(&self) -> bool {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+    }
+
+    /// Whether questions can be answered in full: the model's folder is there, and turns have
+    /// vectors of a local model.
+    pub fn can_answer_in_full(&self) -> Result<bool, EngineError> {
+        Ok(self.options.model.as_deref().is_some_and(Path::exists) && self.store.chosen_embedder()?.is_some())
+    }
+
+    /// The store, for the queue of work.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The time by the engine's clock.
+    pub(crate) fn now(&self) -> UtcMillis {
+        (self.options.now)()
     }
 
     fn reader(&self) -> Result<Ingest<'_>, EngineError> {

@@ -1,5 +1,5 @@
 //! What differs between operating systems: privacy of what we write, which file systems cannot
-//! guard a database, how work steps back. One place, so that the rest of the engine is portable.
+//! guard a database, how work steps back or is limited. One place, so that the rest of the engine is portable.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -78,6 +78,43 @@ pub fn lower_priority() {
         // A system that refuses is no reason not to work.
         let _ = rustix::process::nice(10);
     }
+}
+
+/// Lets the system end this process when it takes more memory or more seconds of the processor;
+/// elsewhere than on Unix nothing happens.
+pub fn limit_resources(memory_bytes: u64, cpu_seconds: u64) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        for (resource, limit) in [(Resource::As, memory_bytes), (Resource::Cpu, cpu_seconds), (Resource::Core, 0)] {
+            // What cannot be limited is still ended by whoever waits.
+            let _ = setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) });
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (memory_bytes, cpu_seconds);
+    }
+}
+
+/// Leaves the terminal and session that started this process, so that it does not end with them;
+/// elsewhere than on Unix nothing happens.
+pub fn leave_terminal() {
+    #[cfg(unix)]
+    {
+        // Whoever leads a session already has none to leave.
+        let _ = rustix::process::setsid();
+    }
+}
+
+/// 256 random bits in hex: a secret that nobody guesses.
+///
+/// # Errors
+/// When the system gives no randomness.
+pub fn random_token() -> io::Result<String> {
+    let mut random = [0u8; 32];
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The name of the network file system that holds `path`, if it is one. Known on Linux, from the

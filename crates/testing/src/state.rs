@@ -19,6 +19,10 @@ pub(crate) fn whole(memory: &Memory) -> String {
     for row in rows(memory, "SELECT path, kind, count FROM redaction JOIN source_file ON source_file.id = file_id") {
         let _ = writeln!(out, "  redacted {row}");
     }
+    let _ = writeln!(out, "shape");
+    for row in shape(memory) {
+        let _ = writeln!(out, "  {row}");
+    }
     let _ = writeln!(out, "files");
     for row in
         rows(memory, "SELECT path, source, generation, archived_bytes, archived_lines, gone_ms IS NOT NULL FROM source_file")
@@ -96,6 +100,33 @@ fn render(memory: &Memory, with_places: bool) -> String {
         }
     }
     out
+}
+
+/// Code, files, tools and errors by turn.
+fn shape(memory: &Memory) -> Vec<String> {
+    let mut found = Vec::new();
+    for (what, sql) in [
+        (
+            "code",
+            "SELECT turn.uid, seq, label.text, path.text, first_line, line_count FROM code_block JOIN turn ON turn.id = turn_id
+             LEFT JOIN label ON label.id = language_id LEFT JOIN path ON path.id = path_id",
+        ),
+        (
+            "file",
+            "SELECT turn.uid, action, path.text FROM turn_file JOIN turn ON turn.id = turn_id JOIN path ON path.id = path_id",
+        ),
+        (
+            "tool",
+            "SELECT turn.uid, seq, label.text, outcome, call IS NOT NULL FROM tool_use JOIN turn ON turn.id = turn_id
+             LEFT JOIN label ON label.id = name_id",
+        ),
+        ("error", "SELECT turn.uid FROM turn_error JOIN turn ON turn.id = turn_id"),
+        ("waits", "SELECT turn.uid FROM shape_queue JOIN turn ON turn.id = turn_id"),
+        ("path", "SELECT text, name FROM path"),
+    ] {
+        found.extend(rows(memory, sql).into_iter().map(|row| format!("{what} {row}")));
+    }
+    found
 }
 
 fn first_words(text: &str) -> String {

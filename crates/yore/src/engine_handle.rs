@@ -1,13 +1,23 @@
-//! Opens the engine for a voice, and carries calls from async voices to it.
+//! Opens the engine for a voice, or reaches the daemon that has it open, and carries calls from
+//! async voices to it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::de::DeserializeOwned;
 use yore_core::time::UtcMillis;
-use yore_engine::{Engine, EngineError, EngineOptions, StoreOptions};
+use yore_engine::{
+    Engine, EngineError, EngineOptions, EpisodeSummary, ProjectSummary, RecallAnswer, RecallRequest, SessionsRequest, ShowAnswer,
+    ShowRequest, Statistics, StoreError, StoreOptions,
+};
 
+use crate::ask;
 use crate::config::Config;
+use crate::daemon::client::{self, Client, NoAnswer, PATIENCE};
+use crate::daemon::settings_of;
+use crate::daemon::wire::{Ingested, Question, Request};
+use crate::error::CliResult;
 
 /// Milliseconds since 1970 by the system's clock.
 pub fn now() -> UtcMillis {
@@ -31,19 +41,123 @@ pub fn open(directory: &Path, create: bool, config: &Config, model: Option<PathB
     })
 }
 
-/// The engine for async voices: opened by the first call that needs it, called off the runtime.
+/// The memory for a voice that waits: asked of the daemon where one runs, in process otherwise.
+pub struct Memory {
+    directory: PathBuf,
+    config: Arc<Config>,
+    model: Option<PathBuf>,
+    way: Way,
+}
+
+/// Where the memory is asked.
+enum Way {
+    Daemon(Client),
+    Local(Arc<Engine>),
+}
+
+impl Memory {
+    /// Reaches the daemon, or opens the engine. Where a daemon should run and none does, one is
+    /// started for whoever comes next.
+    pub fn open(directory: &Path, config: &Arc<Config>, model: Option<PathBuf>) -> Result<Self, EngineError> {
+        let way = match daemon_of(directory, config) {
+            Some(client) => Way::Daemon(client),
+            None => Way::Local(Arc::new(open(directory, false, config, model.clone())?)),
+        };
+        Ok(Self { directory: directory.to_path_buf(), config: Arc::clone(config), model, way })
+    }
+
+    /// Answers a question; in full where the asker leaves the choice and the daemon can.
+    pub fn recall(&mut self, request: &RecallRequest, may_be_full: bool) -> CliResult<RecallAnswer> {
+        let question = Question {
+            request: request.clone(),
+            is_synced: self.config.index.sync_on_recall,
+            may_be_full,
+            model: self.model.clone(),
+        };
+        let config = Arc::clone(&self.config);
+        self.ask(&Request::Recall(Box::new(question)), |engine| ask::ask(engine, request, &config))
+    }
+
+    /// Shows a turn or a session.
+    pub fn show(&mut self, request: &ShowRequest) -> CliResult<ShowAnswer> {
+        self.ask(&Request::Show { request: request.clone() }, |engine| engine.show(request))
+    }
+
+    /// Lists sessions.
+    pub fn sessions(&mut self, request: &SessionsRequest) -> CliResult<Vec<EpisodeSummary>> {
+        self.ask(&Request::Sessions { request: request.clone() }, |engine| engine.sessions(request))
+    }
+
+    /// Lists projects.
+    pub fn projects(&mut self) -> CliResult<Vec<ProjectSummary>> {
+        self.ask(&Request::Projects, Engine::projects)
+    }
+
+    /// Counts everything.
+    pub fn statistics(&mut self) -> CliResult<Statistics> {
+        self.ask(&Request::Stats, Engine::statistics)
+    }
+
+    /// Asks the daemon; where it is of no help, now and for the rest, the engine.
+    fn ask<T: DeserializeOwned>(
+        &mut self,
+        request: &Request,
+        local: impl FnOnce(&Engine) -> Result<T, EngineError>,
+    ) -> CliResult<T> {
+        if let Way::Daemon(client) = &mut self.way {
+            match client.ask(request, PATIENCE) {
+                Ok(answer) => return Ok(answer),
+                Err(NoAnswer::Refused(error)) => return Err(error),
+                Err(NoAnswer::Unavailable) => {
+                    self.way = Way::Local(Arc::new(open(&self.directory, false, &self.config, self.model.clone())?));
+                }
+            }
+        }
+        match &self.way {
+            Way::Local(engine) => Ok(local(engine)?),
+            // It was just replaced.
+            Way::Daemon(_) => Err(EngineError::from(StoreError::Busy(self.directory.clone())).into()),
+        }
+    }
+}
+
+/// Has the daemon read all that is new; `None` where it cannot, or by other settings: then it is
+/// done in process.
+pub fn ingest_by_daemon(directory: &Path, config: &Config) -> Option<CliResult<Ingested>> {
+    match daemon_of(directory, config)?.ask(&Request::Ingest { settings: settings_of(config) }, PATIENCE) {
+        Ok(ingested) => Some(Ok(ingested)),
+        Err(NoAnswer::Refused(error)) => Some(Err(error)),
+        Err(NoAnswer::Unavailable) => None,
+    }
+}
+
+/// The daemon that answers for a data directory, as configured; where one should run and does
+/// not, it is started for whoever comes next.
+pub fn daemon_of(directory: &Path, config: &Config) -> Option<Client> {
+    if !config.daemon.is_used {
+        return None;
+    }
+    let client = client::connect(directory);
+    if client.is_none() && config.daemon.autostart && config.capture.enabled {
+        client::ensure_started(directory);
+    }
+    client
+}
+
+/// The memory for async voices: opened by the first call that needs it, called off the runtime.
 #[derive(Clone)]
 pub struct EngineHandle {
     directory: PathBuf,
     config: Arc<Config>,
     model: Option<PathBuf>,
+    may_be_full: bool,
     opened: Arc<std::sync::Mutex<Option<Arc<Engine>>>>,
 }
 
 impl EngineHandle {
-    /// Remembers what to open.
-    pub fn new(directory: PathBuf, config: Config, model: Option<PathBuf>) -> Self {
-        Self { directory, config: Arc::new(config), model, opened: Arc::default() }
+    /// Remembers what to open; `may_be_full`: the person did not choose which lists answer.
+    pub fn new(directory: PathBuf, config: Config, model: Option<PathBuf>, may_be_full: bool) -> Self {
+        Self { directory, config: Arc::new(config), model, may_be_full, opened: Arc::default() }
     }
 
     /// The configuration that the engine was given.
@@ -51,20 +165,35 @@ impl EngineHandle {
         &self.config
     }
 
-    /// Runs `work` on the engine in a thread that may block. The one crossing. A panic in `work`
+    /// Answers a question.
+    pub async fn recall(&self, request: RecallRequest) -> CliResult<RecallAnswer> {
+        self.call(move |memory, may_be_full| memory.recall(&request, may_be_full)).await
+    }
+
+    /// Runs `work` on the memory in a thread that may block. The one crossing. A panic in `work`
     /// goes on in the caller.
-    pub async fn call<T: Send + 'static>(
+    async fn call<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Engine) -> Result<T, EngineError> + Send + 'static,
-    ) -> Result<T, EngineError> {
+        work: impl FnOnce(&mut Memory, bool) -> CliResult<T> + Send + 'static,
+    ) -> CliResult<T> {
         let handle = self.clone();
-        let joined = tokio::task::spawn_blocking(move || work(&*handle.engine()?)).await;
+        let joined = tokio::task::spawn_blocking(move || work(&mut handle.memory()?, handle.may_be_full)).await;
         match joined.map_err(tokio::task::JoinError::try_into_panic) {
             Ok(outcome) => outcome,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
             // Cancelled: the runtime ends, and so does whoever waits here.
             Err(Err(_)) => std::future::pending().await,
         }
+    }
+
+    /// The daemon may come and go between two calls; an engine that was opened stays open.
+    fn memory(&self) -> CliResult<Memory> {
+        let way = match daemon_of(&self.directory, &self.config) {
+            Some(client) => Way::Daemon(client),
+            None => Way::Local(self.engine()?),
+        };
+        let (directory, config, model) = (self.directory.clone(), Arc::clone(&self.config), self.model.clone());
+        Ok(Memory { directory, config, model, way })
     }
 
     fn engine(&self) -> Result<Arc<Engine>, EngineError> {

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use yore_engine::ingest::source::{self, Computer, Source};
+
 /// Directories of this person on this computer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
@@ -16,14 +18,15 @@ pub struct Paths {
     pub cache: Option<PathBuf>,
     /// Where configurations lie.
     pub config: Option<PathBuf>,
-    /// Where Claude Code keeps its transcripts.
-    pub claude: Vec<PathBuf>,
+    /// Which conventions hold.
+    pub platform: Platform,
 }
 
 /// Which conventions hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Platform {
     /// Linux and other Unix: the XDG base directories.
+    #[default]
     Xdg,
     /// macOS.
     Mac,
@@ -42,7 +45,24 @@ impl Platform {
     };
 }
 
+impl From<Platform> for source::Platform {
+    fn from(platform: Platform) -> Self {
+        match platform {
+            Platform::Xdg => Self::Xdg,
+            Platform::Mac => Self::Mac,
+            Platform::Windows => Self::Windows,
+        }
+    }
+}
+
 impl Paths {
+    /// Where a source's histories lie by default; `variable` looks into the environment. None
+    /// without a home directory.
+    pub fn places_of(&self, source: &dyn Source, variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+        let Some(home) = &self.home else { return Vec::new() };
+        source.places(&Computer { platform: self.platform.into(), home, variable })
+    }
+
     /// Finds the directories, given the platform and a look into the environment.
     pub fn locate(platform: Platform, get: &dyn Fn(&str) -> Option<String>) -> Self {
         let directory = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -70,18 +90,8 @@ impl Paths {
             // Here caches and data share a directory.
             Platform::Windows => data.as_ref().map(|data| data.join("yore").join("cache")),
         };
-        let mut claude: Vec<PathBuf> = get("CLAUDE_CONFIG_DIR")
-            .into_iter()
-            .flat_map(|list| list.split(',').map(|part| PathBuf::from(part.trim())).collect::<Vec<_>>())
-            .filter(|path| !path.as_os_str().is_empty())
-            .collect();
-        if claude.is_empty() {
-            claude.extend(below(&[".claude"]));
-        }
-        // Some versions keep theirs here; a transcript found twice is stored once.
-        claude.extend(config.as_ref().filter(|_| platform == Platform::Xdg).map(|config| config.join("claude")));
         let data = directory("YORE_HOME").or_else(|| data.map(|data| data.join("yore")));
-        Self { home, data, models: directory("YORE_MODELS"), cache, config, claude }
+        Self { home, data, models: directory("YORE_MODELS"), cache, config, platform }
     }
 }
 
@@ -121,11 +131,5 @@ mod tests {
         assert_eq!(locate(Platform::Mac, &[("HOME", "/Users/sam")]).cache, Some("/Users/sam/Library/Caches/yore".into()));
         assert_eq!(locate(Platform::Windows, &[("LOCALAPPDATA", "C:/L")]).cache, Some("C:/L/yore/cache".into()));
         assert_eq!(locate(Platform::Xdg, &[("YORE_MODELS", "/m")]).models, Some("/m".into()));
-    }
-
-    #[test]
-    fn claude_directory_may_be_a_list() {
-        let paths = locate(Platform::Mac, &[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/a, /b")]);
-        assert_eq!(paths.claude, [PathBuf::from("/a"), PathBuf::from("/b")]);
     }
 }

@@ -4,13 +4,18 @@
 //! - [`Question`]: what a typed question asks the lexical index for
 //! - [`Shingles`]: do two texts say the same in the same words
 //! - [`excerpt`]: the part of a long tool output that is indexed
+//! - [`error_lines`]: the lines of an output that report an error
+//! - [`code_blocks`], [`paths`]: code and names of files in a text
 //! - [`quote`]: the passage of a turn that is shown for a question
 //! - [`WordPiece`]: the tokens of the embedding models
 //! - [`chunks`]: a text cut into what such a model can read
 
 mod chunk;
+mod code_blocks;
 mod duplicate;
+mod errors;
 mod excerpt;
+mod paths;
 mod question;
 mod quote;
 mod stop_words;
@@ -18,8 +23,11 @@ mod tokens;
 mod wordpiece;
 
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
+pub use code_blocks::{CodeBlock, code_blocks, language_name};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
+pub use errors::{error_line, error_lines};
 pub use excerpt::excerpt;
+pub use paths::{PathMention, paths};
 pub use question::Question;
 pub use quote::quote;
 pub use stop_words::is_stop_word;

@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use tantivy::collector::{Collector, SegmentCollector};
@@ -89,6 +89,8 @@ pub(crate) struct IndexFilter {
     pub branches: Vec<u64>,
     /// Rows of episodes; `None` means any.
     pub episodes: Option<HashSet<u64>>,
+    /// Rows of turns; `None` means any.
+    pub turns: Option<Arc<HashSet<i64>>>,
     pub roles: Vec<Role>,
     /// Inclusive.
     pub since: Option<UtcMillis>,
@@ -690,6 +692,7 @@ impl Columns {
             }
         }
         filter.episodes.as_ref().is_none_or(|episodes| episodes.contains(&number(&self.episode)))
+            && filter.turns.as_ref().is_none_or(|turns| turns.contains(&(number(&self.row) as i64)))
     }
 }
 

@@ -377,13 +377,14 @@ fn vector_filter(filter: &IndexFilter) -> VectorFilter {
         branches: rows(&filter.branches),
         roles: filter.roles.iter().map(|role| role_number(*role) as u8).collect(),
         episodes: filter.episodes.as_ref().map(|rows| rows.iter().map(|row| *row as i64).collect()),
+        turns: filter.turns.clone(),
         since: filter.since,
         until: filter.until,
     }
 }
 
 fn passes(turn: &IndexedTurn, filter: &IndexFilter) -> bool {
-    let IndexFilter { projects, branches, episodes, roles, since, until } = filter;
+    let IndexFilter { projects, branches, episodes, turns, roles, since, until } = filter;
     let is_in_time = match turn.at {
         Some(at) => since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until),
         None => since.is_none() && until.is_none(),
@@ -393,6 +394,7 @@ fn passes(turn: &IndexedTurn, filter: &IndexFilter) -> bool {
         && (branches.is_empty() || branches.contains(&(turn.branch as u64)))
         && (roles.is_empty() || roles.contains(&turn.role))
         && episodes.as_ref().is_none_or(|rows| rows.contains(&(turn.episode as u64)))
+        && turns.as_ref().is_none_or(|rows| rows.contains(&turn.row))
 }
 
 fn discount(ordinal: u16) -> f32 {

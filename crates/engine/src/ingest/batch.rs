@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::archive::LineBuffer;
 use super::key::Keys;
 use super::lines::{Line, Lines};
+use super::owner_hash;
 use super::parse::{NotJson, is_whole_object, parse_line};
 use super::policy::CapturePolicy;
 use super::redact::{RedactionCounts, Redactor};
-use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine};
+use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine, drop_own_words};
 
 /// At most this many turns in a transaction (decision 3).
 const MAX_TURNS: usize = 200;
@@ -36,6 +37,10 @@ pub(crate) struct Batch {
     /// The directory of one of them, empty when it was not recorded.
     pub kept_out: Option<String>,
     pub redactions: RedactionCounts,
+    /// Hashes of sessions that are yore's own calls of a model: never to be read again.
+    pub own_sessions: HashSet<[u8; 16]>,
+    /// Of records: hashes of what they are about.
+    pub owners: HashSet<u64>,
     /// End of the archived part, in bytes and lines.
     pub archived: (u64, u64),
     /// Where a later reading must start, in bytes and lines before it.
@@ -67,6 +72,11 @@ pub(crate) struct Reader<'a> {
     pub policy: &'a CapturePolicy,
     /// Whether lines that name no directory may be kept: what held for the last one that did.
     pub is_allowed: bool,
+    /// Whether the session that was named last was forgotten for good; before the first, whether
+    /// the one that the file's first line names was.
+    pub is_session_buried: bool,
+    /// Hashes of sessions that turned out to be yore's own calls.
+    pub own_sessions: HashSet<[u8; 16]>,
 }
 
 impl Reader<'_> {
@@ -123,9 +133,53 @@ impl Reader<'_> {
         }
         let end = if line_number == start.read.1 { batch.read } else { (batch.archived.0, line_number) };
         self.mark_position(&mut batch, end);
+        let before = batch.readings.len();
         self.episodes.finish(&mut batch.readings);
+        drop_own_words(&mut batch.readings, before);
         batch.is_last = true;
         deliver(batch);
+        Ok(())
+    }
+
+    /// The same for a unit whose lines are made by `records`, always from its beginning.
+    pub(crate) fn run_records(
+        mut self,
+        records: impl FnOnce(&mut dyn FnMut(Value) -> bool) -> io::Result<()>,
+        mut deliver: impl FnMut(Batch) -> bool,
+    ) -> io::Result<()> {
+        let mut batch = Batch::default();
+        let mut values = Vec::with_capacity(1);
+        let mut is_wanted = true;
+        records(&mut |value| {
+            let mark = LineMark { line: batch.archived.1 + 1, offset: batch.archived.0 };
+            let Ok(raw) = serde_json::to_vec(&value) else { return true };
+            if raw.len() > self.max_line_bytes {
+                batch.skip("too-long", &format!("over {} MiB", self.max_line_bytes >> 20), mark, true);
+                batch.lines.push(b"");
+            } else {
+                batch.owners.insert(owner_hash(self.source, &value));
+                values.clear();
+                values.push(value);
+                self.take_values(&raw, Ok(()), mark, true, &mut values, &mut batch);
+            }
+            batch.archived = (mark.offset + raw.len() as u64 + 1, mark.line);
+            if batch.readings.len() >= MAX_TURNS || batch.lines.byte_len() >= MAX_BYTES {
+                let next = Batch { archived: batch.archived, ..Batch::default() };
+                let end = batch.archived;
+                self.mark_position(&mut batch, end);
+                is_wanted = deliver(std::mem::replace(&mut batch, next));
+            }
+            is_wanted
+        })?;
+        if is_wanted {
+            let end = batch.archived;
+            self.mark_position(&mut batch, end);
+            let before = batch.readings.len();
+            self.episodes.finish(&mut batch.readings);
+            drop_own_words(&mut batch.readings, before);
+            batch.is_last = true;
+            deliver(batch);
+        }
         Ok(())
     }
 
@@ -139,7 +193,19 @@ impl Reader<'_> {
 
     fn take(&mut self, bytes: &[u8], mark: LineMark, is_new: bool, values: &mut Vec<Value>, batch: &mut Batch) {
         let parsed = parse_line(bytes, values);
-        if !self.tombstones.is_empty() && values.iter().any(|value| self.is_buried(value)) {
+        self.take_values(bytes, parsed, mark, is_new, values, batch);
+    }
+
+    fn take_values(
+        &mut self,
+        bytes: &[u8],
+        parsed: Result<(), NotJson>,
+        mark: LineMark,
+        is_new: bool,
+        values: &mut [Value],
+        batch: &mut Batch,
+    ) {
+        if (!self.tombstones.is_empty() || !self.own_sessions.is_empty()) && values.iter().fold(false, |is_buried, value| self.is_buried(value) || is_buried) {
             if is_new {
                 batch.lines.push(b"");
             }
@@ -186,6 +252,9 @@ impl Reader<'_> {
         }
         let before = batch.readings.len();
         self.episodes.read(&SourceLine { values, mark }, &mut batch.readings);
+        if drop_own_words(&mut batch.readings, before) {
+            self.drop_own_call(values, before, batch);
+        }
         // Skips are counted once, when the line is new.
         let mut at = before;
         while at < batch.readings.len() {
@@ -208,11 +277,27 @@ impl Reader<'_> {
         }
     }
 
-    fn is_buried(&self, value: &Value) -> bool {
+    /// A conversation of yore's own with a model: neither this line nor those that follow are kept.
+    fn drop_own_call(&mut self, values: &[Value], from: usize, batch: &mut Batch) {
+        batch.readings.truncate(from);
+        for session in values.iter().filter_map(|value| self.source.owner(value).session) {
+            batch.own_sessions.insert(self.keys.tombstone_hash(self.source.kind(), "session", &session));
+            self.own_sessions.insert(self.keys.tombstone_hash(self.source.kind(), "session", &session));
+        }
+    }
+
+    fn is_buried(&mut self, value: &Value) -> bool {
         let owner = self.source.owner(value);
-        let is_in = |what: &str, id: &str| self.tombstones.contains(&self.keys.tombstone_hash(self.source.kind(), what, id));
-        owner.session.is_some_and(|session| is_in("session", &session))
-            || owner.message.into_iter().chain(owner.about).any(|message| is_in("message", message))
+        let is_in = |what: &str, id: &str| {
+            let hash = self.keys.tombstone_hash(self.source.kind(), what, id);
+            self.tombstones.contains(&hash) || self.own_sessions.contains(&hash)
+        };
+        let is_message_buried = owner.message.into_iter().chain(owner.about).any(|message| is_in("message", message));
+        // A line that names no session belongs to the one that was named last.
+        if let Some(session) = &owner.session {
+            self.is_session_buried = is_in("session", session);
+        }
+        self.is_session_buried || is_message_buried
     }
 }
 

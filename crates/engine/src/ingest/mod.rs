@@ -5,6 +5,7 @@
 //! - [`redact`]: secrets go before the first write
 //! - `batch`: reads ahead of the store, in a thread of its own
 //! - `archive`: every line, stored once
+//! - `foreign`: other programs' databases, read in place
 //! - `policy`: what may be kept at all
 //! - `project`: recorded directory to project
 //! - `lease`, `key`: who reads, and the secret that keys hashes
@@ -14,6 +15,7 @@
 
 mod archive;
 mod batch;
+mod foreign;
 mod forget;
 mod key;
 mod lease;
@@ -26,15 +28,15 @@ mod reindex;
 pub mod source;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::time::UNIX_EPOCH;
 
 use rusqlite::Transaction;
-use yore_core::id::ProjectId;
+use serde_json::Value;
+use yore_core::id::{ProjectId, TurnId};
 use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_directory};
 use yore_core::time::UtcMillis;
 
@@ -42,13 +44,13 @@ use self::archive::Archive;
 use self::batch::{Batch, Reader, Start};
 pub(crate) use self::forget::ForgetTarget;
 pub(crate) use self::key::Keys;
-use self::lease::Holder;
+pub(crate) use self::lease::Holder;
 pub use self::policy::{CapturePolicy, PatternError};
 use self::project::ProjectResolver;
 pub use self::project::{ProjectNames, names_of};
 use self::redact::{RULES_VERSION, RedactionCounts, Redactor};
 pub use self::reindex::ReindexReport;
-use self::source::{ReadTurn, ReaderOptions, Reading, Source};
+use self::source::{Framing, Known, Nature, ReadTurn, ReaderOptions, Reading, Source, Stamp, Unit};
 use crate::store::{Advance, Checkpoint, FileRow, Store, StoreError, TurnFacts, UpsertOutcome, Upserter};
 
 /// Bytes at each end of the archived part by which a rewritten file is recognised.
@@ -100,6 +102,8 @@ pub struct IngestRequest {
     pub policy: Arc<CapturePolicy>,
     /// Only look: write nothing.
     pub is_dry_run: bool,
+    /// Only units with these names (as [`source::Unit::name`] gives them), where that is said.
+    pub only: Option<Arc<HashSet<String>>>,
 }
 
 impl IngestRequest {
@@ -112,8 +116,22 @@ impl IngestRequest {
             max_line_bytes: lines::MAX_LINE_BYTES,
             policy: Arc::default(),
             is_dry_run: false,
+            only: None,
         }
     }
+}
+
+/// A document that is given, not found.
+#[derive(Clone, Debug, Default)]
+pub struct GivenDocument {
+    /// The name of its unit: `note:…`, a page's address.
+    pub name: String,
+    /// How it stands: nothing is done if this is the known one.
+    pub stamp: Stamp,
+    /// Whatever the giver wants to know the next time, kept beside the checkpoint.
+    pub state: String,
+    /// Its records, as [`Source::records`] would give them.
+    pub records: Vec<Value>,
 }
 
 /// Hears how the work goes; every method may do nothing.
@@ -222,26 +240,60 @@ impl<'a> Ingest<'a> {
         // While others had their turn something may have been forgotten.
         self.tombstones = self.store.tombstones()?;
         let found = self.discover(request, &mut report)?;
-        observer.found(found.len(), found.iter().map(|file| file.size).sum());
-        for file in &found {
+        observer.found(found.len(), found.iter().map(|found| found.unit.stamp.size).sum());
+        let mut unfinished: HashSet<&Path> = HashSet::new();
+        for unit in &found {
             if observer.is_cancelled() {
                 report.is_cancelled = true;
                 break;
             }
+            let path = unit.unit.path.as_path();
+            if unit.unit.closes_file && unfinished.contains(path) {
+                continue;
+            }
             report.files += 1;
-            let counts = report.by_source.entry(file.source.kind().to_owned()).or_default();
+            let counts = report.by_source.entry(unit.source.kind().to_owned()).or_default();
             counts.0 += 1;
-            counts.1 += file.size;
-            if !request.is_dry_run {
-                self.file(file, request, observer, &mut report)?;
+            counts.1 += unit.unit.stamp.size;
+            if !request.is_dry_run && !self.unit(unit, request, observer, &mut report)? {
+                unfinished.insert(path);
             }
         }
         if !request.is_dry_run {
             self.store.settle_titles()?;
         }
-        if !request.is_dry_run && !report.is_cancelled {
+        if !request.is_dry_run && !report.is_cancelled && request.only.is_none() {
             self.note_gone(request, &found, &mut report)?;
         }
+        Ok(report)
+    }
+
+    /// Stores a document that somebody gives: a note, a page. A unit of the same name gets the new
+    /// content in the place of the old one. `state` is kept for [`Store::find_file`].
+    pub(crate) fn put(
+        &mut self,
+        source: &'static dyn Source,
+        document: GivenDocument,
+        request: &IngestRequest,
+    ) -> Result<IngestReport, IngestError> {
+        let mut report = IngestReport::default();
+        let _turn = self.take_turn(&Silent)?;
+        self.tombstones = self.store.tombstones()?;
+        let GivenDocument { name, stamp, state, records } = document;
+        let row = self.store.find_file(source.kind(), &name)?;
+        let unit = Unit {
+            path: PathBuf::from(&name),
+            part: None,
+            framing: Framing::Records,
+            stamp,
+            began: None,
+            closes_file: false,
+            root: None,
+        };
+        let found = FoundUnit { source, unit, name, row, began: String::new(), content: Content::Given { records, state } };
+        report.files = 1;
+        self.unit(&found, request, &mut Silent, &mut report)?;
+        self.store.settle_titles()?;
         Ok(report)
     }
 
@@ -251,66 +303,71 @@ impl<'a> Ingest<'a> {
             .map_err(|error| IngestError::DataDirectory { path: directory.to_path_buf(), error })
     }
 
-    /// All transcript files, each once, in an order that does not depend on the file system: what
-    /// was said first is read first, so that the session that began a conversation owns it.
-    fn discover(&self, request: &IngestRequest, report: &mut IngestReport) -> Result<Vec<FoundFile>, IngestError> {
-        let mut found: Vec<FoundFile> = Vec::new();
+    /// All units, each once, in an order that does not depend on the file system: what was said
+    /// first is read first, so that the session that began a conversation owns it.
+    fn discover(&self, request: &IngestRequest, report: &mut IngestReport) -> Result<Vec<FoundUnit>, IngestError> {
+        let mut found: Vec<FoundUnit> = Vec::new();
         let mut seen = HashSet::new();
+        let rows = self.store.files()?;
+        let rows: HashMap<(&str, &str), &FileRow> =
+            rows.iter().map(|row| ((row.source.as_str(), row.path.as_str()), row)).collect();
         for root in &request.roots {
             let source = source::source_named(&root.source).ok_or_else(|| IngestError::UnknownSource(root.source.clone()))?;
-            for path in source.discover(&root.path) {
-                let path = path.canonicalize().unwrap_or(path);
-                if !seen.insert((source.kind(), path.clone())) {
-                    continue;
+            // Names are canonical, so that one file is one unit by whatever path it is reached.
+            let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+            for mut unit in source.discover(&path, &KnownUnits { source: source.kind(), rows: &rows }) {
+                if let Ok(canonical) = unit.path.canonicalize() {
+                    unit.path = canonical;
                 }
-                if !path.to_str().is_none_or(|path| request.policy.allows_file(path)) {
+                if unit.path.to_str().is_some_and(|path| !request.policy.allows_file(path)) {
                     report.files_excluded += 1;
                     continue;
                 }
-                let Some(name) = path.to_str().map(str::to_owned) else {
-                    report.failures.push((path, "its name is not UTF-8".to_owned()));
+                let Some(name) = unit.name() else {
+                    report.failures.push((unit.path, "its name is not UTF-8".to_owned()));
                     continue;
                 };
-                match path.metadata() {
-                    Ok(meta) => {
-                        let row = self.store.find_file(source.kind(), &name)?;
-                        let began =
-                            if row.is_some() { String::new() } else { first_string(&path, "timestamp").unwrap_or_default() };
-                        found.push(FoundFile { source, name, size: meta.len(), mtime_ns: mtime_ns(&meta), row, began, path });
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => report.failures.push((path, error.to_string())),
+                if request.only.as_ref().is_some_and(|only| !only.contains(&name)) || !seen.insert((source.kind(), name.clone())) {
+                    continue;
                 }
+                let row = rows.get(&(source.kind(), name.as_str())).map(|row| (*row).clone());
+                let began = match (&row, &unit.began, unit.framing) {
+                    (None, Some(began), _) => began.clone(),
+                    (None, None, Framing::Lines) => first_string(&unit.path, "timestamp").unwrap_or_default(),
+                    _ => String::new(),
+                };
+                found.push(FoundUnit { source, name, row, began, content: Content::OnDisk, unit });
             }
         }
         found.sort_by(|a, b| {
-            let order = |file: &FoundFile| file.row.as_ref().map_or(i64::MAX, |row| row.id);
+            let order = |found: &FoundUnit| {
+                (found.unit.closes_file, found.row.as_ref().map_or(i64::MAX, |row| row.id))
+            };
             (order(a), &a.began, &a.name).cmp(&(order(b), &b.began, &b.name))
         });
         Ok(found)
     }
 
-    /// Reads what is new in one file.
-    fn file(
+    /// Reads what is new in one unit; whether it stands as it was found.
+    fn unit(
         &mut self,
-        found: &FoundFile,
+        found: &FoundUnit,
         request: &IngestRequest,
         observer: &mut dyn Observer,
         report: &mut IngestReport,
-    ) -> Result<(), IngestError> {
+    ) -> Result<bool, IngestError> {
         if let Some(row) = &found.row {
             let at = &row.checkpoint;
             let may_be_kept_now = at.kept_out.as_deref().is_some_and(|directory| allows(&request.policy, directory));
             if !may_be_kept_now
                 && row.gone_ms.is_none()
-                && at.size == found.size
-                && at.mtime_ns == found.mtime_ns
+                && stamp_of(at) == found.unit.stamp
                 && row.lease_owner.is_none()
                 && at.generation > 0
             {
                 report.files_unchanged += 1;
-                observer.advanced(found.size);
-                return Ok(());
+                observer.advanced(found.unit.stamp.size);
+                return Ok(true);
             }
         }
         let holder = &self.holder;
@@ -318,74 +375,108 @@ impl<'a> Ingest<'a> {
             self.store.lease_file(found.source.kind(), &found.name, holder.name(), (self.now)(), |name| holder.is_alive(name))?
         else {
             report.files_busy += 1;
-            return Ok(());
+            return Ok(false);
         };
-        let result = self.leased_file(found, &mut row, request, observer, report);
+        let result = self.leased_unit(found, &mut row, request, observer, report);
         match result {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(!report.is_cancelled),
             Err(FileError::Store(StoreError::LeaseLost(_))) => {
                 report.files_busy += 1;
-                Ok(())
+                Ok(false)
             }
             Err(FileError::Store(error)) => Err(error.into()),
             Err(FileError::Io(error)) => {
                 self.store.release_file(row.id, self.holder.name())?;
-                report.failures.push((found.path.clone(), error.to_string()));
-                Ok(())
+                match error.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => report.files_busy += 1,
+                    // It went away while others were read.
+                    io::ErrorKind::NotFound => {}
+                    _ => report.failures.push((found.name.clone().into(), error.to_string())),
+                }
+                Ok(false)
             }
         }
     }
 
-    fn leased_file(
+    fn leased_unit(
         &mut self,
-        found: &FoundFile,
+        found: &FoundUnit,
         row: &mut FileRow,
         request: &IngestRequest,
         observer: &mut dyn Observer,
         report: &mut IngestReport,
     ) -> Result<(), FileError> {
-        let mut file = File::open(&found.path)?;
-        let meta = file.metadata()?;
-        let size = meta.len();
         let mut at = row.checkpoint.clone();
-        let is_known = at.archived_bytes > 0;
+        let is_known = at.archived_lines > 0;
         // Lines that were kept out and may now be kept are read like those of a rewritten file.
         let is_allowed_now = at.kept_out.as_deref().is_some_and(|directory| allows(&request.policy, directory));
-        let is_rewritten = is_allowed_now
-            || is_known
-                && (size < at.archived_bytes
-                    || self.fingerprint(&mut file, at.archived_bytes)? != at.fingerprint.clone().unwrap_or_default());
-        if is_rewritten {
-            report.files_rewritten += 1;
-            at = Checkpoint { generation: at.generation + 1, ..Checkpoint::default() };
-        }
-        if size == 0 {
+        let (mut file, begin) = match found.unit.framing {
+            Framing::Lines => {
+                let mut file = File::open(&found.unit.path)?;
+                let stamp = Stamp::of_metadata(&file.metadata()?);
+                let is_rewritten = is_allowed_now
+                    || is_known
+                        && (stamp.size < at.archived_bytes
+                            || self.fingerprint(&mut file, at.archived_bytes)? != at.fingerprint.clone().unwrap_or_default());
+                if is_rewritten {
+                    report.files_rewritten += 1;
+                    at = Checkpoint { generation: at.generation + 1, ..Checkpoint::default() };
+                }
+                (at.size, at.mtime_ns) = (stamp.size, stamp.version);
+                let begin = Begin::Lines {
+                    // Opened again, not cloned: a clone would share its position with the fingerprints' reads.
+                    file: File::open(&found.unit.path)?,
+                    start: Start {
+                        archived: (at.archived_bytes, at.archived_lines),
+                        read: (at.read_bytes, at.read_lines),
+                        size: stamp.size,
+                        is_unterminated: at.archived_bytes > 0 && byte_at(&mut file, at.archived_bytes - 1)? != Some(b'\n'),
+                    },
+                };
+                (Some(file), begin)
+            }
+            Framing::Records => {
+                let generation = at.generation + i64::from(is_known);
+                let reader_state = match &found.content {
+                    // What the giver of records wants to know the next time.
+                    Content::Given { state, .. } => state.clone(),
+                    Content::OnDisk => String::new(),
+                };
+                at = Checkpoint { generation, reader_state, ..Checkpoint::default() };
+                (at.size, at.mtime_ns) = (found.unit.stamp.size, found.unit.stamp.version);
+                (None, Begin::Records)
+            }
+        };
+        if at.size == 0 {
             report.files_empty += 1;
         } else {
             report.files_read += 1;
         }
-        at.size = size;
-        at.mtime_ns = mtime_ns(&meta);
-        let start = Start {
-            archived: (at.archived_bytes, at.archived_lines),
-            read: (at.read_bytes, at.read_lines),
-            size,
-            is_unterminated: at.archived_bytes > 0 && byte_at(&mut file, at.archived_bytes - 1)? != Some(b'\n'),
-        };
-        report.bytes_read += size.saturating_sub(start.archived.0);
-        observer.advanced(start.archived.0.min(size));
+        report.bytes_read += at.size.saturating_sub(at.archived_bytes);
+        observer.advanced(at.archived_bytes.min(at.size));
+        let unit_path = PathBuf::from(&found.name);
+        let state = if file.is_some() { at.reader_state.as_str() } else { "" };
         let reader = Reader {
             source: found.source,
-            episodes: found.source.reader(&found.path, &at.reader_state, &request.reader),
+            episodes: found.source.reader(&unit_path, state, &request.reader),
             redactor: &self.redactor,
             keys: &self.keys,
             tombstones: &self.tombstones,
             max_line_bytes: request.max_line_bytes,
-            is_allowed: match self.store.directory_of_file(row.id)?.or_else(|| first_string(&found.path, "cwd")) {
+            is_allowed: match self.store.directory_of_file(row.id)?.or_else(|| match file {
+                Some(_) => first_string(&found.unit.path, "cwd"),
+                None => None,
+            }) {
                 Some(directory) => request.policy.allows_directory(&directory),
                 None => request.policy.allows_unknown(),
             },
             policy: &request.policy,
+            is_session_buried: !self.tombstones.is_empty()
+                && file.is_some()
+                && first_session(found.source, &found.unit.path).is_some_and(|session| {
+                    self.tombstones.contains(&self.keys.tombstone_hash(found.source.kind(), "session", &session))
+                }),
+            own_sessions: HashSet::new(),
         };
         let mut archive = Archive::new(self.store, self.keys.line, request.compression_level);
         let mut writer = Writer {
@@ -396,18 +487,33 @@ impl<'a> Ingest<'a> {
             resolver: &mut self.resolver,
             source: found.source.kind(),
             reading: 0,
+            is_document: found.source.nature() == Nature::Document,
+            replaces: matches!(begin, Begin::Records).then(HashSet::new),
+            owners: HashSet::new(),
         };
-        // Opened again, not cloned: a clone would share its position with the fingerprints' reads.
-        let own_handle = File::open(&found.path)?;
         std::thread::scope(|scope| {
             let (send, receive) = sync_channel::<Batch>(1);
-            let start = &start;
-            let ahead = scope.spawn(move || reader.run(own_handle, start, |batch| send.send(batch).is_ok()));
+            let ahead = scope.spawn(move || {
+                let deliver = |batch| send.send(batch).is_ok();
+                match (begin, &found.content) {
+                    (Begin::Lines { file, start }, _) => reader.run(file, &start, deliver),
+                    (Begin::Records, Content::OnDisk) => {
+                        reader.run_records(|take| found.source.records_with(&found.unit, &request.reader, take), deliver)
+                    }
+                    (Begin::Records, Content::Given { records, .. }) => reader.run_records(
+                        |take| {
+                            let _ = records.iter().all(|record| take(record.clone()));
+                            Ok(())
+                        },
+                        deliver,
+                    ),
+                }
+            });
             let mut failure = None;
             while let Ok(batch) = receive.recv() {
                 let before = at.archived_bytes;
-                let outcome = writer.commit(&mut archive, row, &mut at, &batch, &mut file, report);
-                observer.advanced(at.archived_bytes.saturating_sub(before));
+                let outcome = writer.commit(&mut archive, row, &mut at, &batch, file.as_mut(), report);
+                observer.advanced(at.archived_bytes.saturating_sub(before).min(at.size));
                 match outcome {
                     Ok(()) if observer.is_cancelled() && !batch.is_last => {
                         report.is_cancelled = true;
@@ -428,14 +534,60 @@ impl<'a> Ingest<'a> {
                 None => read.map_err(FileError::Io),
             }
         })?;
+        let is_whole = writer.replaces.is_some() && !report.is_cancelled;
+        let owners = std::mem::take(&mut writer.owners);
         if report.is_cancelled {
             self.store.release_file(row.id, self.holder.name())?;
+        }
+        if is_whole {
+            let is_document = found.source.nature() == Nature::Document;
+            self.drop_repeated(&mut archive, row.id, at.generation, found.source, (!is_document).then_some(&owners))?;
         }
         Ok(())
     }
 
+    /// Drops earlier generations of a unit that say nothing which the newest does not say: their
+    /// lines stand in it, or, in a conversation, it has a newer copy of the same message
+    /// (`owners`: hashes of what the newest lines are about). Of a document every text is kept.
+    fn drop_repeated(
+        &self,
+        archive: &mut Archive<'_>,
+        file: i64,
+        newest: i64,
+        source: &dyn Source,
+        owners: Option<&HashSet<u64>>,
+    ) -> Result<(), StoreError> {
+        let (mut gone, mut frees_blobs) = (Vec::new(), false);
+        let mut values = Vec::new();
+        for (generation, runs) in self.store.older_generations(file, newest)? {
+            let mut is_repeated = runs.iter().all(|(_, is_held)| *is_held);
+            if let (false, Some(owners)) = (is_repeated, owners) {
+                let held: Vec<bool> =
+                    runs.iter().flat_map(|(run, is_held)| std::iter::repeat_n(*is_held, run.count as usize)).collect();
+                let mut at = 0;
+                is_repeated = true;
+                archive.read_file(file, generation, |line| {
+                    if is_repeated && !line.is_empty() && !held.get(at).copied().unwrap_or(false) {
+                        let _ = parse::parse_line(line, &mut values);
+                        // What names no message is told again only if it is the header.
+                        is_repeated = values.iter().all(|value| {
+                            (at == 0 || source.owner(value).message.is_some()) && owners.contains(&owner_hash(source, value))
+                        });
+                    }
+                    at += 1;
+                    Ok(())
+                })?;
+                frees_blobs |= is_repeated;
+            }
+            if is_repeated {
+                gone.push(generation);
+            }
+        }
+        self.store.drop_generations(file, &gone, frees_blobs)
+    }
+
     /// Files under the roots that are known but no longer there.
-    fn note_gone(&self, request: &IngestRequest, found: &[FoundFile], report: &mut IngestReport) -> Result<(), IngestError> {
+    fn note_gone(&self, request: &IngestRequest, found: &[FoundUnit], report: &mut IngestReport) -> Result<(), IngestError> {
         let present: HashSet<&str> = found.iter().map(|file| file.name.as_str()).collect();
         let roots: Vec<(String, PathBuf)> = request
             .roots
@@ -446,7 +598,7 @@ impl<'a> Ingest<'a> {
         for row in self.store.files()? {
             let path = Path::new(&row.path);
             let is_ours = roots.iter().any(|(source, root)| *source == row.source && path.starts_with(root));
-            if is_ours && row.gone_ms.is_none() && !present.contains(row.path.as_str()) && !path.exists() {
+            if is_ours && row.gone_ms.is_none() && !present.contains(row.path.as_str()) && !is_there(path) {
                 gone.push(row.id);
             }
         }
@@ -461,16 +613,65 @@ impl<'a> Ingest<'a> {
     }
 }
 
-/// A file that a root holds.
-struct FoundFile {
+/// A unit that is to be read.
+struct FoundUnit {
     source: &'static dyn Source,
-    path: PathBuf,
+    unit: Unit,
     name: String,
-    size: u64,
-    mtime_ns: i64,
     row: Option<FileRow>,
-    /// First recorded time, as text; orders files that are read for the first time.
+    /// First recorded time, as text; orders units that are read for the first time.
     began: String,
+    content: Content,
+}
+
+/// Where a unit's lines come from.
+enum Content {
+    /// From the source.
+    OnDisk,
+    /// From whoever asked: a note, a page. The state is what he wants to know the next time.
+    Given { records: Vec<Value>, state: String },
+}
+
+/// How reading a unit begins.
+enum Begin {
+    Lines { file: File, start: Start },
+    Records,
+}
+
+/// How the units of one source stood.
+struct KnownUnits<'a> {
+    source: &'static str,
+    rows: &'a HashMap<(&'a str, &'a str), &'a FileRow>,
+}
+
+impl Known for KnownUnits<'_> {
+    fn stamp(&self, name: &str) -> Option<Stamp> {
+        let row = self.rows.get(&(self.source, name))?;
+        (row.lease_owner.is_none() && row.gone_ms.is_none()).then(|| stamp_of(&row.checkpoint))
+    }
+}
+
+/// How a unit stood when it was last read.
+fn stamp_of(at: &Checkpoint) -> Stamp {
+    Stamp { size: at.size, version: at.mtime_ns }
+}
+
+/// A hash of whose words a line of a conversation holds: session and message, or that it is
+/// about the session as a whole.
+pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
+    let owner = source.owner(value);
+    let mut hasher = blake3::Hasher::new();
+    for part in [owner.session.as_deref(), owner.message, owner.about] {
+        hasher.update(part.unwrap_or_default().as_bytes());
+        hasher.update(&[u8::from(part.is_some()), 0]);
+    }
+    u64::from_le_bytes(hasher.finalize().as_bytes().first_chunk::<8>().copied().unwrap_or_default())
+}
+
+/// Whether a unit's file exists; a part's name is behind a `#`.
+fn is_there(name: &Path) -> bool {
+    name.exists()
+        || name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, _)| Path::new(file).exists())
 }
 
 /// Why reading one file ended.
@@ -500,6 +701,13 @@ struct Writer<'a> {
     resolver: &'a mut ProjectResolver,
     source: &'static str,
     reading: i64,
+    /// Whether a new reading takes the place of the old one.
+    is_document: bool,
+    /// What this whole reading of a unit has given so far, if it is whole: the counts, turns and
+    /// lines of earlier ones are replaced by it.
+    replaces: Option<HashSet<TurnId>>,
+    /// Of such a reading: hashes of what its lines are about.
+    owners: HashSet<u64>,
 }
 
 impl Writer<'_> {
@@ -510,19 +718,25 @@ impl Writer<'_> {
         row: &mut FileRow,
         at: &mut Checkpoint,
         batch: &Batch,
-        file: &mut File,
+        file: Option<&mut File>,
         report: &mut IngestReport,
     ) -> Result<(), FileError> {
+        let is_first = at.archived_lines == 0;
         at.archived_bytes = batch.archived.0;
         at.archived_lines = batch.archived.1;
         at.read_bytes = batch.read.0;
         at.read_lines = batch.read.1;
-        at.reader_state.clone_from(&batch.state);
+        if file.is_some() {
+            at.reader_state.clone_from(&batch.state);
+        }
         at.rules_version = RULES_VERSION;
         if let Some(directory) = &batch.kept_out {
             at.kept_out = Some(directory.clone());
         }
-        at.fingerprint = (at.archived_bytes > 0).then(|| fingerprint(self.keys, file, at.archived_bytes)).transpose()?;
+        at.fingerprint = match file {
+            Some(file) if at.archived_bytes > 0 => Some(fingerprint(self.keys, file, at.archived_bytes)?),
+            _ => None,
+        };
         let (size, mtime_ns) = (at.size, at.mtime_ns);
         if !batch.is_last {
             // Until the end is reached the file must not look finished.
@@ -531,6 +745,13 @@ impl Writer<'_> {
         }
         let names = self.project_names(&batch.readings);
         let now = (self.now)();
+        if let Some(given) = &mut self.replaces {
+            self.owners.extend(&batch.owners);
+            given.extend(batch.readings.iter().filter_map(|reading| match reading {
+                Reading::Turn(read) => Some(read.turn.id),
+                _ => None,
+            }));
+        }
         loop {
             let plan = if batch.lines.len() > 0 { Some(archive.plan(row.id, at.generation, &batch.lines)?) } else { None };
             let mut outcomes = [0u64; 4];
@@ -540,8 +761,17 @@ impl Writer<'_> {
                     self.store.append_segments(tx, row.id, at.generation, &runs)?;
                 }
                 outcomes = self.store_readings(tx, row.id, &batch.readings, &names, now)?;
+                if !batch.own_sessions.is_empty() {
+                    self.store.bury(tx, &batch.own_sessions.iter().copied().collect::<Vec<_>>(), now)?;
+                }
+                if self.replaces.is_some() && is_first {
+                    self.store.reset_counts(tx, row.id)?;
+                }
                 self.store.count_skips(tx, row.id, &batch.skips)?;
                 self.store.count_redactions(tx, row.id, &batch.redactions.iter().collect::<Vec<_>>())?;
+                if let Some(given) = self.replaces.as_ref().filter(|_| batch.is_last && self.is_document) {
+                    self.store.retire_turns(tx, row.id, given)?;
+                }
                 self.store.advance_file(tx, row, at, Advance { owner: self.holder, now, release: batch.is_last })?;
                 Ok(true)
             })?;
@@ -653,7 +883,7 @@ impl Writer<'_> {
             }
             _ => row.project,
         };
-        upserter.turn(self.source, &row, &read.turn, TurnFacts { file, line: read.line, project, reading: self.reading })
+        upserter.turn(self.source, &row, &read.turn, TurnFacts { file, line: read.line, project, reading: self.reading, is_document: self.is_document })
     }
 
     fn project(
@@ -698,8 +928,12 @@ fn byte_at(file: &mut File, offset: u64) -> io::Result<Option<u8>> {
     Ok(read_at(file, offset, 1)?.first().copied())
 }
 
-fn mtime_ns(meta: &Metadata) -> i64 {
-    meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0, |since| since.as_nanos() as i64)
+/// The session that a file's first line names.
+fn first_session(source: &dyn Source, path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let head = read_at(&mut file, 0, 256 * 1024).ok()?;
+    let value = serde_json::Deserializer::from_slice(&head).into_iter::<Value>().next()?.ok()?;
+    source.owner(&value).session.map(std::borrow::Cow::into_owned)
 }
 
 /// The first value of a member `name` among a file's first bytes that is a string.

@@ -12,7 +12,7 @@ const CLIENT_WORKTREES: &str = "/.claude/worktrees/";
 
 /// The names of a project, surest first, each with the form in which it was met, and the name to
 /// give to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectNames {
     /// Aliases, surest first.
     pub aliases: Vec<(ProjectAlias, String)>,

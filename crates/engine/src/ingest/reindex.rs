@@ -1,6 +1,7 @@
 //! The archive read again, by the readers of today: everything derived from it is rebuilt while
 //! ids stay, because they derive from native ids alone. Nothing needs the source files.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::archive::Archive;
 use super::batch::Skips;
 use super::parse::{NotJson, parse_line};
-use super::source::{LineMark, Reading, SourceLine, source_named};
+use super::source::{LineMark, Nature, Reading, SourceLine, drop_own_words, source_named};
 use super::{Ingest, IngestError, Observer, ReaderOptions, Writer};
 use crate::store::{FileRow, StoreError, StoreResult};
 
@@ -43,7 +44,12 @@ impl Ingest<'_> {
         let generations = self.store.generations()?;
         for row in &files {
             self.store.write(|tx| self.store.reset_skips(tx, row.id))?;
-            for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
+            // Of a document only the newest text is read; conversations were said as often as they changed.
+            let is_document = source_named(&row.source).is_some_and(|source| source.nature() == Nature::Document);
+            for (_, generation) in generations
+                .iter()
+                .filter(|(file, generation)| *file == row.id && (!is_document || *generation == row.checkpoint.generation))
+            {
                 self.read_generation(row, *generation, reading, options, &mut report)?;
             }
             report.files += 1;
@@ -73,6 +79,9 @@ impl Ingest<'_> {
             resolver: &mut self.resolver,
             source: source.kind(),
             reading,
+            is_document: source.nature() == Nature::Document,
+            replaces: None,
+            owners: HashSet::new(),
         };
         let mut values: Vec<Value> = Vec::new();
         let mut pending: Vec<Reading> = Vec::new();
@@ -101,7 +110,9 @@ impl Ingest<'_> {
             if parse_line(line, &mut values) == Err(NotJson::Invalid) {
                 skips.entry(("invalid-json".to_owned(), String::new())).or_insert((0, mark.line, 0)).0 += 1;
             }
+            let before = pending.len();
             reader.read(&SourceLine { values: &values, mark }, &mut pending);
+            drop_own_words(&mut pending, before);
             pending.retain(|reading| match reading {
                 Reading::Skip(reason, detail) => {
                     skips.entry(((*reason).to_owned(), detail.clone())).or_insert((0, mark.line, 0)).0 += 1;
@@ -111,7 +122,9 @@ impl Ingest<'_> {
             });
             if pending.len() >= MAX_TURNS { store(&mut writer, &mut pending, &mut skips, report) } else { Ok(()) }
         })?;
+        let before = pending.len();
         reader.finish(&mut pending);
+        drop_own_words(&mut pending, before);
         store(&mut writer, &mut pending, &mut skips, report)?;
         Ok(())
     }

@@ -9,7 +9,8 @@ mod trace;
 
 use std::time::{Duration, Instant};
 
-use yore_core::query::{Filter, ListPlace, Place, Program, ScorePart};
+use serde::{Deserialize, Deserializer, Serialize};
+use yore_core::query::{Filter, ListPlace, Name, Place, Program, ScorePart};
 use yore_core::text::{Question, Tokenizer};
 
 pub(crate) use self::plan::{project_here, projects_named};
@@ -18,8 +19,11 @@ use crate::index::{LexicalIndex, SemanticIndex};
 use crate::ingest::ProjectNames;
 use crate::store::{ShownTurn, Store};
 
+/// An answer counts the turns whose shape is not known yet up to here.
+const COUNTED_UNSHAPED: usize = 100_000;
+
 /// A question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecallRequest {
     /// Any text.
     pub question: String,
@@ -68,7 +72,7 @@ impl RecallRequest {
 }
 
 /// What was found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecallAnswer {
     /// Turns, best first.
     pub hits: Vec<Hit>,
@@ -94,14 +98,21 @@ pub struct RecallAnswer {
 }
 
 /// Something that an answer had to do without.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// Stable code: `model`, `vectors` or `vector-index`.
-    pub code: &'static str,
+    /// Stable code: `model`, `vectors`, `vector-index` or `shape`.
+    #[serde(deserialize_with = "known_code")]
+    pub code: Name,
     /// What is missing.
     pub text: String,
     /// What mends it.
     pub remedy: Option<String>,
+}
+
+/// A code as another yore says it; one that is not known counts as the model's.
+fn known_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
+    let code = String::deserialize(deserializer)?;
+    Ok(["vectors", "vector-index"].into_iter().find(|known| *known == code).unwrap_or("model"))
 }
 
 impl Missing {
@@ -115,6 +126,15 @@ impl Missing {
         Self { code: "vectors", text, remedy: Some("run `yore embed`".to_owned()) }
     }
 
+    /// Turns whose code, files and errors are not known yet, which the filter asks for.
+    pub(crate) fn shape(count: usize) -> Self {
+        let text = match count {
+            1 => "1 turn was not looked through for code, files and errors yet".to_owned(),
+            count => format!("{count} turns were not looked through for code, files and errors yet"),
+        };
+        Self { code: "shape", text, remedy: Some("run `yore reindex`".to_owned()) }
+    }
+
     /// The vector indexes cannot be used.
     pub(crate) fn index(error: &EngineError) -> Self {
         Self { code: "vector-index", text: error.to_string(), remedy: Some("run `yore reindex`".to_owned()) }
@@ -122,7 +142,7 @@ impl Missing {
 }
 
 /// A turn that answers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hit {
     /// From 1.
     pub rank: usize,
@@ -143,7 +163,7 @@ pub struct Hit {
 }
 
 /// A session that answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionHit {
     /// Yore's id of the episode.
     pub episode: yore_core::id::EpisodeId,
@@ -177,13 +197,15 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let ranked = distill::distill(landed, request);
     let (hits, sessions) = trace::trace(asked, &question, &ranked, request, tokenizer)?;
     let micros = |time: Duration| time.as_micros() as u64;
+    let unshaped =
+        if plan::shape_filter(&request.filter).is_open() { 0 } else { asked.store.shape_queue_length(COUNTED_UNSHAPED)? };
     Ok(RecallAnswer {
         hits,
         sessions,
         projects,
         is_project_unknown,
         program,
-        missing: Vec::new(),
+        missing: (unshaped > 0).then(|| Missing::shape(unshaped)).into_iter().collect(),
         terms: question.terms.clone(),
         pending: asked.store.queue_length(10_000)?,
         landed: landed_count,

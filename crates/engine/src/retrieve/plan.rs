@@ -1,6 +1,7 @@
 //! PLAN: who may answer, and how much each list counts.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use yore_core::id::ProjectId;
 use yore_core::query::{Filter, Program};
@@ -11,7 +12,7 @@ use super::RecallRequest;
 use crate::EngineError;
 use crate::index::IndexFilter;
 use crate::ingest::ProjectNames;
-use crate::store::Store;
+use crate::store::{ShapeFilter, Store};
 
 /// Least weight of tool output for a pasted error message.
 const ERROR_TOOL_WEIGHT: f32 = 0.5;
@@ -37,9 +38,10 @@ pub(super) fn weights(program: Program, is_document: bool, question: &Question) 
     Weights { words, meaning: if question.is_error_message { meaning * 0.5 } else { meaning } }
 }
 
-/// Tool output is where errors stand: a question that is a pasted error looks there in earnest.
+/// Tool output is where errors stand: a question that is a pasted error, or that asks for errors
+/// only, looks there in earnest.
 pub(super) fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
-    if question.is_error_message && request.tool_weight > 0.0 {
+    if (question.is_error_message || request.filter.only_errors) && request.tool_weight > 0.0 {
         request.tool_weight.max(ERROR_TOOL_WEIGHT)
     } else {
         request.tool_weight
@@ -49,7 +51,8 @@ pub(super) fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
 /// PLAN: the filter in the index's terms, the names of the projects that are asked, and whether
 /// the only one that may be asked is unknown.
 pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilter, Vec<String>, bool), EngineError> {
-    let Filter { scope, branches, sessions, agents, roles, kinds, since, until, as_of } = &request.filter;
+    let Filter { scope, branches, sessions, agents, roles, kinds, since, until, as_of, .. } = &request.filter;
+    let shape = shape_filter(&request.filter);
     let mut filter = IndexFilter { roles: roles.clone(), since: *since, ..IndexFilter::default() };
     filter.until = [*until, *as_of].into_iter().flatten().min();
     let mut names = Vec::new();
@@ -91,7 +94,15 @@ pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilte
             None => allowed,
         });
     }
+    if !shape.is_open() {
+        filter.turns = Some(Arc::new(store.shaped_turns(&shape)?));
+    }
     Ok((filter, names, is_project_unknown))
+}
+
+/// The part of a filter that goes by what a turn holds.
+pub(super) fn shape_filter(filter: &Filter) -> ShapeFilter<'_> {
+    ShapeFilter { only_errors: filter.only_errors, has_code: filter.has_code, files: &filter.files, languages: &filter.languages }
 }
 
 /// The projects with these names, ids (or unambiguous beginnings of them) or directories.

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use yore_core::episode::EpisodeKind;
+use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::{Place, ScorePart};
-use yore_core::text::{NEAR_DUPLICATE, Question, Shingles, Tokenizer, quote};
+use yore_core::text::{NEAR_DUPLICATE, Question, Shingles, Tokenizer, error_line, quote};
 
 use super::distill::Ranked;
 use super::plan::tool_weight;
@@ -62,7 +62,7 @@ pub(super) fn trace(
         let parts =
             parts.into_iter().filter(|(_, value)| value.abs() > 1e-4).map(|(name, value)| ScorePart { name, value }).collect();
         let words = if turn.text.is_empty() || share > 0.5 && !turn.tool_text.is_empty() { &turn.tool_text } else { &turn.text };
-        let quote = if request.quote_chars == 0 { String::new() } else { quote(words, question, request.quote_chars, tokenizer) };
+        let quote = if request.quote_chars == 0 { String::new() } else { quote_of(&turn, words, question, request, tokenizer) };
         if !sessions.iter().any(|session| session.episode == turn.episode) {
             sessions.push(SessionHit { episode: turn.episode, native_id: turn.native_session.clone(), score: ranked.score });
         }
@@ -70,6 +70,21 @@ pub(super) fn trace(
         hits.push(Hit { rank: hits.len() + 1, score: ranked.score, parts, lists, quote, place, also, turn });
     }
     Ok((hits, sessions))
+}
+
+/// The passage that is shown. Of what a failed tool said it holds the line that says why, before
+/// the passage that the question asks for where that is another one.
+fn quote_of(turn: &ShownTurn, words: &str, question: &Question, request: &RecallRequest, tokenizer: &mut Tokenizer) -> String {
+    let chars = request.quote_chars;
+    let passage = quote(words, question, chars, tokenizer);
+    let is_report = turn.role == Role::ToolResult && (turn.is_error || request.filter.only_errors);
+    let Some(line) = error_line(words).filter(|line| is_report && !passage.contains(line)) else { return passage };
+    let line: String = line.chars().take(chars.div_ceil(2)).collect();
+    let left = chars.saturating_sub(line.chars().count() + 1);
+    if left == 0 || passage.starts_with(&line) {
+        return line;
+    }
+    format!("{line}\n{}", quote(words, question, left, tokenizer))
 }
 
 /// A turn that will be given.

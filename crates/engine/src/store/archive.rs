@@ -1,6 +1,8 @@
 //! Blobs of redacted lines and the segments that put a file together from them. What is stored is
 //! described here, when to merge and how to compress is decided in `ingest::archive`.
 
+use std::collections::{BTreeMap, HashMap};
+
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Store, StoreResult};
@@ -97,6 +99,62 @@ impl Store {
                 })
                 .map_err(|error| self.fail(error))?;
             rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })
+    }
+
+    /// The generations before `newest`, each with the runs of its lines, in order, and whether
+    /// the newest holds them too: a unit that is read as a whole each time repeats what it said.
+    pub(crate) fn older_generations(&self, file: i64, newest: i64) -> StoreResult<BTreeMap<i64, Vec<(LineRun, bool)>>> {
+        let rows: Vec<(i64, LineRun)> = self.read(|db| {
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT generation, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation <= ?2
+                     ORDER BY generation, seq",
+                )
+                .map_err(|error| self.fail(error))?;
+            let rows = statement
+                .query_map([file, newest], |row| {
+                    Ok((row.get(0)?, LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? }))
+                })
+                .map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })?;
+        // The newest generation's lines by blob, as disjoint ranges in order.
+        let mut held: HashMap<i64, Vec<(u32, u32)>> = HashMap::new();
+        for (_, run) in rows.iter().filter(|(generation, _)| *generation == newest) {
+            held.entry(run.blob).or_default().push((run.first, run.first + run.count));
+        }
+        for ranges in held.values_mut() {
+            ranges.sort_unstable();
+            ranges.dedup_by(|next, last| {
+                let touches = next.0 <= last.1;
+                if touches {
+                    last.1 = last.1.max(next.1);
+                }
+                touches
+            });
+        }
+        let mut older: BTreeMap<i64, Vec<(LineRun, bool)>> = BTreeMap::new();
+        for (generation, run) in rows.into_iter().filter(|(generation, _)| *generation < newest) {
+            let is_held = held
+                .get(&run.blob)
+                .is_some_and(|ranges| ranges.iter().any(|(first, end)| *first <= run.first && run.first + run.count <= *end));
+            older.entry(generation).or_default().push((run, is_held));
+        }
+        Ok(older)
+    }
+
+    /// Drops generations of a file, and the blobs that nothing refers to any more if `frees_blobs`.
+    pub(crate) fn drop_generations(&self, file: i64, generations: &[i64], frees_blobs: bool) -> StoreResult<()> {
+        if generations.is_empty() {
+            return Ok(());
+        }
+        self.write(|tx| {
+            for generation in generations {
+                tx.execute("DELETE FROM segment WHERE file_id = ?1 AND generation = ?2", [file, *generation])
+                    .map_err(|error| self.fail(error))?;
+            }
+            if frees_blobs { self.release_blobs(tx).map(drop) } else { Ok(()) }
         })
     }
 

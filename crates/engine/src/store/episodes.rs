@@ -1,9 +1,10 @@
 //! Episodes and turns as they are read: by row, by id, in order.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
@@ -56,7 +57,7 @@ impl IndexedTurn {
 }
 
 /// A turn as it is shown.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ShownTurn {
     /// Row in the store; orders nothing, means nothing outside.
     pub(crate) row: i64,
@@ -359,6 +360,35 @@ impl Store {
                 .map_err(|error| self.fail(error))?;
             Ok(swept as u64)
         })
+    }
+
+    /// Removes the turns of a document that its new reading does not give any more; the archive
+    /// keeps the old text.
+    pub(crate) fn retire_turns(&self, tx: &Transaction<'_>, file: i64, given: &HashSet<TurnId>) -> StoreResult<u64> {
+        let stored: Vec<(i64, [u8; 16])> = {
+            let mut statement =
+                tx.prepare_cached("SELECT id, uid FROM turn WHERE file_id = ?1").map_err(|error| self.fail(error))?;
+            let rows =
+                statement.query_map([file], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
+        };
+        let mut retired = 0;
+        for (row, uid) in stored {
+            if given.contains(&TurnId::from_bytes(uid)) {
+                continue;
+            }
+            for sql in [
+                "INSERT INTO lexical_queue (turn_id) VALUES (?1)",
+                "DELETE FROM turn_text WHERE turn_id = ?1",
+                "DELETE FROM turn WHERE id = ?1",
+            ] {
+                tx.prepare_cached(sql)
+                    .and_then(|mut statement| statement.execute([row]))
+                    .map_err(|error| self.fail(error))?;
+            }
+            retired += 1;
+        }
+        Ok(retired)
     }
 
     /// The row of the newest turn.

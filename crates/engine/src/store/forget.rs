@@ -78,7 +78,9 @@ impl Store {
         tx.execute_batch(
             "DELETE FROM label WHERE id NOT IN (
                  SELECT branch_id FROM turn WHERE branch_id IS NOT NULL UNION SELECT cwd_id FROM turn WHERE cwd_id IS NOT NULL
-                 UNION SELECT model_id FROM turn WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL);
+                 UNION SELECT model_id FROM turn WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL
+                 UNION SELECT language_id FROM code_block WHERE language_id IS NOT NULL UNION SELECT name_id FROM tool_use WHERE name_id IS NOT NULL);
+             DELETE FROM path WHERE id NOT IN (SELECT path_id FROM turn_file UNION SELECT path_id FROM code_block WHERE path_id IS NOT NULL);
              UPDATE source_file SET reader_state = '' WHERE id NOT IN (SELECT file_id FROM file_episode);
              DELETE FROM skip WHERE file_id NOT IN (SELECT file_id FROM file_episode);
              INSERT OR REPLACE INTO index_state (name, value) VALUES ('purge', 'owed'), ('purge-vectors', 'owed');

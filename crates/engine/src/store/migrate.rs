@@ -19,6 +19,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, is_precious: true, sql: include_str!("migrations/0001_ground.sql") },
     Migration { version: 2, is_precious: false, sql: include_str!("migrations/0002_lexical_queue.sql") },
     Migration { version: 3, is_precious: false, sql: include_str!("migrations/0003_vectors.sql") },
+    Migration { version: 4, is_precious: false, sql: include_str!("migrations/0004_shape.sql") },
+    Migration { version: 5, is_precious: false, sql: include_str!("migrations/0005_jobs.sql") },
 ];
 
 /// The schema that this program reads and writes.

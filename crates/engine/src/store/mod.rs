@@ -6,7 +6,9 @@
 //! - `archive`: blobs and segments
 //! - `sources`: files that were read, how far, by whom, what was skipped
 //! - `queue`: turns that the lexical index must still take
+//! - `shape`: code, files, tools and errors of turns; conversations as they are listed
 //! - `vectors`: what was embedded, and turns that the embedder and the vector indexes must still take
+//! - `jobs`: work that waits
 //! - `forget`: deletion that leaves nothing
 //! - `overview`: counts for people
 //!
@@ -16,9 +18,11 @@
 mod archive;
 mod episodes;
 mod forget;
+mod jobs;
 mod migrate;
 mod overview;
 mod queue;
+mod shape;
 mod sources;
 mod upsert;
 mod vectors;
@@ -35,10 +39,13 @@ pub(crate) use archive::LineRun;
 pub use episodes::ShownTurn;
 pub(crate) use episodes::{IndexedTurn, SPOKEN_GAP};
 pub use forget::Forgotten;
+pub(crate) use jobs::{Failed, JobRow, NewJob};
 pub use migrate::SCHEMA_VERSION;
 pub use overview::{
     AgentCount, EpisodeCount, EpisodeSummary, ProjectSummary, RedactionCount, SessionOrder, SkipCount, StoreStats,
 };
+pub use shape::ConversationSummary;
+pub(crate) use shape::{ConversationFilter, ShapeFilter};
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow};
 pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};

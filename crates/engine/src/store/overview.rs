@@ -8,7 +8,7 @@ use yore_core::time::UtcMillis;
 use super::{Store, StoreResult};
 
 /// How many sessions and turns an agent contributed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AgentCount {
     /// Source kind.
     pub agent: String,
@@ -23,7 +23,7 @@ pub struct AgentCount {
 }
 
 /// A count by name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpisodeCount {
     /// Role of turns.
     pub role: String,
@@ -32,7 +32,7 @@ pub struct EpisodeCount {
 }
 
 /// Redactions of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RedactionCount {
     /// What was found.
     pub kind: String,
@@ -41,7 +41,7 @@ pub struct RedactionCount {
 }
 
 /// Lines of one source that could not be read or are of no known type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SkipCount {
     /// Source kind.
     pub source: String,
@@ -58,7 +58,7 @@ pub struct SkipCount {
 }
 
 /// Everything that `stats` shows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StoreStats {
     /// By agent.
     pub agents: Vec<AgentCount>,
@@ -91,7 +91,7 @@ pub struct StoreStats {
 }
 
 /// A project as `projects` lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectSummary {
     /// Row.
     pub(crate) row: i64,
@@ -110,7 +110,7 @@ pub struct ProjectSummary {
 }
 
 /// An episode as `sessions` lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpisodeSummary {
     /// Row.
     pub(crate) row: i64,
@@ -141,7 +141,7 @@ pub struct EpisodeSummary {
 }
 
 /// In which order sessions are listed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SessionOrder {
     /// Last used first.
     #[default]

@@ -47,6 +47,7 @@ pub(crate) struct FileRow {
     pub checkpoint: Checkpoint,
     pub lease_owner: Option<String>,
     pub gone_ms: Option<UtcMillis>,
+    pub last_read_ms: Option<UtcMillis>,
 }
 
 /// A file as people see it.
@@ -64,9 +65,11 @@ pub struct SourceFileSummary {
     pub mtime_ns: i64,
     /// When the file was found missing.
     pub gone_ms: Option<UtcMillis>,
+    /// When something of it was last read.
+    pub last_read_ms: Option<UtcMillis>,
 }
 
-const FILE_COLUMNS: &str = "id, source, path, generation, size, mtime_ns, archived_bytes, archived_lines, read_bytes, read_lines, reader_state, fingerprint, lease_owner, gone_ms, rules_version, kept_out";
+const FILE_COLUMNS: &str = "id, source, path, generation, size, mtime_ns, archived_bytes, archived_lines, read_bytes, read_lines, reader_state, fingerprint, lease_owner, gone_ms, rules_version, kept_out, last_read_ms";
 
 fn file_row(row: &Row<'_>) -> rusqlite::Result<FileRow> {
     Ok(FileRow {
@@ -88,6 +91,7 @@ fn file_row(row: &Row<'_>) -> rusqlite::Result<FileRow> {
         },
         lease_owner: row.get(12)?,
         gone_ms: row.get(13)?,
+        last_read_ms: row.get(16)?,
     })
 }
 
@@ -242,6 +246,14 @@ impl Store {
             .map_err(|error| self.fail(error))
     }
 
+    /// Forgets all counts of a file that is read anew from its beginning.
+    pub(crate) fn reset_counts(&self, tx: &Transaction<'_>, file: i64) -> StoreResult<()> {
+        for sql in ["DELETE FROM skip WHERE file_id = ?1", "DELETE FROM redaction WHERE file_id = ?1"] {
+            tx.execute(sql, [file]).map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
     /// Counts redactions by kind.
     pub(crate) fn count_redactions(&self, tx: &Transaction<'_>, file: i64, counts: &[(&str, u64)]) -> StoreResult<()> {
         for (kind, count) in counts.iter().filter(|(_, count)| *count > 0) {
@@ -285,6 +297,7 @@ impl Store {
                 size: file.checkpoint.size,
                 mtime_ns: file.checkpoint.mtime_ns,
                 gone_ms: file.gone_ms,
+                last_read_ms: file.last_read_ms,
             })
             .collect())
     }

@@ -51,15 +51,21 @@ pub(crate) struct TurnFacts {
     pub project: Option<i64>,
     /// Number of the reading of the whole archive (`reindex`) that saw it.
     pub reading: i64,
+    /// Whether it is a part of a document, which a new reading replaces with its time.
+    pub is_document: bool,
 }
 
 /// Writes episodes and turns inside one transaction, remembering what it looked up there.
 pub(crate) struct Upserter<'tx, 'db> {
-    tx: &'tx Transaction<'db>,
+    pub(super) tx: &'tx Transaction<'db>,
     store: &'tx Store,
     labels: HashMap<String, i64>,
     projects: HashMap<ProjectAlias, i64>,
     episodes: HashMap<EpisodeId, EpisodeRow>,
+    /// Rows of paths.
+    pub(super) paths: HashMap<String, i64>,
+    /// Calls of tools that were written here: turn, place in it, name.
+    pub(super) calls: HashMap<i64, (i64, i64, Option<i64>)>,
     /// Per file and episode: row of the last turn that the file gave.
     cursors: HashMap<(i64, i64), Option<i64>>,
 }
@@ -70,10 +76,19 @@ fn gap_before(says_something: bool) -> i64 {
 
 impl<'tx, 'db> Upserter<'tx, 'db> {
     pub(crate) fn new(store: &'tx Store, tx: &'tx Transaction<'db>) -> Self {
-        Self { tx, store, labels: HashMap::new(), projects: HashMap::new(), episodes: HashMap::new(), cursors: HashMap::new() }
+        Self {
+            tx,
+            store,
+            labels: HashMap::new(),
+            projects: HashMap::new(),
+            episodes: HashMap::new(),
+            paths: HashMap::new(),
+            calls: HashMap::new(),
+            cursors: HashMap::new(),
+        }
     }
 
-    fn fail(&self, error: rusqlite::Error) -> StoreError {
+    pub(super) fn fail(&self, error: rusqlite::Error) -> StoreError {
         self.store.fail(error)
     }
 
@@ -277,10 +292,21 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 && is_error == turn.is_error
                 && parts == turn.parts
                 && self.words(id)? == (turn.text.clone(), turn.tool_text.clone());
-            if turn.parts < parts || same {
+            if same && facts.is_document {
+                // The words stay, but may stand elsewhere now.
+                self.tx
+                    .prepare_cached("UPDATE turn SET file_id = ?2, line = ?3 WHERE id = ?1 AND (file_id, line) IS NOT (?2, ?3)")
+                    .and_then(|mut statement| statement.execute(params![id, facts.file, facts.line as i64]))
+                    .map_err(|error| self.fail(error))?;
+            }
+            if (turn.parts < parts && !facts.is_document) || same {
+                // A reader of today may know more of its tools and files.
+                if same && reading < facts.reading {
+                    self.write_shape(id, episode.id, turn, true)?;
+                }
                 return Ok(UpsertOutcome::Unchanged);
             }
-            self.replace(id, turn, facts)?;
+            self.replace(id, episode.id, turn, facts)?;
             self.stretch(episode.id, turn.time.utc)?;
             return Ok(UpsertOutcome::Updated);
         }
@@ -332,7 +358,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             })
             .map_err(|error| self.fail(error))?;
         let id = self.tx.last_insert_rowid();
-        self.write_words(id, turn, false)?;
+        self.write_words(id, episode.id, turn, false)?;
         self.cursors.insert((facts.file, episode.id), Some(id));
         self.stretch(episode.id, turn.time.utc)?;
         Ok(UpsertOutcome::Added)
@@ -352,7 +378,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(())
     }
 
-    fn replace(&mut self, id: i64, turn: &Turn, facts: TurnFacts) -> StoreResult<()> {
+    fn replace(&mut self, id: i64, episode: i64, turn: &Turn, facts: TurnFacts) -> StoreResult<()> {
         let model = self.label(turn.model.as_deref())?;
         self.tx
             .prepare_cached("UPDATE turn SET native_id = ?2, role = ?3, is_error = ?4, parts = ?5, model_id = ?6, file_id = ?7, line = ?8 WHERE id = ?1")
@@ -360,10 +386,20 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 statement.execute(params![id, NativeId(&turn.native_id), turn.role.as_str(), turn.is_error, turn.parts, model, facts.file, facts.line as i64])
             })
             .map_err(|error| self.fail(error))?;
-        self.write_words(id, turn, true)
+        if facts.is_document {
+            self.tx
+                .prepare_cached("UPDATE turn SET at_ms = ?2, at_original = ?3, at_offset_min = ?4, at_quality = ?5 WHERE id = ?1")
+                .and_then(|mut statement| {
+                    let time = &turn.time;
+                    statement.execute(params![id, time.utc, time.original, time.offset_minutes, time.quality.as_str()])
+                })
+                .map_err(|error| self.fail(error))?;
+        }
+        self.write_words(id, episode, turn, true)
     }
 
-    fn write_words(&mut self, id: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
+    fn write_words(&mut self, id: i64, episode: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
+        self.write_shape(id, episode, turn, is_replaced)?;
         self.tx
             .prepare_cached("INSERT INTO turn_text (turn_id, words) VALUES (?1, ?2) ON CONFLICT (turn_id) DO UPDATE SET words = excluded.words")
             .and_then(|mut statement| statement.execute(params![id, words::encode(&turn.text, &turn.tool_text)]))
@@ -510,7 +546,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             .map_err(|error| self.fail(error))
     }
 
-    fn label(&mut self, text: Option<&str>) -> StoreResult<Option<i64>> {
+    pub(super) fn label(&mut self, text: Option<&str>) -> StoreResult<Option<i64>> {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
         if let Some(id) = self.labels.get(text) {
             return Ok(Some(*id));

@@ -18,21 +18,21 @@ use serde_json::Value;
 
 /// Packages that `Cargo.lock` may name, ours included. Every one is code that runs with the
 /// user's words in reach and seconds of every build, so a new one is a decision.
-const BUDGET: usize = 308;
+const BUDGET: usize = 450;
 
 /// What must not come in, and why.
 const BANNED: [(&str, &str); 7] = [
-    ("openssl", "where there will be TLS, it is rustls with ring"),
+    ("openssl", "TLS is rustls with ring"),
     ("openssl-sys", "needs a library of the system"),
     ("native-tls", "needs a library of the system"),
     ("aws-lc-sys", "needs cmake; ring does not"),
     ("onig", "a second regular expression engine, in C"),
-    ("reqwest", "nothing in this release makes a request"),
-    ("hyper", "nothing in this release makes a request"),
+    ("reqwest", "requests are made by ureq, without a runtime"),
+    ("hyper", "requests are made by ureq, without a runtime"),
 ];
 
 /// Licences under which we take code.
-const LICENCES: [&str; 13] = [
+const LICENCES: [&str; 14] = [
     "MIT",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -46,6 +46,8 @@ const LICENCES: [&str; 13] = [
     "0BSD",
     "BSL-1.0",
     "MIT-0",
+    // For data: the list of certificate authorities (webpki-roots).
+    "CDLA-Permissive-2.0",
 ];
 
 /// Exceptions that only widen what a licence allows.

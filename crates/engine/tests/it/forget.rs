@@ -169,3 +169,25 @@ fn dry_run_changes_nothing() {
     assert_eq!(memory.state(), state);
     assert!(!memory.ask("zanzquuxhuman").is_empty());
 }
+
+#[test]
+fn lines_that_name_no_session_stay_forgotten_with_it() {
+    let mut memory = Memory::new();
+    let thread = "019e7da4-83bc-7dc1-93d3-a435cb5c9abc";
+    let line = |kind: &str, payload: serde_json::Value| {
+        format!("{}\n", json!({"timestamp": "2026-06-01T10:00:00.000Z", "type": kind, "payload": payload}))
+    };
+    let name = format!("codex/sessions/2026/06/01/rollout-2026-06-01T10-00-00-{thread}.jsonl");
+    let mut rollout = line("session_meta", json!({"id": thread, "cwd": "/home/dev/tidepool", "cli_version": "0.140"}));
+    rollout += &line("event_msg", json!({"type": "user_message", "message": "the zanzquuxprompt"}));
+    memory.write(&name, &rollout);
+    let codex = memory.sources().join("codex");
+    assert_eq!(memory.read_as("codex", &codex).turns_added, 1);
+    memory.forget_hard(thread);
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+    // It goes on, and somebody copies it.
+    memory.append(&name, line("event_msg", json!({"type": "user_message", "message": "zanzquuxmore"})).as_bytes());
+    memory.write(&name.replace("2026/06/01", "copies"), rollout);
+    memory.read_as("codex", &codex);
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+}

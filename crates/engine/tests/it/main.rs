@@ -1,18 +1,36 @@
 //! All tests of the engine's facade in one binary: each file here is a module of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails must panic")]
 
+mod aider;
 mod architecture;
 mod archive;
 mod bench;
+mod chatgpt;
+mod claude_ai;
 mod claude_code;
+mod cline;
+mod continue_dev;
+mod copilot_chat;
+mod codex;
+mod cursor;
 mod dependencies;
+mod documents;
 mod embed;
 mod forget;
+mod opencode;
+mod gemini;
+mod git;
+mod pages;
 mod recall;
+mod records;
+mod planted;
 mod redaction;
 mod reindex;
+mod shape;
+mod told;
 mod upgrade;
 mod vectors;
+mod zed;
 
 /// A file that is not in the list would never run.
 #[test]

@@ -1,4 +1,5 @@
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use serde_json::json;
@@ -15,9 +16,16 @@ use crate::render::text;
 /// stays done, and the next run goes on from there. Until then everything is found by its words
 /// and the static table.
 #[derive(Args, Debug)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// End when standard input closes
+    #[arg(long, hide = true)]
+    while_attended: bool,
+}
 
-pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    if arguments.while_attended {
+        end_with_standard_input();
+    }
     let engine = context.engine(false)?;
     let report = embed(&engine, context)?;
     if context.printer.is_json() {
@@ -29,6 +37,17 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.line(outcome(&report))?;
     }
     Ok(if report.is_busy { Exit::Busy } else { Exit::Success })
+}
+
+/// Whether whoever started this is gone.
+static IS_LEFT_ALONE: AtomicBool = AtomicBool::new(false);
+
+/// Notes when standard input closes, as it does when the process at its other end is killed.
+fn end_with_standard_input() {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        IS_LEFT_ALONE.store(true, Ordering::Relaxed);
+    });
 }
 
 /// After reading: gives what is new its vectors if the model is here; where it is not, offers to
@@ -75,7 +94,7 @@ pub fn embed(engine: &Engine, context: &mut Context) -> CliResult<EmbedReport> {
     let report = engine.embed(None, &mut |report| {
         bar.set_length(report.turns + report.waiting);
         bar.set_position(report.turns);
-        true
+        !IS_LEFT_ALONE.load(Ordering::Relaxed)
     });
     bar.finish_and_clear();
     report.map_err(|error| match error {

@@ -1,30 +1,37 @@
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde_json::json;
-use yore_engine::ingest::source::source_named;
+use yore_engine::ingest::source::{NothingKnown, SOURCES, Source, source_named};
 use yore_engine::ingest::{CapturePolicy, IngestReport, IngestRequest, SourceRoot};
-use yore_engine::{Engine, SyncReport};
+use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, SyncReport};
 
 use super::{Context, embed, find_project_file};
 use crate::config::{CaptureMode, Config, Layers, load};
-use crate::error::{CliResult, Exit};
+use crate::daemon::wire::Ingested;
+use crate::engine_handle;
+use crate::error::{CliError, CliResult, Exit, source_names};
+use crate::guess;
 use crate::render::progress::Progress;
 use crate::render::text;
 
-/// Read histories into the memory
+/// The source of pages.
+const WEB: &str = "web";
+
+/// Read histories, documents and pages into the memory
 ///
 /// Without paths: wherever the known agents keep theirs. What was read before is not read again.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Files or directories to read
+    /// Files, directories or addresses (https://...) to read
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// What the paths hold
-    #[arg(long, value_name = "SOURCE", default_value = "claude-code", value_parser = ["claude-code", "jsonl"])]
-    source: String,
+    /// What the paths hold [default: what they look like]
+    #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES.iter().map(|source| source.kind())))]
+    source: Option<String>,
     /// Only say what would be read
     #[arg(long)]
     dry_run: bool,
@@ -34,31 +41,156 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let roots = if arguments.paths.is_empty() {
-        default_roots(context)?
-    } else {
-        for path in &arguments.paths {
-            if !path.exists() {
-                return Err(crate::error::CliError::usage(format!("{} does not exist", path.display()), None));
-            }
-        }
-        arguments.paths.iter().map(|path| SourceRoot { source: arguments.source.clone(), path: path.clone() }).collect()
-    };
+    if arguments.paths.is_empty()
+        && arguments.source.is_none()
+        && !arguments.dry_run
+        && let Some(ingested) = engine_handle::ingest_by_daemon(&context.directory, &own_config(context)?)
+    {
+        return print_ingested(&ingested?, context);
+    }
+    let (addresses, roots) = (addresses(arguments)?, roots(arguments, context)?);
     let engine = match context.engine(!arguments.dry_run) {
         Ok(engine) => Some(engine),
         // Looking must not make a memory.
         Err(error) if arguments.dry_run && error.code == "store/missing" => None,
         Err(error) => return Err(error),
     };
-    let (report, sync) = match &engine {
+    let pages = match &engine {
+        Some(engine) if !arguments.dry_run => {
+            addresses.iter().map(|address| fetch(engine, address, context)).collect::<CliResult<Vec<_>>>()?
+        }
+        _ => Vec::new(),
+    };
+    let (mut report, sync) = match &engine {
         Some(engine) => read_histories(engine, roots, arguments.dry_run, context)?,
         None => (found(&roots), SyncReport::default()),
     };
-    print(&report, &sync, arguments.dry_run, context)?;
+    // Fetching is not tried before somebody means it.
+    let would_fetch = addresses.iter().filter(|_| arguments.dry_run);
+    if context.printer.is_json() {
+        let told: Vec<_> = pages.iter().flatten().map(page_as_json).collect();
+        report.failures.extend(pages.into_iter().filter_map(Result::err));
+        let mut value = as_json(&report, &sync, arguments.dry_run);
+        if !addresses.is_empty() {
+            value["pages"] = json!(told);
+            value["would_fetch"] = json!(would_fetch.collect::<Vec<_>>());
+        }
+        context.printer.json(&value)?;
+    } else {
+        for address in would_fetch {
+            context.printer.line(format!("would fetch {}", text::harmless(address)))?;
+        }
+        for page in pages.iter().flatten() {
+            context.printer.line(told_page(page))?;
+        }
+        report.failures.extend(pages.into_iter().filter_map(Result::err));
+        // Of pages alone nothing more is to be said.
+        if addresses.len() < arguments.paths.len() || arguments.paths.is_empty() || !report.failures.is_empty() {
+            print(&report, &sync, arguments.dry_run, context)?;
+        }
+    }
     if let Some(engine) = engine.filter(|_| !arguments.dry_run) {
         embed::after_reading(&engine, arguments.no_embed, false, context)?;
     }
     Ok(if report.failures.is_empty() { Exit::Success } else { Exit::Nothing })
+}
+
+/// What the daemon read.
+fn print_ingested(ingested: &Ingested, context: &mut Context) -> CliResult {
+    if context.printer.is_json() {
+        context.printer.json(&ingested.json)?;
+    } else {
+        for line in &ingested.lines {
+            context.printer.line(line)?;
+        }
+        for (path, reason) in &ingested.failures {
+            context.printer.note(format!("{}warning:{} {}: {reason}", text::YELLOW, text::RESET, text::harmless(path)))?;
+        }
+    }
+    Ok(if ingested.failures.is_empty() { Exit::Success } else { Exit::Nothing })
+}
+
+/// The addresses of pages among what was named.
+fn addresses(arguments: &Arguments) -> CliResult<Vec<String>> {
+    let addresses: Vec<String> = arguments
+        .paths
+        .iter()
+        .filter_map(|path| path.to_str())
+        .filter(|path| guess::is_address(path))
+        .map(str::to_owned)
+        .collect();
+    match &arguments.source {
+        Some(source) if source != WEB && !addresses.is_empty() => Err(CliError::usage(
+            format!("{} is the address of a page, not of {source}", addresses[0]),
+            Some("leave --source out"),
+        )),
+        _ => Ok(addresses),
+    }
+}
+
+/// Fetches a page, for the project that is asked from; what fails is told with the rest.
+fn fetch(engine: &Engine, address: &str, context: &Context) -> CliResult<Result<PageReport, (PathBuf, String)>> {
+    let options = FetchOptions {
+        ingest: request(Vec::new(), context)?,
+        directory: super::note::repository_here(context),
+        ..FetchOptions::default()
+    };
+    match engine.fetch_page(address, &options) {
+        Ok(page) => Ok(Ok(page)),
+        Err(error @ EngineError::Fetch(_)) => {
+            let error = CliError::from(error);
+            let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            Ok(Err((PathBuf::from(address), format!("{}{hint}", error.message))))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn change(page: &PageReport) -> &'static str {
+    match page.change {
+        PageChange::New => "new",
+        PageChange::Changed => "changed",
+        PageChange::Unchanged => "unchanged",
+    }
+}
+
+fn told_page(page: &PageReport) -> String {
+    let title = page.title.as_deref().map(|title| format!(" \u{b7} {}", text::harmless(title))).unwrap_or_default();
+    let sections =
+        if page.sections > 0 { format!(", {}", text::counted(page.sections as u64, "section")) } else { String::new() };
+    format!("{}{title}: {}{sections}", text::harmless(&page.address), change(page))
+}
+
+fn page_as_json(page: &PageReport) -> serde_json::Value {
+    json!({
+        "address": page.address, "location": page.location, "title": page.title, "change": change(page),
+        "sections": page.sections, "turns_added": page.ingest.turns_added,
+    })
+}
+
+/// What is to be read: what was named, or all that is known.
+fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>> {
+    if arguments.paths.is_empty() {
+        let mut roots = default_roots(context)?;
+        roots.retain(|root| arguments.source.as_ref().is_none_or(|source| *source == root.source));
+        return Ok(roots);
+    }
+    let places: Vec<(&str, PathBuf)> =
+        SOURCES.iter().flat_map(|source| places(context, *source).into_iter().map(|place| (source.kind(), place))).collect();
+    let mut roots = Vec::new();
+    for path in arguments.paths.iter().filter(|path| !path.to_str().is_some_and(guess::is_address)) {
+        if !path.exists() {
+            return Err(CliError::usage(format!("{} does not exist", path.display()), None));
+        }
+        let kind = arguments.source.as_deref().or_else(|| guess::kind_of(path, &places));
+        let Some(source) = kind.and_then(source_named) else {
+            let message = format!("{} looks like nothing that yore can read", path.display());
+            let hint = format!("say what it holds with --source: {}", source_names());
+            return Err(CliError::usage(message, Some(&hint)));
+        };
+        roots.push(SourceRoot { source: source.kind().to_owned(), path: path.clone() });
+    }
+    Ok(roots)
 }
 
 /// What a first ingestion would look at.
@@ -66,13 +198,12 @@ fn found(roots: &[SourceRoot]) -> IngestReport {
     let mut report = IngestReport::default();
     let mut seen = HashSet::new();
     for root in roots {
-        for path in source_named(&root.source).into_iter().flat_map(|source| source.discover(&root.path)) {
-            let path = path.canonicalize().unwrap_or(path);
-            let Ok(meta) = path.metadata() else { continue };
-            if seen.insert((&root.source, path)) {
+        let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        for unit in source_named(&root.source).into_iter().flat_map(|source| source.discover(&path, &NothingKnown)) {
+            if seen.insert((&root.source, unit.path.clone(), unit.part.clone())) {
                 report.files += 1;
                 let (files, bytes) = report.by_source.entry(root.source.clone()).or_default();
-                (*files, *bytes) = (*files + 1, *bytes + meta.len());
+                (*files, *bytes) = (*files + 1, *bytes + unit.stamp.size);
             }
         }
     }
@@ -80,7 +211,7 @@ fn found(roots: &[SourceRoot]) -> IngestReport {
 }
 
 /// The settings that hold for every project: a project's own file speaks for that project only.
-fn own_config(context: &Context) -> CliResult<Config> {
+pub fn own_config(context: &Context) -> CliResult<Config> {
     let layers = Layers {
         user_file: context.user_file.as_ref(),
         project_file: None,
@@ -90,29 +221,53 @@ fn own_config(context: &Context) -> CliResult<Config> {
     Ok(load(&layers)?.config)
 }
 
-/// Where the known agents keep their histories, as configured.
-pub fn default_roots(context: &Context) -> CliResult<Vec<SourceRoot>> {
-    let config = own_config(context)?;
-    let claude = &config.sources.claude_code;
-    if !config.capture.enabled || !claude.enabled {
-        return Ok(Vec::new());
-    }
-    let roots = if claude.roots.is_empty() { &context.paths.claude } else { &claude.roots };
-    Ok(roots
-        .iter()
-        .map(|root| expand_home(root, context))
-        // A configuration directory holds more than transcripts; only those are looked at.
-        .map(|root| if claude.roots.is_empty() { root.join("projects") } else { root })
-        .filter(|path| path.exists())
-        .map(|path| SourceRoot { source: "claude-code".to_owned(), path })
-        .collect())
+/// Where a source's agent keeps its histories on this computer, whether or not they exist.
+pub fn places(context: &Context, source: &dyn Source) -> Vec<PathBuf> {
+    let variable = |name: &str| context.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
+    context.paths.places_of(source, &variable)
 }
 
-fn expand_home(path: &std::path::Path, context: &Context) -> PathBuf {
+/// Where the known agents keep their histories, as configured: what exists of it.
+pub fn default_roots(context: &Context) -> CliResult<Vec<SourceRoot>> {
+    let config = own_config(context)?;
+    let mut roots: Vec<SourceRoot> = Vec::new();
+    if !config.capture.enabled {
+        return Ok(roots);
+    }
+    for source in SOURCES {
+        let Some(settings) = config.sources.of(source.kind()).filter(|settings| settings.enabled) else { continue };
+        let paths = if settings.roots.is_empty() {
+            places(context, *source)
+        } else {
+            settings.roots.iter().map(|root| expand_home(root, context)).collect()
+        };
+        for path in paths.into_iter().filter(|path| path.exists()) {
+            let root = SourceRoot { source: source.kind().to_owned(), path };
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+    }
+    Ok(roots)
+}
+
+fn expand_home(path: &Path, context: &Context) -> PathBuf {
     match (path.strip_prefix("~"), &context.paths.home) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_path_buf(),
     }
+}
+
+/// A reading of these roots, as configured.
+pub fn request(roots: Vec<SourceRoot>, context: &Context) -> CliResult<IngestRequest> {
+    let config = context.config();
+    let mut request = IngestRequest::new(roots);
+    request.compression_level = config.archive.compression_level;
+    request.reader.tool_bytes = if config.index.tool_output { config.index.tool_result_bytes } else { 0 };
+    // PDFs are read by this program in a process of its own.
+    request.reader.pdf_extractor = std::env::current_exe().ok();
+    request.policy = Arc::new(policy(context)?);
+    Ok(request)
 }
 
 /// Archives and indexes, with a bar.
@@ -122,17 +277,17 @@ pub fn read_histories(
     is_dry_run: bool,
     context: &Context,
 ) -> CliResult<(IngestReport, SyncReport)> {
-    let config = context.config();
-    let mut request = IngestRequest::new(roots);
-    request.compression_level = config.archive.compression_level;
-    request.reader.tool_bytes = if config.index.tool_output { config.index.tool_result_bytes } else { 0 };
-    request.is_dry_run = is_dry_run;
-    request.policy = Arc::new(policy(context)?);
+    let request = IngestRequest { is_dry_run, ..request(roots, context)? };
+    read(engine, &request, context)
+}
+
+/// The same for a reading that is narrower.
+pub fn read(engine: &Engine, request: &IngestRequest, context: &Context) -> CliResult<(IngestReport, SyncReport)> {
     let mut bar = Progress::new("archiving", context.printer.shows_progress());
-    let report = engine.ingest(&request, &mut bar);
+    let report = engine.ingest(request, &mut bar);
     bar.finish();
     let report = report?;
-    if is_dry_run {
+    if request.is_dry_run {
         return Ok((report, SyncReport::default()));
     }
     let bar = Progress::counting("indexing", engine.queued()? as u64, context.printer.shows_progress());
@@ -159,7 +314,7 @@ pub fn policy(context: &Context) -> CliResult<CapturePolicy> {
     let known: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
     let (user_file, environment) = (context.user_file.clone(), context.environment.clone());
     Ok(policy.with_project_switch(move |directory| {
-        let Some(file) = find_project_file(std::path::Path::new(directory)) else { return false };
+        let Some(file) = find_project_file(Path::new(directory)) else { return false };
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         *known.entry(file.clone()).or_insert_with(|| {
             let layers =
@@ -170,7 +325,7 @@ pub fn policy(context: &Context) -> CliResult<CapturePolicy> {
     }))
 }
 
-fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context: &mut Context) -> CliResult<()> {
+pub fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context: &mut Context) -> CliResult<()> {
     if context.printer.is_json() {
         return Ok(context.printer.json(&as_json(report, sync, is_dry_run))?);
     }

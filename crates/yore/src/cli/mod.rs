@@ -1,32 +1,40 @@
 //! The command line: one file per command, each with its arguments (whose comments are the help)
 //! and the function that runs it.
 
+mod capture;
+mod chat;
 mod completions;
 mod config;
+mod daemon;
 mod doctor;
 mod embed;
 mod eval;
 mod forget;
-mod ingest;
+mod hook;
+pub(crate) mod ingest;
 mod mcp;
 mod models;
+mod note;
+mod pdf_text;
 mod projects;
 mod recall;
 mod reindex;
 mod sessions;
 mod show;
+mod sources;
 mod stats;
 mod up;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use yore_engine::Engine;
 use yore_engine::ingest::{ProjectNames, names_of};
 
-use crate::config::{Config, Environment, Layers, PROJECT_FILE, Resolved, UserFile, When, defaults, load};
-use crate::engine_handle;
+use crate::config::{Config, Environment, Layers, PROJECT_FILE, Resolved, Setting, UserFile, When, defaults, load};
+use crate::engine_handle::{self, Memory};
 use crate::error::{CliError, CliResult};
 use crate::paths::{Paths, Platform};
 use crate::render::Printer;
@@ -56,6 +64,9 @@ struct Global {
     /// Set a configuration key for this command only
     #[arg(short = 'c', long = "config", global = true, value_name = "KEY=VALUE", value_parser = key_value, help_heading = "Global options")]
     settings: Vec<(String, String)>,
+    /// Do the work here, whether or not a daemon runs
+    #[arg(long, global = true, help_heading = "Global options")]
+    no_daemon: bool,
     /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", help_heading = "Global options")]
     color: Option<ColorWhen>,
@@ -76,21 +87,29 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Capture(capture::Arguments),
+    Chat(chat::Arguments),
     Completions(completions::Arguments),
     Config(config::Arguments),
+    Daemon(daemon::Arguments),
     Doctor(doctor::Arguments),
     Embed(embed::Arguments),
     Eval(eval::Arguments),
     Forget(forget::Arguments),
+    Hook(hook::Arguments),
     Ingest(ingest::Arguments),
     Mcp(mcp::Arguments),
     Models(models::Arguments),
+    Note(note::Arguments),
+    #[command(hide = true)]
+    PdfText(pdf_text::Arguments),
     Projects(projects::Arguments),
     #[command(alias = "search")]
     Recall(recall::Arguments),
     Reindex(reindex::Arguments),
     Sessions(sessions::Arguments),
     Show(show::Arguments),
+    Sources(sources::Arguments),
     Stats(stats::Arguments),
     #[command(alias = "init")]
     Up(up::Arguments),
@@ -100,7 +119,7 @@ impl Command {
     /// Whether this works, with the defaults, where the settings cannot be read.
     fn needs_no_settings(&self) -> bool {
         match self {
-            Self::Completions(_) => true,
+            Self::Completions(_) | Self::PdfText(_) => true,
             Self::Config(arguments) => arguments.needs_no_settings(),
             _ => false,
         }
@@ -133,6 +152,21 @@ impl Context {
         Ok(engine_handle::open(&self.directory, create, self.config(), self.model_folder())?)
     }
 
+    /// The memory, asked of the daemon where one runs.
+    pub fn memory(&self) -> CliResult<Memory> {
+        Ok(Memory::open(&self.directory, &Arc::new(self.config().clone()), self.model_folder())?)
+    }
+
+    /// Starts the daemon where one should run and does not; waits for nothing.
+    pub fn wake_daemon(&self) {
+        drop(engine_handle::daemon_of(&self.directory, self.config()));
+    }
+
+    /// Whether the daemon may choose which lists answer: nobody did.
+    pub fn may_be_full(&self) -> bool {
+        self.resolved.get("recall.embedder").is_ok_and(Setting::is_default)
+    }
+
     /// The folder of the local embedding model, whether or not it is there.
     pub fn model_folder(&self) -> Option<PathBuf> {
         Some(crate::models::directory(&self.paths, self.config())?.join(&self.config().models.embedder))
@@ -146,6 +180,9 @@ impl Context {
 
 /// Parses, runs, and reports.
 pub fn run() -> ExitCode {
+    if let Some(call) = crate::hook::Call::of(std::env::args_os().skip(1)) {
+        return crate::hook::run(&call);
+    }
     let cli = Cli::parse();
     let is_json = cli.global.json;
     match context(&cli.global, &cli.command)
@@ -174,20 +211,27 @@ fn report(printer: &mut Printer, error: CliError) -> CliError {
 
 fn dispatch(command: Command, context: &mut Context) -> CliResult {
     match command {
+        Command::Capture(arguments) => capture::run(&arguments, context),
+        Command::Chat(arguments) => chat::run(&arguments, context),
         Command::Completions(arguments) => completions::run(&arguments, context),
         Command::Config(arguments) => config::run(&arguments, context),
+        Command::Daemon(arguments) => daemon::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Embed(arguments) => embed::run(&arguments, context),
         Command::Eval(arguments) => eval::run(&arguments, context),
         Command::Forget(arguments) => forget::run(&arguments, context),
+        Command::Hook(arguments) => hook::run(&arguments, context),
         Command::Ingest(arguments) => ingest::run(&arguments, context),
         Command::Mcp(arguments) => mcp::run(&arguments, context),
         Command::Models(arguments) => models::run(&arguments, context),
+        Command::Note(arguments) => note::run(&arguments, context),
+        Command::PdfText(arguments) => pdf_text::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),
         Command::Recall(arguments) => recall::run(&arguments, context),
         Command::Reindex(arguments) => reindex::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),
+        Command::Sources(arguments) => sources::run(&arguments, context),
         Command::Stats(arguments) => stats::run(&arguments, context),
         Command::Up(arguments) => up::run(&arguments, context),
     }
@@ -209,6 +253,9 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
     if let Some(color) = global.color {
         let name = color.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         flags.push(("output.color".to_owned(), name));
+    }
+    if global.no_daemon {
+        flags.push(("daemon.use".to_owned(), "false".to_owned()));
     }
     let layers =
         Layers { user_file: user_file.as_ref(), project_file: project_file.as_deref(), environment: &environment, flags: &flags };

@@ -24,11 +24,10 @@ enum Action {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.engine(false)?;
     if let Some(Action::Merge { from, into }) = &arguments.action {
-        engine.merge_projects(from, into)?;
+        context.engine(false)?.merge_projects(from, into)?;
     }
-    let projects = engine.projects()?;
+    let projects = context.memory()?.projects()?;
     if context.printer.is_json() {
         context.printer.json(&Value::Array(projects.iter().map(wire::project).collect()))?;
     } else {

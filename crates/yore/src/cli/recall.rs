@@ -69,6 +69,18 @@ pub struct FilterArguments {
     /// As it was known at this time
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     as_of: Option<UtcMillis>,
+    /// Only what tools reported as an error
+    #[arg(long)]
+    errors: bool,
+    /// Only messages with a code block
+    #[arg(long)]
+    code: bool,
+    /// Only what touches or names this file: its name, or the end of its path
+    #[arg(long, value_name = "FILE")]
+    file: Vec<String>,
+    /// Only messages with code in this language
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Vec<String>,
 }
 
 impl FilterArguments {
@@ -88,6 +100,10 @@ impl FilterArguments {
             since: self.since,
             until: self.until,
             as_of: self.as_of,
+            only_errors: self.errors,
+            has_code: self.code,
+            files: self.file.clone(),
+            languages: self.language.clone(),
         }
     }
 }
@@ -102,7 +118,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             .read_to_string(&mut question)
             .map_err(|error| CliError::usage(format!("cannot read the question: {error}"), None))?;
     }
-    let engine = context.engine(false)?;
+    let mut memory = context.memory()?;
     let mut request = request(&question, context);
     request.filter = arguments.filter.filter(request.filter.scope);
     if let Some(limit) = arguments.limit {
@@ -111,7 +127,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(embedder) = arguments.embedder {
         request.program = embedder.program();
     }
-    let answer = ask::ask(&engine, &request, context.config())?;
+    let may_be_full = arguments.embedder.is_none() && context.may_be_full();
+    let answer = memory.recall(&request, may_be_full)?;
     if context.printer.is_json() {
         context.printer.json(&wire::answer(&question, &answer))?;
     } else {

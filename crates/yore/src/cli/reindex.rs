@@ -17,7 +17,10 @@ pub struct Arguments {}
 pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.engine(false)?;
     let config = context.config();
-    let options = ReaderOptions { tool_bytes: if config.index.tool_output { config.index.tool_result_bytes } else { 0 } };
+    let options = ReaderOptions {
+        tool_bytes: if config.index.tool_output { config.index.tool_result_bytes } else { 0 },
+        ..ReaderOptions::default()
+    };
     let mut bar = Progress::new("reading the archive", context.printer.shows_progress());
     let result = engine.reindex(&options, &mut bar);
     bar.finish();

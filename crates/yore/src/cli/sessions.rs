@@ -27,8 +27,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.engine(false)?;
-    let sessions = engine.sessions(&SessionsRequest {
+    let sessions = context.memory()?.sessions(&SessionsRequest {
         projects: arguments.project.clone(),
         with_subagents: arguments.subagents,
         with_forgotten: arguments.forgotten,

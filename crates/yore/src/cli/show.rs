@@ -19,17 +19,35 @@ pub struct Arguments {
     /// Print the transcripts of the session as they are archived (redacted JSON lines)
     #[arg(long)]
     original: bool,
+    /// Divide the session into exchanges: each question with what was done about it
+    #[arg(long, conflicts_with = "original")]
+    exchanges: bool,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.engine(false)?;
     if arguments.original {
+        let engine = context.engine(false)?;
         let mut lines = Vec::new();
         engine.write_original(&arguments.id, &mut lines)?;
         context.printer.bytes(&lines)?;
         return Ok(Exit::Success);
     }
-    let shown = engine.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
+    if arguments.exchanges {
+        let found = context.engine(false)?.exchanges(&arguments.id)?;
+        if context.printer.is_json() {
+            context.printer.json(&wire::exchanges(&found))?;
+            return Ok(Exit::Success);
+        }
+        if found.turns_before > 0 {
+            let turns = text::counted(found.turns_before as u64, "turn");
+            context.printer.line(format!("{}… {turns} before the first question{}\n", text::DIM, text::RESET))?;
+        }
+        for exchange in &found.exchanges {
+            context.printer.line(text::exchange(exchange))?;
+        }
+        return Ok(Exit::Success);
+    }
+    let shown = context.memory()?.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
     if context.printer.is_json() {
         context.printer.json(&wire::shown(&shown))?;
         return Ok(Exit::Success);

@@ -10,12 +10,11 @@ use crate::render::text;
 pub struct Arguments {}
 
 pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.engine(false)?;
-    let statistics = engine.statistics()?;
+    let statistics = context.memory()?.statistics()?;
     let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);
     if context.printer.is_json() {
         context.printer.json(&json!({
-            "directory": engine.directory(),
+            "directory": context.directory,
             "agents": store.agents.iter().map(|agent| json!({"agent": agent.agent, "sessions": agent.sessions, "subagents": agent.subagents, "documents": agent.documents, "turns": agent.turns})).collect::<Vec<_>>(),
             "turns_by_role": store.roles.iter().map(|role| (role.role.clone(), json!(role.turns))).collect::<serde_json::Map<_, _>>(),
             "projects": store.projects,
@@ -120,7 +119,7 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
             "{}{} in {}",
             text::bytes(statistics.directory_bytes),
             share(statistics.directory_bytes),
-            engine.directory().display()
+            context.directory.display()
         ),
     ]);
     if !store.redactions.is_empty() {

@@ -2,12 +2,14 @@ use clap::Args;
 use serde_json::json;
 use yore_core::episode::Role;
 use yore_core::scope::ScopeChoice;
+use yore_engine::ingest::source::{NothingKnown, SOURCES, source_named};
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{Engine, RecallAnswer, RecallRequest, SessionsRequest};
 
-use super::doctor::{fuse, retention_days};
+use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::{as_json, default_roots, read_histories, summary};
 use super::{Context, embed, recall};
+use crate::daemon::client;
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
 use crate::render::{text, wire};
@@ -20,6 +22,9 @@ pub struct Arguments {
     /// Do not run the local model; `yore embed` does it at any time
     #[arg(long)]
     no_embed: bool,
+    /// Let agents keep transcripts longer without asking (a copy of their settings is kept)
+    #[arg(short, long)]
+    yes: bool,
 }
 
 /// Projects that are listed.
@@ -27,9 +32,9 @@ const LISTED_PROJECTS: usize = 8;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let roots = default_roots(context)?;
-    let has_files = roots.iter().any(|root| {
-        yore_engine::ingest::source::source_named(&root.source).is_some_and(|source| !source.discover(&root.path).is_empty())
-    });
+    let has_files = roots
+        .iter()
+        .any(|root| source_named(&root.source).is_some_and(|source| !source.discover(&root.path, &NothingKnown).is_empty()));
     if !has_files {
         match context.engine(false) {
             Err(error) if error.code == "store/missing" => return with_example(context),
@@ -49,7 +54,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         value["projects"] = engine.projects()?.iter().map(wire::project).collect();
         value["answer"] = answer.as_ref().map_or(serde_json::Value::Null, |(question, answer)| wire::answer(question, answer));
         context.printer.json(&value)?;
+        start_daemon(&engine, context);
+        offer_longer_retention(arguments.yes, context)?;
         embed::after_reading(&engine, arguments.no_embed, true, context)?;
+        context.wake_daemon();
         return Ok(Exit::Success);
     }
     for line in summary(&report, false) {
@@ -103,13 +111,24 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     context
         .printer
         .line("\nnext: `yore recall \"…\"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything")?;
+    start_daemon(&engine, context);
+    offer_longer_retention(arguments.yes, context)?;
     embed::after_reading(&engine, arguments.no_embed, true, context)?;
+    context.wake_daemon();
     Ok(Exit::Success)
+}
+
+/// From now on what agents write is read as they write it, unless the person wants otherwise.
+fn start_daemon(engine: &Engine, context: &Context) {
+    let config = context.config();
+    if config.daemon.is_used && config.daemon.autostart && config.capture.enabled {
+        client::ensure_started(engine.directory());
+    }
 }
 
 /// How soon the agents would delete what was just kept.
 fn tell_retention(context: &mut Context) -> CliResult<()> {
-    for source in yore_engine::ingest::source::SOURCES {
+    for source in SOURCES {
         let Some(days) = retention_days(context, source.kind()) else { continue };
         let fuse = fuse(context, source.kind(), days);
         if fuse.files > 0 {

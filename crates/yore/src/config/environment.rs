@@ -17,6 +17,14 @@ impl Environment {
         self.0.get(&fold(name)).map(OsString::as_os_str)
     }
 
+    /// Returns the same without the variables that set keys of the configuration.
+    #[must_use]
+    pub fn without_settings(&self) -> Self {
+        let keys: Vec<&str> = self.keys().map(|(name, _)| name).collect();
+        let others = self.0.iter().filter(|(name, _)| !keys.contains(&name.as_str()));
+        Self(others.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
     /// Returns the variables that look like keys of the configuration: `YORE_SECTION__KEY`.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&str, &OsStr)> {
         self.0

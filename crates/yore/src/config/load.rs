@@ -75,6 +75,11 @@ impl Setting {
     pub fn origin(&self) -> &Origin {
         self.origins.last().unwrap_or(&Origin::Default)
     }
+
+    /// Whether nobody set it.
+    pub fn is_default(&self) -> bool {
+        matches!(self.origin(), Origin::Default)
+    }
 }
 
 impl Resolved {

@@ -56,6 +56,7 @@ pub use document::{defaults_toml, schema};
 pub use edit::{set, unset};
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use load::{Layers, PROJECT_FILE, Resolved, UserFile, check, defaults, load};
+pub use load::{Layers, PROJECT_FILE, Resolved, Setting, UserFile, check, defaults, load};
 pub use origin::FileKind;
+pub use replace::replace_file;
 pub use section::{CaptureMode, Config, RecallEmbedder, RecallScope, When};

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// A symbolic link stays one: the file that it leads to is replaced. A file keeps its
 /// permissions; a new one, and a new directory for it, are for their owner only.
-pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let path = final_target(path)?;
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

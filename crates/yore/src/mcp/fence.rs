@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::render::text::harmless;
 
 /// The name of the marks.
-const MARK: &str = "recalled-data";
+const MARK: &str = yore_engine::ingest::source::own::RECALLED_MARK;
 /// What stands in a quote in its place.
 const NO_MARK: &str = "recalled_data";
 /// Names are short; what is longer wants to be read as something else.

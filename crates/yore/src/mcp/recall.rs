@@ -165,8 +165,7 @@ async fn answer(handle: &EngineHandle, here: Option<&ProjectNames>, arguments: J
     let handle = handle.clone();
     // In a task of its own, so that a defect costs one answer and not the agent's patience.
     let task = tokio::spawn(async move {
-        let settings = handle.clone();
-        handle.call(move |engine| ask::ask(engine, &request, settings.config())).await
+        handle.recall(request).await
     });
     let answer = task.await.map_err(|_| CliError {
         exit: Exit::Data,
@@ -207,6 +206,7 @@ fn request(arguments: Arguments, config: &Config, here: Option<&ProjectNames>) -
             since: time("since", since)?,
             until: time("until", until)?,
             as_of: time("as_of", as_of)?,
+            ..Filter::default()
         },
         limit,
         ..asked
@@ -332,6 +332,7 @@ mod tests {
                 since: Some(1_767_225_600_000),
                 until: Some(1_769_904_000_000),
                 as_of: Some(1_772_366_400_000),
+                ..Filter::default()
             }
         );
         assert_eq!(narrow.limit, 50);

@@ -1,6 +1,7 @@
 //! Turns, times, sizes and tables as people read them.
 
-use yore_core::episode::Role;
+use yore_core::episode::{FileAction, Role};
+use yore_core::exchange::Exchange;
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::{Hit, ShownTurn};
 
@@ -156,6 +157,43 @@ pub fn hit(hit: &Hit, explain: bool) -> String {
         ));
     }
     text
+}
+
+/// A question and what was done about it: one line each for what there is.
+pub fn exchange(exchange: &Exchange) -> String {
+    let turns = counted(exchange.turns.len() as u64, "turn");
+    let mut lines = vec![format!("{BOLD}{}{RESET} {DIM}{turns} · {}{RESET}", time(exchange.started), exchange.turn.short())];
+    lines.push(indent(&harmless(&exchange.preview), "  "));
+    let mut detail = |name: &str, values: Vec<String>| {
+        const SHOWN: usize = 8;
+        if !values.is_empty() {
+            let more = if values.len() > SHOWN { format!(" and {} more", values.len() - SHOWN) } else { String::new() };
+            let values: Vec<String> = values.iter().take(SHOWN).map(|value| harmless(value)).collect();
+            lines.push(format!("  {DIM}{name}{RESET} {}{more}", values.join(", ")));
+        }
+    };
+    detail("code", exchange.languages.iter().map(|language| language.name.clone()).collect());
+    let files = |is_wanted: &dyn Fn(FileAction) -> bool| {
+        exchange.files.iter().filter(|file| is_wanted(file.action)).map(|file| file.path.clone()).collect()
+    };
+    detail("changed", files(&|action| action == FileAction::Written));
+    detail("files", files(&|action| action != FileAction::Written));
+    let mut tools: Vec<(&str, usize)> = Vec::new();
+    for tool in &exchange.tools {
+        match tools.iter_mut().find(|(name, _)| *name == tool.name) {
+            Some((_, count)) => *count += 1,
+            None => tools.push((&tool.name, 1)),
+        }
+    }
+    let called = |(name, count): &(&str, usize)| match (if name.is_empty() { "unknown" } else { name }, count) {
+        (name, 1) => name.to_owned(),
+        (name, count) => format!("{name} ×{count}"),
+    };
+    detail("tools", tools.iter().map(called).collect());
+    for error in &exchange.errors {
+        lines.push(format!("  {RED}failed{RESET} {}", harmless(error)));
+    }
+    lines.join("\n") + "\n"
 }
 
 /// One turn in full.

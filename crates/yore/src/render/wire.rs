@@ -2,6 +2,8 @@
 //! interface: they are added to, not changed.
 
 use serde_json::{Value, json};
+use yore_core::episode::Outcome;
+use yore_core::exchange::{Exchange, Exchanges};
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::{EpisodeSummary, Hit, ProjectSummary, RecallAnswer, ShowAnswer, ShownTurn};
 
@@ -112,6 +114,35 @@ pub fn shown(shown: &ShowAnswer) -> Value {
         "turns_before": shown.hidden.0,
         "turns_after": shown.hidden.1,
         "turns": shown.turns.iter().map(turn).collect::<Vec<_>>(),
+    })
+}
+
+/// A session in exchanges.
+pub fn exchanges(found: &Exchanges) -> Value {
+    json!({"turns_before": found.turns_before, "exchanges": found.exchanges.iter().map(exchange).collect::<Vec<_>>()})
+}
+
+/// A question and what was done about it.
+pub fn exchange(exchange: &Exchange) -> Value {
+    json!({
+        "id": exchange.id,
+        "kind": exchange.kind,
+        "turn": exchange.turn.to_string(),
+        "message_index": exchange.turns.start,
+        "turns": exchange.turns.len(),
+        "question": exchange.question,
+        "preview": exchange.preview,
+        "started": time(exchange.started),
+        "ended": time(exchange.ended),
+        "answer_chars": exchange.answer_chars,
+        "importance": number(exchange.importance),
+        "code": exchange.code.iter().map(|(message, block)| json!({
+            "message_index": message, "language": block.language, "file": block.file, "first_line": block.first_line, "lines": block.line_count,
+        })).collect::<Vec<_>>(),
+        "languages": exchange.languages.iter().map(|language| json!({"name": language.name, "confidence": number(language.confidence)})).collect::<Vec<_>>(),
+        "files": exchange.files.iter().map(|file| json!({"path": file.path, "action": file.action.as_str(), "confidence": number(file.confidence)})).collect::<Vec<_>>(),
+        "tools": exchange.tools.iter().map(|tool| json!({"name": tool.name, "outcome": tool.outcome.map(Outcome::as_str)})).collect::<Vec<_>>(),
+        "errors": exchange.errors,
     })
 }
 

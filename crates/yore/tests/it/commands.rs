@@ -465,7 +465,8 @@ fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     ✓ index            the full-text index holds all 11 turns
     ✓ vectors          the static table's index holds the 10 turns that have words
     ✓ permissions      only you can read the data directory
-    ✓ retention        Claude Code deletes transcripts after 30 days; the oldest of 4 transcripts has 30 days left, 0 due within a week
+    · retention        Claude Code deletes transcripts after 30 days; the oldest of 4 transcripts has 30 days left, 0 due within a week
+                       `yore doctor --fix` offers to keep them longer
     ");
     memory.call(&["doctor", "--deep"]).success();
     let codes: Vec<String> = memory

@@ -81,7 +81,7 @@ type Rows = BTreeMap<String, Vec<Value>>;
 
 /// All that a store says, without what may differ: row numbers, random ids, the time of reading.
 #[derive(PartialEq)]
-struct Content {
+pub(crate) struct Content {
     tables: BTreeMap<&'static str, Rows>,
     /// Every file's lines, put together from the archive.
     archive: BTreeMap<String, Vec<u8>>,
@@ -119,7 +119,7 @@ const TABLES: [(&str, &str); 9] = [
 ];
 
 impl Content {
-    fn of(environment: &TestEnvironment) -> Self {
+    pub(crate) fn of(environment: &TestEnvironment) -> Self {
         let db = Connection::open(environment.database()).unwrap();
         let mut tables = BTreeMap::new();
         for (name, sql) in TABLES {
@@ -185,7 +185,7 @@ impl Content {
 
     /// The first difference, in words.
     #[track_caller]
-    fn assert_same(&self, other: &Self, when: &str) {
+    pub(crate) fn assert_same(&self, other: &Self, when: &str) {
         for (name, rows) in &self.tables {
             let others = &other.tables[name];
             for key in rows.keys().chain(others.keys()) {
@@ -211,7 +211,7 @@ fn decompressed(words: &[u8]) -> Vec<u8> {
 }
 
 /// A home whose data directory has a known key, so that markers and fingerprints are comparable.
-fn home() -> TestEnvironment {
+pub(crate) fn home() -> TestEnvironment {
     let environment = TestEnvironment::new();
     environment.write("data/key", [7; 32]);
     #[cfg(unix)]

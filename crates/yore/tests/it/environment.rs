@@ -73,7 +73,7 @@ impl TestEnvironment {
         let home = self.root.join("home");
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.root.join("work"));
-        command.env("YORE_HOME", self.data()).env("TZ", "UTC0");
+        command.env("YORE_HOME", self.data()).env("TZ", "UTC0").env("YORE_DAEMON__AUTOSTART", "false");
         for name in ["HOME", "USERPROFILE"] {
             command.env(name, &home);
         }

@@ -6,11 +6,17 @@
 mod broken_input;
 mod commands;
 mod config;
+mod control;
 mod crash;
+mod daemon;
 mod environment;
+mod hook;
 mod mcp;
 mod models;
+mod note;
+mod pdf;
 mod reference;
+mod shape;
 mod transcript;
 mod up;
 

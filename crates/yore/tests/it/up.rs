@@ -59,6 +59,7 @@ fn first_up_keeps_every_session_and_answers_a_question() {
 
     next: `yore recall "…"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything
     --- standard error
+    `yore doctor --fix --yes` lets Claude Code keep its transcripts longer
     `yore models fetch` brings a local model that finds what was said in other words, `yore embed` runs it
     "#);
     environment.yore(["recall", "--all", "who closes the album queue"]).run().success();

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::bits::Bits;
 use super::segment::Columns;
@@ -17,6 +18,8 @@ pub struct VectorFilter {
     pub roles: Vec<u8>,
     /// Rows of episodes; `None` means any.
     pub episodes: Option<HashSet<i64>>,
+    /// Rows of turns; `None` means any.
+    pub turns: Option<Arc<HashSet<i64>>>,
     /// Inclusive. A turn without time is not found when this or `until` is set.
     pub since: Option<i64>,
     /// Exclusive.
@@ -26,8 +29,9 @@ pub struct VectorFilter {
 impl VectorFilter {
     /// Whether everything passes.
     pub fn is_open(&self) -> bool {
-        let Self { projects, branches, roles, episodes, since, until } = self;
-        projects.is_empty() && branches.is_empty() && roles.is_empty() && episodes.is_none() && since.is_none() && until.is_none()
+        let Self { projects, branches, roles, episodes, turns, since, until } = self;
+        let is_any_row = episodes.is_none() && turns.is_none();
+        projects.is_empty() && branches.is_empty() && roles.is_empty() && is_any_row && since.is_none() && until.is_none()
     }
 
     /// The living turns of a segment that pass.
@@ -56,6 +60,9 @@ impl VectorFilter {
         }
         if let Some(episodes) = &self.episodes {
             retain_listed(&mut turns, columns.episodes, |episode| episodes.contains(episode));
+        }
+        if let Some(rows) = &self.turns {
+            turns.retain(|turn| rows.contains(&columns.turns[turn]));
         }
         if self.since.is_some() || self.until.is_some() {
             // The least value says that the time is not known.
@@ -148,6 +155,7 @@ mod tests {
         assert_eq!(found(VectorFilter { roles: vec![1, 2], projects: vec![1, 0], ..any() }), (vec![2, 5], 3));
         assert_eq!(found(VectorFilter { episodes: Some(HashSet::from([11, 12])), ..any() }), (vec![3, 4, 5], 3));
         assert_eq!(found(VectorFilter { episodes: Some(HashSet::new()), ..any() }), (vec![], 0));
+        assert_eq!(found(VectorFilter { turns: Some(Arc::new(HashSet::from([2, 4, 6]))), ..any() }), (vec![2, 4], 3));
         assert_eq!(found(VectorFilter { since: Some(0), ..any() }), (vec![3, 4, 5], 3));
         assert_eq!(found(VectorFilter { until: Some(100), ..any() }), (vec![2, 3], 3));
         assert_eq!(found(VectorFilter { since: Some(-5), until: Some(i64::MAX), ..any() }), (vec![2, 3, 4], 4));

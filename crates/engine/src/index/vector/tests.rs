@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
@@ -114,13 +115,14 @@ fn model(turns: i64, dimensions: usize, clusters: usize, noise: &mut Noise) -> M
         .collect()
 }
 
-fn passes(filter: &VectorFilter, metadata: &TurnMetadata) -> bool {
-    let VectorFilter { projects, branches, roles, episodes, since, until } = filter;
+fn passes(filter: &VectorFilter, turn: i64, metadata: &TurnMetadata) -> bool {
+    let VectorFilter { projects, branches, roles, episodes, turns, since, until } = filter;
     let is_dated = metadata.at != i64::MIN;
     (projects.is_empty() || projects.contains(&metadata.project))
         && (branches.is_empty() || branches.contains(&metadata.branch))
         && (roles.is_empty() || roles.contains(&metadata.role))
         && episodes.as_ref().is_none_or(|episodes| episodes.contains(&metadata.episode))
+        && turns.as_ref().is_none_or(|turns| turns.contains(&turn))
         && since.is_none_or(|since| is_dated && metadata.at >= since)
         && until.is_none_or(|until| is_dated && metadata.at < until)
 }
@@ -129,7 +131,7 @@ fn passes(filter: &VectorFilter, metadata: &TurnMetadata) -> bool {
 fn oracle(model: &Model, filter: &VectorFilter, limit: usize, score: impl Fn(usize, &[f32]) -> f32) -> Vec<(i64, f32)> {
     let mut found: Vec<(i64, f32)> = model
         .iter()
-        .filter(|(_, (metadata, _))| passes(filter, metadata))
+        .filter(|(turn, (metadata, _))| passes(filter, **turn, metadata))
         .map(|(turn, (_, vectors))| {
             (*turn, vectors.iter().enumerate().map(|(at, vector)| score(at, vector)).fold(f32::MIN, f32::max))
         })
@@ -174,6 +176,7 @@ fn filters() -> Vec<VectorFilter> {
         VectorFilter { roles: vec![0, 4], ..any() },
         VectorFilter { episodes: Some(HashSet::from([1, 5])), ..any() },
         VectorFilter { episodes: Some(HashSet::new()), ..any() },
+        VectorFilter { turns: Some(Arc::new((0..900).step_by(9).collect())), ..any() },
         VectorFilter { since: Some(300), ..any() },
         VectorFilter { until: Some(300), ..any() },
         VectorFilter { since: Some(200), until: Some(700), roles: vec![1], ..any() },

@@ -13,13 +13,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use yore_core::episode::{Episode, EpisodeKind, Role, Title, TitleRank, Turn};
+use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use self::classify::classify;
-use super::{EpisodeReader, LineMark, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, files_below};
+use super::{
+    Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit,
+    files_below,
+};
 
 const KIND: &str = "claude-code";
 
@@ -76,17 +79,37 @@ impl Source for ClaudeCode {
         "Claude Code"
     }
 
-    fn discover(&self, root: &Path) -> Vec<PathBuf> {
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        let listed = (computer.variable)("CLAUDE_CONFIG_DIR").unwrap_or_default();
+        let mut roots: Vec<PathBuf> =
+            listed.split(',').map(str::trim).filter(|part| !part.is_empty()).map(PathBuf::from).collect();
+        if roots.is_empty() {
+            roots.push(computer.home.join(".claude"));
+        }
+        // Some versions keep theirs here; a transcript found twice is stored once.
+        if computer.platform == Platform::Xdg {
+            roots.push(computer.configuration().join("claude"));
+        }
+        // A configuration directory holds more than transcripts; only those are looked at.
+        roots.into_iter().map(|root| root.join("projects")).collect()
+    }
+
+    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
         if root.is_file() {
-            return vec![root.to_path_buf()];
+            return Unit::lines(root.to_path_buf()).into_iter().collect();
         }
         // The configuration directory, its `projects`, or any folder of transcripts.
         let projects = root.join("projects");
         let root = if projects.is_dir() { projects } else { root.to_path_buf() };
         let mut files = files_below(&root, "jsonl", 8);
-        // Journals of workflows and lists of typed prompts are no transcripts.
+        // Journals of workflows and lists of typed prompts are no transcripts, and neither are
+        // large outputs of tools that the client keeps beside them.
         files.retain(|file| !matches!(file.file_name().and_then(|name| name.to_str()), Some("journal.jsonl" | "history.jsonl")));
-        files
+        files.retain(|file| {
+            let folders = file.strip_prefix(&root).ok().and_then(Path::parent);
+            !folders.is_some_and(|folders| folders.iter().any(|folder| folder == "tool-results"))
+        });
+        files.into_iter().filter_map(Unit::lines).collect()
     }
 
     fn reader(&self, file: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
@@ -169,8 +192,11 @@ struct Group {
     cwd: Option<String>,
     branch: Option<String>,
     model: Option<String>,
-    /// Plans that the message submits: native id of the line, line, tool call id, text.
-    plans: Vec<(String, u64, String, String)>,
+    /// Plans that the message submits: native id of the line, line, tool call, text.
+    plans: Vec<(String, u64, ToolUse, String)>,
+    /// Other calls of tools, and the files that they name.
+    tools: Vec<ToolUse>,
+    files: Vec<FileUse>,
     /// Turns that stand between or behind the group's lines.
     behind: Vec<Reading>,
 }
@@ -183,7 +209,7 @@ impl Group {
                 episode: Arc::clone(&self.episode),
                 line: *line,
                 turn: Turn {
-                    id: TurnId::derive(KIND, &self.episode.native_id, call, 0),
+                    id: TurnId::derive(KIND, &self.episode.native_id, call.call_id.as_deref().unwrap_or_default(), 0),
                     native_id: native_id.clone(),
                     role: self.role,
                     speaker: None,
@@ -195,6 +221,8 @@ impl Group {
                     branch: self.branch.clone(),
                     model: self.model.clone(),
                     parts: 1,
+                    tools: vec![call.clone()],
+                    files: Vec::new(),
                 },
             }))
         })
@@ -221,6 +249,8 @@ impl Group {
                 branch: self.branch.clone(),
                 model: self.model.clone(),
                 parts: self.uuids.len().max(1) as u32,
+                tools: self.tools.clone(),
+                files: self.files.clone(),
             },
         }))
     }
@@ -385,6 +415,8 @@ impl ClaudeReader {
                     cwd: text_of(value, "cwd").map(str::to_owned),
                     branch: text_of(value, "gitBranch").map(str::to_owned),
                     plans: Vec::new(),
+                    tools: Vec::new(),
+                    files: Vec::new(),
                     behind: Vec::new(),
                     model: text_of(message, "model").map(str::to_owned),
                     episode,
@@ -414,14 +446,16 @@ impl ClaudeReader {
                 Block::Other("tool_use", block)
                     if text_of(&block["input"], "plan").is_some() && text_of(block, "id").is_some() =>
                 {
-                    if let (Some(call), Some(plan)) = (text_of(block, "id"), text_of(&block["input"], "plan")) {
+                    if let Some(plan) = text_of(&block["input"], "plan") {
                         let plan = plan[..plan.floor_char_boundary(MAX_TEXT_BYTES)].to_owned();
-                        group.plans.push((uuid.clone(), mark.line, call.to_owned(), plan));
+                        group.plans.push((uuid.clone(), mark.line, call_of(block), plan));
                     }
                 }
                 Block::Other("tool_use" | "server_tool_use", block) => {
                     let call = render_call(text_of(block, "name").unwrap_or("tool"), &block["input"]);
                     append(&mut group.tool_text, &excerpt(&call, tool_bytes));
+                    group.files.extend(file_of(block));
+                    group.tools.push(call_of(block));
                 }
                 Block::Other("web_search_tool_result", block) => {
                     append(&mut group.tool_text, &excerpt(&flatten(&block["content"]), tool_bytes));
@@ -442,7 +476,7 @@ impl ClaudeReader {
         let uuid = text_of(value, "uuid").map_or_else(|| format!("#{}", mark.line), str::to_owned);
         let is_side = episode.kind == EpisodeKind::Subagent;
         let mut turns = Vec::new();
-        let mut push = |role: Role, text: String, tool_text: String, is_error: bool| {
+        let mut push = |role: Role, text: String, tool_text: String, is_error: bool, tool: Option<ToolUse>| {
             let speaker = (is_side && role == Role::Injected).then(|| "parent agent".to_owned());
             turns.push(Reading::Turn(Box::new(ReadTurn {
                 line: mark.line,
@@ -459,6 +493,8 @@ impl ClaudeReader {
                     branch: text_of(value, "gitBranch").map(str::to_owned),
                     model: None,
                     parts: 1,
+                    tools: tool.into_iter().collect(),
+                    files: Vec::new(),
                 },
                 episode: Arc::clone(&episode),
             })));
@@ -474,9 +510,15 @@ impl ClaudeReader {
                     }
                     let is_error = block["is_error"].as_bool() == Some(true);
                     let refusal = if is_error { classify::words_of_refusal(&output).map(str::to_owned) } else { None };
-                    push(Role::ToolResult, String::new(), excerpt(&output, self.options.tool_bytes).into_owned(), is_error);
+                    let answer = ToolUse {
+                        call_id: text_of(block, "tool_use_id").map(str::to_owned),
+                        name: String::new(),
+                        outcome: Some(outcome_of(is_error, &output, &value["toolUseResult"])),
+                    };
+                    let tool_text = excerpt(&output, self.options.tool_bytes).into_owned();
+                    push(Role::ToolResult, String::new(), tool_text, is_error, Some(answer));
                     if let Some(words) = refusal {
-                        push(Role::Human, words, String::new(), false);
+                        push(Role::Human, words, String::new(), false, None);
                     }
                 }
                 Block::Other(kind, _) => skip_unknown_block(kind, out),
@@ -484,7 +526,7 @@ impl ClaudeReader {
         }
         let answers = render_answers(&value["toolUseResult"]["answers"]);
         if !answers.is_empty() {
-            push(Role::Human, answers, String::new(), false);
+            push(Role::Human, answers, String::new(), false, None);
         }
         if !texts.trim().is_empty() {
             texts.truncate(texts.floor_char_boundary(MAX_TEXT_BYTES));
@@ -493,7 +535,7 @@ impl ClaudeReader {
                 Role::ToolResult => (String::new(), excerpt(&text, self.options.tool_bytes).into_owned()),
                 _ => (text, String::new()),
             };
-            push(role, text, tool_text, false);
+            push(role, text, tool_text, false, None);
         }
         self.deliver(&episode, turns, out);
     }
@@ -542,6 +584,8 @@ impl ClaudeReader {
                 branch: text_of(value, "gitBranch").map(str::to_owned),
                 model: None,
                 parts: 1,
+                tools: Vec::new(),
+                files: Vec::new(),
             },
             episode: Arc::clone(&episode),
         }));
@@ -641,6 +685,40 @@ fn render_call(name: &str, input: &Value) -> String {
         call.push_str(&flatten(value));
     }
     call
+}
+
+/// A tool call as what it is.
+fn call_of(block: &Value) -> ToolUse {
+    ToolUse {
+        call_id: text_of(block, "id").map(str::to_owned),
+        name: text_of(block, "name").unwrap_or("tool").to_owned(),
+        outcome: None,
+    }
+}
+
+/// The file that a tool call reads or changes. Searches name directories, which are none.
+fn file_of(block: &Value) -> Option<FileUse> {
+    let name = text_of(block, "name").unwrap_or("");
+    if matches!(name, "Glob" | "Grep" | "LS" | "Search") {
+        return None;
+    }
+    let path = ["file_path", "notebook_path", "path"].iter().find_map(|key| text_of(&block["input"], key))?;
+    let name = name.to_ascii_lowercase();
+    let is_writing =
+        ["write", "edit", "create", "replace", "patch", "delete", "move", "insert"].iter().any(|verb| name.contains(verb));
+    let action = if is_writing { FileAction::Written } else { FileAction::Read };
+    Some(FileUse { path: path.to_owned(), action })
+}
+
+/// How a tool ended, by its result and the result's structured twin.
+fn outcome_of(is_error: bool, output: &str, twin: &Value) -> Outcome {
+    let is_stopped = twin["interrupted"].as_bool() == Some(true)
+        || is_error && (classify::is_refusal(output) || twin.as_str().is_some_and(classify::is_refusal));
+    match (is_stopped, is_error) {
+        (true, _) => Outcome::Cancelled,
+        (false, true) => Outcome::Failed,
+        (false, false) => Outcome::Done,
+    }
 }
 
 /// Every string of a value, each on its own line; numbers and switches too, keys not.

@@ -2,7 +2,7 @@
 //! `{"corpus_id", "doc_id", "timestamp"?, "turns": [{"turn_id", "role", "speaker"?, "text",
 //! "timestamp"?}]}`. The corpus is the project, the document the episode.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use yore_core::episode::{Episode, EpisodeKind, Role, Turn};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::{EpisodeReader, LineMark, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, files_below};
+use super::{EpisodeReader, Known, LineMark, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "jsonl";
 
@@ -27,8 +27,9 @@ impl Source for Jsonl {
         "JSON lines"
     }
 
-    fn discover(&self, root: &Path) -> Vec<PathBuf> {
-        if root.is_file() { vec![root.to_path_buf()] } else { files_below(root, KIND, 8) }
+    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+        let files = if root.is_file() { vec![root.to_path_buf()] } else { files_below(root, KIND, 8) };
+        files.into_iter().filter_map(Unit::lines).collect()
     }
 
     fn reader(&self, _file: &Path, _state: &str, _options: &ReaderOptions) -> Box<dyn EpisodeReader> {
@@ -41,10 +42,6 @@ impl Source for Jsonl {
             directory: value["corpus_id"].as_str(),
             ..LineOwner::default()
         }
-    }
-
-    fn default_retention_days(&self) -> Option<u32> {
-        None
     }
 }
 
@@ -132,6 +129,8 @@ fn read_document(value: &Value, line: u64, out: &mut Vec<Reading>) {
                 branch: None,
                 model: None,
                 parts: 1,
+                tools: Vec::new(),
+                files: Vec::new(),
             },
             episode: Arc::clone(&episode),
             line,

@@ -1,33 +1,72 @@
 //! Where histories come from. One file per agent and one row in [`SOURCES`]; nothing else knows
 //! an agent's format.
 
+mod aider;
+mod chatgpt;
+mod claude_ai;
 mod claude_code;
+mod cline;
+mod codex;
+mod continue_dev;
+mod copilot_chat;
+mod copilot_cli;
+mod cursor;
+pub mod document;
+mod export;
+pub mod file;
+mod gemini;
+mod git;
 mod jsonl;
+pub mod note;
+mod opencode;
+pub mod own;
+mod shapes;
+mod web;
+mod zed;
 
 use std::borrow::Cow;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
 use yore_core::episode::{Episode, Title, Turn};
 
+pub use aider::Aider;
+pub use chatgpt::ChatGpt;
+pub use claude_ai::ClaudeAi;
 pub use claude_code::ClaudeCode;
+pub use cline::{CLINE, KILO, ROO, Tasks};
+pub use codex::Codex;
+pub use continue_dev::Continue;
+pub use copilot_chat::CopilotChat;
+pub use copilot_cli::CopilotCli;
+pub use cursor::Cursor;
+pub use file::Files;
+pub use gemini::Gemini;
+pub use git::Git;
 pub use jsonl::Jsonl;
+pub use note::Notes;
+pub use opencode::OpenCode;
+pub use web::Web;
+pub use zed::Zed;
 
 /// Every source that this yore reads.
-pub const SOURCES: &[&dyn Source] = &[&ClaudeCode, &Jsonl];
+pub const SOURCES: &[&dyn Source] = &[&ClaudeCode, &Cursor, &Codex, &Aider, &Gemini, &ChatGpt, &ClaudeAi, &OpenCode, &Zed, &Continue, &CopilotChat, &CopilotCli, &CLINE, &ROO, &KILO, &Jsonl, &Files, &Notes, &Web, &Git];
 
 /// The source with this kind.
 pub fn source_named(kind: &str) -> Option<&'static dyn Source> {
     SOURCES.iter().copied().find(|source| source.kind() == kind)
 }
 
-/// A format of histories that are files of JSON lines.
+/// A format of histories.
 ///
-/// An implementation says which files are its own and how their lines become turns. It sees lines
-/// only after redaction, from the file or from the archive, and must give the same turns for the
-/// same lines however they are divided into readings. It never writes to another program's files
-/// and never opens the credential files beside them.
+/// An implementation says which units are its own and how their lines become turns. A unit is a
+/// file of JSON lines, or anything else that [`Source::records`] turns into lines: a conversation
+/// of a database, a document, a compressed file. The reader sees lines only after redaction, from
+/// the unit or from the archive, and must give the same turns for the same lines however they are
+/// divided into readings. An implementation never writes to another program's files and never
+/// opens the credential files beside them.
 pub trait Source: Send + Sync {
     /// Stable name, such as `claude-code`: part of every id.
     fn kind(&self) -> &'static str;
@@ -35,18 +74,213 @@ pub trait Source: Send + Sync {
     /// The name that people know.
     fn display_name(&self) -> &'static str;
 
-    /// The transcript files under a root directory (or the root itself if it is one), in no order.
-    /// What cannot be listed is left out.
-    fn discover(&self, root: &Path) -> Vec<PathBuf>;
+    /// What becomes of a unit when it is read again.
+    fn nature(&self) -> Nature {
+        Nature::Conversation
+    }
 
-    /// A reader for one file, from its beginning (`state` empty) or from where an earlier one was.
-    fn reader(&self, file: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader>;
+    /// Whether the format was seen in real files, not only in descriptions and other readers.
+    fn is_verified(&self) -> bool {
+        true
+    }
 
-    /// Whose words a line holds: what deletion goes by.
+    /// Where histories of this kind lie on a computer, whether or not they exist: directories and
+    /// files that [`Source::discover`] understands. Empty when there is no such place.
+    fn places(&self, _computer: &Computer<'_>) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The units under a root (or the root itself if it is one), in no order. What cannot be
+    /// listed is left out. `known` tells how a unit stood when it was last read to its end, so
+    /// that a database that did not change need not be opened.
+    fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit>;
+
+    /// Gives the lines of a unit with [`Framing::Records`], one value each, in order, until `take`
+    /// returns false. Only what carries words or facts that a reader uses; no pictures, no
+    /// binary payloads, no credentials.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] when another program keeps the unit busy: it is tried again
+    /// later. Any other: the unit is reported as failed.
+    fn records(&self, _unit: &Unit, _take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// The same, for a source that makes its lines with the help of what readers are told.
+    ///
+    /// # Errors
+    /// Those of [`Source::records`].
+    fn records_with(&self, unit: &Unit, _options: &ReaderOptions, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        self.records(unit, take)
+    }
+
+    /// A reader for one unit (named as in [`Unit::name`]), from its beginning (`state` empty) or
+    /// from where an earlier one was.
+    fn reader(&self, unit: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader>;
+
+    /// Whose words a line holds: what deletion and the capture policy go by.
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v>;
 
     /// Days after which the agent deletes a transcript unless told otherwise.
-    fn default_retention_days(&self) -> Option<u32>;
+    fn default_retention_days(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// What becomes of a unit's turns when it is read again and says something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// What was said stays said: turns are added or completed.
+    Conversation,
+    /// The new text takes the place of the old one; the archive keeps both.
+    Document,
+}
+
+/// How a unit becomes lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// It is a file of JSON lines that grows at its end: read on from the last byte.
+    Lines,
+    /// [`Source::records`] gives its lines, all of them each time that its stamp differs; those
+    /// that are archived already cost nothing.
+    Records,
+}
+
+/// How a unit stands: another stamp, another content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes, or whatever grows with the content.
+    pub size: u64,
+    /// Time of the last change in nanoseconds since 1970, or a hash.
+    pub version: i64,
+}
+
+impl Stamp {
+    /// Of a file.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        Ok(Self::of_metadata(&path.metadata()?))
+    }
+
+    /// Of a file whose metadata is known.
+    pub fn of_metadata(meta: &std::fs::Metadata) -> Self {
+        let since = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        Self { size: meta.len(), version: since.map_or(0, |since| since.as_nanos() as i64) }
+    }
+}
+
+/// One thing that is read as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The file on disk that holds it.
+    pub path: PathBuf,
+    /// Which part of the file, where one holds several (a conversation of a database).
+    pub part: Option<String>,
+    /// How it becomes lines.
+    pub framing: Framing,
+    /// How it stands.
+    pub stamp: Stamp,
+    /// When it began, ISO 8601: units that are new are read in this order, so that what was said
+    /// first owns its words. `None`: taken from the first `timestamp` of a file of JSON lines.
+    pub began: Option<String>,
+    /// Read after all other units of its file, and only if none of those failed or was busy: the
+    /// unit whose stamp says that the whole file need not be opened.
+    pub closes_file: bool,
+    /// The directory that it was found below, where [`Source::records`] must know it.
+    pub root: Option<PathBuf>,
+}
+
+impl Unit {
+    /// A file of JSON lines; `None` when it is not there (any more).
+    pub fn lines(path: PathBuf) -> Option<Self> {
+        let stamp = Stamp::of_file(&path).ok()?;
+        Some(Self { path, part: None, framing: Framing::Lines, stamp, began: None, closes_file: false, root: None })
+    }
+
+    /// A file that is read as records; `None` when it is not there (any more).
+    pub fn records(path: PathBuf) -> Option<Self> {
+        Some(Self { framing: Framing::Records, ..Self::lines(path)? })
+    }
+
+    /// Its name in the store: the path, and `#part` for a part. `None` when it is not UTF-8.
+    pub fn name(&self) -> Option<String> {
+        let path = self.path.to_str()?;
+        Some(self.part.as_ref().map_or_else(|| path.to_owned(), |part| format!("{path}#{part}")))
+    }
+}
+
+/// How units stood when they were last read.
+pub trait Known {
+    /// The stamp of the unit with this name, if it was read to its end.
+    fn stamp(&self, name: &str) -> Option<Stamp>;
+}
+
+/// Nothing was read yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NothingKnown;
+
+impl Known for NothingKnown {
+    fn stamp(&self, _name: &str) -> Option<Stamp> {
+        None
+    }
+}
+
+/// Which conventions a computer follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Platform {
+    /// Linux and other Unixes: XDG directories.
+    Xdg,
+    /// macOS.
+    Mac,
+    /// Windows.
+    Windows,
+}
+
+/// A computer on which histories lie, as far as sources must know it.
+#[derive(Clone, Copy)]
+pub struct Computer<'a> {
+    /// Its conventions.
+    pub platform: Platform,
+    /// The home directory.
+    pub home: &'a Path,
+    /// Environment variables; an empty one counts as unset.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Computer<'_> {
+    /// The directory that a variable names (a leading `~` is the home), else `default` below the
+    /// home directory.
+    pub fn directory(&self, variable: &str, default: &str) -> PathBuf {
+        self.named(variable).unwrap_or_else(|| self.home.join(default))
+    }
+
+    /// The directory that a variable names.
+    pub fn named(&self, variable: &str) -> Option<PathBuf> {
+        let value = (self.variable)(variable).filter(|value| !value.is_empty())?;
+        Some(match value.strip_prefix("~/") {
+            Some(rest) => self.home.join(rest),
+            None => PathBuf::from(value),
+        })
+    }
+
+    /// Where programs keep their settings: `~/.config`, `~/Library/Application Support`,
+    /// `%APPDATA%`.
+    pub fn configuration(&self) -> PathBuf {
+        match self.platform {
+            Platform::Xdg => self.directory("XDG_CONFIG_HOME", ".config"),
+            Platform::Mac => self.home.join("Library/Application Support"),
+            Platform::Windows => self.directory("APPDATA", "AppData/Roaming"),
+        }
+    }
+
+    /// Where programs keep their data: `~/.local/share`, `~/Library/Application Support`,
+    /// `%LOCALAPPDATA%`.
+    pub fn data(&self) -> PathBuf {
+        match self.platform {
+            Platform::Xdg => self.directory("XDG_DATA_HOME", ".local/share"),
+            Platform::Mac => self.home.join("Library/Application Support"),
+            Platform::Windows => self.directory("LOCALAPPDATA", "AppData/Local"),
+        }
+    }
 }
 
 /// What readers are told.
@@ -54,11 +288,14 @@ pub trait Source: Send + Sync {
 pub struct ReaderOptions {
     /// Tool inputs and outputs are cut to about this many bytes, error lines kept.
     pub tool_bytes: usize,
+    /// The program that gives the text of a PDF: called with `pdf-text`, the file on its standard
+    /// input. `None`: PDFs are counted as skipped.
+    pub pdf_extractor: Option<PathBuf>,
 }
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        Self { tool_bytes: 16 * 1024 }
+        Self { tool_bytes: 16 * 1024, pdf_extractor: None }
     }
 }
 
@@ -122,6 +359,33 @@ pub enum Reading {
     Link(Arc<Episode>, &'static str, String),
     /// Something that could not be understood: stable reason and detail.
     Skip(&'static str, String),
+}
+
+/// Takes this memory's own words out of what was read, from `from` on; what is nothing without
+/// them goes. Returns whether a turn begins a conversation that yore itself had with a model.
+pub(crate) fn drop_own_words(readings: &mut Vec<Reading>, from: usize) -> bool {
+    let mut is_own_call = false;
+    let mut at = from;
+    while at < readings.len() {
+        let mut is_nothing = false;
+        if let Reading::Turn(read) = &mut readings[at] {
+            let turn = &mut read.turn;
+            is_own_call |= own::is_own_call(&turn.text);
+            for words in [&mut turn.text, &mut turn.tool_text] {
+                if let Cow::Owned(kept) = own::without_own_words(words) {
+                    *words = kept;
+                    is_nothing = true;
+                }
+            }
+            is_nothing &= turn.text.trim().is_empty() && turn.tool_text.trim().is_empty();
+        }
+        if is_nothing {
+            readings.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+    is_own_call
 }
 
 /// A message and where it stands.

@@ -15,6 +15,7 @@ use yore_core::metrics;
 use yore_core::query::Program;
 use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
+use yore_engine::ingest::source::source_named;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{EmbedReport, Engine, RecallAnswer, RecallRequest};
 
@@ -44,12 +45,10 @@ pub struct Arguments {
     /// Write the rankings to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Read these raw transcripts instead of the corpus; only questions of corpus ID are asked
-    #[arg(long, value_name = "ID=DIR")]
+    /// Read these raw histories instead of the corpus; only questions of corpus ID are asked.
+    /// SOURCE is claude-code unless it is named
+    #[arg(long, value_name = "ID=[SOURCE:]PATH")]
     transcripts: Vec<String>,
-    /// What the transcripts are
-    #[arg(long, value_name = "SOURCE", default_value = "claude-code", value_parser = ["claude-code", "jsonl"])]
-    source: String,
     /// Only what these roles said may answer
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
     role: Vec<String>,
@@ -184,9 +183,13 @@ fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> 
     let mut corpora = HashSet::new();
     let mut roots = Vec::new();
     for entry in &arguments.transcripts {
-        let (corpus, path) = entry.split_once('=').ok_or_else(|| CliError::usage("--transcripts wants ID=DIR", None))?;
+        let (corpus, path) = entry.split_once('=').ok_or_else(|| CliError::usage("--transcripts wants ID=[SOURCE:]PATH", None))?;
         corpora.insert(corpus.to_owned());
-        roots.push(SourceRoot { source: arguments.source.clone(), path: path.into() });
+        let (source, path) = match path.split_once(':') {
+            Some((source, path)) if source_named(source).is_some() => (source, path),
+            _ => ("claude-code", path),
+        };
+        roots.push(SourceRoot { source: source.to_owned(), path: path.into() });
     }
     if roots.is_empty() {
         roots.push(SourceRoot { source: "jsonl".to_owned(), path: arguments.corpus.clone() });

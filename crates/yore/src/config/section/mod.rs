@@ -6,6 +6,7 @@
 
 mod archive;
 mod capture;
+mod daemon;
 mod forget;
 mod index;
 mod models;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use archive::Archive;
 pub use capture::{Capture, CaptureMode};
+pub use daemon::Daemon;
 pub use forget::Forget;
 pub use index::Index;
 pub use models::Models;
@@ -56,6 +58,8 @@ pub struct Config {
     pub output: Output,
     /// What `yore up` shows at the end.
     pub up: Up,
+    /// The process in the background.
+    pub daemon: Daemon,
     /// The database.
     pub store: Store,
     /// What forgetting leaves behind.
@@ -73,6 +77,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     recall::KEYS,
     output::KEYS,
     up::KEYS,
+    daemon::KEYS,
     store::KEYS,
     forget::KEYS,
 ];

@@ -1,4 +1,4 @@
-//! `[sources.*]`: where conversations are read from.
+//! `[sources.*]`: where conversations and documents are read from.
 
 use std::path::PathBuf;
 
@@ -7,51 +7,88 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// Where conversations are read from.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+/// One source.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Sources {
-    /// Claude Code's own transcripts.
-    #[serde(rename = "claude-code")]
-    pub claude_code: ClaudeCode,
-    /// Conversations in JSON Lines, as other programs export them.
-    pub jsonl: Jsonl,
-}
-
-/// Claude Code's own transcripts.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ClaudeCode {
-    /// Reads Claude Code's transcripts.
+pub struct SourceSettings {
+    /// Reads this source.
     pub enabled: bool,
-    /// The directories that hold Claude Code's transcripts. Empty means where Claude Code puts
-    /// them on this computer.
+    /// The directories and files to look in. Empty means where the agent puts them on this
+    /// computer.
     pub roots: Vec<PathBuf>,
 }
 
-/// Conversations in JSON Lines, as other programs export them.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Jsonl {
-    /// Reads conversations in JSON Lines.
-    pub enabled: bool,
-}
-
-impl Default for ClaudeCode {
+impl Default for SourceSettings {
     fn default() -> Self {
         Self { enabled: true, roots: Vec::new() }
     }
 }
 
-impl Default for Jsonl {
-    fn default() -> Self {
-        Self { enabled: true }
-    }
+/// Makes the struct and the key table of one row for each kind: field, kind, description.
+macro_rules! sources {
+    ($($field:ident, $kind:literal, $about:literal;)+) => {
+        /// Where conversations and documents are read from.
+        #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Sources {
+            $(
+                #[doc = $about]
+                #[serde(rename = $kind)]
+                pub $field: SourceSettings,
+            )+
+        }
+
+        impl Sources {
+            /// The settings of the source with this kind.
+            pub fn of(&self, kind: &str) -> Option<&SourceSettings> {
+                match kind {
+                    $($kind => Some(&self.$field),)+
+                    _ => None,
+                }
+            }
+        }
+
+        /// The keys of `[sources.*]`.
+        pub(super) const KEYS: &[Key] = &[
+            $(
+                Key::new(concat!("sources.", $kind, ".enabled"), Shape::Switch, ProjectMay::Turn(false)),
+                Key::new(concat!("sources.", $kind, ".roots"), Shape::List { longest: 4096 }, ProjectMay::Nothing),
+            )+
+        ];
+    };
 }
 
-/// The keys of `[sources.claude-code]` and `[sources.jsonl]`.
-pub(super) const KEYS: &[Key] = &[
-    Key::new("sources.claude-code.enabled", Shape::Switch, ProjectMay::Turn(false)),
-    Key::new("sources.claude-code.roots", Shape::List { longest: 4096 }, ProjectMay::Nothing),
-    Key::new("sources.jsonl.enabled", Shape::Switch, ProjectMay::Turn(false)),
-];
+sources! {
+    claude_code, "claude-code", "Claude Code's own transcripts.";
+    codex, "codex", "The sessions of Codex CLI.";
+    cursor, "cursor", "The chats and agents of Cursor.";
+    gemini, "gemini", "The sessions of Gemini CLI.";
+    opencode, "opencode", "The sessions of OpenCode.";
+    aider, "aider", "The chat histories of Aider.";
+    copilot_chat, "copilot-chat", "GitHub Copilot Chat in Visual Studio Code.";
+    copilot_cli, "copilot-cli", "GitHub Copilot CLI.";
+    cline, "cline", "Cline, Roo Code and Kilo Code.";
+    continue_dev, "continue", "The sessions of Continue.";
+    zed, "zed", "The agent threads of Zed.";
+    chatgpt, "chatgpt", "Exports of ChatGPT.";
+    claude_ai, "claude-ai", "Exports of Claude.ai.";
+    git, "git", "The history of git repositories.";
+    file, "file", "Files: notes, documents, code.";
+    web, "web", "Pages of the web that were given by address.";
+    note, "note", "Notes that were given in words.";
+    jsonl, "jsonl", "Conversations in JSON Lines, as other programs export them.";
+}
+
+#[cfg(test)]
+mod tests {
+    use yore_engine::ingest::source::SOURCES;
+
+    use super::*;
+
+    #[test]
+    fn every_source_has_settings() {
+        for source in SOURCES {
+            assert!(Sources::default().of(source.kind()).is_some(), "{} has no row in {}", source.kind(), file!());
+        }
+    }
+}

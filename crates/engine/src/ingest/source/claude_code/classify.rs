@@ -71,6 +71,21 @@ pub(super) fn words_of_refusal(output: &str) -> Option<&str> {
     (!words.is_empty()).then_some(words)
 }
 
+/// Whether a person or the client kept a tool from doing its work.
+pub(super) fn is_refusal(output: &str) -> bool {
+    let output = output.trim_start();
+    [
+        "The user doesn't want to",
+        "[Request interrupted by user",
+        "User rejected",
+        "Tool use was rejected",
+        "<tool_use_error>Cancelled",
+    ]
+    .iter()
+    .any(|beginning| output.starts_with(beginning))
+        || words_of_refusal(output).is_some()
+}
+
 /// `/name args` typed by a person; without arguments it is a mere switch.
 fn slash_command(text: &str) -> (Role, String) {
     let name = element(text, "command-name").or_else(|| element(text, "command-message")).unwrap_or("").trim();
@@ -137,6 +152,7 @@ mod tests {
         let output = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse the other branch";
         assert_eq!(words_of_refusal(output), Some("use the other branch"));
         assert_eq!(words_of_refusal("exit code 1"), None);
+        assert!(is_refusal(output) && !is_refusal("exit code 1"));
     }
 
     proptest! {

@@ -1,0 +1,184 @@
+//! Text from PDFs. The library that knows the format panics and loops on odd files, so it runs in
+//! a process of its own: [`extract`] is what that process does, [`ask`] what we do.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::Document;
+use super::blocks::{Place, Sections, pieces};
+use super::text::TEXT_BYTES;
+
+/// The argument with which a program is asked for the text of the PDF on its standard input.
+pub const EXTRACT_COMMAND: &str = "pdf-text";
+/// Parts the pages of the text.
+pub const PAGE_BREAK: char = '\u{c}';
+/// More memory than this ends the process that reads a PDF.
+pub const MEMORY_BYTES: u64 = 1 << 30;
+/// So do more seconds of the processor.
+pub const CPU_SECONDS: u64 = 30;
+
+/// How long a PDF may take in all.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a process that has said everything may take to end.
+const FAREWELL: Duration = Duration::from_millis(10);
+const FAREWELLS: u32 = 200;
+/// Longer texts are cut.
+const MAX_TEXT_BYTES: u64 = 16 << 20;
+
+/// Why a PDF has no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PdfError {
+    /// The process could not be started.
+    NoExtractor,
+    /// It took too long.
+    TooSlow,
+    /// It died, or said that it could not.
+    Failed,
+}
+
+impl PdfError {
+    /// A stable name, to count.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoExtractor => "extractor does not start",
+            Self::TooSlow => "took too long",
+            Self::Failed => "extractor failed",
+        }
+    }
+}
+
+/// Has `program` read a PDF.
+///
+/// # Errors
+/// [`PdfError`]: whatever happened, the process is gone.
+pub fn ask(program: &Path, file: File) -> Result<String, PdfError> {
+    ask_within(program, file, PATIENCE)
+}
+
+fn ask_within(program: &Path, file: File, patience: Duration) -> Result<String, PdfError> {
+    let mut child = Command::new(program)
+        .arg(EXTRACT_COMMAND)
+        .stdin(Stdio::from(file))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|_| PdfError::NoExtractor)?;
+    let (send, receive) = mpsc::channel();
+    let output = child.stdout.take();
+    // Not joined: where the process left children, they may hold the pipe open.
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let outcome = match output {
+            Some(output) => output.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).map(|_| bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        };
+        // Nobody listens any more when it took too long.
+        let _ = send.send(outcome);
+    });
+    let said = receive.recv_timeout(patience);
+    let mut status = None;
+    for _ in 0..FAREWELLS {
+        status = child.try_wait().ok().flatten();
+        if status.is_some() || said.is_err() {
+            break;
+        }
+        std::thread::sleep(FAREWELL);
+    }
+    if status.is_none() {
+        // It may have ended by itself meanwhile; either way nothing is left behind.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let bytes = said.map_err(|_| PdfError::TooSlow)?.map_err(|_| PdfError::Failed)?;
+    match status {
+        Some(status) if status.success() => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Some(_) => Err(PdfError::Failed),
+        None => Err(PdfError::TooSlow),
+    }
+}
+
+/// The text of a PDF, its pages parted by [`PAGE_BREAK`]; `None` when there is none, or when this
+/// yore was built without PDFs. May panic, loop, or take any amount of memory: call it in a process
+/// that nobody depends on.
+pub fn extract(bytes: &[u8]) -> Option<String> {
+    #[cfg(feature = "pdf")]
+    {
+        let pages = pdf_extract::extract_text_from_mem_by_pages(bytes).ok()?;
+        Some(pages.join(&PAGE_BREAK.to_string()))
+    }
+    #[cfg(not(feature = "pdf"))]
+    {
+        let _ = bytes;
+        None
+    }
+}
+
+/// Cuts the text of a PDF by pages.
+pub fn cut(text: &str) -> Document {
+    let mut sections = Sections::new(text);
+    let mut start = 0;
+    for (at, page) in text.split(PAGE_BREAK).enumerate() {
+        let range = start..start + page.len();
+        start = range.end + PAGE_BREAK.len_utf8();
+        let path = [format!("page {}", at + 1)];
+        let pieces = pieces(text, range, TEXT_BYTES);
+        sections.add(Place { path: &path, heading: &path, from: None }, &pieces, |_| None);
+    }
+    sections.into_document(None, Some("pdf"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A program that does what the script says.
+    fn program(directory: &Path, script: &str) -> PathBuf {
+        let path = directory.join("extractor");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        path
+    }
+
+    fn asked(script: &str, patience: Duration) -> Result<String, PdfError> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = program(directory.path(), script);
+        let file = directory.path().join("a.pdf");
+        std::fs::write(&file, "pages").unwrap();
+        // Another test's process may hold the script open for a moment.
+        let mut tries = 0..50;
+        loop {
+            match ask_within(&path, File::open(&file).unwrap(), patience) {
+                Err(PdfError::NoExtractor) if tries.next().is_some() => std::thread::sleep(FAREWELL),
+                outcome => return outcome,
+            }
+        }
+    }
+
+    #[test]
+    fn text_comes_from_the_process() {
+        assert_eq!(asked("echo \"$1\"; cat", PATIENCE).as_deref(), Ok("pdf-text\npages"));
+    }
+
+    #[test]
+    fn process_that_hangs_is_ended() {
+        assert_eq!(asked("exec sleep 600", Duration::from_millis(200)), Err(PdfError::TooSlow));
+        // It has said everything, and does not go.
+        assert_eq!(asked("echo text; exec >&-; exec sleep 600", PATIENCE), Err(PdfError::TooSlow));
+    }
+
+    #[test]
+    fn process_that_dies_or_never_stops_talking_has_failed() {
+        assert_eq!(asked("echo half; kill -9 $$", PATIENCE), Err(PdfError::Failed));
+        assert_eq!(asked("exit 1", PATIENCE), Err(PdfError::Failed));
+        assert_eq!(asked("exec yes", PATIENCE), Err(PdfError::Failed));
+        let nowhere = File::open("/dev/null").unwrap();
+        assert_eq!(ask(Path::new("/nonexistent/extractor"), nowhere), Err(PdfError::NoExtractor));
+    }
+}

@@ -1,0 +1,101 @@
+//! Aider: one Markdown file per repository, `.aider.chat.history.md`, which only grows.
+//!
+//! - [`Aider`]: finds the files
+//! - `markdown`: lines to blocks, one record each
+//! - `reader`: blocks to turns
+//!
+//! Every start of the program begins a session. A session has no id: it is known by its start,
+//! which is written to the second, and by the name of the directory, which stays when a repository
+//! is moved and differs between two that are open at the same time. Times are local, their zone is
+//! nowhere recorded, and only the session has one.
+
+mod markdown;
+mod reader;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use self::markdown::blocks;
+use self::reader::AiderReader;
+use super::shapes::text_of;
+use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Unit};
+
+const KIND: &str = "aider";
+
+/// The file that Aider writes unless told otherwise.
+const HISTORY: &str = ".aider.chat.history.md";
+/// Directories that hold no repositories of their own, or too many.
+const PASSED_OVER: [&str; 8] = ["node_modules", ".git", "target", ".venv", "venv", "__pycache__", ".cache", "Library"];
+/// Repositories are looked for so deep below a root.
+const MAX_DEPTH: usize = 6;
+/// A root with more directories is no folder of projects.
+const MAX_DIRECTORIES: usize = 100_000;
+/// A longer history is read so far.
+const MAX_FILE_BYTES: u64 = 512 << 20;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Aider;
+
+impl Source for Aider {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn display_name(&self) -> &'static str {
+        "Aider"
+    }
+
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        // There is no central place; a person may have named one.
+        computer.named("AIDER_CHAT_HISTORY_FILE").filter(|path| path.is_absolute()).into_iter().collect()
+    }
+
+    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+        if root.is_file() {
+            return Unit::records(root.to_path_buf()).into_iter().collect();
+        }
+        let mut units = Vec::new();
+        let mut pending = vec![(root.to_path_buf(), 0)];
+        let mut seen = 0;
+        while let Some((directory, depth)) = pending.pop() {
+            seen += 1;
+            let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+            for entry in entries.flatten() {
+                let Ok(kind) = entry.file_type() else { continue };
+                let name = entry.file_name();
+                if kind.is_file() && name == HISTORY {
+                    units.extend(Unit::records(entry.path()));
+                } else if kind.is_dir() && depth < MAX_DEPTH && seen < MAX_DIRECTORIES {
+                    let is_passed_over = PASSED_OVER.iter().any(|passed_over| name == *passed_over);
+                    if !is_passed_over {
+                        pending.push((entry.path(), depth + 1));
+                    }
+                }
+            }
+        }
+        units
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        File::open(&unit.path)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+        // The last line may be half written; what it becomes is read the next time.
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let text = String::from_utf8_lossy(&bytes[..end]);
+        let directory = unit.path.parent();
+        blocks(&text, directory, take);
+        Ok(())
+    }
+
+    fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        Box::new(AiderReader::new(options.clone()))
+    }
+
+    fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
+        LineOwner { session: text_of(value, "session").map(Into::into), directory: text_of(value, "cwd"), ..LineOwner::default() }
+    }
+}

@@ -1,0 +1,314 @@
+//! A history's lines to blocks.
+//!
+//! What a person typed begins with `#### `, what the program said with `> `, and both end in two
+//! spaces. A message of the program with several lines has the mark before its first and the
+//! spaces behind its last only. All else is the model's Markdown, which may hold lines that begin
+//! the same way, but hardly ever end so.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+/// What begins a session, before its date.
+const START: &str = "# aider chat started at ";
+/// Behind every line that is not the model's.
+const LINE_END: &str = "  ";
+/// A message of the program is not longer.
+const MAX_MESSAGE_LINES: usize = 2000;
+
+/// Whose words a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speaker {
+    Person,
+    Program,
+    Model,
+}
+
+impl Speaker {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Program => "program",
+            Self::Model => "model",
+        }
+    }
+}
+
+/// Gives a record for each session and each block, in order, until `take` returns false. Lines
+/// that are appended leave all but the last block of a text as they were.
+pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(Value) -> bool) {
+    let lines: Vec<&str> = text.lines().collect();
+    let name = directory.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("");
+    let cwd = directory.and_then(Path::to_str);
+    let mut writer = Writer { take, name, cwd, session: None, starts: HashMap::new(), is_wanted: true, open: None };
+    let mut fence: Option<&str> = None;
+    // Some editors take the spaces away from the ends of lines; the first line of the program tells.
+    let mut has_ends: Option<bool> = None;
+    let mut is_after_gap = true;
+    let mut at = 0;
+    while at < lines.len() && writer.is_wanted {
+        let line = lines[at];
+        let number = at + 1;
+        at += 1;
+        if let Some(start) = start_of(line) {
+            writer.start(start, number);
+            (fence, has_ends, is_after_gap) = (None, None, true);
+            continue;
+        }
+        if line.trim().is_empty() {
+            writer.gap();
+            is_after_gap = true;
+            continue;
+        }
+        let is_marked = |mark: &str| line.strip_prefix(mark).or_else(|| (line == mark.trim_end()).then_some(""));
+        let is_ended = line.ends_with(LINE_END) || has_ends == Some(false) && fence.is_none();
+        // Inside a block of code a mark counts only where it can be the program's: behind an empty
+        // line, or behind another. An answer that was interrupted leaves its fence open.
+        let may_be_marked = is_ended && (fence.is_none() || is_after_gap);
+        if let Some(words) = is_marked("#### ").filter(|_| may_be_marked) {
+            writer.line(Speaker::Person, number, if words.trim() == "<blank>" { "" } else { words.trim_end() });
+            fence = None;
+            continue;
+        }
+        if let Some(words) = is_marked("> ") {
+            if has_ends.is_none() && fence.is_none() {
+                has_ends = Some(line.ends_with(LINE_END));
+            }
+            if may_be_marked || has_ends == Some(false) && fence.is_none() {
+                writer.line(Speaker::Program, number, words.trim_end());
+                fence = None;
+                continue;
+            }
+            if fence.is_none()
+                && let Some(count) = message_lines(&lines[at..])
+            {
+                writer.line(Speaker::Program, number, words.trim_end());
+                for (more, words) in lines[at..at + count].iter().enumerate() {
+                    writer.line(Speaker::Program, number + 1 + more, words.trim_end());
+                }
+                at += count;
+                continue;
+            }
+        }
+        writer.line(Speaker::Model, number, line);
+        is_after_gap = false;
+        fence = fence_after(fence, line);
+    }
+    writer.close();
+}
+
+/// The date and time behind the words that begin a session.
+fn start_of(line: &str) -> Option<&str> {
+    let start = line.strip_prefix(START)?.trim_end();
+    let shape = "0000-00-00 00:00:00";
+    let is_time = start.len() == shape.len()
+        && start.bytes().zip(shape.bytes()).all(|(byte, form)| if form == b'0' { byte.is_ascii_digit() } else { byte == form });
+    is_time.then_some(start)
+}
+
+/// How many lines more a message of the program has whose first line lacks its end; `None` where
+/// the next end is another message's, so that the line was a quotation of the model's.
+fn message_lines(rest: &[&str]) -> Option<usize> {
+    let at = rest.iter().take(MAX_MESSAGE_LINES).position(|line| line.ends_with(LINE_END) || start_of(line).is_some())?;
+    let is_own = !rest[at].starts_with("> ") && !rest[at].starts_with("#### ") && start_of(rest[at]).is_none();
+    is_own.then_some(at + 1)
+}
+
+/// The fence that is open behind a line.
+fn fence_after<'t>(open: Option<&'t str>, line: &'t str) -> Option<&'t str> {
+    let mark = |line: &'t str| {
+        let byte = line.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
+        let length = line.bytes().take_while(|next| *next == byte).count();
+        (length >= 3).then(|| line.split_at(length))
+    };
+    match (open, mark(line)) {
+        (None, Some((fence, _))) => Some(fence),
+        (Some(fence), Some((found, rest))) if found.starts_with(fence) && rest.trim().is_empty() => None,
+        (open, _) => open,
+    }
+}
+
+struct Writer<'a> {
+    take: &'a mut dyn FnMut(Value) -> bool,
+    name: &'a str,
+    cwd: Option<&'a str>,
+    session: Option<String>,
+    /// How many sessions began at each time.
+    starts: HashMap<String, u32>,
+    is_wanted: bool,
+    open: Option<Block>,
+}
+
+struct Block {
+    speaker: Speaker,
+    line: usize,
+    text: String,
+    /// Empty lines since the last words.
+    gap: usize,
+}
+
+impl Writer<'_> {
+    fn start(&mut self, start: &str, line: usize) {
+        self.close();
+        let count = self.starts.entry(start.to_owned()).or_default();
+        *count += 1;
+        let session = match *count {
+            1 => format!("{}/{start}", self.name),
+            count => format!("{}/{start}#{count}", self.name),
+        };
+        self.give(json!({"kind": "session", "session": session, "cwd": self.cwd, "start": start, "line": line}));
+        self.session = Some(session);
+    }
+
+    fn line(&mut self, speaker: Speaker, line: usize, words: &str) {
+        let goes_on =
+            self.open.as_ref().is_some_and(|block| block.speaker == speaker && (block.gap == 0 || speaker == Speaker::Model));
+        if !goes_on {
+            self.close();
+        }
+        let block = self.open.get_or_insert(Block { speaker, line, text: String::new(), gap: 0 });
+        if goes_on {
+            for _ in 0..=std::mem::take(&mut block.gap) {
+                block.text.push('\n');
+            }
+        }
+        block.text.push_str(words);
+    }
+
+    fn gap(&mut self) {
+        if let Some(block) = &mut self.open {
+            block.gap += 1;
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(block) = self.open.take() else { return };
+        if self.session.is_none() {
+            // Words before the first start: the file's beginning was cut off.
+            let session = format!("{}/before", self.name);
+            self.give(json!({"kind": "session", "session": session, "cwd": self.cwd, "line": block.line}));
+            self.session = Some(session);
+        }
+        let record = json!({"kind": block.speaker.name(), "session": self.session, "line": block.line, "text": block.text});
+        self.give(record);
+    }
+
+    fn give(&mut self, record: Value) {
+        if self.is_wanted {
+            self.is_wanted = (self.take)(record);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn records_of(text: &str) -> Vec<Value> {
+        let mut records = Vec::new();
+        blocks(text, Some(Path::new("/home/dev/tide")), &mut |record| {
+            records.push(record);
+            true
+        });
+        records
+    }
+
+    fn said(text: &str) -> Vec<(String, u64, String)> {
+        let text_of = |value: &Value| value.as_str().unwrap_or("").to_owned();
+        records_of(text)
+            .iter()
+            .filter(|record| record["kind"] != "session")
+            .map(|record| (text_of(&record["kind"]), record["line"].as_u64().unwrap(), text_of(&record["text"])))
+            .collect()
+    }
+
+    fn block(kind: &str, line: u64, text: &str) -> (String, u64, String) {
+        (kind.to_owned(), line, text.to_owned())
+    }
+
+    #[test]
+    fn prompts_answers_and_messages_are_told_apart() {
+        let text = "\n# aider chat started at 2026-01-05 10:00:00\n\n> Aider v0.80  \n> Model: tide-4 with diff  \n\n\
+            #### first line  \n#### <blank>  \n#### third  \n\nAn answer.\n\n> a quotation\n\nMore.\n\n> Tokens: 3k sent  \n";
+        assert_eq!(
+            said(text),
+            [
+                block("program", 4, "Aider v0.80\nModel: tide-4 with diff"),
+                block("person", 7, "first line\n\nthird"),
+                block("model", 11, "An answer.\n\n> a quotation\n\nMore."),
+                block("program", 17, "Tokens: 3k sent"),
+            ]
+        );
+    }
+
+    #[test]
+    fn headings_and_marks_inside_code_are_the_models() {
+        let text = "# aider chat started at 2026-01-05 10:00:00\n> Aider v1  \nSee:\n```md\n#### not typed  \n> not said  \n\
+            # aider chat started at noon\n```\n#### A heading\n\n#### typed  \n";
+        assert_eq!(
+            said(text)[1..],
+            [
+                block(
+                    "model",
+                    3,
+                    "See:\n```md\n#### not typed  \n> not said  \n# aider chat started at noon\n```\n#### A heading"
+                ),
+                block("person", 11, "typed"),
+            ]
+        );
+    }
+
+    #[test]
+    fn fence_that_an_interruption_left_open_ends_with_the_next_message() {
+        let text =
+            "# aider chat started at 2026-01-05 10:00:00\n```py\nx = 1\n\n> ^C KeyboardInterrupt  \n\n#### go on  \n\n> ok  \n";
+        let kinds: Vec<String> = said(text).into_iter().map(|block| block.0).collect();
+        assert_eq!(kinds, ["model", "program", "person", "program"]);
+    }
+
+    #[test]
+    fn message_of_several_lines_has_its_mark_before_the_first_only() {
+        let text = "# aider chat started at 2026-01-05 10:00:00\n> Aider v1  \n\n> ==== test session ====\n1 failed\nE  assert 1  \n\nAnswer\n";
+        assert_eq!(
+            said(text)[1..],
+            [block("program", 4, "==== test session ====\n1 failed\nE  assert 1"), block("model", 8, "Answer")]
+        );
+    }
+
+    #[test]
+    fn lines_whose_ends_an_editor_cut_are_told_apart_all_the_same() {
+        let text = "# aider chat started at 2026-01-05 10:00:00\n> Aider v1\n\n#### typed\n\nAnswer\n\n> Tokens: 1\n";
+        let kinds: Vec<String> = said(text).into_iter().map(|block| block.0).collect();
+        assert_eq!(kinds, ["program", "person", "model", "program"]);
+    }
+
+    #[test]
+    fn sessions_of_one_second_are_two() {
+        let start = "# aider chat started at 2026-01-05 10:00:00\n";
+        let records = records_of(&format!("{start}{start}# aider chat started at 2026-01-05 10:00:01\n"));
+        let ids: Vec<&str> = records.iter().filter_map(|record| record["session"].as_str()).collect();
+        assert_eq!(ids, ["tide/2026-01-05 10:00:00", "tide/2026-01-05 10:00:00#2", "tide/2026-01-05 10:00:01"]);
+    }
+
+    proptest! {
+        #[test]
+        fn appended_text_leaves_earlier_records_as_they_were(
+            before in "((#### a  |> b  |> c|d|```|# aider chat started at 2026-01-05 10:00:00|)\n){0,20}",
+            after in "((#### a  |> b  |d|```|)\n){0,10}",
+        ) {
+            // The last block may go on, and a message that lacks its end may find it.
+            prop_assume!(!before.contains("> c"));
+            let (short, long) = (records_of(&before), records_of(&format!("{before}{after}")));
+            let kept = short.len().saturating_sub(1);
+            prop_assert_eq!(&short[..kept], &long[..kept]);
+        }
+
+        #[test]
+        fn any_text_is_read_without_panic(text in "[#> `~a\n\\r é]{0,80}") {
+            records_of(&text);
+        }
+    }
+}

@@ -1,0 +1,528 @@
+//! Cline, Roo Code and Kilo Code: extensions of VS Code that keep a folder for each task, and the
+//! newer Cline program, which keeps a file of messages for each session. Of the extensions no real
+//! task was seen yet.
+//!
+//! - [`Tasks`]: finds the tasks of one of them, and divides each into a header and its messages
+//! - `TaskReader`: messages to turns
+//!
+//! A task has two accounts: `ui_messages.json`, what the person saw, complete and with times, and
+//! `api_conversation_history.json`, what the model was sent, which shrinks with its context. The
+//! first is read where there is one.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use yore_core::episode::{Episode, Outcome, Role, TitleRank, ToolUse};
+use yore_core::text::excerpt;
+use yore_core::time::{RecordedTime, TimeQuality};
+
+use super::shapes::{self, Message, append, drop_payloads, flatten, id_of, short, text_of};
+use super::{
+    Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReaderOptions, Reading, Source, SourceLine, Unit,
+    files_below,
+};
+
+/// What the person saw.
+const SHOWN: &str = "ui_messages.json";
+/// What the model was sent.
+const SENT: &str = "api_conversation_history.json";
+/// Ending of the newer program's files.
+const MESSAGES: &str = ".messages.json";
+/// A file that is larger is no task's.
+const MAX_FILE_BYTES: u64 = 512 << 20;
+/// Programs that are VS Code under another name, as their settings' directories are called.
+const VARIANTS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
+
+/// What is shown and says nothing that recall may use, or says it a second time.
+const WORDLESS: [&str; 24] = [
+    "api_req_started",
+    "api_req_finished",
+    "api_req_retried",
+    "api_req_retry_delayed",
+    "api_req_deleted",
+    "reasoning",
+    "shell_integration_warning",
+    "checkpoint_created",
+    "checkpoint_saved",
+    "load_mcp_documentation",
+    "mcp_server_request_started",
+    "mcp_notification",
+    "browser_action_launch",
+    "browser_action",
+    "browser_action_result",
+    "browser_session_status",
+    "deleted_api_reqs",
+    "task_progress",
+    "info",
+    "resume_task",
+    "resume_completed_task",
+    "condense_context",
+    "hook_status",
+    "hook_output_stream",
+];
+
+/// One of the programs.
+#[derive(Clone, Copy, Debug)]
+pub struct Tasks {
+    kind: &'static str,
+    name: &'static str,
+    /// Id of the extension.
+    extension: &'static str,
+}
+
+/// Cline.
+pub const CLINE: Tasks = Tasks { kind: "cline", name: "Cline", extension: "saoudrizwan.claude-dev" };
+/// Roo Code.
+pub const ROO: Tasks = Tasks { kind: "roo", name: "Roo Code", extension: "rooveterinaryinc.roo-cline" };
+/// Kilo Code.
+pub const KILO: Tasks = Tasks { kind: "kilo", name: "Kilo Code", extension: "kilocode.kilo-code" };
+
+impl Source for Tasks {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn display_name(&self) -> &'static str {
+        self.name
+    }
+
+    fn is_verified(&self) -> bool {
+        false
+    }
+
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        let mut users: Vec<PathBuf> =
+            VARIANTS.iter().map(|variant| computer.configuration().join(variant).join("User")).collect();
+        if computer.platform == Platform::Xdg {
+            users.extend([".vscode-server", ".vscode-server-insiders"].map(|name| computer.home.join(name).join("data/User")));
+        }
+        let mut places: Vec<PathBuf> =
+            users.into_iter().map(|user| user.join("globalStorage").join(self.extension).join("tasks")).collect();
+        if self.kind == CLINE.kind {
+            let data = computer.named("CLINE_DATA_DIR").unwrap_or_else(|| computer.directory("CLINE_DIR", ".cline").join("data"));
+            places.push(data.join("sessions"));
+        }
+        places
+    }
+
+    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+        let mut files = if root.is_file() { vec![root.to_path_buf()] } else { files_below(root, "json", 10) };
+        let name = |file: &Path| file.file_name().and_then(|name| name.to_str()).unwrap_or("").to_owned();
+        files.retain(|file| {
+            let name = name(file);
+            name == SHOWN || name == SENT || name.ends_with(MESSAGES)
+        });
+        let shown: HashSet<PathBuf> =
+            files.iter().filter(|file| name(file) == SHOWN).filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
+        files.retain(|file| name(file) != SENT || file.parent().is_none_or(|task| !shown.contains(task)));
+        files.into_iter().filter_map(Unit::records).collect()
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        let value = shapes::read_json(&unit.path, MAX_FILE_BYTES)?;
+        let name = unit.path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        if let Some(stem) = name.strip_suffix(MESSAGES) {
+            session_records(&unit.path, stem, value, take);
+        } else {
+            task_records(&unit.path, value, name == SHOWN, take);
+        }
+        Ok(())
+    }
+
+    fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        Box::new(TaskReader { kind: self.kind, options: options.clone(), task: None })
+    }
+
+    fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
+        LineOwner {
+            session: text_of(value, "session").map(Into::into),
+            message: text_of(value, "id"),
+            about: None,
+            directory: text_of(value, "directory"),
+        }
+    }
+}
+
+/// The records of a task of an extension.
+fn task_records(file: &Path, value: Value, is_shown: bool, take: &mut dyn FnMut(Value) -> bool) {
+    let Value::Array(messages) = value else { return };
+    let Some(task) = file.parent() else { return };
+    let Some(id) = task.file_name().and_then(|name| name.to_str()) else { return };
+    if messages.is_empty() {
+        return;
+    }
+    let known = known_of_task(task, id);
+    let mut header = json!({"type": "session", "session": id});
+    let directory = ["cwdOnTaskInitialization", "workspace", "cwd"].iter().find_map(|key| text_of(&known, key).map(str::to_owned));
+    for (key, value) in [
+        ("directory", directory.or_else(|| directory_of_task(task)).map(Value::from)),
+        ("title", text_of(&known, "task").map(Value::from)),
+        ("parent", text_of(&known, "parentTaskId").map(Value::from)),
+        ("model", text_of(&known, "modelId").map(Value::from)),
+    ] {
+        if let Some(value) = value {
+            header[key] = value;
+        }
+    }
+    // The id of most tasks is the time at which they began.
+    let created = Some(&known["ts"]).filter(|ts| ts.is_number()).cloned().or_else(|| id.parse::<i64>().ok().map(Value::from));
+    if let Some(created) = created {
+        header["created"] = created;
+    }
+    if !take(header) {
+        return;
+    }
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for (at, mut message) in messages.into_iter().enumerate() {
+        drop_payloads(&mut message);
+        let stamp = id_of(&message["ts"]).filter(|_| is_shown);
+        let id_of_message = match stamp {
+            Some(stamp) => {
+                let times = seen.entry(stamp.clone()).or_default();
+                *times += 1;
+                if *times == 1 { stamp } else { format!("{stamp}.{times}") }
+            }
+            None => format!("#{at}"),
+        };
+        let mut record = Map::new();
+        record.insert("type".to_owned(), if is_shown { "shown" } else { "sent" }.into());
+        record.insert("session".to_owned(), id.into());
+        record.insert("id".to_owned(), id_of_message.into());
+        let keys: &[&str] =
+            if is_shown { &["ts", "type", "say", "ask", "text", "partial", "files"] } else { &["ts", "role", "content"] };
+        for key in keys {
+            if let Some(value) = message.get_mut(*key).map(Value::take).filter(|value| !value.is_null()) {
+                let name = if *key == "type" { "by" } else { key };
+                record.insert(name.to_owned(), value);
+            }
+        }
+        if !take(Value::Object(record)) {
+            return;
+        }
+    }
+}
+
+/// What the program's lists know of a task.
+fn known_of_task(task: &Path, id: &str) -> Value {
+    if let Ok(item) = shapes::read_json(&task.join("history_item.json"), 16 << 20) {
+        return item;
+    }
+    let storage = task.parent().and_then(Path::parent);
+    let lists = storage.map(|storage| [storage.join("state/taskHistory.json"), storage.join("tasks/_index.json")]);
+    for list in lists.into_iter().flatten() {
+        let Ok(items) = shapes::read_json(&list, MAX_FILE_BYTES) else { continue };
+        let items = items.as_array().or_else(|| items["entries"].as_array()).cloned().unwrap_or_default();
+        if let Some(item) = items.into_iter().find(|item| id_of(&item["id"]).as_deref() == Some(id)) {
+            return item;
+        }
+    }
+    Value::Null
+}
+
+/// The directory that the model was told, where no list names it.
+fn directory_of_task(task: &Path) -> Option<String> {
+    let sent = shapes::read_json(&task.join(SENT), MAX_FILE_BYTES).ok()?;
+    let first = flatten(&sent.as_array()?.first()?["content"]);
+    ["# Current Workspace Directory (", "# Current Working Directory ("].iter().find_map(|mark| {
+        let rest = first.split_once(mark)?.1;
+        let path = rest.split(')').next()?;
+        (!path.is_empty() && path.len() < 4096).then(|| path.to_owned())
+    })
+}
+
+/// The records of a session of the newer program.
+fn session_records(file: &Path, stem: &str, mut value: Value, take: &mut dyn FnMut(Value) -> bool) {
+    let Some(Value::Array(messages)) = value.get_mut("messages").map(Value::take) else { return };
+    let manifest = shapes::read_json(&file.with_file_name(format!("{stem}.json")), 16 << 20).unwrap_or_default();
+    let id = text_of(&value, "sessionId").or_else(|| text_of(&manifest, "session_id")).unwrap_or(stem).to_owned();
+    if messages.is_empty() {
+        return;
+    }
+    let mut header = json!({"type": "session", "session": id});
+    for (key, value) in [
+        ("directory", text_of(&manifest, "cwd").or_else(|| text_of(&manifest, "workspace_root"))),
+        ("title", text_of(&manifest["metadata"], "title")),
+        ("created", text_of(&manifest, "started_at")),
+        ("model", text_of(&manifest, "model")),
+        ("forked_from", text_of(&manifest["metadata"]["fork"], "forkedFromSessionId")),
+    ] {
+        if let Some(value) = value {
+            header[key] = value.into();
+        }
+    }
+    if !take(header) {
+        return;
+    }
+    for (at, mut message) in messages.into_iter().enumerate() {
+        drop_payloads(&mut message);
+        let id_of_message = id_of(&message["id"]).unwrap_or_else(|| format!("#{at}"));
+        let mut record = json!({"type": "message", "session": id, "id": id_of_message});
+        for key in ["role", "ts", "content"] {
+            if let Some(value) = message.get_mut(key).map(Value::take).filter(|value| !value.is_null()) {
+                record[key] = value;
+            }
+        }
+        for (key, value) in [("model", &message["modelInfo"]["id"]), ("kind", &message["metadata"]["kind"])] {
+            if let Some(value) = value.as_str() {
+                record[key] = value.into();
+            }
+        }
+        if !take(record) {
+            return;
+        }
+    }
+}
+
+struct TaskReader {
+    kind: &'static str,
+    options: ReaderOptions,
+    task: Option<Task>,
+}
+
+/// What the messages of a task have in common.
+struct Task {
+    episode: Arc<Episode>,
+    title: Option<String>,
+    /// When it began: the time of messages that tell none.
+    began: RecordedTime,
+    model: Option<String>,
+    /// Names of the calls so far.
+    calls: HashMap<String, String>,
+    /// Whether the person's task was told.
+    has_begun: bool,
+}
+
+impl EpisodeReader for TaskReader {
+    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
+        for value in line.values {
+            let (Some(kind), Some(session)) = (text_of(value, "type"), text_of(value, "session")) else {
+                out.push(Reading::Skip("wrong-shape", String::new()));
+                continue;
+            };
+            if kind == "session" || self.task.as_ref().is_none_or(|task| task.episode.native_id != session) {
+                self.task = Some(self.begin(session, value));
+            }
+            let Some(task) = &mut self.task else { continue };
+            let before = out.len();
+            match kind {
+                "session" => {}
+                "shown" => task.shown(self.kind, value, self.options.tool_bytes, line.mark.line, out),
+                "sent" | "message" => task.sent(self.kind, value, self.options.tool_bytes, line.mark.line, out),
+                unknown => out.push(Reading::Skip("unknown-type", short(unknown))),
+            }
+            if out[before..].iter().any(|reading| matches!(reading, Reading::Turn(_)))
+                && let Some(title) = task.title.take()
+            {
+                let title = shapes::title(&title, TitleRank::Summary, task.began.utc, line.mark.line);
+                out.push(Reading::Title(Arc::clone(&task.episode), title));
+            }
+        }
+    }
+
+    fn finish(&mut self, _out: &mut Vec<Reading>) {}
+
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        None
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+impl TaskReader {
+    fn begin(&self, session: &str, header: &Value) -> Task {
+        let parent = text_of(header, "parent").map(str::to_owned);
+        let mut episode = Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(self.kind, session) };
+        if parent.is_some() {
+            episode.kind = yore_core::episode::EpisodeKind::Subagent;
+            episode.parent_native_id = parent;
+        }
+        Task {
+            episode: Arc::new(episode),
+            title: text_of(header, "title").map(str::to_owned),
+            began: shapes::time_of(&header["created"], TimeQuality::Session).unwrap_or(RecordedTime::UNKNOWN),
+            model: text_of(header, "model").map(str::to_owned),
+            calls: HashMap::new(),
+            has_begun: false,
+        }
+    }
+}
+
+impl Task {
+    fn message(&self, value: &Value, role: Role) -> Message {
+        let time = shapes::time_of(&value["ts"], TimeQuality::Exact).unwrap_or_else(|| self.began.clone());
+        let mut message = Message::new(text_of(value, "id").unwrap_or("").to_owned(), role, time);
+        message.model = match role {
+            Role::Assistant => text_of(value, "model").map(str::to_owned).or_else(|| self.model.clone()),
+            _ => None,
+        };
+        message
+    }
+
+    /// What the person saw.
+    fn shown(&mut self, kind: &'static str, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+        // The whole of it comes under the same time later.
+        if value["partial"].as_bool() == Some(true) {
+            return;
+        }
+        let text = text_of(value, "text").unwrap_or("");
+        let what = text_of(value, "say").or_else(|| text_of(value, "ask")).unwrap_or("");
+        let is_ask = text_of(value, "by") == Some("ask");
+        let role = match what {
+            "text" if !self.has_begun && !is_ask => Role::Human,
+            "task" | "user_feedback" | "user_feedback_diff" => Role::Human,
+            "text" | "completion_result" | "followup" | "plan_mode_respond" | "condense" | "new_task" | "report_bug" => Role::Assistant,
+            "tool" | "command" | "use_mcp_server" | "subtask_result" => Role::ToolCall,
+            "command_output" | "mcp_server_response" => Role::ToolResult,
+            "error" | "api_req_failed" | "mistake_limit_reached" | "diff_error" | "clineignore_error" | "rooignore_error" => {
+                Role::System
+            }
+            what if WORDLESS.contains(&what) => return,
+            unknown => {
+                out.push(Reading::Skip("unknown-type", short(unknown)));
+                return;
+            }
+        };
+        if text.is_empty() {
+            return;
+        }
+        self.has_begun |= role == Role::Human;
+        let mut message = self.message(value, role);
+        match role {
+            Role::ToolCall => {
+                let input = shapes::arguments(&Value::from(text)).into_owned();
+                let name = first_name(&input).unwrap_or(what).to_owned();
+                message.role = Role::Assistant;
+                message.call(None, &name, &input, tool_bytes);
+                // Approved or not is told by what follows; a call that the person saw was made.
+            }
+            Role::ToolResult => {
+                message.tool_text = excerpt(&super::own::without_own_words(text), tool_bytes).into_owned();
+                message.tools = vec![ToolUse { call_id: None, name: what.to_owned(), outcome: None }];
+            }
+            Role::Assistant => message.say(&words_of(text)),
+            _ => message.say(text),
+        }
+        message.turns(kind, &self.episode, tool_bytes, line, out);
+    }
+
+    /// What the model was sent, or a message of the newer program.
+    fn sent(&mut self, kind: &'static str, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+        let is_assistant = match text_of(value, "role") {
+            Some("assistant") => true,
+            Some("user") => false,
+            Some("system") => return,
+            other => {
+                out.push(Reading::Skip("unknown-role", short(other.unwrap_or(""))));
+                return;
+            }
+        };
+        let mut words = String::new();
+        let mut message = self.message(value, if is_assistant { Role::Assistant } else { Role::Human });
+        let blocks = match &value["content"] {
+            Value::String(text) => vec![json!({"type": "text", "text": text})],
+            Value::Array(blocks) => blocks.clone(),
+            _ => Vec::new(),
+        };
+        for block in &blocks {
+            match text_of(block, "type") {
+                Some("text") => append(&mut words, &said(text_of(block, "text").unwrap_or(""))),
+                Some("tool_use") => {
+                    let (call_id, name) = (id_of(&block["id"]), text_of(block, "name").unwrap_or("tool"));
+                    if let Some(call_id) = &call_id {
+                        self.calls.insert(call_id.clone(), name.to_owned());
+                    }
+                    message.call(call_id, name, &block["input"], tool_bytes);
+                }
+                Some("tool_result") => {
+                    let call_id = id_of(&block["tool_use_id"]);
+                    let name = call_id.as_ref().and_then(|id| self.calls.get(id)).cloned();
+                    let name = name.or_else(|| text_of(block, "name").map(str::to_owned)).unwrap_or_default();
+                    let is_error = block["is_error"].as_bool() == Some(true);
+                    message.answers.push(shapes::Answer {
+                        call_id,
+                        name,
+                        text: flatten(&block["content"]),
+                        outcome: Some(if is_error { Outcome::Failed } else { Outcome::Done }),
+                        files: Vec::new(),
+                    });
+                }
+                Some("file") => {
+                    if let Some(path) = text_of(block, "path") {
+                        shapes::add_file(&mut message.files, path.to_owned(), yore_core::episode::FileAction::Read);
+                    }
+                }
+                Some("image" | "document" | "thinking" | "redacted_thinking" | "reasoning") => {}
+                other => out.push(Reading::Skip("unknown-block", short(other.unwrap_or("")))),
+            }
+        }
+        if text_of(value, "kind") == Some("compaction") {
+            message.role = Role::Summary;
+        } else if !is_assistant && words.trim_start().starts_with("<SYSTEM_NOTICE>") {
+            message.role = Role::Injected;
+        }
+        message.say(&words);
+        message.turns(kind, &self.episode, tool_bytes, line, out);
+    }
+}
+
+/// The name under which a shown tool call goes.
+fn first_name(input: &Value) -> Option<&str> {
+    text_of(input, "tool").or_else(|| text_of(input, "toolName"))
+}
+
+/// A question or a plan is shown as an object with its options.
+fn words_of(text: &str) -> String {
+    let value = text.starts_with('{').then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+    value
+        .as_ref()
+        .and_then(|value| shapes::first_text(value, &["question", "response", "text"]))
+        .map_or_else(|| text.to_owned(), str::to_owned)
+}
+
+/// What was said in a text that the model was sent: wrappers go, and so does what the program adds.
+fn said(text: &str) -> String {
+    let mut rest = text.to_owned();
+    for tag in ["environment_details", "system-reminder"] {
+        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+        while let Some(start) = rest.find(&open) {
+            let end = rest[start..].find(&close).map_or(rest.len(), |at| start + at + close.len());
+            rest.replace_range(start..end, "");
+        }
+    }
+    for tag in ["task", "feedback", "user_message", "answer"] {
+        rest = rest.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), "");
+    }
+    rest.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn wrappers_and_what_the_program_adds_are_no_words_of_the_person() {
+        assert_eq!(said("<task>\nmend the tide table\n</task>\n<environment_details>\n# x\n</environment_details>"), "mend the tide table");
+        assert_eq!(said("go on<environment_details>cut off"), "go on");
+        assert_eq!(words_of(r#"{"question": "which pier?", "options": ["a"]}"#), "which pier?");
+        assert_eq!(words_of("{not json"), "{not json");
+    }
+
+    proptest! {
+        #[test]
+        fn any_record_is_survived(kind in "shown|sent|message|session|x", text in "\\PC{0,40}", number in any::<i64>()) {
+            let value = json!({"type": kind, "session": "s", "id": "1", "ts": number, "say": text, "text": text, "role": "user",
+                "content": [{"type": "text", "text": text}, {"type": "tool_result", "content": [number]}, number]});
+            let mut reader = CLINE.reader(Path::new("x"), "", &ReaderOptions::default());
+            let mut out = Vec::new();
+            reader.read(&SourceLine { values: &[value, json!(number)], mark: LineMark::default() }, &mut out);
+            reader.finish(&mut out);
+        }
+    }
+}

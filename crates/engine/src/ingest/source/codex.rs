@@ -1,0 +1,273 @@
+//! Codex CLI: rollouts in `sessions/<year>/<month>/<day>/rollout-<time>-<thread>.jsonl`, archived
+//! ones beside them, compressed ones (`.jsonl.zst`) in their place, titles in `session_index.jsonl`.
+//!
+//! - [`Codex`]: finds the files, unpacks the compressed ones
+//! - `thread`: whose thread a file is, and which of its lines were copied from another
+//! - `reader`: lines to turns
+//! - `tool`: what tools were given and what they answered
+//!
+//! No line has an id. A message is known by its thread and the number of its line, which appending
+//! and compressing leave as it is.
+
+mod reader;
+mod thread;
+mod tool;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use self::reader::{IndexReader, RolloutReader};
+use self::thread::{Step, Thread, is_header, thread_of_name};
+use super::shapes::{drop_payloads, text_of};
+use super::{Computer, EpisodeReader, Framing, Known, LineOwner, ReaderOptions, Source, Stamp, Unit, files_below};
+use crate::ingest::parse::parse_line;
+
+const KIND: &str = "codex";
+
+/// The file of thread names.
+const INDEX: &str = "session_index.jsonl";
+/// Prompts without their answers; they stand in the rollouts too.
+const PROMPTS: &str = "history.jsonl";
+/// What a compressed rollout's name ends in.
+const COMPRESSED: &str = ".jsonl.zst";
+/// A line that is longer when unpacked is passed over.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+/// A compressed file that becomes larger is no rollout.
+const MAX_UNPACKED_BYTES: u64 = 4 << 30;
+/// The member that tells whose words a line of a forked rollout holds.
+const OWNER: &str = "_thread";
+/// The member that holds the values of a line with several.
+const GLUED: &str = "_glued";
+/// The member that stands for a line that is no JSON.
+const BAD: &str = "_bad";
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Codex;
+
+impl Source for Codex {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn display_name(&self) -> &'static str {
+        "Codex CLI"
+    }
+
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        let home = computer.directory("CODEX_HOME", ".codex");
+        // The home itself also holds credentials and databases, which are none of our business.
+        ["sessions", "archived_sessions", INDEX].iter().map(|name| home.join(name)).collect()
+    }
+
+    fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit> {
+        if root.is_file() {
+            let unit = if is_index(root) { index_unit(root) } else { rollout_unit(root.to_path_buf(), known) };
+            return unit.into_iter().collect();
+        }
+        let (sessions, archived) = (root.join("sessions"), root.join("archived_sessions"));
+        let mut files = Vec::new();
+        if sessions.is_dir() || archived.is_dir() {
+            files.extend(rollouts_below(&sessions));
+            files.extend(rollouts_below(&archived));
+        } else {
+            files = rollouts_below(root);
+        }
+        let mut units: Vec<Unit> = files.into_iter().filter_map(|file| rollout_unit(file, known)).collect();
+        units.extend(index_unit(&root.join(INDEX)));
+        units
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        let file = File::open(&unit.path)?;
+        if is_compressed(&unit.path) {
+            let unpacked = zstd::stream::read::Decoder::new(file)?.take(MAX_UNPACKED_BYTES);
+            lines_as_records(BufReader::with_capacity(256 * 1024, unpacked), &unit.path, take)
+        } else {
+            lines_as_records(BufReader::with_capacity(256 * 1024, file), &unit.path, take)
+        }
+    }
+
+    fn reader(&self, unit: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        if is_index(unit) { Box::new(IndexReader) } else { Box::new(RolloutReader::new(unit, state, options.clone())) }
+    }
+
+    fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
+        let facts = if value["payload"].is_object() { &value["payload"] } else { value };
+        let named = text_of(value, OWNER);
+        let names_thread = is_header(value) || value.get("thread_name").is_some();
+        LineOwner {
+            session: named.or_else(|| if names_thread { text_of(facts, "id") } else { None }).map(Into::into),
+            directory: if is_header(value) || text_of(value, "type") == Some("turn_context") {
+                text_of(facts, "cwd")
+            } else {
+                None
+            },
+            ..LineOwner::default()
+        }
+    }
+}
+
+fn name_of(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or("")
+}
+
+fn is_index(path: &Path) -> bool {
+    name_of(path) == INDEX
+}
+
+fn is_compressed(path: &Path) -> bool {
+    name_of(path).ends_with(COMPRESSED)
+}
+
+/// Rollouts below a directory, a compressed one only where the plain one is not there.
+fn rollouts_below(directory: &Path) -> Vec<PathBuf> {
+    let mut files = files_below(directory, "jsonl", 8);
+    files.retain(|file| !is_index(file) && name_of(file) != PROMPTS);
+    let mut compressed = files_below(directory, "zst", 8);
+    compressed.retain(|file| is_compressed(file) && !file.with_extension("").exists());
+    files.append(&mut compressed);
+    files
+}
+
+/// A rollout grows at its end. One that was copied from another thread, or is compressed, is read
+/// as records: a copied line must say whose words it holds.
+fn rollout_unit(path: PathBuf, known: &dyn Known) -> Option<Unit> {
+    let unit = Unit::lines(path)?;
+    if !is_compressed(&unit.path) {
+        let is_known = unit.name().and_then(|name| known.stamp(&name)) == Some(unit.stamp);
+        if is_known || !is_fork(&unit.path) {
+            return Some(unit);
+        }
+    }
+    let began = time_of_name(&unit.path);
+    Some(Unit { framing: Framing::Records, began, ..unit })
+}
+
+/// Whether a rollout began with another thread's lines.
+fn is_fork(path: &Path) -> bool {
+    if thread_of_name(path).is_some() {
+        return true;
+    }
+    let mut head = Vec::new();
+    let is_read = File::open(path).and_then(|file| file.take(16 * 1024).read_to_end(&mut head)).is_ok();
+    is_read && memchr::memmem::find(&head, b"\"forked_from_id\":\"").is_some()
+}
+
+/// `rollout-2026-05-31T10-46-34-<thread>` as a time; its zone is the computer's.
+fn time_of_name(path: &Path) -> Option<String> {
+    let time = name_of(path).strip_prefix("rollout-")?.get(..19)?;
+    let (day, clock) = time.split_at_checked(11)?;
+    let is_time = time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'T');
+    is_time.then(|| format!("{day}{}", clock.replace('-', ":")))
+}
+
+/// The file of names is read after all rollouts, and again when there are others: a name that
+/// comes before its thread has nobody to belong to.
+fn index_unit(path: &Path) -> Option<Unit> {
+    let unit = Unit::records(path.to_path_buf())?;
+    let home = path.parent()?;
+    let rollouts: usize = ["sessions", "archived_sessions"].iter().map(|name| rollouts_below(&home.join(name)).len()).sum();
+    let stamp = Stamp { version: unit.stamp.version.wrapping_add(rollouts as i64), ..unit.stamp };
+    Some(Unit { stamp, closes_file: true, ..unit })
+}
+
+/// One record per line, so that numbers of lines stay what they are in the plain file.
+fn lines_as_records(mut lines: impl BufRead, path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+    let mut thread = Thread::new(path);
+    let mut is_fork = thread_of_name(path).is_some();
+    let (mut bytes, mut values) = (Vec::new(), Vec::new());
+    loop {
+        bytes.clear();
+        if (&mut lines).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)? == 0 {
+            return Ok(());
+        }
+        if bytes.len() as u64 == MAX_LINE_BYTES && bytes.last() != Some(&b'\n') {
+            pass_over_line(&mut lines)?;
+            bytes.clear();
+        }
+        let parsed = parse_line(&bytes, &mut values);
+        values.iter_mut().for_each(drop_payloads);
+        for value in &mut values {
+            if is_header(value) && text_of(&value["payload"], "forked_from_id").is_some() {
+                is_fork = true;
+            }
+            let owner = match thread.step(value) {
+                Step::Copied => thread.copied_from.as_deref(),
+                Step::Own | Step::Header => thread.id.as_deref(),
+                Step::Nameless => None,
+            };
+            if let (true, Some(owner), Value::Object(line)) = (is_fork, owner, value) {
+                line.insert(OWNER.to_owned(), owner.into());
+            }
+        }
+        let record = match values.len() {
+            1 => values.pop().unwrap_or_default(),
+            0 if parsed.is_err() && !bytes.trim_ascii().is_empty() => json!({BAD: true}),
+            0 => Value::Null,
+            _ => {
+                let owner = values.iter().find_map(|value| text_of(value, OWNER)).map(str::to_owned);
+                let mut record = json!({GLUED: std::mem::take(&mut values)});
+                if let Some(owner) = owner {
+                    record[OWNER] = owner.into();
+                }
+                record
+            }
+        };
+        if !take(record) {
+            return Ok(());
+        }
+    }
+}
+
+fn pass_over_line(lines: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let available = lines.fill_buf()?;
+        if available.is_empty() {
+            return Ok(());
+        }
+        let newline = memchr::memchr(b'\n', available);
+        let count = newline.map_or(available.len(), |at| at + 1);
+        lines.consume(count);
+        if newline.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records_of(text: &str) -> Vec<Value> {
+        let mut records = Vec::new();
+        lines_as_records(text.as_bytes(), Path::new("rollout-x.jsonl.zst"), &mut |record| {
+            records.push(record);
+            true
+        })
+        .unwrap();
+        records
+    }
+
+    #[test]
+    fn every_line_is_one_record_whatever_it_holds() {
+        let records = records_of("{\"a\":1}\n\nnot json\n{\"b\":1}{\"c\":2}\n{\"d\":");
+        assert_eq!(records.len(), 5);
+        assert_eq!(records[0], json!({"a": 1}));
+        assert_eq!(records[1], Value::Null);
+        assert_eq!(records[2], json!({BAD: true}));
+        assert_eq!(records[3], json!({GLUED: [{"b": 1}, {"c": 2}]}));
+        assert_eq!(records[4], json!({BAD: true}));
+    }
+
+    #[test]
+    fn name_tells_when_a_rollout_began() {
+        let path = Path::new("rollout-2026-05-31T10-46-34-019e7da4-83bc-7dc1-93d3-a435cb5c9100.jsonl.zst");
+        assert_eq!(time_of_name(path).as_deref(), Some("2026-05-31T10:46:34"));
+        assert_eq!(time_of_name(Path::new("rollout-ü.jsonl")), None);
+        assert_eq!(time_of_name(Path::new("019e7da4.jsonl")), None);
+    }
+}

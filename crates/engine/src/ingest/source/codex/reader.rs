@@ -1,0 +1,582 @@
+//! Lines of a rollout to turns.
+//!
+//! What the interface showed (`event_msg`) tells which prompts a person typed; what the model saw
+//! (`response_item`) holds all else. A prompt stands in both, first as what the model saw: it is
+//! held back until the event confirms it, or until the model goes on, which tells that this client
+//! writes no such events.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use yore_core::episode::{Episode, EpisodeKind, FileUse, Outcome, Role, TitleRank, ToolUse, Turn};
+use yore_core::id::TurnId;
+use yore_core::text::excerpt;
+use yore_core::time::{RecordedTime, TimeQuality};
+
+use super::super::own::{is_own_call, without_own_words};
+use super::super::shapes::{self, append, capped, short, text_of};
+use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
+use super::thread::{Step, Thread, is_header, payload};
+use super::tool::{answer_of, call_of};
+use super::{BAD, GLUED, KIND};
+
+/// A prompt that nothing follows for so many lines is not waited for any longer.
+const MAX_WAIT_LINES: u64 = 200;
+
+/// Line types without words, or with words that stand elsewhere too.
+const WORDLESS_LINES: [&str; 6] = [
+    "world_state",
+    "inter_agent_communication",
+    "inter_agent_communication_metadata",
+    "turn_input_metadata",
+    "state",
+    "rollout_reference",
+];
+
+/// Events without words, or with words that stand in `response_item` too.
+const WORDLESS_EVENTS: [&str; 40] = [
+    "agent_message",
+    "agent_message_delta",
+    "agent_reasoning",
+    "agent_reasoning_delta",
+    "agent_reasoning_raw_content",
+    "agent_reasoning_section_break",
+    "token_count",
+    "task_started",
+    "turn_started",
+    "task_complete",
+    "turn_complete",
+    "context_compacted",
+    "entered_review_mode",
+    "exited_review_mode",
+    "sub_agent_activity",
+    "thread_settings_applied",
+    "patch_apply_begin",
+    "patch_apply_end",
+    "exec_command_begin",
+    "exec_command_output_delta",
+    "exec_command_end",
+    "mcp_tool_call_begin",
+    "mcp_tool_call_end",
+    "web_search_begin",
+    "web_search_end",
+    "view_image_tool_call",
+    "image_generation_begin",
+    "image_generation_end",
+    "dynamic_tool_call_request",
+    "dynamic_tool_call_response",
+    "collab_agent_spawn_begin",
+    "collab_agent_spawn_end",
+    "collab_agent_interaction_begin",
+    "collab_agent_interaction_end",
+    "plan_update",
+    "turn_diff",
+    "item_started",
+    "item_completed",
+    "background_event",
+    "session_configured",
+];
+
+/// How texts begin that the client gives to the model in every session: no words of anybody.
+const BOILERPLATE: [&str; 14] = [
+    "<environment_context>",
+    "<ENVIRONMENT_CONTEXT>",
+    "<user_instructions>",
+    "<INSTRUCTIONS>",
+    "# AGENTS.md instructions",
+    "<recommended_plugins>",
+    "<permissions instructions>",
+    "<collaboration_mode>",
+    "<apps_instructions>",
+    "<skills_instructions>",
+    "<personality_spec>",
+    "<model_switch>",
+    "<turn_aborted>",
+    "<user_action>",
+];
+
+/// What an editor puts before a prompt ends with this heading.
+const REQUEST_HEADING: &str = "## My request for Codex:";
+
+/// All that later lines need of earlier ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct State {
+    thread: Thread,
+    first_cwd: Option<String>,
+    cwd: Option<String>,
+    branch: Option<String>,
+    model: Option<String>,
+    version: Option<String>,
+    parent: Option<String>,
+    is_subagent: bool,
+    /// When the session began, for lines without a time of their own.
+    began: Option<String>,
+    /// Whether this client writes an event for each prompt.
+    has_prompt_events: bool,
+    /// Whether yore itself asked here.
+    is_own_call: bool,
+    /// The last prompt that an event told: its hash and line.
+    last_prompt: Option<(u64, u64)>,
+}
+
+/// Reads rollouts.
+pub(super) struct RolloutReader {
+    state: State,
+    options: ReaderOptions,
+    episode: Option<Arc<Episode>>,
+    /// What the model was told in the name of the user and no event has confirmed yet.
+    waiting: Vec<Waiting>,
+    /// Titles and links, told again at the end, when their episode exists for sure.
+    facts: Vec<Reading>,
+}
+
+struct Waiting {
+    mark: LineMark,
+    /// The state before the line.
+    before: String,
+    text: String,
+    time: RecordedTime,
+    cwd: Option<String>,
+}
+
+/// What a turn says besides where it stands.
+#[derive(Default)]
+struct Said {
+    text: String,
+    tool_text: String,
+    speaker: Option<String>,
+    outcome: Option<Outcome>,
+    tools: Vec<ToolUse>,
+    files: Vec<FileUse>,
+}
+
+impl RolloutReader {
+    pub(super) fn new(unit: &Path, state: &str, options: ReaderOptions) -> Self {
+        let state = serde_json::from_str(state).unwrap_or_else(|_| State { thread: Thread::new(unit), ..State::default() });
+        Self { state, options, episode: None, waiting: Vec::new(), facts: Vec::new() }
+    }
+
+    fn state_text(&self) -> String {
+        serde_json::to_string(&self.state).unwrap_or_default()
+    }
+
+    fn value(&mut self, value: &Value, mark: LineMark, ordinal: &mut u32, out: &mut Vec<Reading>) {
+        if value.is_null() {
+            return;
+        }
+        if let Some(values) = value[GLUED].as_array() {
+            for value in values.iter().filter(|value| !value[GLUED].is_array()) {
+                self.value(value, mark, ordinal, out);
+            }
+            return;
+        }
+        if value.get(BAD).is_some() {
+            out.push(Reading::Skip("invalid-json", String::new()));
+            return;
+        }
+        if !value.is_object() {
+            out.push(Reading::Skip("not-an-object", String::new()));
+            return;
+        }
+        let before = self.state_text_if_needed(value);
+        match self.state.thread.step(value) {
+            Step::Nameless => {
+                out.push(Reading::Skip("no-thread", short(text_of(value, "type").unwrap_or(""))));
+                return;
+            }
+            Step::Copied => {
+                out.push(Reading::Skip("copied-history", String::new()));
+                return;
+            }
+            Step::Header => {
+                self.header(payload(value));
+                if let (Some(parent), Some(episode)) = (text_of(payload(value), "forked_from_id"), self.episode()) {
+                    self.fact(Reading::Link(episode, "forked-from", parent.to_owned()), out);
+                }
+                return;
+            }
+            Step::Own => {}
+        }
+        let facts = payload(value);
+        let kind = if value["payload"].is_object() { text_of(value, "type").unwrap_or("") } else { "response_item" };
+        match kind {
+            "response_item" => self.item(value, facts, mark, before, ordinal, out),
+            "event_msg" => self.event(value, facts, mark, ordinal, out),
+            "turn_context" => {
+                if let Some(cwd) = text_of(facts, "cwd") {
+                    self.state.cwd = Some(cwd.to_owned());
+                }
+                if let Some(model) = text_of(facts, "model") {
+                    self.state.model = Some(model.to_owned());
+                }
+            }
+            "compacted" => {
+                self.settle(out);
+                // The history that takes the place of the old one repeats what was said.
+                let text = text_of(facts, "message").unwrap_or("").to_owned();
+                self.say(value, mark, ordinal, Role::Summary, Said { text, ..Said::default() }, out);
+            }
+            kind if WORDLESS_LINES.contains(&kind) => {}
+            "" => out.push(Reading::Skip("no-type", String::new())),
+            unknown => out.push(Reading::Skip("unknown-type", short(unknown))),
+        }
+    }
+
+    /// The state as text where a line may have to be read again from here.
+    fn state_text_if_needed(&self, value: &Value) -> String {
+        if text_of(payload(value), "role") == Some("user") { self.state_text() } else { String::new() }
+    }
+
+    fn header(&mut self, facts: &Value) {
+        let state = &mut self.state;
+        let owned = |key: &str| text_of(facts, key).map(str::to_owned);
+        state.cwd = owned("cwd").or_else(|| state.cwd.take());
+        state.branch = text_of(&facts["git"], "branch").map(str::to_owned).or_else(|| state.branch.take());
+        // What the episode is, its first header tells.
+        if state.began.is_some() {
+            return;
+        }
+        state.began = Some(owned("timestamp").unwrap_or_default());
+        state.first_cwd.clone_from(&state.cwd);
+        state.version = owned("cli_version");
+        let source = &facts["source"];
+        state.is_subagent = source.is_object() || text_of(facts, "thread_source") == Some("subagent");
+        if state.is_subagent {
+            let root = owned("session_id").filter(|root| Some(root) != state.thread.id.as_ref());
+            state.parent =
+                owned("parent_thread_id").or_else(|| parent_of(source, 0)).or(root).or_else(|| owned("forked_from_id"));
+        }
+        self.episode = None;
+    }
+
+    fn fact(&mut self, fact: Reading, out: &mut Vec<Reading>) {
+        if !self.facts.contains(&fact) {
+            self.facts.push(fact.clone());
+        }
+        out.push(fact);
+    }
+
+    fn episode(&mut self) -> Option<Arc<Episode>> {
+        if self.episode.is_none() {
+            let state = &self.state;
+            let id = state.thread.id.as_deref()?;
+            self.episode = Some(Arc::new(Episode {
+                kind: if state.is_subagent { EpisodeKind::Subagent } else { EpisodeKind::Session },
+                parent_native_id: state.parent.clone(),
+                cwd: state.first_cwd.clone(),
+                client_version: state.version.clone(),
+                ..shapes::episode(KIND, id)
+            }));
+        }
+        self.episode.clone()
+    }
+
+    fn item(&mut self, value: &Value, item: &Value, mark: LineMark, before: String, ordinal: &mut u32, out: &mut Vec<Reading>) {
+        let kind = text_of(item, "type").unwrap_or("");
+        match (kind, text_of(item, "role")) {
+            ("message", Some("user")) => {
+                let text = words_of_content(&item["content"], out);
+                if text.trim().is_empty() || is_boilerplate(&text) {
+                    return;
+                }
+                // Where the event came first it has said all.
+                if self.state.last_prompt.is_some_and(|(known, line)| known == self.hash(&text) && mark.line <= line + 4) {
+                    return;
+                }
+                let (time, cwd) = (self.time_of(value), self.state.cwd.clone());
+                self.waiting.push(Waiting { mark, before, text, time, cwd });
+            }
+            ("message", Some("assistant")) => {
+                self.settle(out);
+                let text = words_of_content(&item["content"], out);
+                self.say(value, mark, ordinal, Role::Assistant, Said { text, ..Said::default() }, out);
+            }
+            // Instructions of the client.
+            ("message", Some("developer" | "system")) => {}
+            ("reasoning", _) => self.settle(out),
+            ("agent_message", _) => {
+                let text = words_of_content(&item["content"], out);
+                let author = text_of(item, "author").map(str::to_owned);
+                if self.state.is_subagent {
+                    self.say(value, mark, ordinal, Role::Injected, Said { text, speaker: author, ..Said::default() }, out);
+                } else {
+                    // A sub-agent's report answers the call that started it.
+                    self.say(
+                        value,
+                        mark,
+                        ordinal,
+                        Role::ToolResult,
+                        Said { tool_text: text, speaker: author, ..Said::default() },
+                        out,
+                    );
+                }
+            }
+            ("compaction" | "compaction_summary" | "context_compaction", _) => {
+                let text = text_of(item, "summary").unwrap_or("").to_owned();
+                self.say(value, mark, ordinal, Role::Summary, Said { text, ..Said::default() }, out);
+            }
+            ("ghost_snapshot" | "other" | "compaction_trigger" | "additional_tools", _) => {}
+            (kind, _) if kind.ends_with("_call_output") || kind == "tool_search_output" => {
+                let (words, outcome) = answer_of(&item["output"]);
+                let call_id = text_of(item, "call_id").map(str::to_owned);
+                let tools = vec![ToolUse { call_id, name: String::new(), outcome }];
+                let tool_text = excerpt(&words, self.options.tool_bytes).into_owned();
+                self.say(value, mark, ordinal, Role::ToolResult, Said { tool_text, outcome, tools, ..Said::default() }, out);
+            }
+            (kind, _) if kind.ends_with("_call") => {
+                self.settle(out);
+                let (name, text, files) = call_of(item);
+                let call_id = text_of(item, "call_id").or_else(|| text_of(item, "id")).map(str::to_owned);
+                let tools = vec![ToolUse { call_id, name, outcome: None }];
+                let tool_text = excerpt(&text, self.options.tool_bytes).into_owned();
+                self.say(value, mark, ordinal, Role::ToolCall, Said { tool_text, tools, files, ..Said::default() }, out);
+            }
+            (unknown, _) => out.push(Reading::Skip("unknown-item", short(unknown))),
+        }
+    }
+
+    fn event(&mut self, value: &Value, event: &Value, mark: LineMark, ordinal: &mut u32, out: &mut Vec<Reading>) {
+        match text_of(event, "type").unwrap_or("") {
+            "user_message" => self.prompt(value, event, mark, ordinal, out),
+            "turn_aborted" => {
+                self.settle(out);
+                let text = format!("turn aborted: {}", text_of(event, "reason").unwrap_or("no reason given"));
+                self.say(value, mark, ordinal, Role::System, Said { text, ..Said::default() }, out);
+            }
+            // What was said was said; that it was taken back is worth a line.
+            "thread_rolled_back" => {
+                self.settle(out);
+                let text = format!(
+                    "the last {} prompts and all that followed were taken back",
+                    event["num_turns"].as_u64().unwrap_or(1)
+                );
+                self.say(value, mark, ordinal, Role::System, Said { text, ..Said::default() }, out);
+            }
+            "error" | "stream_error" | "warning" => {
+                let text = text_of(event, "message").unwrap_or("").to_owned();
+                self.say(value, mark, ordinal, Role::System, Said { text, ..Said::default() }, out);
+            }
+            "thread_name_updated" => {
+                if let (Some(name), Some(episode)) = (text_of(event, "thread_name"), self.episode()) {
+                    let at = self.time_of(value).utc;
+                    self.fact(Reading::Title(episode, shapes::title(name, TitleRank::Ai, at, mark.line)), out);
+                }
+            }
+            kind if WORDLESS_EVENTS.contains(&kind) => {
+                // The model has gone on.
+                if matches!(kind, "agent_message" | "agent_reasoning" | "task_complete" | "turn_complete") {
+                    self.settle(out);
+                }
+            }
+            unknown => out.push(Reading::Skip("unknown-event", short(unknown))),
+        }
+    }
+
+    /// What a person typed, or the agent that leads a sub-agent.
+    fn prompt(&mut self, value: &Value, event: &Value, mark: LineMark, ordinal: &mut u32, out: &mut Vec<Reading>) {
+        let message = text_of(event, "message").unwrap_or("");
+        // Older clients tell of what they gave to the model themselves, too.
+        if text_of(event, "kind").is_some_and(|kind| kind != "plain") || is_boilerplate(message) {
+            return;
+        }
+        let this = self.hash(message);
+        // Some commands write theirs twice.
+        if self.state.last_prompt.is_some_and(|(known, line)| known == this && mark.line <= line + 1) {
+            self.state.last_prompt = Some((this, mark.line));
+            return;
+        }
+        self.state.last_prompt = Some((this, mark.line));
+        self.state.has_prompt_events = true;
+        let confirmed = self.waiting.iter().rposition(|waiting| waiting.text.trim().contains(message.trim()));
+        let confirmed = confirmed.map(|at| self.waiting.remove(at));
+        self.settle(out);
+        let (key, parts) = match &confirmed {
+            Some(waiting) => (waiting.mark.line, 2),
+            None => (mark.line, 1),
+        };
+        let said = Said { text: request_of(message).to_owned(), ..Said::default() };
+        let (time, cwd) = (self.time_of(value), self.state.cwd.clone());
+        // A prompt that was held back is the first of its line.
+        let ordinal = if confirmed.is_some() { &mut 0 } else { ordinal };
+        self.turn(Place { key, line: mark.line, parts, time, cwd }, ordinal, Role::Human, said, out);
+    }
+
+    /// Gives what waits for an event that has not come.
+    fn settle(&mut self, out: &mut Vec<Reading>) {
+        let role = if self.state.has_prompt_events { Role::Injected } else { Role::Human };
+        for waiting in std::mem::take(&mut self.waiting) {
+            let said = Said { text: request_of(&waiting.text).to_owned(), ..Said::default() };
+            let line = waiting.mark.line;
+            self.turn(Place { key: line, line, parts: 1, time: waiting.time, cwd: waiting.cwd }, &mut 0, role, said, out);
+        }
+    }
+
+    fn say(&mut self, value: &Value, mark: LineMark, ordinal: &mut u32, role: Role, said: Said, out: &mut Vec<Reading>) {
+        let place = Place { key: mark.line, line: mark.line, parts: 1, time: self.time_of(value), cwd: self.state.cwd.clone() };
+        self.turn(place, ordinal, role, said, out);
+    }
+
+    fn turn(&mut self, place: Place, ordinal: &mut u32, role: Role, said: Said, out: &mut Vec<Reading>) {
+        if role == Role::Human && is_own_call(&said.text) {
+            self.state.is_own_call = true;
+        }
+        let text = without_own_words(said.text.trim()).trim().to_owned();
+        let tool_text = without_own_words(&said.tool_text).into_owned();
+        let is_empty = text.is_empty() && tool_text.trim().is_empty() && said.tools.is_empty();
+        let Some(episode) = self.episode().filter(|_| !is_empty && !self.state.is_own_call) else { return };
+        // The user of a sub-agent is the agent that started it.
+        let (role, speaker) = match role {
+            Role::Human if self.state.is_subagent => (Role::Injected, Some("parent agent".to_owned())),
+            role => (role, said.speaker),
+        };
+        let is_of_model = matches!(role, Role::Assistant | Role::ToolCall | Role::Summary);
+        let turn = Turn {
+            id: TurnId::derive(KIND, &episode.native_id, &place.key.to_string(), *ordinal),
+            native_id: format!("{}:{}", episode.native_id, place.line),
+            role,
+            speaker,
+            text: capped(text),
+            tool_text: capped(tool_text),
+            is_error: said.outcome == Some(Outcome::Failed),
+            time: place.time,
+            cwd: place.cwd,
+            branch: self.state.branch.clone(),
+            model: if is_of_model { self.state.model.clone() } else { None },
+            parts: place.parts,
+            tools: said.tools,
+            files: said.files,
+        };
+        *ordinal += 1;
+        out.push(Reading::Turn(Box::new(ReadTurn { episode, turn, line: place.line })));
+    }
+
+    /// Tells the prompts of a thread apart, and says nothing about them elsewhere.
+    fn hash(&self, text: &str) -> u64 {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.state.thread.id.as_deref().unwrap_or("").as_bytes());
+        hasher.update(text.trim().as_bytes());
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+        u64::from_le_bytes(bytes)
+    }
+
+    fn time_of(&self, value: &Value) -> RecordedTime {
+        if let Some(words) = text_of(value, "timestamp") {
+            return RecordedTime::parse(words);
+        }
+        match self.state.began.as_deref().map(RecordedTime::parse) {
+            Some(time) if time.utc.is_some() => RecordedTime { quality: TimeQuality::Session, ..time },
+            _ => RecordedTime::UNKNOWN,
+        }
+    }
+}
+
+/// Where a turn stands.
+struct Place {
+    /// The line that its id comes from.
+    key: u64,
+    /// The line of its words.
+    line: u64,
+    parts: u32,
+    time: RecordedTime,
+    cwd: Option<String>,
+}
+
+impl EpisodeReader for RolloutReader {
+    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
+        let mut ordinal = 0;
+        for value in line.values {
+            self.value(value, line.mark, &mut ordinal, out);
+        }
+        if self.waiting.first().is_some_and(|waiting| waiting.mark.line + MAX_WAIT_LINES < line.mark.line) {
+            self.settle(out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Reading>) {
+        self.settle(out);
+        out.append(&mut self.facts);
+    }
+
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        self.waiting.first().map(|waiting| (waiting.mark, waiting.before.clone()))
+    }
+
+    fn state(&self) -> String {
+        self.state_text()
+    }
+}
+
+/// Reads the names of threads.
+pub(super) struct IndexReader;
+
+impl EpisodeReader for IndexReader {
+    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
+        for value in line.values {
+            let (Some(id), Some(name)) = (text_of(value, "id"), text_of(value, "thread_name")) else {
+                if !value.is_null() && !is_header(value) {
+                    out.push(Reading::Skip("no-thread-name", String::new()));
+                }
+                continue;
+            };
+            let at = text_of(value, "updated_at").and_then(|words| RecordedTime::parse(words).utc);
+            out.push(Reading::Title(Arc::new(shapes::episode(KIND, id)), shapes::title(name, TitleRank::Ai, at, line.mark.line)));
+        }
+    }
+
+    fn finish(&mut self, _out: &mut Vec<Reading>) {}
+
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        None
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+/// The text parts of a message, pictures left out.
+fn words_of_content(content: &Value, out: &mut Vec<Reading>) -> String {
+    let mut text = String::new();
+    match content {
+        Value::String(words) => text.clone_from(words),
+        Value::Array(parts) => {
+            for part in parts {
+                match text_of(part, "type") {
+                    Some("input_text" | "output_text" | "text" | "summary_text" | "refusal") => {
+                        append(&mut text, text_of(part, "text").or_else(|| text_of(part, "refusal")).unwrap_or(""));
+                    }
+                    Some("input_image" | "image" | "input_audio" | "input_file" | "encrypted_content") => {}
+                    Some(unknown) => out.push(Reading::Skip("unknown-part", short(unknown))),
+                    None => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    text
+}
+
+fn is_boilerplate(text: &str) -> bool {
+    let text = text.trim_start();
+    BOILERPLATE.iter().any(|beginning| text.starts_with(beginning))
+}
+
+/// A prompt without what an editor put before it.
+fn request_of(text: &str) -> &str {
+    match text.rfind(REQUEST_HEADING) {
+        Some(at) if text.trim_start().starts_with("# Context from my IDE setup") => text[at + REQUEST_HEADING.len()..].trim(),
+        _ => text,
+    }
+}
+
+/// The thread that a sub-agent's description names, however deep.
+fn parent_of(source: &Value, depth: usize) -> Option<String> {
+    let members = source.as_object().filter(|_| depth < 8)?;
+    text_of(source, "parent_thread_id")
+        .map(str::to_owned)
+        .or_else(|| members.values().find_map(|member| parent_of(member, depth + 1)))
+}

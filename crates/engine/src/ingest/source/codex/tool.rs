@@ -1,0 +1,213 @@
+//! What Codex's tools were given and what they answered.
+
+use serde_json::Value;
+use yore_core::episode::{FileAction, FileUse, Outcome};
+
+use super::super::shapes::{add_file, arguments, files_of_input, flatten, text_of};
+
+/// Inputs that steer a tool and say nothing.
+const UNSAID: [&str; 6] =
+    ["yield_time_ms", "max_output_tokens", "max_tokens", "timeout_ms", "timeout", "with_escalated_permissions"];
+
+/// At most so many files of one patch.
+const MAX_FILES: usize = 200;
+
+/// A call: its name and inputs as text, and the files that it touches.
+pub(super) fn call_of(item: &Value) -> (String, String, Vec<FileUse>) {
+    let kind = text_of(item, "type").unwrap_or("");
+    let name = match (text_of(item, "name"), text_of(item, "namespace")) {
+        (Some(name), Some(space)) => format!("{space}.{name}"),
+        (Some(name), None) => name.to_owned(),
+        // `local_shell_call`, `web_search_call`
+        (None, _) => kind.strip_suffix("_call").unwrap_or(kind).to_owned(),
+    };
+    let input = [&item["arguments"], &item["input"], &item["action"]].into_iter().find(|input| !input.is_null());
+    let input = arguments(input.unwrap_or(&Value::Null));
+    let mut files = files_of_input(&name, &input);
+    let mut text = name.clone();
+    match &*input {
+        Value::Object(inputs) => {
+            for (key, value) in inputs.iter().filter(|(key, _)| !UNSAID.contains(&key.as_str())) {
+                text.push_str(&format!("\n{key}: {}", words_of(value)));
+            }
+        }
+        Value::Null => {}
+        other => {
+            text.push('\n');
+            text.push_str(&words_of(other));
+        }
+    }
+    for path in patched_files(&text) {
+        add_file(&mut files, path, FileAction::Written);
+    }
+    (name, text, files)
+}
+
+/// A command stays on one line.
+fn words_of(value: &Value) -> String {
+    match value {
+        Value::Array(list) if !list.is_empty() && list.iter().all(Value::is_string) => {
+            list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+        }
+        other => flatten(other),
+    }
+}
+
+/// The files that a patch names, wherever in a text it stands: as an input of its own, in a shell
+/// command, or as a string of a script.
+fn patched_files(text: &str) -> Vec<String> {
+    const MARKS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+    let mut files: Vec<String> = Vec::new();
+    if !text.contains("*** Begin Patch") {
+        return files;
+    }
+    // In a script's string line breaks are written as escapes.
+    let is_script = !text.contains("*** Begin Patch\n") && !text.contains("*** Begin Patch\r");
+    let mut rest = text;
+    while let Some(at) = rest.find("*** ") {
+        rest = &rest[at..];
+        let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) else {
+            rest = &rest[4..];
+            continue;
+        };
+        rest = &rest[mark.len()..];
+        let line = rest.split(['\n', '\r']).next().unwrap_or("");
+        let path = if is_script { line.split(['"', '`']).next().unwrap_or("").split("\\n").next().unwrap_or("") } else { line };
+        let path = path.trim();
+        if !path.is_empty() && path.len() < 4096 && files.len() < MAX_FILES && !files.iter().any(|known| known == path) {
+            files.push(path.to_owned());
+        }
+    }
+    files
+}
+
+/// An answer: its words and how the call ended, `None` while it goes on.
+pub(super) fn answer_of(output: &Value) -> (String, Option<Outcome>) {
+    match output {
+        Value::String(text) => answer_of_text(text),
+        Value::Array(_) => {
+            let mut words = String::new();
+            for item in output.as_array().into_iter().flatten() {
+                if let Some(text) = text_of(item, "text") {
+                    words.push_str(text);
+                }
+            }
+            answer_of_text(&words)
+        }
+        Value::Object(_) => {
+            let inner = if output["content"].is_null() { &output["output"] } else { &output["content"] };
+            let (words, outcome) = if inner.is_object() { (flatten(inner), Some(Outcome::Done)) } else { answer_of(inner) };
+            match (output["success"].as_bool(), exit_code(&output["metadata"]["exit_code"])) {
+                (Some(false), _) => (words, Some(Outcome::Failed)),
+                (_, Some(code)) if code != 0 => (words, Some(Outcome::Failed)),
+                _ => (words, outcome),
+            }
+        }
+        _ => (String::new(), Some(Outcome::Done)),
+    }
+}
+
+fn exit_code(value: &Value) -> Option<i64> {
+    value.as_i64()
+}
+
+fn answer_of_text(text: &str) -> (String, Option<Outcome>) {
+    // The oldest form: an object written as text.
+    if text.starts_with('{')
+        && let Ok(value) = serde_json::from_str::<Value>(text)
+        && let (Some(words), Some(code)) = (value["output"].as_str(), exit_code(&value["metadata"]["exit_code"]))
+    {
+        return with_code(words, Some(code));
+    }
+    let (head, body) = split_head(text);
+    let code = head.lines().find_map(|line| {
+        let number = line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "))?;
+        number.trim().parse::<i64>().ok()
+    });
+    if code.is_some() {
+        return with_code(body, code);
+    }
+    let is_one_of = |beginnings: &[&str]| beginnings.iter().any(|beginning| text.starts_with(beginning));
+    let outcome = if head.contains("Process running with session ID") || head.starts_with("Script running") {
+        None
+    } else if is_one_of(&["aborted", "exec command rejected", "rejected by user", "patch rejected by user"]) {
+        Some(Outcome::Cancelled)
+    } else if head.starts_with("Script failed")
+        || is_one_of(&[
+            "apply_patch verification failed",
+            "failed in sandbox",
+            "exec_command failed",
+            "write_stdin failed",
+            "execution error",
+            "command timed out",
+            "Error",
+            "error:",
+        ])
+    {
+        Some(Outcome::Failed)
+    } else {
+        Some(Outcome::Done)
+    };
+    (body.to_owned(), outcome)
+}
+
+/// A failure's code is part of what a reader wants to find.
+fn with_code(words: &str, code: Option<i64>) -> (String, Option<Outcome>) {
+    match code {
+        Some(code) if code != 0 => (format!("exit code {code}\n{words}"), Some(Outcome::Failed)),
+        _ => (words.to_owned(), Some(Outcome::Done)),
+    }
+}
+
+/// The lines that the client puts before a tool's own output, and the output.
+fn split_head(text: &str) -> (&str, &str) {
+    let has_head = ["Chunk ID: ", "Exit code: ", "Wall time", "Script "].iter().any(|beginning| text.starts_with(beginning));
+    let end = has_head.then(|| text.get(..text.floor_char_boundary(400))?.find("Output:\n")).flatten();
+    match end {
+        Some(at) => (&text[..at], &text[at + "Output:\n".len()..]),
+        None if has_head => (text, text),
+        None => ("", text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn outputs_of_every_shape_tell_how_the_call_ended() {
+        let failed = Some(Outcome::Failed);
+        for (output, words, outcome) in [
+            (json!("plain"), "plain", Some(Outcome::Done)),
+            (json!("Exit code: 0\nWall time: 0 seconds\nOutput:\nfine\n"), "fine\n", Some(Outcome::Done)),
+            (json!("Chunk ID: 1\nProcess exited with code 2\nOutput:\nbad"), "exit code 2\nbad", failed),
+            (json!("Chunk ID: 1\nProcess running with session ID 9\nOutput:\nso far"), "so far", None),
+            (json!("{\"output\":\"no\",\"metadata\":{\"exit_code\":1,\"duration_seconds\":0.1}}"), "exit code 1\nno", failed),
+            (
+                json!([{"type": "input_text", "text": "Script failed\nOutput:\n"}, {"type": "input_text", "text": "x"}]),
+                "x",
+                failed,
+            ),
+            (json!({"content": "why", "success": false}), "why", failed),
+            (json!("aborted by user after 3.1s"), "aborted by user after 3.1s", Some(Outcome::Cancelled)),
+            (json!("apply_patch verification failed: no"), "apply_patch verification failed: no", failed),
+            (Value::Null, "", Some(Outcome::Done)),
+        ] {
+            assert_eq!(answer_of(&output), (words.to_owned(), outcome), "{output}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_patch_are_found_in_text_shell_and_script() {
+        let patch =
+            "*** Begin Patch\n*** Update File: src/net.rs\n*** Move to: src\\new.rs\n@@\n*** Add File: b c.md\n*** End Patch";
+        assert_eq!(patched_files(patch), ["src/net.rs", "src\\new.rs", "b c.md"]);
+        let script = r#"const p = "*** Begin Patch\n*** Delete File: /a/b.rs\n*** End Patch"; await tools.apply_patch(p)"#;
+        assert_eq!(patched_files(script), ["/a/b.rs"]);
+        let (name, text, files) = call_of(&json!({"type": "function_call", "name": "shell",
+            "arguments": "{\"command\":[\"bash\",\"-lc\",\"ls\"],\"timeout_ms\":9}"}));
+        assert_eq!((name.as_str(), text.as_str(), files.len()), ("shell", "shell\ncommand: bash -lc ls", 0));
+    }
+}

@@ -1,0 +1,278 @@
+//! Continue: one JSON file for each session, beside an index of all. No real session was seen yet.
+//!
+//! - [`Continue`]: finds the files, and divides each into a header and its messages
+//! - `ContinueReader`: messages to turns
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use yore_core::episode::{Episode, FileAction, Outcome, Role, TitleRank, ToolUse};
+use yore_core::text::excerpt;
+use yore_core::time::{RecordedTime, TimeQuality};
+
+use super::shapes::{self, Message, add_file, append, arguments, drop_payloads, id_of, short, text_of};
+use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+
+const KIND: &str = "continue";
+
+/// The index of all sessions.
+const INDEX: &str = "sessions.json";
+/// A session's file that is larger is none.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Continue;
+
+impl Source for Continue {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn display_name(&self) -> &'static str {
+        "Continue"
+    }
+
+    fn is_verified(&self) -> bool {
+        false
+    }
+
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        vec![computer.directory("CONTINUE_GLOBAL_DIR", ".continue").join("sessions")]
+    }
+
+    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+        if root.is_file() {
+            return Unit::records(root.to_path_buf()).into_iter().collect();
+        }
+        // Beside the sessions are settings and keys.
+        let sessions = root.join("sessions");
+        let root = if sessions.is_dir() { sessions } else { root.to_path_buf() };
+        let mut files = files_below(&root, "json", 0);
+        files.retain(|file| file.file_name().is_some_and(|name| name != INDEX));
+        files.into_iter().filter_map(Unit::records).collect()
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        let session = shapes::read_json(&unit.path, MAX_FILE_BYTES)?;
+        let stem = unit.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+        let id = text_of(&session, "sessionId").unwrap_or(stem).to_owned();
+        // The index alone knows when a session began; without it the time stays unknown.
+        let index = shapes::read_json(&unit.path.with_file_name(INDEX), MAX_FILE_BYTES).unwrap_or_default();
+        let listed = index.as_array().into_iter().flatten().find(|row| text_of(row, "sessionId") == Some(&id));
+        records_of(&id, session, listed.unwrap_or(&Value::Null), take);
+        Ok(())
+    }
+
+    fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        Box::new(ContinueReader { options: options.clone(), session: None })
+    }
+
+    fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
+        LineOwner {
+            session: text_of(value, "session").map(Into::into),
+            message: None,
+            about: None,
+            directory: text_of(value, "directory"),
+        }
+    }
+}
+
+/// Divides a session into records: a header and its messages.
+fn records_of(id: &str, mut session: Value, listed: &Value, take: &mut dyn FnMut(Value) -> bool) {
+    let history = match session.get_mut("history").map(Value::take) {
+        Some(Value::Array(history)) => history,
+        _ => Vec::new(),
+    };
+    if history.is_empty() {
+        return;
+    }
+    let directory = text_of(&session, "workspaceDirectory")
+        .or_else(|| text_of(listed, "workspaceDirectory"))
+        .and_then(shapes::path_of_address);
+    let mut header = Map::new();
+    header.insert("type".to_owned(), "session".into());
+    header.insert("session".to_owned(), id.into());
+    if let Some(directory) = directory {
+        header.insert("directory".to_owned(), directory.into());
+    }
+    if let Some(title) = text_of(&session, "title").or_else(|| text_of(listed, "title")) {
+        header.insert("title".to_owned(), title.into());
+    }
+    let created = if listed["dateCreated"].is_null() { &session["dateCreated"] } else { &listed["dateCreated"] };
+    if !created.is_null() {
+        header.insert("created".to_owned(), created.clone());
+    }
+    if !take(Value::Object(header)) {
+        return;
+    }
+    for (at, mut step) in history.into_iter().enumerate() {
+        // What the editor shows and what was sent to the model repeat the message.
+        let mut record = json!({"type": "message", "session": id, "n": at});
+        for key in ["message", "contextItems", "toolCallStates"] {
+            let Some(mut value) = step.get_mut(key).map(Value::take).filter(|value| !value.is_null()) else { continue };
+            if key == "toolCallStates" {
+                let states: Vec<Value> = value
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(|state| json!({"toolCallId": state["toolCallId"], "status": state["status"]}))
+                    .collect();
+                value = Value::Array(states);
+            }
+            drop_payloads(&mut value);
+            if value.as_array().is_none_or(|list| !list.is_empty()) {
+                record[key] = value;
+            }
+        }
+        if !take(record) {
+            return;
+        }
+    }
+}
+
+struct ContinueReader {
+    options: ReaderOptions,
+    session: Option<Session>,
+}
+
+/// What the messages of a session have in common.
+struct Session {
+    episode: Arc<Episode>,
+    /// Told once a turn was given, for then the episode exists.
+    title: Option<String>,
+    /// The only time that is recorded.
+    time: RecordedTime,
+    /// Calls so far: their names and how they ended.
+    calls: HashMap<String, (String, Option<Outcome>)>,
+}
+
+impl Session {
+    fn begin(id: &str, header: &Value) -> Self {
+        Self {
+            episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(KIND, id) }),
+            title: text_of(header, "title").filter(|title| *title != "New Session").map(str::to_owned),
+            time: shapes::time_of(&header["created"], TimeQuality::Session).unwrap_or(RecordedTime::UNKNOWN),
+            calls: HashMap::new(),
+        }
+    }
+}
+
+impl EpisodeReader for ContinueReader {
+    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
+        for value in line.values {
+            match (text_of(value, "type"), text_of(value, "session")) {
+                (Some("session"), Some(id)) => self.session = Some(Session::begin(id, value)),
+                (Some("message"), Some(id)) => {
+                    if self.session.as_ref().is_none_or(|session| session.episode.native_id != id) {
+                        self.session = Some(Session::begin(id, &Value::Null));
+                    }
+                    if let Some(session) = &mut self.session {
+                        read_message(session, value, self.options.tool_bytes, line.mark.line, out);
+                    }
+                }
+                (other, _) => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
+            }
+        }
+    }
+
+    fn finish(&mut self, _out: &mut Vec<Reading>) {}
+
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        None
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+    let said = &value["message"];
+    let id = format!("#{}", value["n"].as_u64().unwrap_or(line));
+    let role = match text_of(said, "role") {
+        Some("user") => Role::Human,
+        Some("assistant") => Role::Assistant,
+        Some("tool") => Role::ToolResult,
+        Some("system") => Role::System,
+        Some("thinking") => return,
+        other => {
+            out.push(Reading::Skip("unknown-role", short(other.unwrap_or(""))));
+            return;
+        }
+    };
+    let mut message = Message::new(id, role, session.time.clone());
+    let mut words = String::new();
+    match &said["content"] {
+        Value::String(text) => words.push_str(text),
+        Value::Array(parts) => {
+            for part in parts {
+                match text_of(part, "type") {
+                    Some("text") => append(&mut words, text_of(part, "text").unwrap_or("")),
+                    Some("imageUrl" | "image_url") => {}
+                    other => out.push(Reading::Skip("unknown-part", short(other.unwrap_or("")))),
+                }
+            }
+        }
+        _ => {}
+    }
+    if role == Role::ToolResult {
+        let call_id = id_of(&said["toolCallId"]);
+        let (name, outcome) = call_id.as_ref().and_then(|id| session.calls.get(id)).cloned().unwrap_or_default();
+        let outcome = outcome.unwrap_or(Outcome::Done);
+        message.is_error = outcome == Outcome::Failed;
+        message.tool_text = excerpt(&super::own::without_own_words(&words), tool_bytes).into_owned();
+        message.tools = vec![ToolUse { call_id, name, outcome: Some(outcome) }];
+    } else {
+        message.say(&words);
+    }
+    let states: HashMap<&str, &str> = value["toolCallStates"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|state| Some((text_of(state, "toolCallId")?, text_of(state, "status")?)))
+        .collect();
+    for call in said["toolCalls"].as_array().into_iter().flatten() {
+        let call_id = id_of(&call["id"]);
+        let name = text_of(&call["function"], "name").unwrap_or("tool");
+        message.call(call_id.clone(), name, &arguments(&call["function"]["arguments"]), tool_bytes);
+        if let Some(call_id) = call_id {
+            let outcome = match states.get(call_id.as_str()).copied() {
+                Some("done") => Some(Outcome::Done),
+                Some("errored") => Some(Outcome::Failed),
+                Some("canceled" | "cancelled") => Some(Outcome::Cancelled),
+                _ => None,
+            };
+            // A call that was stopped gets no answer of its own.
+            if outcome == Some(Outcome::Cancelled)
+                && let Some(tool) = message.tools.last_mut()
+            {
+                tool.outcome = outcome;
+            }
+            session.calls.insert(call_id, (name.to_owned(), outcome));
+        }
+    }
+    for item in value["contextItems"].as_array().into_iter().flatten() {
+        let address = &item["uri"];
+        if let Some(path) =
+            text_of(address, "value").filter(|_| text_of(address, "type") == Some("file")).and_then(shapes::path_of_address)
+        {
+            add_file(&mut message.files, path, FileAction::Read);
+        }
+        if let Some(content) = text_of(item, "content") {
+            let name = text_of(item, "name").unwrap_or("context");
+            append(&mut message.tool_text, &excerpt(&format!("{name}\n{content}"), tool_bytes));
+        }
+    }
+    let before = out.len();
+    message.turns(KIND, &session.episode, tool_bytes, line, out);
+    if out.len() > before
+        && let Some(words) = session.title.take()
+    {
+        let title = shapes::title(&words, TitleRank::Ai, session.time.utc, line);
+        out.push(Reading::Title(Arc::clone(&session.episode), title));
+    }
+}

@@ -1,0 +1,508 @@
+//! GitHub Copilot Chat in VS Code and its variants: a file for each session, as one value (`.json`)
+//! or, since 1.109, as a log of changes to one (`.jsonl`). No real log was seen yet.
+//!
+//! - [`CopilotChat`]: finds the sessions; of two files of one session the log counts
+//! - `replay`: a log to the value that it builds
+//! - `CopilotReader`: requests to turns
+//!
+//! `GitHub.copilot-chat/transcripts` beside the sessions says the same again and is not read.
+
+mod replay;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use yore_core::episode::{Episode, FileAction, Outcome, Role, TitleRank};
+use yore_core::time::{RecordedTime, TimeQuality};
+
+use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, id_of, short, text_of};
+use super::{
+    Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReaderOptions, Reading, Source, SourceLine, Unit, files_below,
+};
+
+const KIND: &str = "copilot-chat";
+
+/// Programs that are VS Code under another name, as their settings' directories are called.
+const VARIANTS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
+/// The directories that hold sessions: of a workspace, and of windows without one.
+const OF_WORKSPACE: &str = "chatSessions";
+const OF_EMPTY_WINDOW: &str = "emptyWindowChatSessions";
+/// A session's file that is larger is none.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Parts of a response that hold no words of the model.
+const WORDLESS: [&str; 24] = [
+    "thinking",
+    "progressTask",
+    "progressTaskSerialized",
+    "progressTaskResult",
+    "progressMessage",
+    "undoStop",
+    "prepareToolInvocation",
+    "mcpServersStarting",
+    "confirmation",
+    "elicitation",
+    "elicitationSerialized",
+    "command",
+    "warning",
+    "references",
+    "reference",
+    "usedContext",
+    "codeCitation",
+    "treeData",
+    "multiDiffData",
+    "extensions",
+    "pullRequest",
+    "move",
+    "clearToPreviousToolInvocation",
+    "hook",
+];
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct CopilotChat;
+
+impl Source for CopilotChat {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn display_name(&self) -> &'static str {
+        "GitHub Copilot Chat"
+    }
+
+    fn is_verified(&self) -> bool {
+        false
+    }
+
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        let mut users: Vec<PathBuf> = VARIANTS.iter().map(|name| computer.configuration().join(name).join("User")).collect();
+        if computer.platform == Platform::Xdg {
+            // Windows that are connected from another computer.
+            users.extend([".vscode-server", ".vscode-server-insiders"].map(|name| computer.home.join(name).join("data/User")));
+        }
+        users.iter().flat_map(|user| [user.join("workspaceStorage"), user.join("globalStorage").join(OF_EMPTY_WINDOW)]).collect()
+    }
+
+    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+        if root.is_file() {
+            return Unit::records(root.to_path_buf()).into_iter().collect();
+        }
+        let mut directories =
+            vec![root.join(OF_WORKSPACE), root.join(OF_EMPTY_WINDOW), root.join("globalStorage").join(OF_EMPTY_WINDOW)];
+        for workspaces in [root.to_path_buf(), root.join("workspaceStorage")] {
+            for entry in std::fs::read_dir(workspaces).into_iter().flatten().flatten() {
+                directories.push(entry.path().join(OF_WORKSPACE));
+            }
+        }
+        if root.file_name().is_some_and(|name| name == OF_WORKSPACE || name == OF_EMPTY_WINDOW) {
+            directories.push(root.to_path_buf());
+        }
+        let mut units = Vec::new();
+        for directory in directories {
+            let logs = files_below(&directory, "jsonl", 0);
+            let has_log: HashSet<PathBuf> = logs.iter().map(|log| log.with_extension("json")).collect();
+            let values = files_below(&directory, "json", 0).into_iter().filter(|file| !has_log.contains(file));
+            units.extend(values.collect::<Vec<_>>().into_iter().chain(logs).filter_map(Unit::records));
+        }
+        units
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        let is_log = unit.path.extension().is_some_and(|ending| ending == "jsonl");
+        let (session, lost) = match is_log {
+            true => replay::replay(&unit.path, MAX_FILE_BYTES)?,
+            false => (shapes::read_json(&unit.path, MAX_FILE_BYTES)?, 0),
+        };
+        let stem = unit.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+        if records_of(stem, directory_of(&unit.path), session, take) && lost > 0 {
+            take(json!({"type": "lost", "changes": lost}));
+        }
+        Ok(())
+    }
+
+    fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        Box::new(CopilotReader { options: options.clone(), session: None })
+    }
+
+    fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
+        LineOwner {
+            session: text_of(value, "session").map(Into::into),
+            message: text_of(value, "id"),
+            about: None,
+            directory: text_of(value, "directory"),
+        }
+    }
+}
+
+/// The folder of the workspace that a session's file lies in.
+fn directory_of(file: &Path) -> Option<String> {
+    let workspace = shapes::read_json(&file.parent()?.parent()?.join("workspace.json"), 1 << 20).ok()?;
+    if let Some(folder) = text_of(&workspace, "folder") {
+        return path_of(folder);
+    }
+    // Several folders under one file: the one where the file lies.
+    let list = path_of(shapes::first_text(&workspace, &["workspace", "configuration"])?)?;
+    Some(list.rsplit_once(['/', '\\'])?.0.to_owned()).filter(|path| !path.is_empty())
+}
+
+/// A path on this computer, or on the one that the window was connected to.
+fn path_of(address: &str) -> Option<String> {
+    match address.strip_prefix("vscode-remote://").and_then(|rest| rest.split_once('/')) {
+        Some((_, path)) => shapes::path_of_address(&format!("file:///{path}")),
+        None => shapes::path_of_address(address),
+    }
+}
+
+/// The path of an address as VS Code writes it: a text, its parts, or a place in a file.
+fn path_of_value(value: &Value) -> Option<String> {
+    match value {
+        Value::String(address) => path_of(address),
+        Value::Object(_) => match text_of(value, "scheme") {
+            Some("file" | "vscode-remote") | None => shapes::first_text(value, &["fsPath", "path"]).map(str::to_owned),
+            Some(_) => None,
+        }
+        .or_else(|| ["uri", "location"].iter().find_map(|key| value.get(*key).and_then(path_of_value))),
+        _ => None,
+    }
+}
+
+/// Divides a session into records: a header and its requests. False when no more is wanted, or
+/// nothing was asked.
+fn records_of(stem: &str, directory: Option<String>, mut session: Value, take: &mut dyn FnMut(Value) -> bool) -> bool {
+    let requests = match session.get_mut("requests").map(Value::take) {
+        Some(Value::Array(requests)) if !requests.is_empty() => requests,
+        _ => return true,
+    };
+    let id = text_of(&session, "sessionId").unwrap_or(stem).to_owned();
+    let mut header = Map::new();
+    header.insert("type".to_owned(), "session".into());
+    header.insert("session".to_owned(), id.as_str().into());
+    if let Some(directory) = directory {
+        header.insert("directory".to_owned(), directory.into());
+    }
+    for key in ["customTitle", "creationDate"] {
+        if let Some(value) = session.get_mut(key).map(Value::take).filter(|value| value.is_string() || value.is_number()) {
+            header.insert(key.to_owned(), value);
+        }
+    }
+    take(Value::Object(header))
+        && requests.into_iter().enumerate().all(|(at, request)| {
+            let request_id = text_of(&request, "requestId").map_or_else(|| format!("#{at}"), str::to_owned);
+            take(json!({"type": "request", "session": id, "id": request_id, "request": slim(request)}))
+        })
+}
+
+/// A request without what was rendered for the model and what the window needs to draw it.
+fn slim(mut request: Value) -> Value {
+    let mut slim = Map::new();
+    for key in ["timestamp", "message", "modelId", "isCanceled", "isHidden", "response"] {
+        if let Some(value) = request.get_mut(key).map(Value::take).filter(|value| !value.is_null()) {
+            slim.insert(key.to_owned(), value);
+        }
+    }
+    if let Some(message) = slim.get_mut("message").and_then(Value::as_object_mut) {
+        let has_text = message.get("text").is_some_and(Value::is_string);
+        message.retain(|key, _| key == "text" || key == "parts" && !has_text);
+    }
+    for part in slim.get_mut("response").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(part) = part.as_object_mut() else { continue };
+        part.retain(|key, _| !matches!(key.as_str(), "baseUri" | "uris" | "presentation" | "edits" | "metadata" | "id"));
+    }
+    let files: Vec<Value> = request["variableData"]["variables"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|variable| path_of_value(&variable["value"]).map(Value::String))
+        .collect();
+    if !files.is_empty() {
+        slim.insert("files".to_owned(), Value::Array(files));
+    }
+    let result = &request["result"];
+    if let Some(why) = text_of(&result["errorDetails"], "message") {
+        slim.insert("error".to_owned(), why.into());
+    }
+    let calls: Vec<Value> = result["metadata"]["toolCallRounds"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|round| round["toolCalls"].as_array().into_iter().flatten())
+        .map(|call| {
+            let output = id_of(&call["id"]).map(|id| words_of_result(&result["metadata"]["toolCallResults"][id]));
+            json!({"id": call["id"], "name": call["name"], "arguments": call["arguments"], "output": output})
+        })
+        .collect();
+    if !calls.is_empty() {
+        slim.insert("calls".to_owned(), Value::Array(calls));
+    }
+    let mut slim = Value::Object(slim);
+    drop_payloads(&mut slim);
+    slim
+}
+
+/// The words of a tool's result: texts, or a tree of pieces of a prompt.
+fn words_of_result(result: &Value) -> String {
+    fn walk(value: &Value, out: &mut String) {
+        match value {
+            Value::Array(list) => list.iter().for_each(|item| walk(item, out)),
+            Value::Object(map) => {
+                for (key, item) in map {
+                    match (key.as_str(), item) {
+                        ("text" | "value", Value::String(text)) => out.push_str(text),
+                        _ => walk(item, out),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut words = String::new();
+    for part in result["content"].as_array().into_iter().flatten() {
+        let mut piece = String::new();
+        walk(part, &mut piece);
+        append(&mut words, &piece);
+    }
+    words
+}
+
+struct CopilotReader {
+    options: ReaderOptions,
+    session: Option<Session>,
+}
+
+/// What the requests of a session have in common.
+struct Session {
+    episode: Arc<Episode>,
+    /// Told once a turn was given, for then the episode exists.
+    title: Option<String>,
+    created: Option<RecordedTime>,
+}
+
+impl Session {
+    fn begin(id: &str, header: &Value) -> Self {
+        Self {
+            episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(KIND, id) }),
+            title: text_of(header, "customTitle").map(str::to_owned),
+            created: shapes::time_of(&header["creationDate"], TimeQuality::Session),
+        }
+    }
+}
+
+impl EpisodeReader for CopilotReader {
+    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
+        for value in line.values {
+            match (text_of(value, "type"), text_of(value, "session")) {
+                (Some("session"), Some(id)) => self.session = Some(Session::begin(id, value)),
+                (Some("request"), Some(id)) => {
+                    if self.session.as_ref().is_none_or(|session| session.episode.native_id != id) {
+                        self.session = Some(Session::begin(id, &Value::Null));
+                    }
+                    if let Some(session) = &mut self.session {
+                        read_request(session, value, self.options.tool_bytes, line.mark.line, out);
+                    }
+                }
+                (Some("lost"), _) => {
+                    let changes = value["changes"].as_u64().unwrap_or(0).min(100_000);
+                    out.extend((0..changes).map(|_| Reading::Skip("lost-change", String::new())));
+                }
+                (other, _) => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
+            }
+        }
+    }
+
+    fn finish(&mut self, _out: &mut Vec<Reading>) {}
+
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        None
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+fn read_request(session: &mut Session, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+    let Some(id) = text_of(value, "id") else {
+        out.push(Reading::Skip("wrong-shape", "request".to_owned()));
+        return;
+    };
+    let request = &value["request"];
+    if request["isHidden"].as_bool() == Some(true) {
+        out.push(Reading::Skip("undone", String::new()));
+        return;
+    }
+    let own_time = shapes::time_of(&request["timestamp"], TimeQuality::Exact);
+    let time = own_time.clone().or_else(|| session.created.clone()).unwrap_or(RecordedTime::UNKNOWN);
+    let mut asked = Message::new(id.to_owned(), Role::Human, time.clone());
+    match &request["message"] {
+        Value::String(text) => asked.say(text),
+        message => match text_of(message, "text") {
+            Some(text) => asked.say(text),
+            None => message["parts"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|part| text_of(part, "text"))
+                .for_each(|text| asked.say(text)),
+        },
+    }
+    for path in request["files"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        add_file(&mut asked.files, path.to_owned(), FileAction::Read);
+    }
+    // Only the request's time is recorded.
+    let time = own_time.map_or(time, |time| RecordedTime { quality: TimeQuality::Derived, ..time });
+    let mut answer = Message::new(format!("{id}/response"), Role::Assistant, time);
+    answer.model = text_of(request, "modelId").map(str::to_owned);
+    let invocations = read_response(&request["response"], &mut answer, out);
+    read_calls(&request["calls"], &invocations, tool_bytes, &mut answer);
+    if answer.text.trim().is_empty()
+        && answer.tools.is_empty()
+        && let Some(why) = text_of(request, "error")
+    {
+        answer.role = Role::System;
+        answer.is_error = true;
+        answer.text = why.to_owned();
+    }
+    let before = out.len();
+    let at = asked.time.utc;
+    asked.turns(KIND, &session.episode, tool_bytes, line, out);
+    answer.turns(KIND, &session.episode, tool_bytes, line, out);
+    if out.len() > before
+        && let Some(words) = session.title.take()
+    {
+        out.push(Reading::Title(Arc::clone(&session.episode), shapes::title(&words, TitleRank::Ai, at, line)));
+    }
+}
+
+/// Reads the parts of a response; gives those that tell of tools.
+fn read_response<'v>(response: &'v Value, answer: &mut Message, out: &mut Vec<Reading>) -> Vec<&'v Value> {
+    let mut invocations = Vec::new();
+    // The model's words come in pieces that belong together until something else stands between.
+    let mut is_joined = true;
+    let mut count: u32 = 0;
+    for part in response.as_array().into_iter().flatten() {
+        count = count.saturating_add(1);
+        let mut say = |text: &str, is_joined: &mut bool| {
+            if *is_joined || text.trim().is_empty() {
+                answer.text.push_str(text);
+            } else {
+                append(&mut answer.text, text);
+                *is_joined = true;
+            }
+        };
+        match text_of(part, "kind") {
+            None | Some("markdownContent" | "markdownVuln") => {
+                let content = if part["content"].is_null() { part } else { &part["content"] };
+                match content.as_str().or_else(|| content["value"].as_str()).or_else(|| text_of(&content["value"], "value")) {
+                    Some(text) => say(text, &mut is_joined),
+                    None => out.push(Reading::Skip("unknown-part", String::new())),
+                }
+            }
+            Some("inlineReference") => {
+                let reference = &part["inlineReference"];
+                let path = path_of_value(reference);
+                let name = text_of(part, "name").or_else(|| text_of(reference, "name"));
+                if let Some(name) = name.or_else(|| path.as_deref().and_then(|path| path.rsplit(['/', '\\']).next())) {
+                    say(&format!("`{name}`"), &mut is_joined);
+                }
+                if let Some(path) = path {
+                    add_file(&mut answer.files, path, FileAction::Mentioned);
+                }
+            }
+            Some("textEditGroup" | "notebookEditGroup" | "codeblockUri" | "workspaceEdit") => {
+                if let Some(path) = path_of_value(&part["uri"]) {
+                    add_file(&mut answer.files, path, FileAction::Written);
+                }
+            }
+            Some("toolInvocationSerialized" | "toolInvocation") => {
+                invocations.push(part);
+                is_joined = false;
+            }
+            Some(kind) if WORDLESS.contains(&kind) => is_joined = false,
+            Some(kind) => out.push(Reading::Skip("unknown-part", short(kind))),
+        }
+    }
+    answer.parts = count.max(1);
+    invocations
+}
+
+/// Tool calls as the model made them, where that is recorded; else as the window showed them.
+fn read_calls(calls: &Value, invocations: &[&Value], tool_bytes: usize, answer: &mut Message) {
+    let mut outcomes: HashMap<&str, Outcome> = HashMap::new();
+    for invocation in invocations {
+        if let (Some(id), Some(outcome)) = (text_of(invocation, "toolCallId"), outcome_of(invocation)) {
+            outcomes.insert(bare_id(id), outcome);
+        }
+    }
+    let mut recorded = HashSet::new();
+    for call in calls.as_array().into_iter().flatten() {
+        let call_id = id_of(&call["id"]).map(|id| bare_id(&id).to_owned());
+        let name = text_of(call, "name").unwrap_or("tool");
+        answer.call(call_id.clone(), name, &arguments(&call["arguments"]), tool_bytes);
+        let outcome = call_id.as_deref().and_then(|id| outcomes.get(id)).copied();
+        let text = text_of(call, "output").unwrap_or("").to_owned();
+        let outcome = outcome.or_else(|| (!text.is_empty()).then_some(Outcome::Done));
+        if outcome.is_some() {
+            answer.answers.push(Answer { call_id: call_id.clone(), name: name.to_owned(), text, outcome, files: Vec::new() });
+        }
+        recorded.extend(call_id);
+    }
+    for invocation in invocations {
+        let call_id = text_of(invocation, "toolCallId").map(|id| bare_id(id).to_owned());
+        if call_id.as_ref().is_some_and(|id| recorded.contains(id)) {
+            continue;
+        }
+        let name = text_of(invocation, "toolId").unwrap_or("tool");
+        let shown = &invocation["toolSpecificData"];
+        let mut input = Map::new();
+        let message = &invocation["invocationMessage"];
+        if let Some(text) = message.as_str().or_else(|| text_of(message, "value")) {
+            input.insert("message".to_owned(), text.into());
+        }
+        let command = shapes::first_text(&shown["commandLine"], &["userEdited", "toolEdited", "original"]);
+        if let Some(command) = command.or_else(|| text_of(shown, "command")) {
+            input.insert("command".to_owned(), command.into());
+        }
+        for key in ["rawInput", "description", "prompt"] {
+            if !shown[key].is_null() {
+                input.insert(key.to_owned(), shown[key].clone());
+            }
+        }
+        let details = &invocation["resultDetails"];
+        if input.get("rawInput").is_none() && !details["input"].is_null() {
+            input.insert("input".to_owned(), details["input"].clone());
+        }
+        answer.call(call_id.clone(), name, &Value::Object(input), tool_bytes);
+        if let Some(outcome) = outcome_of(invocation) {
+            let text = details["output"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|part| flatten(&part["value"]))
+                .collect::<Vec<_>>()
+                .join("\n");
+            answer.answers.push(Answer { call_id, name: name.to_owned(), text, outcome: Some(outcome), files: Vec::new() });
+        }
+    }
+}
+
+/// VS Code adds a number of its own behind the model's id.
+fn bare_id(id: &str) -> &str {
+    id.split("__vscode-").next().unwrap_or(id)
+}
+
+fn outcome_of(invocation: &Value) -> Option<Outcome> {
+    // A number since confirmations have kinds: 0 is refused, 5 is skipped.
+    let confirmed = &invocation["isConfirmed"];
+    let is_refused = confirmed.as_bool() == Some(false) || matches!(confirmed["type"].as_i64(), Some(0 | 5));
+    if is_refused {
+        return Some(Outcome::Cancelled);
+    }
+    if invocation["resultDetails"]["isError"].as_bool() == Some(true) {
+        return Some(Outcome::Failed);
+    }
+    (invocation["isComplete"].as_bool() == Some(true)).then_some(Outcome::Done)
+}

@@ -1,0 +1,151 @@
+//! What is in one of the editor's databases: two tables of keys and values, of which only the keys
+//! of conversations are ever asked for. The same tables hold the keys of the account.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+use yore_core::time::format_utc;
+
+use super::super::super::foreign::ForeignDatabase;
+use super::super::Stamp;
+use super::record::{millis, parse};
+use super::workspace::Attribution;
+use super::{chat, composer, place};
+
+/// The parts of a database: `composer/<id>`, `chat/<id>`.
+pub(super) const COMPOSER_PART: &str = "composer";
+pub(super) const CHAT_PART: &str = "chat";
+
+/// A conversation of a database.
+pub(super) struct Listed {
+    pub part: String,
+    pub stamp: Stamp,
+    /// ISO 8601.
+    pub began: Option<String>,
+}
+
+/// Every conversation that has messages, or cannot be read.
+pub(super) fn list(path: &Path) -> io::Result<Vec<Listed>> {
+    let database = ForeignDatabase::open(path)?;
+    let mut listed = Vec::new();
+    if has_table(&database, "cursorDiskKV")? {
+        list_composers(&database, path, &mut listed)?;
+    }
+    if has_table(&database, "ItemTable")? {
+        let global = place::global_database(path).and_then(|path| ForeignDatabase::open(&path).ok());
+        for composer in composer::inline_composers(&database)? {
+            let Some(id) = composer::id_of(&composer) else { continue };
+            let is_known = listed.iter().any(|known| known.part.strip_prefix("composer/") == Some(id));
+            // What moved to the global database goes on there.
+            if !is_known && !global.as_ref().is_some_and(|global| tells(global, id).unwrap_or(false)) {
+                listed.push(of_value(COMPOSER_PART, id, &composer, millis(&composer, "createdAt")));
+            }
+        }
+        for tab in chat::tabs(&database)? {
+            if let Some(id) = chat::id_of(&tab) {
+                listed.push(of_value(CHAT_PART, id, &tab, millis(&tab, "lastSendTime")));
+            }
+        }
+    }
+    Ok(listed)
+}
+
+fn list_composers(database: &ForeignDatabase, path: &Path, listed: &mut Vec<Listed>) -> io::Result<()> {
+    let attribution = Attribution::load(database, path)?;
+    let mut found: Vec<(String, blake3::Hasher, u64, Option<i64>)> = Vec::new();
+    database.each(
+        "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL",
+        &[],
+        |row| {
+            let (Some(key), Some(text)) = (row.text(0), row.text(1)) else { return Ok(true) };
+            let Some(id) = key.strip_prefix("composerData:").filter(|id| composer::is_conversation(id)) else { return Ok(true) };
+            let value = parse(&text);
+            // What cannot be read is a unit too: reading it says so.
+            if value.as_ref().is_none_or(|value| composer::shape_of(value).is_some()) {
+                let mut hasher = blake3::Hasher::new();
+                hasher.update(text.as_bytes());
+                let created = value.as_ref().and_then(|value| millis(value, "createdAt"));
+                found.push((id.to_owned(), hasher, text.len() as u64, created));
+            }
+            Ok(true)
+        },
+    )?;
+    for (id, mut hasher, size, created) in found {
+        let (count, bytes) = bubbles(database, &id)?;
+        for number in [count, bytes] {
+            hasher.update(&number.to_le_bytes());
+        }
+        // A folder that becomes known later is news too.
+        hasher.update(attribution.folder_of(&id).unwrap_or_default().as_bytes());
+        listed.push(Listed {
+            part: format!("{COMPOSER_PART}/{id}"),
+            stamp: stamp(&hasher, size.saturating_add(bytes)),
+            began: created.map(format_utc),
+        });
+    }
+    Ok(())
+}
+
+/// How many bubbles of a conversation there are, and their bytes. Seeks in the index of keys, and
+/// asks for no value.
+pub(super) fn bubbles(database: &ForeignDatabase, id: &str) -> io::Result<(u64, u64)> {
+    let (from, to) = (format!("bubbleId:{id}:"), format!("bubbleId:{id};"));
+    let mut found = (0, 0);
+    database.each(
+        "SELECT count(value), coalesce(sum(octet_length(value)), 0) FROM cursorDiskKV WHERE key >= ?1 AND key < ?2",
+        &[&from, &to],
+        |row| {
+            found = (row.integer(0).unwrap_or(0) as u64, row.integer(1).unwrap_or(0) as u64);
+            Ok(false)
+        },
+    )?;
+    Ok(found)
+}
+
+/// Whether a database has messages of a conversation.
+pub(super) fn tells(database: &ForeignDatabase, id: &str) -> io::Result<bool> {
+    if !has_table(database, "cursorDiskKV")? {
+        return Ok(false);
+    }
+    let Some(Some(text)) = disk_value(database, &format!("composerData:{id}"))? else { return Ok(false) };
+    match parse(&text).as_ref().and_then(composer::shape_of) {
+        Some(composer::Shape::Heads(_)) => Ok(bubbles(database, id)?.0 > 0),
+        Some(_) => Ok(true),
+        None => Ok(false),
+    }
+}
+
+/// The value of a key in the table of the editor's state; `None` when it is missing or NULL.
+pub(super) fn item(database: &ForeignDatabase, key: &str) -> io::Result<Option<String>> {
+    database.text("SELECT value FROM ItemTable WHERE key = ?1", &[&key])
+}
+
+/// The value of a key in the table of conversations: `None` when there is no such key,
+/// `Some(None)` when it is NULL, which is how Cursor deletes.
+pub(super) fn disk_value(database: &ForeignDatabase, key: &str) -> io::Result<Option<Option<String>>> {
+    let mut found = None;
+    database.each("SELECT value FROM cursorDiskKV WHERE key = ?1", &[&key], |row| {
+        found = Some(row.text(0));
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
+pub(super) fn has_table(database: &ForeignDatabase, table: &str) -> io::Result<bool> {
+    let columns = database.columns(table)?;
+    Ok(["key", "value"].iter().all(|wanted| columns.iter().any(|column| column == wanted)))
+}
+
+fn of_value(part: &str, id: &str, value: &Value, began: Option<i64>) -> Listed {
+    let text = value.to_string();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(text.as_bytes());
+    Listed { part: format!("{part}/{id}"), stamp: stamp(&hasher, text.len() as u64), began: began.map(format_utc) }
+}
+
+fn stamp(hasher: &blake3::Hasher, size: u64) -> Stamp {
+    let mut version = [0; 8];
+    hasher.finalize_xof().fill(&mut version);
+    Stamp { size, version: i64::from_le_bytes(version) }
+}

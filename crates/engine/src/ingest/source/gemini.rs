@@ -1,0 +1,236 @@
+//! Gemini CLI: `tmp/<project>/chats/session-*.json` (one object, rewritten at each turn) and
+//! `.jsonl` (a log of messages and patches), sub-agents in `chats/<session>/`.
+//!
+//! - [`Gemini`]: finds the files and the directory that they belong to
+//! - `log`: either form to one list of messages
+//! - `reader`: messages to turns
+//!
+//! Both forms become the same records: one with the facts of the session, then one per message.
+
+mod log;
+mod reader;
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use self::log::Conversation;
+use self::reader::GeminiReader;
+use super::shapes::{drop_payloads, text_of};
+use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Unit, files_below};
+
+const KIND: &str = "gemini";
+
+/// A larger file is no conversation.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+/// A larger list of projects is none.
+const MAX_LIST_BYTES: u64 = 4 << 20;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Gemini;
+
+impl Source for Gemini {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn display_name(&self) -> &'static str {
+        "Gemini CLI"
+    }
+
+    fn is_verified(&self) -> bool {
+        // Real files were seen of the older form only.
+        false
+    }
+
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        // The variable takes the place of the home directory.
+        vec![computer.directory("GEMINI_CLI_HOME", "").join(".gemini").join("tmp")]
+    }
+
+    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+        if root.is_file() {
+            return Unit::records(root.to_path_buf()).into_iter().collect();
+        }
+        // The settings' folder, its `tmp`, or any folder of conversations.
+        let tmp = root.join("tmp");
+        let root = if tmp.is_dir() { tmp } else { root.to_path_buf() };
+        let mut logs = files_below(&root, "jsonl", 8);
+        let written: HashSet<PathBuf> = logs.iter().map(|log| log.with_extension("")).collect();
+        let objects = files_below(&root, "json", 8);
+        logs.extend(objects.into_iter().filter(|object| !written.contains(&object.with_extension(""))));
+        logs.retain(|file| is_conversation(file, &root));
+        logs.into_iter().filter_map(Unit::records).collect()
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        let bytes = read_whole(&unit.path)?;
+        let is_log = unit.path.extension().is_some_and(|extension| extension == "jsonl");
+        let conversation = if is_log { Conversation::of_log(&bytes) } else { Conversation::of_object(&bytes)? };
+        let Some(session) = conversation.session() else { return Ok(()) };
+        let facts = &conversation.facts;
+        let parent = parent_of(&unit.path).filter(|parent| *parent != session);
+        let is_subagent = parent.is_some() || text_of(facts, "kind") == Some("subagent");
+        let header = json!({
+            "type": "session",
+            "session": session,
+            "parent": parent,
+            "is_subagent": is_subagent,
+            "cwd": directory_of(&unit.path, facts),
+            "began": text_of(facts, "startTime"),
+            "title": text_of(facts, "summary"),
+        });
+        if !take(header) {
+            return Ok(());
+        }
+        for mut message in conversation.messages {
+            if let Value::Object(members) = &mut message {
+                // Thoughts are not what was said; numbers of tokens change while a message grows.
+                for unsaid in ["thoughts", "tokens"] {
+                    members.shift_remove(unsaid);
+                }
+                for call in members.get_mut("toolCalls").and_then(Value::as_array_mut).into_iter().flatten() {
+                    slim(call);
+                }
+            }
+            drop_payloads(&mut message);
+            if !take(json!({"type": "message", "session": session, "message": message})) {
+                return Ok(());
+            }
+        }
+        for skipped in &conversation.skipped {
+            if !take(json!({"type": "skipped", "session": session, "what": skipped})) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        Box::new(GeminiReader::new(options.clone()))
+    }
+
+    fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
+        LineOwner {
+            session: text_of(value, "session").map(Into::into),
+            message: text_of(&value["message"], "id"),
+            about: None,
+            directory: text_of(value, "cwd"),
+        }
+    }
+
+    fn default_retention_days(&self) -> Option<u32> {
+        Some(30)
+    }
+}
+
+/// What a call shows on the screen repeats its result.
+fn slim(call: &mut Value) {
+    let Value::Object(members) = call else { return };
+    let has_result = members.get("result").is_some_and(|result| result.as_array().is_some_and(|list| !list.is_empty()));
+    if has_result {
+        members.shift_remove("resultDisplay");
+    }
+    for unsaid in ["displayName", "description", "renderOutputAsMarkdown"] {
+        members.shift_remove(unsaid);
+    }
+}
+
+/// Conversations stand in `chats`; in a folder of somebody's own anywhere, but not the lists of
+/// prompts and settings beside them.
+fn is_conversation(file: &Path, root: &Path) -> bool {
+    let Ok(below) = file.strip_prefix(root) else { return false };
+    let is_among = |name: &str| below.components().any(|part| part.as_os_str() == name);
+    let is_in_chats = is_among("chats") || root.components().any(|part| part.as_os_str() == "chats");
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or("");
+    let is_list =
+        matches!(name, "logs.json" | "projects.json" | "settings.json" | "trustedFolders.json") || name.starts_with("checkpoint");
+    is_in_chats || below.components().count() <= 2 && !is_list && !is_credentials(name)
+}
+
+/// Never opened.
+fn is_credentials(name: &str) -> bool {
+    name.contains("creds") || name.contains("oauth") || name.contains("account") || name.contains("token")
+}
+
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("larger than {} MiB", MAX_FILE_BYTES >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// The session that a sub-agent's file stands below: `chats/<session>/<id>.jsonl`.
+fn parent_of(path: &Path) -> Option<String> {
+    let folder = path.parent()?;
+    let is_below_chats = folder.parent()?.file_name().is_some_and(|name| name == "chats");
+    is_below_chats.then(|| folder.file_name()?.to_str().map(str::to_owned)).flatten()
+}
+
+/// The directory of the project: written beside the conversations, listed in the settings, or
+/// named by the conversation itself.
+fn directory_of(path: &Path, facts: &Value) -> Option<String> {
+    let chats = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "chats"));
+    let project = chats.and_then(Path::parent).or_else(|| path.parent())?;
+    if let Some(root) = read_list(&project.join(".project_root")) {
+        let root = root.trim();
+        if !root.is_empty() {
+            return Some(root.to_owned());
+        }
+    }
+    let name = project.file_name().and_then(|name| name.to_str()).unwrap_or("");
+    let hash = text_of(facts, "projectHash").unwrap_or("");
+    // `<home>/.gemini/tmp/<project>/chats`
+    let listed = project.parent().and_then(Path::parent).and_then(|settings| read_list(&settings.join("projects.json")));
+    let listed: Value = listed.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let roots = if listed["projects"].is_object() { &listed["projects"] } else { &listed };
+    let known = roots.as_object().into_iter().flatten().find(|(root, id)| {
+        let sum = hex(&Sha256::digest(root.as_bytes()));
+        (!name.is_empty() && (id.as_str() == Some(name) || sum == name)) || sum == hash
+    });
+    known
+        .map(|(root, _)| root.clone())
+        .or_else(|| facts["directories"].as_array().and_then(|list| list.first()).and_then(Value::as_str).map(str::to_owned))
+}
+
+fn read_list(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(MAX_LIST_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sub_agents_name_their_session_by_their_folder() {
+        assert_eq!(parent_of(Path::new("/h/.gemini/tmp/tide/chats/s-1/a.jsonl")).as_deref(), Some("s-1"));
+        assert_eq!(parent_of(Path::new("/h/.gemini/tmp/tide/chats/session-1.jsonl")), None);
+    }
+
+    #[test]
+    fn lists_and_credentials_are_no_conversations() {
+        let root = Path::new("/h/.gemini");
+        for (name, expected) in [
+            ("tmp/tide/chats/session-1.json", true),
+            ("tmp/tide/logs.json", false),
+            ("oauth_creds.json", false),
+            ("projects.json", false),
+            ("session.json", true),
+        ] {
+            assert_eq!(is_conversation(&root.join(name), root), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Messages to turns.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use yore_core::episode::{Episode, EpisodeKind, Outcome, Role, TitleRank};
+use yore_core::time::{RecordedTime, TimeQuality};
+
+use super::super::own::is_own_call;
+use super::super::shapes::{self, Answer, Message, append, flatten, short, text_of};
+use super::super::{EpisodeReader, LineMark, ReaderOptions, Reading, SourceLine};
+use super::KIND;
+
+/// How texts begin that the client writes in the name of the user.
+const INJECTED: [&str; 6] = [
+    "<session_context>",
+    "<hook_context>",
+    "<system-reminder>",
+    "<state_snapshot>",
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+    "System: Please continue.",
+];
+
+/// Reads conversations.
+pub(super) struct GeminiReader {
+    options: ReaderOptions,
+    episode: Option<Arc<Episode>>,
+    began: RecordedTime,
+    title: Option<String>,
+    /// Messages so far.
+    count: u64,
+    is_own_call: bool,
+}
+
+impl GeminiReader {
+    pub(super) fn new(options: ReaderOptions) -> Self {
+        Self { options, episode: None, began: RecordedTime::UNKNOWN, title: None, count: 0, is_own_call: false }
+    }
+
+    fn begin(&mut self, record: &Value) {
+        let Some(session) = text_of(record, "session") else { return };
+        let mut episode = shapes::episode(KIND, session);
+        episode.cwd = text_of(record, "cwd").map(str::to_owned);
+        episode.parent_native_id = text_of(record, "parent").map(str::to_owned);
+        if record["is_subagent"].as_bool() == Some(true) {
+            episode.kind = EpisodeKind::Subagent;
+        }
+        self.began = match text_of(record, "began").map(RecordedTime::parse) {
+            Some(time) if time.utc.is_some() => RecordedTime { quality: TimeQuality::Session, ..time },
+            _ => RecordedTime::UNKNOWN,
+        };
+        self.title = text_of(record, "title").map(str::to_owned);
+        self.episode = Some(Arc::new(episode));
+        self.count = 0;
+        self.is_own_call = false;
+    }
+
+    fn message(&mut self, record: &Value, line: u64, out: &mut Vec<Reading>) {
+        let message = &record["message"];
+        self.count += 1;
+        let Some(episode) = self.episode.clone() else {
+            out.push(Reading::Skip("no-session", String::new()));
+            return;
+        };
+        let kind = text_of(message, "type").unwrap_or("");
+        let role = match kind {
+            "user" => Role::Human,
+            "gemini" | "model" | "assistant" => Role::Assistant,
+            "info" | "error" | "warning" => Role::System,
+            unknown => {
+                out.push(Reading::Skip("unknown-message", short(unknown)));
+                return;
+            }
+        };
+        let native_id = text_of(message, "id").map_or_else(|| format!("#{}", self.count), str::to_owned);
+        let time = match text_of(message, "timestamp").map(RecordedTime::parse) {
+            Some(time) if time.utc.is_some() => time,
+            _ => self.began.clone(),
+        };
+        let mut turn = Message::new(native_id, role, time);
+        turn.cwd.clone_from(&episode.cwd);
+        turn.is_error = kind == "error";
+        self.parts(&message["content"], &mut turn, out);
+        match role {
+            Role::Human => {
+                let mut typed = String::new();
+                for part in texts(&message["displayContent"]) {
+                    append(&mut typed, part);
+                }
+                self.is_own_call |= is_own_call(&turn.text);
+                turn.role = role_of(&turn.text, &episode);
+                // What a person typed, before files that it names were put in.
+                if !typed.trim().is_empty() && turn.role == Role::Human {
+                    turn.text = typed;
+                }
+            }
+            Role::Assistant => {
+                turn.model = text_of(message, "model").map(str::to_owned);
+                for call in message["toolCalls"].as_array().into_iter().flatten() {
+                    self.tool(call, &mut turn);
+                }
+            }
+            _ => {}
+        }
+        if !self.is_own_call {
+            let from = out.len();
+            turn.turns(KIND, &episode, self.options.tool_bytes, line, out);
+            if episode.kind == EpisodeKind::Subagent {
+                for reading in &mut out[from..] {
+                    if let Reading::Turn(read) = reading
+                        && read.turn.role == Role::Injected
+                    {
+                        read.turn.speaker = Some("parent agent".to_owned());
+                    }
+                }
+            }
+        }
+    }
+
+    /// The parts of a content: words, pictures, calls and their answers.
+    fn parts(&self, content: &Value, turn: &mut Message, out: &mut Vec<Reading>) {
+        let parts = match content {
+            Value::Array(parts) => parts.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        for part in parts {
+            match part {
+                Value::String(text) => turn.say(text),
+                Value::Object(members) => {
+                    if part["thought"].as_bool() == Some(true) {
+                        continue;
+                    }
+                    if let Some(text) = text_of(part, "text") {
+                        turn.say(text);
+                    } else if let Some(call) = members.get("functionCall") {
+                        let id = text_of(call, "id").map(str::to_owned);
+                        turn.call(id, text_of(call, "name").unwrap_or("tool"), &call["args"], self.options.tool_bytes);
+                    } else if let Some(response) = members.get("functionResponse") {
+                        turn.answers.push(Answer {
+                            call_id: text_of(response, "id").map(str::to_owned),
+                            name: text_of(response, "name").unwrap_or("").to_owned(),
+                            text: words_of_response(response),
+                            outcome: Some(outcome_of_response(response)),
+                            files: Vec::new(),
+                        });
+                    } else if let Some(name) = members.keys().next() {
+                        const WORDLESS: [&str; 7] = [
+                            "inlineData",
+                            "fileData",
+                            "text",
+                            "executableCode",
+                            "codeExecutionResult",
+                            "thoughtSignature",
+                            "videoMetadata",
+                        ];
+                        if !WORDLESS.contains(&name.as_str()) {
+                            out.push(Reading::Skip("unknown-part", short(name)));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn tool(&self, call: &Value, turn: &mut Message) {
+        let id = text_of(call, "id").map(str::to_owned);
+        let name = text_of(call, "name").unwrap_or("tool");
+        turn.call(id.clone(), name, &call["args"], self.options.tool_bytes);
+        let mut words = String::new();
+        let mut outcome = None;
+        for part in call["result"].as_array().into_iter().flatten() {
+            let response = &part["functionResponse"];
+            if response.is_object() {
+                append(&mut words, &words_of_response(response));
+                outcome = Some(outcome_of_response(response));
+            } else {
+                append(&mut words, text_of(part, "text").unwrap_or(""));
+            }
+        }
+        if words.is_empty() {
+            append(&mut words, &flatten(&call["resultDisplay"]));
+        }
+        let outcome = match text_of(call, "status") {
+            Some("success") => outcome.or(Some(Outcome::Done)),
+            Some("error") => Some(Outcome::Failed),
+            Some("cancelled" | "canceled") => Some(Outcome::Cancelled),
+            _ => outcome,
+        };
+        if outcome.is_some() || !words.is_empty() {
+            turn.answers.push(Answer { call_id: id, name: name.to_owned(), text: words, outcome, files: Vec::new() });
+        }
+    }
+}
+
+/// Whose words the text of a "user" message is.
+fn role_of(text: &str, episode: &Episode) -> Role {
+    let text = text.trim();
+    let is_injected = INJECTED.iter().any(|beginning| text.starts_with(beginning));
+    if is_injected || episode.kind == EpisodeKind::Subagent {
+        Role::Injected
+    } else if text.starts_with('/') && !text.contains(char::is_whitespace) {
+        Role::System
+    } else {
+        Role::Human
+    }
+}
+
+fn texts(content: &Value) -> Vec<&str> {
+    match content {
+        Value::String(text) => vec![text],
+        Value::Array(parts) => parts.iter().filter_map(|part| part.as_str().or_else(|| text_of(part, "text"))).collect(),
+        Value::Object(_) => text_of(content, "text").into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn words_of_response(response: &Value) -> String {
+    let inner = &response["response"];
+    for key in ["output", "error", "content"] {
+        if let Some(text) = text_of(inner, key) {
+            return text.to_owned();
+        }
+    }
+    flatten(inner)
+}
+
+fn outcome_of_response(response: &Value) -> Outcome {
+    let error = &response["response"]["error"];
+    if error.is_null() || error.as_str() == Some("(none)") { Outcome::Done } else { Outcome::Failed }
+}
+
+impl EpisodeReader for GeminiReader {
+    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
+        for value in line.values {
+            match text_of(value, "type") {
+                Some("session") => self.begin(value),
+                Some("message") => self.message(value, line.mark.line, out),
+                Some("skipped") => {
+                    // Reasons are a closed list.
+                    let detail = short(value["what"][1].as_str().unwrap_or(""));
+                    let reason = match value["what"][0].as_str() {
+                        Some("invalid-json") => "invalid-json",
+                        Some("not-an-object") => "not-an-object",
+                        _ => "unknown-record",
+                    };
+                    out.push(Reading::Skip(reason, detail));
+                }
+                Some(unknown) => out.push(Reading::Skip("unknown-type", short(unknown))),
+                None => out.push(Reading::Skip("no-type", String::new())),
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Reading>) {
+        // At the end, when the episode exists for sure.
+        if let (Some(episode), Some(title)) = (&self.episode, &self.title) {
+            out.push(Reading::Title(Arc::clone(episode), shapes::title(title, TitleRank::Summary, None, 1)));
+        }
+    }
+
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        None
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}

@@ -1,0 +1,184 @@
+//! How the `git` program is run: it reads somebody's repository, whose configuration may name
+//! programs to call, hosts to ask and locks to take. None of that happens here.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// The program, found where the system finds programs.
+const PROGRAM: &str = "git";
+/// Longer histories are read the next time: something else is wrong.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Bytes of an error message.
+const MAX_ERROR_BYTES: u64 = 2048;
+/// How much is read at once, and how many such pieces may wait.
+const PIECE: usize = 64 * 1024;
+const PIECES: usize = 16;
+
+/// Settings that a repository cannot overrule.
+const SETTINGS: [&str; 9] = [
+    // No program that watches files, no hooks, no pager.
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    // A clone without all objects asks its origin for the rest: not for us.
+    "protocol.allow=never",
+    "credential.helper=",
+    "core.askPass=",
+    "log.showSignature=false",
+    // A wrong one is an error even where it is not used.
+    "format.pretty=medium",
+    // Renames among more files than that cost minutes.
+    "diff.renameLimit=400",
+];
+
+/// Variables by which whoever started us may have pointed git elsewhere, or made it talk.
+const UNSET: [&str; 26] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_PROXY_COMMAND",
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+    "GIT_TRACE2_PERF",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_FLUSH",
+];
+
+const SET: [(&str, &str); 6] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_PAGER", "cat"),
+    ("LC_ALL", "C"),
+];
+
+/// Why git stopped talking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It had said everything.
+    Ended,
+    /// It had said as much as we keep.
+    Full,
+}
+
+/// The program, in one repository.
+pub(super) struct Git<'a> {
+    program: &'a Path,
+    directory: &'a Path,
+    patience: Duration,
+}
+
+impl<'a> Git<'a> {
+    /// For the repository in this directory.
+    pub(super) fn at(directory: &'a Path) -> Self {
+        Self { program: Path::new(PROGRAM), directory, patience: PATIENCE }
+    }
+
+    #[cfg(test)]
+    pub(super) fn with(program: &'a Path, directory: &'a Path, patience: Duration) -> Self {
+        Self { program, directory, patience }
+    }
+
+    /// Runs it, and adds what it says to `out`, up to `limit` bytes.
+    ///
+    /// # Errors
+    /// With git's own words; with plain ones when it is not installed or takes too long.
+    pub(super) fn run(&self, arguments: &[&str], limit: usize, out: &mut Vec<u8>) -> io::Result<Stop> {
+        let mut command = Command::new(self.program);
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.args(["--no-pager", "--literal-pathspecs"]).args(arguments).current_dir(self.directory);
+        for name in UNSET {
+            command.env_remove(name);
+        }
+        command.envs(SET).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            // Of itself this would mean that the repository went away.
+            io::ErrorKind::NotFound if self.directory.is_dir() => {
+                io::Error::other("the git program is not installed, or not where programs are looked for")
+            }
+            _ => error,
+        })?;
+        let (send, pieces) = sync_channel::<io::Result<Vec<u8>>>(PIECES);
+        let (said, complaint) = (child.stdout.take(), child.stderr.take());
+        // Neither is joined: where git left a child behind, it may hold the pipe open.
+        std::thread::spawn(move || {
+            let Some(mut said) = said else { return };
+            loop {
+                let mut piece = vec![0; PIECE];
+                let read = said.read(&mut piece);
+                let is_end = !matches!(read, Ok(1..));
+                let piece = read.map(|length| {
+                    piece.truncate(length);
+                    piece
+                });
+                if send.send(piece).is_err() || is_end {
+                    break;
+                }
+            }
+        });
+        let (complain, complaints) = sync_channel::<String>(1);
+        std::thread::spawn(move || {
+            let mut words = Vec::new();
+            if let Some(complaint) = complaint {
+                let mut complaint = complaint;
+                let _ = complaint.by_ref().take(MAX_ERROR_BYTES).read_to_end(&mut words);
+                // The rest must go somewhere, or git would wait.
+                let _ = io::copy(&mut complaint, &mut io::sink());
+            }
+            let _ = complain.send(String::from_utf8_lossy(&words).into_owned());
+        });
+        let until = Instant::now() + self.patience;
+        let stop = loop {
+            match pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Ok(piece)) if piece.is_empty() => break Ok(Stop::Ended),
+                Ok(Ok(piece)) => {
+                    let left = limit - out.len().min(limit);
+                    out.extend_from_slice(&piece[..piece.len().min(left)]);
+                    if piece.len() > left {
+                        break Ok(Stop::Full);
+                    }
+                }
+                Ok(Err(error)) => break Err(error),
+                Err(RecvTimeoutError::Timeout) => break Err(io::Error::new(io::ErrorKind::TimedOut, "git took too long")),
+                Err(RecvTimeoutError::Disconnected) => break Ok(Stop::Ended),
+            }
+        };
+        if stop.as_ref().ok() != Some(&Stop::Ended) {
+            // It may have ended by itself meanwhile.
+            let _ = child.kill();
+        }
+        let status = child.wait()?;
+        if stop? == Stop::Full {
+            return Ok(Stop::Full);
+        }
+        if status.success() {
+            return Ok(Stop::Ended);
+        }
+        let words = complaints.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+        let first = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said no why");
+        Err(io::Error::other(format!("git failed: {first}")))
+    }
+}

@@ -1,0 +1,373 @@
+//! OpenCode: a database since version 1.2, trees of JSON files before, which stay on disk. No real
+//! database was seen yet.
+//!
+//! - [`OpenCode`]: finds both; a session that the database holds is read from there only
+//! - `database`, `tree`: a session as records, the same ones from either
+//! - `OpenCodeReader`: records to turns
+
+mod database;
+mod tree;
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use yore_core::episode::{Episode, EpisodeKind, FileAction, Outcome, Role, TitleRank};
+use yore_core::text::excerpt;
+use yore_core::time::{RecordedTime, TimeQuality};
+
+use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, short, text_of};
+use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
+
+const KIND: &str = "opencode";
+
+/// Parts without words of their own.
+const WORDLESS: [&str; 8] = ["reasoning", "step-start", "step-finish", "snapshot", "agent", "retry", "compaction", "source-url"];
+
+/// Members of a message that a reader uses.
+const MESSAGE_MEMBERS: [&str; 11] =
+    ["role", "time", "modelID", "providerID", "model", "agent", "mode", "path", "parentID", "finish", "summary"];
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenCode;
+
+impl Source for OpenCode {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn display_name(&self) -> &'static str {
+        "OpenCode"
+    }
+
+    fn is_verified(&self) -> bool {
+        false
+    }
+
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        // The same below every home, whatever the platform's customs are.
+        vec![computer.directory("XDG_DATA_HOME", ".local/share").join("opencode")]
+    }
+
+    fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit> {
+        if root.is_file() {
+            return match root.extension().and_then(|ending| ending.to_str()) {
+                Some("json") => tree::unit(root).into_iter().collect(),
+                _ => database::units(root, known),
+            };
+        }
+        let mut units = Vec::new();
+        let mut databases = Vec::new();
+        for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or("");
+            // Preview channels have databases of their own.
+            if name.starts_with("opencode") && name.ends_with(".db") && entry.path().is_file() {
+                units.extend(database::units(&entry.path(), known));
+                databases.push(entry.path());
+            }
+        }
+        let in_database: HashSet<String> = units.iter().filter_map(|unit| unit.part.clone()).collect();
+        let was_in_database = |session: &str| {
+            databases.iter().any(|path| path.to_str().is_some_and(|path| known.stamp(&format!("{path}#{session}")).is_some()))
+        };
+        // What was moved into the database is kept on disk as it was then.
+        units.extend(tree::units(root).into_iter().filter(|unit| {
+            let session = unit.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+            !in_database.contains(session) && !was_in_database(session)
+        }));
+        units
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        match &unit.part {
+            _ if unit.closes_file => database::check(&unit.path),
+            Some(session) => database::records(&unit.path, session, take),
+            None => tree::records(&unit.path, take),
+        }
+    }
+
+    fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        Box::new(OpenCodeReader { options: options.clone(), session: None })
+    }
+
+    fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
+        LineOwner {
+            session: text_of(value, "session").map(Into::into),
+            message: text_of(value, "message"),
+            about: None,
+            directory: text_of(value, "directory"),
+        }
+    }
+}
+
+/// A session as the database and the older files tell of it.
+#[derive(Default)]
+struct Session {
+    id: String,
+    directory: Option<String>,
+    title: Option<String>,
+    parent: Option<String>,
+    version: Option<String>,
+    created: Option<i64>,
+    /// From which message, and part of it, on the session was undone.
+    revert: Value,
+}
+
+impl Session {
+    /// The first record.
+    fn header(&self) -> Value {
+        let mut header = Map::new();
+        header.insert("type".to_owned(), "session".into());
+        header.insert("session".to_owned(), self.id.as_str().into());
+        for (key, text) in
+            [("directory", &self.directory), ("title", &self.title), ("parent", &self.parent), ("version", &self.version)]
+        {
+            if let Some(text) = text {
+                header.insert(key.to_owned(), text.as_str().into());
+            }
+        }
+        if let Some(created) = self.created {
+            header.insert("created".to_owned(), created.into());
+        }
+        let revert: Map<String, Value> = ["messageID", "partID"]
+            .iter()
+            .filter_map(|key| Some(((*key).to_owned(), text_of(&self.revert, key)?.into())))
+            .collect();
+        if !revert.is_empty() {
+            header.insert("revert".to_owned(), Value::Object(revert));
+        }
+        Value::Object(header)
+    }
+
+    /// The record of a message and its parts, in order.
+    fn record(&self, id: &str, mut data: Value, parts: Vec<(String, Value)>) -> Value {
+        let mut message = Map::new();
+        for key in MESSAGE_MEMBERS {
+            if let Some(value) = data.get_mut(key).map(Value::take).filter(|value| !value.is_null()) {
+                message.insert(key.to_owned(), value);
+            }
+        }
+        // Whole files before and after stand in a summary of changes.
+        if message.get("summary").is_some_and(|summary| !summary.is_boolean()) {
+            message.shift_remove("summary");
+        }
+        if let Some(why) = text_of(&data["error"]["data"], "message").or_else(|| text_of(&data["error"], "name")) {
+            message.insert("error".to_owned(), json!({"name": text_of(&data["error"], "name"), "message": why}));
+        }
+        let parts: Vec<Value> = parts
+            .into_iter()
+            .map(|(id, mut part)| {
+                if let Some(part) = part.as_object_mut() {
+                    part.retain(|key, _| !matches!(key.as_str(), "sessionID" | "messageID" | "snapshot" | "id"));
+                    part.insert("id".to_owned(), id.into());
+                    if let Some(metadata) = part.get_mut("state").and_then(|state| state.get_mut("metadata")) {
+                        let kept = json!({"exit": metadata["exit"], "sessionId": metadata["sessionId"]});
+                        *metadata = kept;
+                    }
+                }
+                drop_payloads(&mut part);
+                part
+            })
+            .collect();
+        json!({"type": "message", "session": self.id, "message": id, "data": message, "parts": parts})
+    }
+}
+
+struct OpenCodeReader {
+    options: ReaderOptions,
+    session: Option<Current>,
+}
+
+/// What the messages of a session have in common.
+struct Current {
+    episode: Arc<Episode>,
+    /// Told once a turn was given, for then the episode exists.
+    title: Option<String>,
+    created: Option<RecordedTime>,
+    revert: Option<(String, Option<String>)>,
+}
+
+impl Current {
+    fn begin(id: &str, header: &Value) -> Self {
+        let parent = text_of(header, "parent").map(str::to_owned);
+        Self {
+            episode: Arc::new(Episode {
+                kind: if parent.is_some() { EpisodeKind::Subagent } else { EpisodeKind::Session },
+                parent_native_id: parent,
+                cwd: text_of(header, "directory").map(str::to_owned),
+                client_version: text_of(header, "version").map(str::to_owned),
+                ..shapes::episode(KIND, id)
+            }),
+            // Until the model has found one, the time stands there.
+            title: text_of(header, "title")
+                .filter(|title| !title.starts_with("New session - ") && !title.starts_with("Child session - "))
+                .map(str::to_owned),
+            created: shapes::time_of(&header["created"], TimeQuality::Session),
+            revert: text_of(&header["revert"], "messageID")
+                .map(|message| (message.to_owned(), text_of(&header["revert"], "partID").map(str::to_owned))),
+        }
+    }
+
+    /// Whether a message was undone; ids rise with time.
+    fn is_undone(&self, message: &str) -> bool {
+        self.revert.as_ref().is_some_and(|(first, part)| message > first.as_str() || message == first && part.is_none())
+    }
+
+    fn is_part_undone(&self, message: &str, part: &str) -> bool {
+        self.revert.as_ref().is_some_and(|(first, from)| message == first && from.as_deref().is_some_and(|from| part >= from))
+    }
+}
+
+impl EpisodeReader for OpenCodeReader {
+    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
+        for value in line.values {
+            match (text_of(value, "type"), text_of(value, "session")) {
+                (Some("session"), Some(id)) => self.session = Some(Current::begin(id, value)),
+                (Some("message"), Some(id)) => {
+                    if self.session.as_ref().is_none_or(|session| session.episode.native_id != id) {
+                        self.session = Some(Current::begin(id, &Value::Null));
+                    }
+                    if let Some(session) = &mut self.session {
+                        read_message(session, value, self.options.tool_bytes, line.mark.line, out);
+                    }
+                }
+                (other, _) => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
+            }
+        }
+    }
+
+    fn finish(&mut self, _out: &mut Vec<Reading>) {}
+
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        None
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+    let Some(id) = text_of(value, "message") else {
+        out.push(Reading::Skip("wrong-shape", "message".to_owned()));
+        return;
+    };
+    if session.is_undone(id) {
+        out.push(Reading::Skip("undone", String::new()));
+        return;
+    }
+    let data = &value["data"];
+    let parts: Vec<&Value> = value["parts"].as_array().into_iter().flatten().collect();
+    let is_side = session.episode.kind == EpisodeKind::Subagent;
+    let role = match text_of(data, "role") {
+        // The "user" of a side conversation is the agent that started it.
+        Some("user") if is_side || parts.iter().any(|part| text_of(part, "type") == Some("compaction")) => Role::Injected,
+        Some("user") => Role::Human,
+        Some("assistant") if data["summary"].as_bool() == Some(true) => Role::Summary,
+        Some("assistant") => Role::Assistant,
+        other => {
+            out.push(Reading::Skip("unknown-role", short(other.unwrap_or(""))));
+            return;
+        }
+    };
+    let time = shapes::time_of(&data["time"]["created"], TimeQuality::Exact).or_else(|| session.created.clone());
+    let mut message = Message::new(id.to_owned(), role, time.unwrap_or(RecordedTime::UNKNOWN));
+    message.cwd = text_of(&data["path"], "cwd").map(str::to_owned);
+    message.model = shapes::first_text(data, &["modelID"]).or_else(|| text_of(&data["model"], "modelID")).map(str::to_owned);
+    let mut injected = String::new();
+    let mut count = 0;
+    for part in parts {
+        if text_of(part, "id").is_some_and(|part| session.is_part_undone(id, part)) {
+            out.push(Reading::Skip("undone", "part".to_owned()));
+            continue;
+        }
+        count += 1;
+        match text_of(part, "type") {
+            Some("text") => {
+                let text = text_of(part, "text").unwrap_or("");
+                if part["synthetic"].as_bool() == Some(true) || part["ignored"].as_bool() == Some(true) {
+                    append(&mut injected, text);
+                } else {
+                    message.say(text);
+                }
+            }
+            Some("tool") => read_tool(part, tool_bytes, &mut message),
+            Some("tool-invocation") => read_old_tool(&part["toolInvocation"], tool_bytes, &mut message),
+            Some("file") => {
+                let path = text_of(&part["source"], "path")
+                    .map(str::to_owned)
+                    .or_else(|| text_of(part, "url").filter(|url| !url.starts_with('[')).and_then(shapes::path_of_address))
+                    .or_else(|| text_of(part, "filename").map(str::to_owned));
+                if let Some(path) = path.filter(|path| !path.starts_with("data:")) {
+                    add_file(&mut message.files, path, FileAction::Read);
+                }
+            }
+            Some("patch") => {
+                for path in part["files"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                    add_file(&mut message.files, path.to_owned(), FileAction::Written);
+                }
+            }
+            // A person's command that is given to a sub-agent.
+            Some("subtask") => append(&mut message.tool_text, &excerpt(&flatten(part), tool_bytes)),
+            Some(kind) if WORDLESS.contains(&kind) => {}
+            other => out.push(Reading::Skip("unknown-part", short(other.unwrap_or("")))),
+        }
+    }
+    message.parts = count.max(1);
+    if message.text.is_empty()
+        && message.tool_text.is_empty()
+        && let Some(why) = text_of(&data["error"], "message")
+    {
+        message.role = Role::System;
+        message.is_error = true;
+        message.say(why);
+    }
+    let before = out.len();
+    let at = message.time.utc;
+    if !injected.is_empty() {
+        let mut put_in = Message::new(format!("{id}/synthetic"), Role::Injected, message.time.clone());
+        put_in.say(&injected);
+        message.turns(KIND, &session.episode, tool_bytes, line, out);
+        put_in.turns(KIND, &session.episode, tool_bytes, line, out);
+    } else {
+        message.turns(KIND, &session.episode, tool_bytes, line, out);
+    }
+    let has_turn = out[before..].iter().any(|reading| matches!(reading, Reading::Turn(_)));
+    if has_turn && let Some(words) = session.title.take() {
+        out.push(Reading::Title(Arc::clone(&session.episode), shapes::title(&words, TitleRank::Ai, at, line)));
+    }
+}
+
+/// A tool's call and, if it ended, its answer.
+fn read_tool(part: &Value, tool_bytes: usize, message: &mut Message) {
+    let state = &part["state"];
+    let name = text_of(part, "tool").unwrap_or("tool");
+    let call_id = text_of(part, "callID").map(str::to_owned);
+    message.call(call_id.clone(), name, &state["input"], tool_bytes);
+    let error = text_of(state, "error").unwrap_or("");
+    let outcome = match text_of(state, "status") {
+        Some("completed") if state["metadata"]["exit"].as_i64().is_some_and(|code| code != 0) => Outcome::Failed,
+        Some("completed") => Outcome::Done,
+        Some("error") if error.contains("rejected") || error.contains("aborted") => Outcome::Cancelled,
+        Some("error") => Outcome::Failed,
+        // Pending or running: it is read again.
+        _ => return,
+    };
+    let text = if error.is_empty() { flatten(&state["output"]) } else { error.to_owned() };
+    message.answers.push(Answer { call_id, name: name.to_owned(), text, outcome: Some(outcome), files: Vec::new() });
+}
+
+/// A tool as the first versions wrote it.
+fn read_old_tool(tool: &Value, tool_bytes: usize, message: &mut Message) {
+    let name = text_of(tool, "toolName").unwrap_or("tool");
+    let call_id = text_of(tool, "toolCallId").map(str::to_owned);
+    message.call(call_id.clone(), name, &arguments(&tool["args"]), tool_bytes);
+    if text_of(tool, "state") == Some("result") {
+        let text = flatten(&tool["result"]);
+        message.answers.push(Answer { call_id, name: name.to_owned(), text, outcome: Some(Outcome::Done), files: Vec::new() });
+    }
+}

@@ -1,0 +1,497 @@
+//! What readers of several formats share: members that may be missing, words out of nested values,
+//! and messages on their way to turns.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
+use yore_core::id::{EpisodeId, TurnId};
+use yore_core::text::excerpt;
+use yore_core::time::{RecordedTime, TimeQuality, UtcMillis, format_utc};
+
+use super::super::foreign::ForeignDatabase;
+use super::super::parse::parse_line;
+use super::own::without_own_words;
+use super::{Framing, Known, ReadTurn, Reading, Stamp, Unit};
+
+/// Text beyond this is in the archive only.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+/// A `data:` address or a run of base64 that is longer is a picture or another payload.
+const MAX_PAYLOAD_BYTES: usize = 2048;
+/// Times from the year 10000 on are mistakes.
+const END_OF_TIME: i64 = 253_402_300_800_000;
+
+/// A member that is a text and says something.
+pub(super) fn text_of<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// The first of several members that is a text and says something.
+pub(super) fn first_text<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
+    keys.iter().find_map(|key| text_of(value, key))
+}
+
+/// An id: a number is as good as a string.
+pub(super) fn id_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A time: ISO 8601, or milliseconds since 1970 as a number or as digits. `None` when there is none.
+pub(super) fn time_of(value: &Value, quality: TimeQuality) -> Option<RecordedTime> {
+    let millis = match value {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(words) => match words.parse::<f64>() {
+            Ok(number) => number,
+            Err(_) => {
+                let time = RecordedTime::parse(words);
+                return time.utc.is_some().then(|| RecordedTime { quality, ..time });
+            }
+        },
+        _ => return None,
+    };
+    from_millis(millis, quality)
+}
+
+/// A time in milliseconds, unless it is a mistake.
+pub(super) fn from_millis(millis: f64, quality: TimeQuality) -> Option<RecordedTime> {
+    let is_time = millis.is_finite() && millis >= 1.0 && millis < END_OF_TIME as f64;
+    is_time.then(|| RecordedTime::from_millis(millis.round() as i64, quality))
+}
+
+/// Adds a paragraph.
+pub(super) fn append(to: &mut String, text: &str) {
+    if text.trim().is_empty() {
+        return;
+    }
+    if !to.is_empty() {
+        to.push_str("\n\n");
+    }
+    to.push_str(text);
+}
+
+/// Cuts what only the archive needs to hold.
+pub(super) fn capped(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
+    text
+}
+
+/// A short piece of an unknown name: what skips are counted by.
+pub(super) fn short(text: &str) -> String {
+    text.chars().take(48).collect()
+}
+
+/// A title on one line.
+pub(super) fn title(text: &str, rank: TitleRank, at: Option<UtcMillis>, line: u64) -> Title {
+    Title { text: text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect(), rank, at, line }
+}
+
+/// A tool call as text: its name, then each input on a line.
+pub(super) fn render_call(name: &str, input: &Value) -> String {
+    let mut call = name.to_owned();
+    let Value::Object(inputs) = input else {
+        let words = flatten(input);
+        if !words.is_empty() {
+            call.push('\n');
+            call.push_str(&words);
+        }
+        return call;
+    };
+    for (key, value) in inputs {
+        call.push('\n');
+        call.push_str(key);
+        call.push_str(": ");
+        call.push_str(&flatten(value));
+    }
+    call
+}
+
+/// Every string of a value, each on its own line; numbers too, keys and type tags not.
+pub(super) fn flatten(value: &Value) -> String {
+    fn walk(value: &Value, out: &mut String) {
+        match value {
+            Value::String(text) => {
+                if !out.is_empty() {
+                    out.push('\n');
+                }
+                out.push_str(text);
+            }
+            Value::Array(list) => list.iter().for_each(|item| walk(item, out)),
+            Value::Object(map) => map.iter().filter(|(key, _)| *key != "type").for_each(|(_, item)| walk(item, out)),
+            Value::Number(number) => {
+                if !out.is_empty() {
+                    out.push(' ');
+                }
+                out.push_str(&number.to_string());
+            }
+            Value::Bool(_) | Value::Null => {}
+        }
+    }
+    let mut out = String::new();
+    walk(value, &mut out);
+    out
+}
+
+/// The object that a text holds as JSON, or the value itself: arguments of tools come both ways.
+pub(super) fn arguments(value: &Value) -> std::borrow::Cow<'_, Value> {
+    match value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()) {
+        Some(parsed @ Value::Object(_)) => std::borrow::Cow::Owned(parsed),
+        _ => std::borrow::Cow::Borrowed(value),
+    }
+}
+
+/// Takes pictures and other payloads out of a value; their media type and length stay.
+pub(super) fn drop_payloads(value: &mut Value) {
+    match value {
+        Value::String(text) if is_payload(text) => {
+            let media = text.strip_prefix("data:").and_then(|rest| rest.split([';', ',']).next()).unwrap_or("base64");
+            *text = format!("[{}, {} bytes]", short(media), text.len());
+        }
+        Value::Array(list) => {
+            // A list of bytes is how some programs write a picture.
+            let is_bytes = list.len() > MAX_PAYLOAD_BYTES && list.iter().all(|item| item.as_u64().is_some_and(|byte| byte < 256));
+            if is_bytes {
+                *value = Value::String(format!("[bytes, {}]", list.len()));
+            } else {
+                list.iter_mut().for_each(drop_payloads);
+            }
+        }
+        Value::Object(map) => map.values_mut().for_each(drop_payloads),
+        _ => {}
+    }
+}
+
+fn is_payload(text: &str) -> bool {
+    if text.len() <= MAX_PAYLOAD_BYTES {
+        return false;
+    }
+    let head = &text.as_bytes()[..256];
+    if text.starts_with("data:") && memchr::memmem::find(head, b";base64,").is_some() {
+        return true;
+    }
+    let bytes = text.as_bytes();
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_\r\n".contains(byte);
+    // Words have spaces, and a hash or key that matters is shorter than this.
+    bytes.iter().all(is_base64) && bytes.iter().filter(|byte| **byte == b'\n').count() * 40 < bytes.len()
+}
+
+/// The path of a `file:` address, percent escapes read; any other address is none of a file. A
+/// text without a scheme is a path already.
+pub(super) fn path_of_address(address: &str) -> Option<String> {
+    if let Some(rest) = address.strip_prefix("file://") {
+        let bytes = rest.split(['#', '?']).next().unwrap_or(rest).as_bytes();
+        let mut path = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        while at < bytes.len() {
+            let escaped = (bytes[at] == b'%')
+                .then(|| std::str::from_utf8(bytes.get(at + 1..at + 3)?).ok())
+                .flatten()
+                .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+            path.push(escaped.unwrap_or(bytes[at]));
+            at += if escaped.is_some() { 3 } else { 1 };
+        }
+        let path = String::from_utf8_lossy(&path).into_owned();
+        // `/c:/Users` is a drive, not a root.
+        let bytes = path.as_bytes();
+        let is_drive = bytes.len() > 2 && bytes[0] == b'/' && bytes[1].is_ascii_alphabetic() && bytes[2] == b':';
+        return Some(if is_drive { path[1..].to_owned() } else { path }).filter(|path| !path.is_empty());
+    }
+    (!address.is_empty() && !address.contains("://")).then(|| address.to_owned())
+}
+
+/// The files that a tool's input names.
+pub(super) fn files_of_input(tool: &str, input: &Value) -> Vec<FileUse> {
+    const SURE: [&str; 8] = ["file_path", "filePath", "filepath", "file", "target_file", "notebook_path", "absolute_path", "uri"];
+    let name = tool.to_ascii_lowercase();
+    let is_one_of = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let action = if is_one_of(&["write", "edit", "create", "patch", "replace", "insert", "delete", "move", "save", "apply"]) {
+        FileAction::Written
+    } else if is_one_of(&["read", "view", "open", "cat"]) {
+        FileAction::Read
+    } else {
+        FileAction::Mentioned
+    };
+    let mut files = Vec::new();
+    for key in SURE.iter().chain(&["path"]) {
+        // `path` is a directory to most tools that neither read nor write one file.
+        if *key == "path" && action == FileAction::Mentioned {
+            continue;
+        }
+        if let Some(path) = text_of(input, key).filter(|path| path.len() < 4096).and_then(path_of_address) {
+            add_file(&mut files, path, action);
+        }
+    }
+    files
+}
+
+/// Adds a file once.
+pub(super) fn add_file(files: &mut Vec<FileUse>, path: String, action: FileAction) {
+    let file = FileUse { path, action };
+    if !file.path.trim().is_empty() && !files.contains(&file) {
+        files.push(file);
+    }
+}
+
+/// The JSON value of a whole file.
+///
+/// # Errors
+/// When it cannot be read, is larger than `max_bytes`, or is no JSON.
+pub(super) fn read_json(path: &Path, max_bytes: u64) -> io::Result<Value> {
+    let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
+    if path.metadata()?.len() > max_bytes {
+        return Err(invalid("the file is larger than any of its kind"));
+    }
+    let mut values = Vec::new();
+    match parse_line(&std::fs::read(path)?, &mut values) {
+        Ok(()) if values.len() == 1 => Ok(values.remove(0)),
+        _ => Err(invalid("the file is not JSON, or cut off")),
+    }
+}
+
+/// A number for a stamp: other parts, another number.
+pub(super) fn hash_of<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> i64 {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let mut number = [0; 8];
+    hasher.finalize_xof().fill(&mut number);
+    i64::from_le_bytes(number)
+}
+
+/// A conversation of a database.
+pub(super) fn unit_of_database(path: &Path, part: String, stamp: Stamp, began: Option<UtcMillis>) -> Unit {
+    Unit {
+        path: path.to_path_buf(),
+        part: Some(part),
+        framing: Framing::Records,
+        stamp,
+        began: began.map(format_utc),
+        closes_file: false,
+        root: None,
+    }
+}
+
+/// The conversations that `list` finds in a database, and the unit that closes it. A database that
+/// stands as it did is not opened.
+pub(super) fn units_of_database(
+    path: &Path,
+    known: &dyn Known,
+    list: impl FnOnce(&ForeignDatabase) -> io::Result<Vec<Unit>>,
+) -> Vec<Unit> {
+    let Ok(mut stamp) = ForeignDatabase::stamp(path) else { return Vec::new() };
+    let is_known = path.to_str().and_then(|name| known.stamp(name)) == Some(stamp);
+    let mut units = Vec::new();
+    if !is_known {
+        match ForeignDatabase::open(path).and_then(|database| list(&database)) {
+            Ok(found) => units = found,
+            // The unit that closes it says why, and must not pass for this state of the database.
+            Err(_) => stamp.version = !stamp.version,
+        }
+    }
+    units.push(Unit {
+        path: path.to_path_buf(),
+        part: None,
+        framing: Framing::Records,
+        stamp,
+        began: None,
+        closes_file: true,
+        root: None,
+    });
+    units
+}
+
+/// An episode of a format, without the facts that few formats have.
+pub(super) fn episode(kind: &'static str, native_id: &str) -> Episode {
+    Episode {
+        id: EpisodeId::derive(kind, native_id),
+        agent: kind.to_owned(),
+        native_id: native_id.to_owned(),
+        kind: EpisodeKind::Session,
+        parent_native_id: None,
+        project: None,
+        cwd: None,
+        client_version: None,
+    }
+}
+
+/// A message on its way to turns: what was said and called is one turn, each answer of a tool
+/// another.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    /// Its native id.
+    pub native_id: String,
+    /// Who speaks; a message of the model that only calls tools becomes a tool call by itself.
+    pub role: Role,
+    pub text: String,
+    pub tool_text: String,
+    pub is_error: bool,
+    pub time: RecordedTime,
+    pub cwd: Option<String>,
+    pub model: Option<String>,
+    /// How much of it there is: a fuller copy replaces a shorter one.
+    pub parts: u32,
+    pub tools: Vec<ToolUse>,
+    pub files: Vec<FileUse>,
+    pub answers: Vec<Answer>,
+}
+
+/// What a tool answered inside the message that called it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answer {
+    pub call_id: Option<String>,
+    pub name: String,
+    pub text: String,
+    pub outcome: Option<Outcome>,
+    pub files: Vec<FileUse>,
+}
+
+impl Message {
+    /// An empty message.
+    pub(super) fn new(native_id: String, role: Role, time: RecordedTime) -> Self {
+        Self {
+            native_id,
+            role,
+            text: String::new(),
+            tool_text: String::new(),
+            is_error: false,
+            time,
+            cwd: None,
+            model: None,
+            parts: 1,
+            tools: Vec::new(),
+            files: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Adds a paragraph of what was said.
+    pub(super) fn say(&mut self, text: &str) {
+        append(&mut self.text, text);
+    }
+
+    /// Adds a tool call.
+    pub(super) fn call(&mut self, call_id: Option<String>, name: &str, input: &Value, tool_bytes: usize) {
+        append(&mut self.tool_text, &excerpt(&render_call(name, input), tool_bytes));
+        for file in files_of_input(name, input) {
+            add_file(&mut self.files, file.path, file.action);
+        }
+        self.tools.push(ToolUse { call_id, name: name.to_owned(), outcome: None });
+    }
+
+    /// Gives its turns. A message without words gives none.
+    pub(super) fn turns(self, kind: &'static str, episode: &Arc<Episode>, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+        let Self { native_id, role, text, tool_text, is_error, time, cwd, model, parts, mut tools, files, mut answers } = self;
+        let text = match without_own_words(text.trim()) {
+            std::borrow::Cow::Borrowed(same) => same.to_owned(),
+            std::borrow::Cow::Owned(cut) => cut.trim().to_owned(),
+        };
+        for answer in &mut answers {
+            // An answer without words is told by its call, unless it failed.
+            let is_told = answer.text.trim().is_empty() && answer.outcome != Some(Outcome::Failed);
+            if is_told && let Some(call) = tools.iter_mut().rfind(|call| call.call_id == answer.call_id) {
+                call.outcome = answer.outcome.take();
+            }
+        }
+        let role = if role == Role::Assistant && text.is_empty() { Role::ToolCall } else { role };
+        let turn = |ordinal: usize| Turn {
+            id: TurnId::derive(kind, &episode.native_id, &native_id, ordinal as u32),
+            native_id: native_id.clone(),
+            role,
+            speaker: None,
+            text: String::new(),
+            tool_text: String::new(),
+            is_error: false,
+            time: time.clone(),
+            cwd: cwd.clone(),
+            branch: None,
+            model: model.clone(),
+            parts,
+            tools: Vec::new(),
+            files: Vec::new(),
+        };
+        let mut push = |turn: Turn| {
+            out.push(Reading::Turn(Box::new(ReadTurn { episode: Arc::clone(episode), turn, line })));
+        };
+        if !text.is_empty() || !tool_text.trim().is_empty() {
+            push(Turn { text: capped(text), tool_text: capped(tool_text), is_error, tools, files, ..turn(0) });
+        }
+        for (at, answer) in answers.into_iter().enumerate() {
+            let words = without_own_words(&answer.text);
+            if words.trim().is_empty() && answer.outcome.is_none() {
+                continue;
+            }
+            push(Turn {
+                role: Role::ToolResult,
+                tool_text: excerpt(words.trim(), tool_bytes).into_owned(),
+                is_error: answer.outcome == Some(Outcome::Failed),
+                model: None,
+                parts: 1,
+                tools: vec![ToolUse { call_id: answer.call_id, name: answer.name, outcome: answer.outcome }],
+                files: answer.files,
+                ..turn(at + 1)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn addresses_become_paths() {
+        let path = |address| path_of_address(address);
+        assert_eq!(path("file:///home/ada/my%20code").as_deref(), Some("/home/ada/my code"));
+        assert_eq!(path("file:///c%3A/code/tides").as_deref(), Some("c:/code/tides"));
+        assert_eq!(path("/home/ada").as_deref(), Some("/home/ada"));
+        assert_eq!(path("vscode-remote://ssh/home/ada"), None);
+        assert_eq!(path("file://%"), Some("%".to_owned()));
+    }
+
+    #[test]
+    fn payloads_go_and_words_stay() {
+        let picture = format!("data:image/png;base64,{}", "iVBOR".repeat(1000));
+        let mut value = json!({"url": picture, "words": "tide tables ".repeat(1000), "raw": "QUJD".repeat(2000)});
+        drop_payloads(&mut value);
+        assert_eq!(value["url"], "[image/png, 5022 bytes]");
+        assert_eq!(value["raw"], "[base64, 8000 bytes]");
+        assert_eq!(value["words"].as_str().unwrap().len(), 12_000);
+    }
+
+    #[test]
+    fn times_come_in_many_shapes() {
+        let utc = |value: Value| time_of(&value, TimeQuality::Exact).and_then(|time| time.utc);
+        assert_eq!(utc(json!(1_769_093_591_042_i64)), Some(1_769_093_591_042));
+        assert_eq!(utc(json!("1769093591042")), Some(1_769_093_591_042));
+        assert_eq!(utc(json!("2026-01-22T14:53:11.042Z")), Some(1_769_093_591_042));
+        assert_eq!(utc(json!(1e300)), None);
+        assert_eq!(utc(json!("soon")), None);
+        assert_eq!(utc(Value::Null), None);
+    }
+
+    #[test]
+    fn paths_of_tools_are_told_by_what_they_do() {
+        let files = |tool: &str, input: Value| files_of_input(tool, &input);
+        assert_eq!(
+            files("edit_file", json!({"path": "src/tide.rs"})),
+            [FileUse { path: "src/tide.rs".into(), action: FileAction::Written }]
+        );
+        assert_eq!(files("grep", json!({"path": "src", "pattern": "tide"})), []);
+        assert_eq!(files("read", json!({"filePath": "a.rs"})), [FileUse { path: "a.rs".into(), action: FileAction::Read }]);
+    }
+
+    proptest! {
+        #[test]
+        fn addresses_never_panic(address in "(file://)?[%a-f0-9:/é#?]{0,40}") { path_of_address(&address); }
+    }
+}

@@ -1,0 +1,331 @@
+//! The durable queue of work: what is asked for, who does it, what failed.
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use yore_core::time::UtcMillis;
+
+use super::{Store, StoreResult};
+
+/// No job waits longer: one that seems to was put there before the clock was set back.
+const MOST_WAIT_MS: UtcMillis = 600_000;
+
+/// A row of the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JobRow {
+    pub id: i64,
+    pub kind: String,
+    pub target: String,
+    pub payload: String,
+    pub state: String,
+    pub arrived: UtcMillis,
+    pub not_before: UtcMillis,
+    pub failures: u32,
+    pub bad_failures: u32,
+    pub error: Option<(String, String)>,
+    pub stamp: Option<(u64, i64)>,
+}
+
+/// Something to put into the queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewJob<'a> {
+    pub kind: &'a str,
+    pub target: &'a str,
+    pub payload: &'a str,
+    pub arrived: UtcMillis,
+    pub not_before: UtcMillis,
+    /// How the target stands, where that is known: what was given up is tried again when it
+    /// differs, or always where it is not known.
+    pub stamp: Option<(u64, i64)>,
+}
+
+/// How a job that failed goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed<'a> {
+    pub failures: u32,
+    pub bad_failures: u32,
+    pub code: &'a str,
+    pub text: &'a str,
+    /// When it is tried again; `None` gives it up.
+    pub again: Option<UtcMillis>,
+    pub stamp: Option<(u64, i64)>,
+}
+
+const COLUMNS: &str = "id, kind, target, payload, state, arrived_ms, not_before_ms, failures, bad_failures, error_code, error_text, stamp_size, stamp_version";
+
+fn job_row(row: &Row<'_>) -> rusqlite::Result<JobRow> {
+    let code: Option<String> = row.get(9)?;
+    let text: Option<String> = row.get(10)?;
+    let size: Option<i64> = row.get(11)?;
+    let version: Option<i64> = row.get(12)?;
+    Ok(JobRow {
+        id: row.get(0)?,
+        kind: row.get(1)?,
+        target: row.get(2)?,
+        payload: row.get(3)?,
+        state: row.get(4)?,
+        arrived: row.get(5)?,
+        not_before: row.get(6)?,
+        failures: row.get(7)?,
+        bad_failures: row.get(8)?,
+        error: code.map(|code| (code, text.unwrap_or_default())),
+        stamp: size.zip(version).map(|(size, version)| (size as u64, version)),
+    })
+}
+
+impl Store {
+    /// Puts jobs into the queue; tells of each whether it is new there. One that waits already
+    /// waits no longer for it.
+    pub(crate) fn queue_jobs(&self, jobs: &[NewJob<'_>]) -> StoreResult<Vec<bool>> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.write(|tx| {
+            let mut added = Vec::with_capacity(jobs.len());
+            for job in jobs {
+                let dead: Option<(i64, Option<i64>, Option<i64>)> = tx
+                    .prepare_cached("SELECT id, stamp_size, stamp_version FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'")
+                    .and_then(|mut statement| {
+                        statement.query_row([job.kind, job.target], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
+                    })
+                    .map_err(|error| self.fail(error))?;
+                if let Some((id, size, version)) = dead {
+                    let known = size.zip(version).map(|(size, version)| (size as u64, version));
+                    if job.stamp.is_some() && known == job.stamp {
+                        added.push(false);
+                        continue;
+                    }
+                    tx.execute("DELETE FROM job WHERE id = ?1", [id]).map_err(|error| self.fail(error))?;
+                }
+                added.push(!self.waits(tx, job.kind, job.target)?);
+                tx.prepare_cached(
+                        "INSERT INTO job (kind, target, payload, arrived_ms, not_before_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+                         ON CONFLICT (kind, target) WHERE state = 'queued' DO UPDATE SET not_before_ms = excluded.not_before_ms
+                         WHERE failures = 0 AND excluded.not_before_ms < not_before_ms",
+                    )
+                    .and_then(|mut statement| {
+                        statement.execute(params![job.kind, job.target, job.payload, job.arrived, job.not_before])
+                    })
+                    .map_err(|error| self.fail(error))?;
+            }
+            Ok(added)
+        })
+    }
+
+    /// Takes up to `limit` jobs that are due, those that wait longest first.
+    pub(crate) fn take_jobs(&self, owner: &str, now: UtcMillis, limit: usize) -> StoreResult<Vec<JobRow>> {
+        // Most looks find nothing: they write nothing.
+        if self.next_job(now)?.is_none_or(|due| due > now) {
+            return Ok(Vec::new());
+        }
+        self.write(|tx| {
+            let sql = format!("SELECT {COLUMNS} FROM job WHERE state = 'queued' AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS}) ORDER BY not_before_ms, id LIMIT ?2");
+            let jobs: Vec<JobRow> = {
+                let mut statement = tx.prepare_cached(&sql).map_err(|error| self.fail(error))?;
+                let rows = statement.query_map(params![now, limit as i64], job_row).map_err(|error| self.fail(error))?;
+                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
+            };
+            for job in &jobs {
+                tx.prepare_cached("UPDATE job SET state = 'leased', lease_owner = ?2 WHERE id = ?1")
+                    .and_then(|mut statement| statement.execute(params![job.id, owner]))
+                    .map_err(|error| self.fail(error))?;
+            }
+            Ok(jobs)
+        })
+    }
+
+    /// When the next job is due, if any waits.
+    pub(crate) fn next_job(&self, now: UtcMillis) -> StoreResult<Option<UtcMillis>> {
+        self.read(|db| {
+            let sql = format!("SELECT min(iif(not_before_ms > ?1 + {MOST_WAIT_MS}, ?1, not_before_ms)) FROM job WHERE state = 'queued'");
+            db.prepare_cached(&sql)
+                .and_then(|mut statement| statement.query_row([now], |row| row.get(0)))
+                .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Takes jobs that are done off the queue.
+    pub(crate) fn finish_jobs(&self, owner: &str, jobs: &[i64]) -> StoreResult<()> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        self.write(|tx| {
+            for job in jobs {
+                tx.prepare_cached("DELETE FROM job WHERE id = ?1 AND lease_owner = ?2")
+                    .and_then(|mut statement| statement.execute(params![job, owner]))
+                    .map_err(|error| self.fail(error))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts a job that failed back, or aside for good.
+    pub(crate) fn fail_job(&self, owner: &str, job: i64, failed: &Failed<'_>) -> StoreResult<()> {
+        self.write(|tx| {
+            let Some(row) = self.leased_job(tx, owner, job)? else { return Ok(()) };
+            match failed.again {
+                Some(again) => {
+                    // What came meanwhile is the same work: one row waits, with what is known of both.
+                    let is_waiting = tx
+                        .execute(
+                            "UPDATE job SET failures = ?3, bad_failures = ?4, error_code = ?5, error_text = ?6,
+                                    not_before_ms = max(not_before_ms, ?7), arrived_ms = min(arrived_ms, ?8)
+                             WHERE kind = ?1 AND target = ?2 AND state = 'queued'",
+                            params![
+                                row.kind,
+                                row.target,
+                                failed.failures,
+                                failed.bad_failures,
+                                failed.code,
+                                failed.text,
+                                again,
+                                row.arrived
+                            ],
+                        )
+                        .map_err(|error| self.fail(error))?
+                        > 0;
+                    if is_waiting {
+                        tx.execute("DELETE FROM job WHERE id = ?1", [job]).map(drop).map_err(|error| self.fail(error))
+                    } else {
+                        tx.execute(
+                            "UPDATE job SET state = 'queued', lease_owner = NULL, failures = ?2, bad_failures = ?3, error_code = ?4,
+                                    error_text = ?5, not_before_ms = ?6 WHERE id = ?1",
+                            params![job, failed.failures, failed.bad_failures, failed.code, failed.text, again],
+                        )
+                        .map(drop)
+                        .map_err(|error| self.fail(error))
+                    }
+                }
+                None => {
+                    tx.execute("DELETE FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'", [&row.kind, &row.target])
+                        .map_err(|error| self.fail(error))?;
+                    tx.execute(
+                        "UPDATE job SET state = 'dead', lease_owner = NULL, failures = ?2, bad_failures = ?3, error_code = ?4,
+                                error_text = ?5, stamp_size = ?6, stamp_version = ?7 WHERE id = ?1",
+                        params![
+                            job,
+                            failed.failures,
+                            failed.bad_failures,
+                            failed.code,
+                            failed.text,
+                            failed.stamp.map(|(size, _)| size as i64),
+                            failed.stamp.map(|(_, version)| version)
+                        ],
+                    )
+                    .map(drop)
+                    .map_err(|error| self.fail(error))
+                }
+            }
+        })
+    }
+
+    /// Puts jobs back as they were taken: they are due at once, and no failure is counted.
+    pub(crate) fn return_jobs(&self, owner: &str, jobs: &[i64]) -> StoreResult<()> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        self.write(|tx| jobs.iter().try_for_each(|job| self.return_job(tx, owner, *job)))
+    }
+
+    /// Puts the jobs of those who are dead back; returns how many.
+    pub(crate) fn recover_jobs(&self, is_alive: impl Fn(&str) -> bool) -> StoreResult<usize> {
+        let leased: Vec<(i64, String)> = self.read(|db| {
+            self.collect(db, "SELECT id, lease_owner FROM job WHERE state = 'leased'", |row| {
+                Ok((row.get(0)?, row.get::<_, Option<String>>(1)?.unwrap_or_default()))
+            })
+        })?;
+        let orphaned: Vec<(i64, String)> = leased.into_iter().filter(|(_, owner)| !is_alive(owner)).collect();
+        if orphaned.is_empty() {
+            return Ok(0);
+        }
+        self.write(|tx| orphaned.iter().try_for_each(|(job, owner)| self.return_job(tx, owner, *job)))?;
+        Ok(orphaned.len())
+    }
+
+    /// Takes jobs that were given up back into the queue, due now: those of a target, or all.
+    pub(crate) fn revive_jobs(&self, target: Option<&str>, now: UtcMillis) -> StoreResult<usize> {
+        self.write(|tx| {
+            let dead: Vec<(i64, String, String)> = {
+                let mut statement = tx
+                    .prepare_cached("SELECT id, kind, target FROM job WHERE state = 'dead' AND (?1 IS NULL OR target = ?1)")
+                    .map_err(|error| self.fail(error))?;
+                let rows = statement
+                    .query_map([target], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+                    .map_err(|error| self.fail(error))?;
+                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
+            };
+            for (id, kind, target) in &dead {
+                let is_waiting = self.waits(tx, kind, target)?;
+                let sql = if is_waiting {
+                    "DELETE FROM job WHERE id = ?1 AND ?2 IS NOT NULL"
+                } else {
+                    "UPDATE job SET state = 'queued', failures = 0, bad_failures = 0, not_before_ms = ?2, stamp_size = NULL,
+                            stamp_version = NULL WHERE id = ?1"
+                };
+                tx.execute(sql, params![id, now]).map_err(|error| self.fail(error))?;
+            }
+            Ok(dead.len())
+        })
+    }
+
+    /// Jobs in a state, those that wait longest first.
+    pub(crate) fn jobs(&self, state: &str, limit: usize) -> StoreResult<Vec<JobRow>> {
+        self.read(|db| {
+            let sql = format!("SELECT {COLUMNS} FROM job WHERE state = ?1 ORDER BY not_before_ms, id LIMIT ?2");
+            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
+            let rows = statement.query_map(params![state, limit as i64], job_row).map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })
+    }
+
+    /// How many jobs wait, are being done, and were given up.
+    pub(crate) fn job_counts(&self) -> StoreResult<(u64, u64, u64)> {
+        self.read(|db| {
+            db.prepare_cached(
+                "SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'leased'),
+                        count(*) FILTER (WHERE state = 'dead') FROM job",
+            )
+            .and_then(|mut statement| {
+                statement.query_row([], |row| {
+                    Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64))
+                })
+            })
+            .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Whether a file was read, as a whole or in parts.
+    pub(crate) fn knows_file(&self, source: &str, path: &str) -> StoreResult<bool> {
+        self.read(|db| {
+            // `$` follows `#`, behind which a part is named.
+            db.prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM source_file WHERE source = ?1 AND path = ?2)
+                     OR EXISTS (SELECT 1 FROM source_file WHERE source = ?1 AND path > ?2 || '#' AND path < ?2 || '$')",
+            )
+            .and_then(|mut statement| statement.query_row([source, path], |row| row.get(0)))
+            .map_err(|error| self.fail(error))
+        })
+    }
+
+    fn leased_job(&self, db: &Connection, owner: &str, job: i64) -> StoreResult<Option<JobRow>> {
+        let sql = format!("SELECT {COLUMNS} FROM job WHERE id = ?1 AND state = 'leased' AND lease_owner = ?2");
+        db.prepare_cached(&sql)
+            .and_then(|mut statement| statement.query_row(params![job, owner], job_row).optional())
+            .map_err(|error| self.fail(error))
+    }
+
+    fn waits(&self, db: &Connection, kind: &str, target: &str) -> StoreResult<bool> {
+        db.prepare_cached("SELECT count(*) FROM job WHERE kind = ?1 AND target = ?2 AND state = 'queued'")
+            .and_then(|mut statement| statement.query_row([kind, target], |row| row.get::<_, i64>(0)))
+            .map(|count| count > 0)
+            .map_err(|error| self.fail(error))
+    }
+
+    fn return_job(&self, tx: &Transaction<'_>, owner: &str, job: i64) -> StoreResult<()> {
+        let Some(row) = self.leased_job(tx, owner, job)? else { return Ok(()) };
+        let sql = if self.waits(tx, &row.kind, &row.target)? {
+            "DELETE FROM job WHERE id = ?1"
+        } else {
+            "UPDATE job SET state = 'queued', lease_owner = NULL WHERE id = ?1"
+        };
+        tx.execute(sql, [job]).map(drop).map_err(|error| self.fail(error))
+    }
+}

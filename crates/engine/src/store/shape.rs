@@ -1,0 +1,626 @@
+//! The shape of turns: code blocks, files, tool calls with their outcome, reported errors. Written
+//! in the transaction that writes a turn's words, and again from the words alone for turns that are
+//! older than these tables. Conversations are listed from here (S1-022, S1-023).
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use yore_core::episode::{FileAction, FileUse, Outcome, Role, ToolUse, Turn};
+use yore_core::exchange::{is_prose, preview};
+use yore_core::id::EpisodeId;
+use yore_core::text::{CodeBlock, code_blocks, error_lines, language_name, paths};
+use yore_core::time::UtcMillis;
+
+use super::upsert::Upserter;
+use super::{Store, StoreResult, words};
+
+/// A path that is longer is data.
+const MAX_PATH_BYTES: usize = 1024;
+/// A name of a tool or language that is longer is cut.
+const MAX_NAME_BYTES: usize = 120;
+/// Files of one turn; a turn that names more is a listing.
+const MAX_FILES: usize = 64;
+/// Turns whose shape is made again in one transaction.
+const RESHAPED_TURNS: usize = 500;
+/// Files of a summary.
+const SUMMARY_FILES: usize = 50;
+
+/// A conversation as it is listed (S1-023).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConversationSummary {
+    /// Yore's id of it.
+    pub id: EpisodeId,
+    /// The agent's own id of the session.
+    pub native_id: String,
+    /// Recorded title, or the first words of the first human turn.
+    pub title: Option<String>,
+    /// Source kind, such as `claude-code`.
+    pub agent: String,
+    /// Time of the first message.
+    pub created: Option<UtcMillis>,
+    /// Time of the last message.
+    pub updated: Option<UtcMillis>,
+    /// Messages that a person or the agent said, tools not counted.
+    pub message_count: u64,
+    /// Whether a message has a code block.
+    pub has_code: bool,
+    /// Name of the project.
+    pub project: Option<String>,
+    /// Languages of the code blocks, most used first.
+    pub languages: Vec<String>,
+    /// The beginning of the first human message on one line.
+    pub preview: String,
+    /// Files that it touches, changed ones first, then those that are met most; at most 50.
+    pub files: Vec<String>,
+}
+
+/// Which conversations; an empty list means any.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ConversationFilter<'f> {
+    /// Rows of projects.
+    pub projects: &'f [i64],
+    pub agents: &'f [String],
+    /// Last used not before (inclusive).
+    pub since: Option<UtcMillis>,
+    /// Begun before (exclusive).
+    pub until: Option<UtcMillis>,
+    pub has_code: bool,
+    pub with_subagents: bool,
+}
+
+/// Which turns, by their shape; an empty list means any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShapeFilter<'f> {
+    pub only_errors: bool,
+    pub has_code: bool,
+    pub files: &'f [String],
+    pub languages: &'f [String],
+}
+
+impl ShapeFilter<'_> {
+    /// Whether everything passes.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.only_errors && !self.has_code && self.files.is_empty() && self.languages.is_empty()
+    }
+}
+
+/// What a turn's source records of its tools.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RecordedShape {
+    pub tools: Vec<ToolUse>,
+    pub files: Vec<FileUse>,
+}
+
+/// What the words of a turn tell.
+struct WordsShape<'t> {
+    code: Vec<CodeBlock>,
+    mentioned: Vec<&'t str>,
+    reports_error: bool,
+}
+
+impl<'t> WordsShape<'t> {
+    fn of(role: Role, text: &'t str, tool_text: &str) -> Self {
+        let (mut code, mut mentioned) = (Vec::new(), Vec::new());
+        if is_prose(role) {
+            code = code_blocks(text);
+            mentioned = paths(text).into_iter().map(|mention| mention.path).collect();
+        }
+        Self { code, mentioned, reports_error: role == Role::ToolResult && error_lines(tool_text).next().is_some() }
+    }
+}
+
+/// Binds the call of a tool to its answer within an episode: agents' own ids may repeat between
+/// sessions. The keys of an episode lie together, so that a batch touches few pages of the index.
+fn call_key(episode: i64, call_id: &str) -> i64 {
+    let mut bytes = [0; 8];
+    bytes[..5].copy_from_slice(&blake3::hash(call_id.as_bytes()).as_bytes()[..5]);
+    episode.wrapping_shl(40) | i64::from_le_bytes(bytes)
+}
+
+/// The last component of a path in lower case; empty for a directory.
+fn name_of(path: &str) -> String {
+    path.rsplit(['/', '\\']).next().unwrap_or("").to_lowercase()
+}
+
+/// Whether a path ends with these components, whatever the separators and the case of letters.
+fn ends_with_components(path: &str, suffix: &str) -> bool {
+    fn parts(path: &str) -> impl Iterator<Item = String> + '_ {
+        path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").map(str::to_lowercase)
+    }
+    let mut of_path = parts(path);
+    parts(suffix).all(|part| of_path.next() == Some(part))
+}
+
+impl Upserter<'_, '_> {
+    /// Writes the shape of a turn, in the place of an older one where it is replaced.
+    pub(super) fn write_shape(&mut self, id: i64, episode: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
+        if is_replaced {
+            self.clear_shape(id)?;
+        }
+        if !turn.role.is_recalled() {
+            return Ok(());
+        }
+        let shape = WordsShape::of(turn.role, &turn.text, &turn.tool_text);
+        self.write_tools(id, episode, &turn.tools, is_replaced)?;
+        let mut files: Vec<(&str, FileAction)> = turn.files.iter().map(|file| (file.path.as_str(), file.action)).collect();
+        files.extend(shape.mentioned.iter().map(|path| (*path, FileAction::Mentioned)));
+        self.write_files(id, &mut files)?;
+        self.write_code(id, &shape.code)?;
+        // What a person refused is no error.
+        let is_refused = turn.tools.iter().any(|tool| tool.outcome == Some(Outcome::Cancelled));
+        if turn.is_error && !is_refused || shape.reports_error {
+            self.run("INSERT OR IGNORE INTO turn_error (turn_id) VALUES (?1)", id)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what the words of a turn tell of its shape, beside what its source recorded.
+    fn reshape(&mut self, id: i64, role: Role, is_error: bool, text: &str, tool_text: &str) -> StoreResult<()> {
+        let shape = WordsShape::of(role, text, tool_text);
+        let mut files = shape.mentioned.iter().map(|path| (*path, FileAction::Mentioned)).collect();
+        self.write_files(id, &mut files)?;
+        self.run("DELETE FROM code_block WHERE turn_id = ?1", id)?;
+        self.write_code(id, &shape.code)?;
+        if is_error || shape.reports_error {
+            self.run("INSERT OR IGNORE INTO turn_error (turn_id) VALUES (?1)", id)?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, sql: &'static str, id: i64) -> StoreResult<()> {
+        self.tx.prepare_cached(sql).and_then(|mut statement| statement.execute([id])).map(drop).map_err(|error| self.fail(error))
+    }
+
+    fn clear_shape(&self, id: i64) -> StoreResult<()> {
+        for sql in [
+            "DELETE FROM code_block WHERE turn_id = ?1",
+            "DELETE FROM turn_file WHERE turn_id = ?1",
+            "DELETE FROM tool_use WHERE turn_id = ?1",
+            "DELETE FROM turn_error WHERE turn_id = ?1",
+            "DELETE FROM shape_queue WHERE turn_id = ?1",
+        ] {
+            self.run(sql, id)?;
+        }
+        Ok(())
+    }
+
+    /// Writes tool calls and answers; each side gets what only the other tells. A new call was not
+    /// answered before: its answer stands behind it, and finds it.
+    fn write_tools(&mut self, id: i64, episode: i64, tools: &[ToolUse], is_replaced: bool) -> StoreResult<()> {
+        for (seq, tool) in tools.iter().enumerate() {
+            let key = tool.call_id.as_deref().filter(|call| !call.is_empty()).map(|call| call_key(episode, call));
+            let mut name = self.label(Some(cut(&tool.name, MAX_NAME_BYTES)))?;
+            let mut outcome = tool.outcome;
+            if let Some(key) = key {
+                match outcome {
+                    Some(outcome) if name.is_none() => name = self.answer(key, id, outcome)?,
+                    None if is_replaced => outcome = self.outcome_of(key, id)?,
+                    _ => {}
+                }
+                if tool.outcome.is_none() {
+                    self.calls.insert(key, (id, seq as i64, name));
+                }
+            }
+            let outcome = outcome.map(Outcome::as_str);
+            self.tx
+                .prepare_cached("INSERT INTO tool_use (turn_id, seq, call, name_id, outcome) VALUES (?1, ?2, ?3, ?4, ?5)")
+                .and_then(|mut statement| statement.execute(params![id, seq as i64, key, name, outcome]))
+                .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    /// Gives a call the outcome that its answer, turn `id`, tells; returns the tool's name.
+    fn answer(&mut self, key: i64, id: i64, outcome: Outcome) -> StoreResult<Option<i64>> {
+        let call = match self.calls.get(&key) {
+            Some(call) => Some(*call),
+            None => self
+                .tx
+                .prepare_cached("SELECT turn_id, seq, name_id FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND name_id IS NOT NULL LIMIT 1")
+                .and_then(|mut statement| {
+                    statement.query_row([key, id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
+                })
+                .map_err(|error| self.fail(error))?,
+        };
+        let Some((turn, seq, name)) = call else { return Ok(None) };
+        self.tx
+            .prepare_cached("UPDATE tool_use SET outcome = ?3 WHERE turn_id = ?1 AND seq = ?2")
+            .and_then(|mut statement| statement.execute(params![turn, seq, outcome.as_str()]))
+            .map_err(|error| self.fail(error))?;
+        Ok(name)
+    }
+
+    /// The outcome that an answer to a call of turn `id` told before.
+    fn outcome_of(&self, key: i64, id: i64) -> StoreResult<Option<Outcome>> {
+        let found: Option<String> = self
+            .tx
+            .prepare_cached("SELECT outcome FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND outcome IS NOT NULL LIMIT 1")
+            .and_then(|mut statement| statement.query_row([key, id], |row| row.get(0)).optional())
+            .map_err(|error| self.fail(error))?;
+        Ok(found.as_deref().and_then(Outcome::parse))
+    }
+
+    fn write_files(&mut self, id: i64, files: &mut Vec<(&str, FileAction)>) -> StoreResult<()> {
+        // The most that is done to a file comes first; of too many the mere mentions go.
+        files.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        let mut seen: HashSet<&str> = HashSet::new();
+        files.retain(|(path, _)| !path.is_empty() && path.len() <= MAX_PATH_BYTES && seen.insert(path));
+        for (path, action) in files.iter().take(MAX_FILES) {
+            let path = self.path(path)?;
+            self.tx
+                .prepare_cached("INSERT OR IGNORE INTO turn_file (turn_id, path_id, action) VALUES (?1, ?2, ?3)")
+                .and_then(|mut statement| statement.execute(params![id, path, action.as_str()]))
+                .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    fn write_code(&mut self, id: i64, code: &[CodeBlock]) -> StoreResult<()> {
+        for (seq, block) in code.iter().enumerate() {
+            let language = self.label(block.language.as_deref().map(|language| cut(language, MAX_NAME_BYTES)))?;
+            let path = match block.file.as_deref().filter(|path| path.len() <= MAX_PATH_BYTES) {
+                Some(path) => Some(self.path(path)?),
+                None => None,
+            };
+            self.tx
+                .prepare_cached(
+                    "INSERT INTO code_block (turn_id, seq, language_id, path_id, first_line, line_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )
+                .and_then(|mut statement| {
+                    statement.execute(params![id, seq as i64, language, path, block.first_line, block.line_count])
+                })
+                .map_err(|error| self.fail(error))?;
+        }
+        Ok(())
+    }
+
+    /// Row of a path.
+    fn path(&mut self, path: &str) -> StoreResult<i64> {
+        if let Some(id) = self.paths.get(path) {
+            return Ok(*id);
+        }
+        let found: Option<i64> = self
+            .tx
+            .prepare_cached("SELECT id FROM path WHERE text = ?1")
+            .and_then(|mut statement| statement.query_row([path], |row| row.get(0)).optional())
+            .map_err(|error| self.fail(error))?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                self.tx
+                    .prepare_cached("INSERT INTO path (text, name) VALUES (?1, ?2)")
+                    .and_then(|mut statement| statement.execute([path, &name_of(path)]))
+                    .map_err(|error| self.fail(error))?;
+                self.tx.last_insert_rowid()
+            }
+        };
+        self.paths.insert(path.to_owned(), id);
+        Ok(id)
+    }
+}
+
+fn cut(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+impl Store {
+    /// Number of turns whose words have not been looked through yet, counted up to `limit`.
+    pub(crate) fn shape_queue_length(&self, limit: usize) -> StoreResult<usize> {
+        self.read(|db| {
+            db.prepare_cached("SELECT count(*) FROM (SELECT 1 FROM shape_queue LIMIT ?1)")
+                .and_then(|mut statement| statement.query_row([limit as i64], |row| row.get::<_, i64>(0)))
+                .map(|count| count as usize)
+                .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Looks the words of turns through that are older than the shape tables, some at a time; says
+    /// whether some are left.
+    pub(crate) fn reshape(&self) -> StoreResult<bool> {
+        if self.shape_queue_length(1)? == 0 {
+            return Ok(false);
+        }
+        self.write(|tx| {
+            type Queued = (i64, Option<(String, bool, Vec<u8>)>);
+            let queued: Vec<Queued> = {
+                let mut statement = tx
+                    .prepare_cached(
+                        "SELECT shape_queue.turn_id, role, is_error, words FROM shape_queue JOIN turn ON turn.id = shape_queue.turn_id
+                         LEFT JOIN turn_text ON turn_text.turn_id = turn.id ORDER BY shape_queue.turn_id DESC LIMIT ?1",
+                    )
+                    .map_err(|error| self.fail(error))?;
+                let rows = statement
+                    .query_map([RESHAPED_TURNS as i64], |row| {
+                        let words: Option<Vec<u8>> = row.get(3)?;
+                        let facts = (row.get(1)?, row.get(2)?);
+                        Ok((row.get(0)?, words.map(|words| (facts.0, facts.1, words))))
+                    })
+                    .map_err(|error| self.fail(error))?;
+                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
+            };
+            let mut upserter = Upserter::new(self, tx);
+            for (id, facts) in &queued {
+                if let Some((role, is_error, stored)) = facts
+                    && let (Some(role), Some((text, tool_text))) = (Role::parse(role), words::decode(stored))
+                {
+                    upserter.reshape(*id, role, *is_error, &text, &tool_text)?;
+                }
+                upserter.run("DELETE FROM shape_queue WHERE turn_id = ?1", *id)?;
+            }
+            Ok(queued.len() == RESHAPED_TURNS)
+        })
+    }
+
+    /// Deletes names of files that no turn has any more.
+    pub(crate) fn release_paths(&self) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute(
+                "DELETE FROM path WHERE id NOT IN (SELECT path_id FROM turn_file UNION SELECT path_id FROM code_block WHERE path_id IS NOT NULL)",
+                [],
+            )
+            .map(drop)
+            .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Rows of the turns that a filter lets through.
+    pub(crate) fn shaped_turns(&self, filter: &ShapeFilter<'_>) -> StoreResult<HashSet<i64>> {
+        self.read(|db| {
+            let mut passing: Option<HashSet<i64>> = None;
+            let mut narrow = |rows: HashSet<i64>| {
+                passing = Some(match passing.take() {
+                    Some(known) => known.intersection(&rows).copied().collect(),
+                    None => rows,
+                });
+            };
+            if filter.only_errors {
+                narrow(self.collect(db, "SELECT turn_id FROM turn_error", |row| row.get(0))?.into_iter().collect());
+            }
+            if !filter.languages.is_empty() {
+                let mut rows = HashSet::new();
+                for language in filter.languages {
+                    let sql = "SELECT turn_id FROM code_block JOIN label ON label.id = language_id WHERE label.text = ?1";
+                    rows.extend(self.rows_of(db, sql, &language_name(language.trim()))?);
+                }
+                narrow(rows);
+            } else if filter.has_code {
+                narrow(self.collect(db, "SELECT turn_id FROM code_block WHERE seq = 0", |row| row.get(0))?.into_iter().collect());
+            }
+            if !filter.files.is_empty() {
+                let mut rows = HashSet::new();
+                for file in filter.files {
+                    for path in self.paths_ending(db, file)? {
+                        for sql in [
+                            "SELECT turn_id FROM turn_file WHERE path_id = ?1",
+                            "SELECT turn_id FROM code_block WHERE path_id = ?1",
+                        ] {
+                            rows.extend(self.rows_of(db, sql, &path)?);
+                        }
+                    }
+                }
+                narrow(rows);
+            }
+            Ok(passing.unwrap_or_default())
+        })
+    }
+
+    /// Rows of the paths that end with these components.
+    fn paths_ending(&self, db: &Connection, suffix: &str) -> StoreResult<Vec<i64>> {
+        let suffix = suffix.trim().trim_end_matches(['/', '\\']);
+        let mut statement = db.prepare_cached("SELECT id, text FROM path WHERE name = ?1").map_err(|error| self.fail(error))?;
+        let rows = statement
+            .query_map([name_of(suffix)], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))
+            .map_err(|error| self.fail(error))?;
+        let found: Vec<(i64, String)> = rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+        let is_named = !suffix.is_empty();
+        Ok(found.into_iter().filter(|(_, path)| is_named && ends_with_components(path, suffix)).map(|(row, _)| row).collect())
+    }
+
+    fn rows_of(&self, db: &Connection, sql: &'static str, value: &dyn rusqlite::ToSql) -> StoreResult<Vec<i64>> {
+        let mut statement = db.prepare_cached(sql).map_err(|error| self.fail(error))?;
+        let rows = statement.query_map([value], |row| row.get(0)).map_err(|error| self.fail(error))?;
+        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+    }
+
+    /// What the sources of these turns record of tools and files, in the order of `rows`. The id of
+    /// a call binds call and answer; it is not the agent's own.
+    pub(crate) fn recorded_shapes(&self, rows: &[i64]) -> StoreResult<Vec<RecordedShape>> {
+        self.read(|db| {
+            let mut tools = db
+                .prepare_cached(
+                    "SELECT call, coalesce(label.text, ''), outcome FROM tool_use LEFT JOIN label ON label.id = name_id
+                     WHERE turn_id = ?1 ORDER BY seq",
+                )
+                .map_err(|error| self.fail(error))?;
+            let mut files = db
+                .prepare_cached(
+                    "SELECT path.text, action FROM turn_file JOIN path ON path.id = path_id
+                     WHERE turn_id = ?1 AND action <> 'mentioned' ORDER BY path.text",
+                )
+                .map_err(|error| self.fail(error))?;
+            let mut shapes = Vec::with_capacity(rows.len());
+            for row in rows {
+                let tools = tools
+                    .query_map([row], |row| {
+                        Ok(ToolUse {
+                            call_id: row.get::<_, Option<i64>>(0)?.map(|key| format!("{key:016x}")),
+                            name: row.get(1)?,
+                            outcome: row.get::<_, Option<String>>(2)?.and_then(|outcome| Outcome::parse(&outcome)),
+                        })
+                    })
+                    .and_then(Iterator::collect)
+                    .map_err(|error| self.fail(error))?;
+                let files = files
+                    .query_map([row], |row| {
+                        let action: String = row.get(1)?;
+                        Ok(FileUse { path: row.get(0)?, action: FileAction::parse(&action).unwrap_or(FileAction::Mentioned) })
+                    })
+                    .and_then(Iterator::collect)
+                    .map_err(|error| self.fail(error))?;
+                shapes.push(RecordedShape { tools, files });
+            }
+            Ok(shapes)
+        })
+    }
+
+    /// Rows of conversations, last used first.
+    pub(crate) fn conversation_rows(&self, filter: &ConversationFilter<'_>) -> StoreResult<Vec<i64>> {
+        self.read(|db| {
+            let projects = format!("[{}]", filter.projects.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT id, agent FROM episode
+                     WHERE forgotten_ms IS NULL AND (kind = 'session' OR ?1 AND kind = 'subagent')
+                       AND (?2 = '[]' OR project_id IN (SELECT value FROM json_each(?2)))
+                       AND (?3 IS NULL OR updated_ms >= ?3) AND (?4 IS NULL OR started_ms < ?4)
+                       AND (NOT ?5 OR EXISTS (SELECT 1 FROM turn JOIN code_block ON turn_id = turn.id WHERE turn.episode_id = episode.id)
+                            OR EXISTS (SELECT 1 FROM turn_share JOIN code_block USING (turn_id) WHERE turn_share.episode_id = episode.id))
+                     ORDER BY updated_ms DESC, id DESC",
+                )
+                .map_err(|error| self.fail(error))?;
+            let rows = statement
+                .query_map(params![filter.with_subagents, projects, filter.since, filter.until, filter.has_code], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })
+                .map_err(|error| self.fail(error))?;
+            let found: Vec<(i64, String)> = rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+            let is_wanted = |agent: &String| filter.agents.is_empty() || filter.agents.contains(agent);
+            Ok(found.into_iter().filter(|(_, agent)| is_wanted(agent)).map(|(row, _)| row).collect())
+        })
+    }
+
+    /// Whether the title or the prose of a conversation holds `text`, which is in lower case.
+    pub(crate) fn conversation_says(&self, episode: i64, text: &str) -> StoreResult<bool> {
+        self.read(|db| {
+            let title: Option<String> = db
+                .prepare_cached("SELECT title FROM episode WHERE id = ?1")
+                .and_then(|mut statement| statement.query_row([episode], |row| row.get(0)).optional())
+                .map_err(|error| self.fail(error))?
+                .flatten();
+            if title.is_some_and(|title| title.to_lowercase().contains(text)) {
+                return Ok(true);
+            }
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
+                     WHERE role IN ('human', 'assistant', 'summary')
+                       AND (episode_id = ?1 OR turn.id IN (SELECT turn_id FROM turn_share WHERE turn_share.episode_id = ?1))",
+                )
+                .map_err(|error| self.fail(error))?;
+            let mut rows = statement.query([episode]).map_err(|error| self.fail(error))?;
+            while let Some(row) = rows.next().map_err(|error| self.fail(error))? {
+                let stored: Vec<u8> = row.get(0).map_err(|error| self.fail(error))?;
+                if words::decode(&stored).is_some_and(|(said, _)| said.to_lowercase().contains(text)) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
+    }
+
+    /// The summary of a conversation; `None` when it is gone or forgotten.
+    pub(crate) fn conversation(&self, episode: i64) -> StoreResult<Option<ConversationSummary>> {
+        self.read(|db| {
+            let found = db
+                .prepare_cached(
+                    "SELECT episode.uid, native_id, title, agent, started_ms, updated_ms, project.name,
+                            (SELECT count(*) FROM turn WHERE episode_id = ?1 AND role IN ('human', 'assistant'))
+                            + (SELECT count(*) FROM turn_share JOIN turn ON turn.id = turn_id
+                               WHERE turn_share.episode_id = ?1 AND role IN ('human', 'assistant'))
+                     FROM episode LEFT JOIN project ON project.id = episode.project_id WHERE episode.id = ?1 AND forgotten_ms IS NULL",
+                )
+                .and_then(|mut statement| {
+                    statement
+                        .query_row([episode], |row| {
+                            Ok(ConversationSummary {
+                                id: EpisodeId::from_bytes(row.get(0)?),
+                                native_id: row.get(1)?,
+                                title: row.get(2)?,
+                                agent: row.get(3)?,
+                                created: row.get(4)?,
+                                updated: row.get(5)?,
+                                project: row.get(6)?,
+                                message_count: row.get::<_, i64>(7)? as u64,
+                                has_code: false,
+                                languages: Vec::new(),
+                                preview: String::new(),
+                                files: Vec::new(),
+                            })
+                        })
+                        .optional()
+                })
+                .map_err(|error| self.fail(error))?;
+            let Some(mut summary) = found else { return Ok(None) };
+            let names = |sql: &'static str, limit: usize| -> StoreResult<Vec<Option<String>>> {
+                let mut statement = db.prepare_cached(sql).map_err(|error| self.fail(error))?;
+                let rows = statement.query_map([episode, limit as i64], |row| row.get(0)).map_err(|error| self.fail(error))?;
+                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+            };
+            let languages = names(
+                "SELECT label.text, count(*) FROM (SELECT id FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
+                 JOIN code_block ON code_block.turn_id = place.id LEFT JOIN label ON label.id = language_id
+                 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?2",
+                SUMMARY_FILES,
+            )?;
+            summary.has_code = !languages.is_empty();
+            summary.languages = languages.into_iter().flatten().collect();
+            summary.files = names(
+                "SELECT path.text, max(CASE action WHEN 'written' THEN 2 WHEN 'read' THEN 1 ELSE 0 END), count(*)
+                 FROM (SELECT id FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
+                 JOIN turn_file ON turn_file.turn_id = place.id JOIN path ON path.id = path_id
+                 GROUP BY 1 ORDER BY 2 DESC, 3 DESC, 1 LIMIT ?2",
+                SUMMARY_FILES,
+            )?
+            .into_iter()
+            .flatten()
+            .collect();
+            summary.preview = self.first_prose(db, episode)?.map(|words| preview(&words)).unwrap_or_default();
+            if summary.title.is_none() {
+                summary.title = (!summary.preview.is_empty()).then(|| summary.preview.chars().take(100).collect());
+            }
+            Ok(Some(summary))
+        })
+    }
+
+    /// The words of the first human message, or of the first message at all.
+    fn first_prose(&self, db: &Connection, episode: i64) -> StoreResult<Option<String>> {
+        let stored: Option<Vec<u8>> = db
+            .prepare_cached(
+                "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1
+                                    UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
+                 JOIN turn ON turn.id = place.id JOIN turn_text ON turn_text.turn_id = turn.id
+                 WHERE role IN ('human', 'assistant', 'summary') ORDER BY role <> 'human', place.position LIMIT 1",
+            )
+            .and_then(|mut statement| statement.query_row([episode], |row| row.get(0)).optional())
+            .map_err(|error| self.fail(error))?;
+        Ok(stored.and_then(|stored| words::decode(&stored)).map(|(text, _)| text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffix_of_a_path_is_whole_components() {
+        for (path, suffix) in [
+            ("/home/kim/otter/src/tide.rs", "tide.rs"),
+            ("/home/kim/otter/src/tide.rs", "src/tide.rs"),
+            ("C:\\otter\\src\\Tide.rs", "src/tide.rs"),
+            ("src/tide.rs", "./src/tide.rs"),
+            ("src/tide.rs", "SRC\\TIDE.RS"),
+        ] {
+            assert!(ends_with_components(path, suffix), "{path} {suffix}");
+        }
+        for (path, suffix) in [("src/riptide.rs", "tide.rs"), ("tide.rs", "src/tide.rs"), ("src/tide.rs", "src")] {
+            assert!(!ends_with_components(path, suffix), "{path} {suffix}");
+        }
+    }
+
+    #[test]
+    fn calls_of_two_sessions_are_not_confused() {
+        assert_eq!(call_key(1, "call_1"), call_key(1, "call_1"));
+        assert_ne!(call_key(1, "call_1"), call_key(2, "call_1"));
+        assert_ne!(call_key(1, "call_1"), call_key(1, "call_2"));
+    }
+}

@@ -1,0 +1,53 @@
+//! How tests of sources look at what was read.
+
+use std::io::Write;
+use std::path::Path;
+
+use yore_engine::ingest::source::ReaderOptions;
+use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
+use yore_testing::Memory;
+
+/// The turns of an episode, one line each: role, `!` for a failure, how exact the time is, words,
+/// and behind `>` what tools took or gave. Line breaks are shown as ` / `.
+pub fn told(memory: &Memory, native_id: &str) -> Vec<String> {
+    let line = |text: &str| text.lines().collect::<Vec<_>>().join(" / ");
+    memory
+        .turns(native_id)
+        .iter()
+        .map(|turn| {
+            let failed = if turn.is_error { "!" } else { "" };
+            let mut told = format!("{}{failed} {}: {}", turn.role.as_str(), turn.time.quality.as_str(), line(&turn.text));
+            if !turn.tool_text.is_empty() {
+                told.push_str(&format!("> {}", line(&turn.tool_text)));
+            }
+            told
+        })
+        .collect()
+}
+
+/// Reads a root, whether or not it fails.
+pub fn try_read(memory: &Memory, source: &str, path: &Path) -> IngestReport {
+    let roots = vec![SourceRoot { source: source.to_owned(), path: path.to_path_buf() }];
+    memory.engine().ingest(&IngestRequest::new(roots), &mut Silent).unwrap()
+}
+
+/// How often something was skipped, by reason and detail.
+pub fn skipped(report: &IngestReport) -> Vec<String> {
+    report.skips.iter().map(|((reason, detail), count)| format!("{reason} {detail} {count}")).collect()
+}
+
+/// An archive with these files.
+pub fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in files {
+        writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(content.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// The store's turns after everything was read again from the archive.
+pub fn words_from_archive(memory: &Memory) -> String {
+    memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+    memory.words()
+}

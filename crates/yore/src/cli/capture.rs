@@ -1,0 +1,213 @@
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use yore_core::scope::normalize_directory;
+
+use super::Context;
+use super::ingest::{own_config, policy};
+use crate::config::{self, CaptureMode, Config, Environment, FileKind, Layers, PROJECT_FILE, load};
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::text;
+use crate::spool;
+
+/// Turn the reading of histories on or off, for all or for one project
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Read histories again
+    On(Where),
+    /// Read nothing new; what is there stays
+    Off(Where),
+    /// Say what is read
+    Status(Where),
+}
+
+#[derive(Args, Debug)]
+struct Where {
+    /// Only this project [default DIR: the current directory]
+    #[arg(short, long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    project: Option<PathBuf>,
+    /// In the project's own .yore.toml, for everybody who works on it
+    #[arg(long, requires = "project")]
+    shared: bool,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    match &arguments.action {
+        Action::On(place) => turn(true, place, context)?,
+        Action::Off(place) => turn(false, place, context)?,
+        Action::Status(place) => status(place, context)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn turn(is_on: bool, place: &Where, context: &mut Context) -> CliResult<()> {
+    let word = if is_on { "on" } else { "off" };
+    let Some(project) = &place.project else {
+        let file = user_file(context)?;
+        config::set(&file, FileKind::User, "capture.enabled", if is_on { "true" } else { "false" })?;
+        return Ok(context.printer.note(format!("capture is {word}, in {}", file.display()))?);
+    };
+    let directory = directory(project, context)?;
+    if place.shared {
+        let file = directory.join(PROJECT_FILE);
+        if is_on {
+            // A project's file cannot turn on what another turned off: it can only say nothing.
+            config::unset(&file, FileKind::Project, "capture.enabled")?;
+        } else {
+            config::set(&file, FileKind::Project, "capture.enabled", "false")?;
+        }
+        context.printer.note(format!("capture of {} is {word}, in {}", directory.display(), file.display()))?;
+    } else {
+        turn_own(is_on, &directory, context)?;
+    }
+    if is_on {
+        // Something else may still forbid it.
+        let config = changed(context)?;
+        if let Some(reason) = forbidden(&directory, &config, context)? {
+            context.printer.note(format!("it is still not captured: {reason}"))?;
+        }
+    } else {
+        context.printer.note("what was captured before stays; `yore forget` removes it")?;
+    }
+    Ok(())
+}
+
+/// Turns a project on or off in the person's own file.
+fn turn_own(is_on: bool, directory: &Path, context: &mut Context) -> CliResult<()> {
+    let file = user_file(context)?;
+    let name = directory.to_str().ok_or_else(|| CliError::usage("the directory's name is not UTF-8", None))?;
+    let is_this = |entry: &str| normalize_directory(&home(entry, context)) == normalize_directory(name);
+    let mut excluded = own_list("capture.exclude_projects", context)?;
+    let mut included = own_list("capture.projects", context)?;
+    let mode = changed(context)?.capture.mode;
+    if is_on {
+        excluded.retain(|entry| !is_this(entry));
+        if mode == CaptureMode::OptIn && !included.iter().any(|entry| is_this(entry)) {
+            included.push(name.to_owned());
+        }
+    } else if !excluded.iter().any(|entry| is_this(entry)) {
+        excluded.push(name.to_owned());
+    }
+    for (key, list) in [("capture.exclude_projects", excluded), ("capture.projects", included)] {
+        if list != own_list(key, context)? {
+            config::set(&file, FileKind::User, key, &toml::Value::from(list).to_string())?;
+        }
+    }
+    let word = if is_on { "on" } else { "off" };
+    Ok(context.printer.note(format!("capture of {} is {word}, in {}", directory.display(), file.display()))?)
+}
+
+fn status(place: &Where, context: &mut Context) -> CliResult<()> {
+    let config = own_config(context)?;
+    let directory = match (&place.project, &context.here) {
+        (Some(project), _) => Some(directory(project, context)?),
+        (None, here) => here.clone(),
+    };
+    let reason = directory.as_ref().map(|directory| forbidden(directory, &config, context)).transpose()?.flatten();
+    let waiting = spool::waiting(&context.directory) as u64;
+    let mode = if config.capture.mode == CaptureMode::OptIn { "opt-in" } else { "all" };
+    if context.printer.is_json() {
+        return Ok(context.printer.json(&json!({
+            "enabled": config.capture.enabled,
+            "mode": mode,
+            "projects": config.capture.projects,
+            "exclude_projects": config.capture.exclude_projects,
+            "exclude_paths": config.capture.exclude_paths,
+            "directory": directory,
+            "captured": directory.as_ref().map(|_| reason.is_none()),
+            "reason": reason,
+            "waiting_events": waiting,
+        }))?);
+    }
+    let what = match (config.capture.enabled, config.capture.mode) {
+        (false, _) => "off".to_owned(),
+        (true, CaptureMode::All) if config.capture.exclude_projects.is_empty() => "on, for all projects".to_owned(),
+        (true, CaptureMode::All) => {
+            format!("on, for all projects but {}", text::harmless(&config.capture.exclude_projects.join(", ")))
+        }
+        (true, CaptureMode::OptIn) => format!("on, only for {}", text::harmless(&config.capture.projects.join(", "))),
+    };
+    context.printer.line(format!("capture is {what}"))?;
+    if let Some(directory) = directory {
+        let shown = text::harmless(&directory.display().to_string());
+        context.printer.line(match &reason {
+            None => format!("{shown} is captured"),
+            Some(reason) => format!("{shown} is not captured: {reason}"),
+        })?;
+    }
+    if waiting > 0 {
+        context.printer.line(format!("{} of hooks wait for the next reading", text::counted(waiting, "event")))?;
+    }
+    Ok(())
+}
+
+/// Why what is said in a directory is not kept, if it is not.
+fn forbidden(directory: &Path, config: &Config, context: &Context) -> CliResult<Option<String>> {
+    if !config.capture.enabled {
+        return Ok(Some("capture is off (`yore capture on`)".to_owned()));
+    }
+    let Some(name) = directory.to_str() else { return Ok(Some("its name is not UTF-8".to_owned())) };
+    if policy(context)?.allows_directory(name) {
+        return Ok(None);
+    }
+    let layers = Layers { user_file: None, project_file: None, environment: &Environment::default(), flags: &[] };
+    let own = super::find_project_file(directory).filter(|file| {
+        load(&Layers { project_file: Some(file), ..layers }).map_or(true, |resolved| !resolved.config.capture.enabled)
+    });
+    Ok(Some(match own {
+        Some(file) => format!("{} turns it off", file.display()),
+        None if config.capture.mode == CaptureMode::OptIn => {
+            "only listed projects are captured (`yore capture on --project`)".to_owned()
+        }
+        None => "capture.exclude_projects holds it".to_owned(),
+    }))
+}
+
+/// The person's settings as they stand in the file by now.
+fn changed(context: &Context) -> CliResult<Config> {
+    own_config(context)
+}
+
+/// A list of the person's file alone, as it is written there.
+fn own_list(key: &str, context: &Context) -> CliResult<Vec<String>> {
+    let layers = Layers {
+        user_file: context.user_file.as_ref(),
+        project_file: None,
+        environment: &context.environment.without_settings(),
+        flags: &[],
+    };
+    let shown = load(&layers)?.get(key)?.shown.clone();
+    let items = shown.parse::<toml::Value>().ok().and_then(|value| value.as_array().cloned()).unwrap_or_default();
+    Ok(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
+}
+
+fn user_file(context: &Context) -> CliResult<PathBuf> {
+    context
+        .user_file
+        .as_ref()
+        .map(|file| file.path.clone())
+        .ok_or_else(|| CliError::usage("there is no directory for configurations", Some("name a file with YORE_CONFIG")))
+}
+
+fn directory(project: &Path, context: &Context) -> CliResult<PathBuf> {
+    let here = context.here.clone().unwrap_or_default();
+    let path = here.join(project);
+    if !path.is_dir() {
+        return Err(CliError::usage(format!("{} is no directory", path.display()), None));
+    }
+    path.canonicalize().map_err(|error| CliError::io(&path, &error))
+}
+
+fn home(entry: &str, context: &Context) -> String {
+    match (entry.strip_prefix("~/"), &context.paths.home) {
+        (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
+        _ => entry.to_owned(),
+    }
+}

@@ -1,0 +1,245 @@
+use std::io::{Read, Seek, SeekFrom};
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::Context;
+use crate::daemon::client::{self, NoAnswer, PATIENCE, Started};
+use crate::daemon::wire::{Request, Status};
+use crate::daemon::{self, log, place};
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::text;
+
+/// Read what agents write while they write it, in the background
+///
+/// One daemon for each data directory. It watches where the known agents keep their histories,
+/// reads what is new within seconds, and answers for every other command. Without it everything
+/// still works.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Start it
+    Start {
+        /// Stay in the foreground until it ends
+        #[arg(long)]
+        foreground: bool,
+        /// Leave the terminal that started this
+        #[arg(long, hide = true, requires = "foreground")]
+        detached: bool,
+    },
+    /// End it after what it is doing
+    Stop,
+    /// Show whether it runs, what waits and what was given up
+    Status,
+    /// Show what it did
+    Logs {
+        /// Go on with what it does
+        #[arg(short, long)]
+        follow: bool,
+        /// The last N lines
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+        lines: usize,
+    },
+    /// Try again what was given up
+    Retry {
+        /// Only this file or address
+        target: Option<String>,
+    },
+}
+
+/// How long an end may take: a transaction and the index.
+const ENDING: Duration = Duration::from_secs(30);
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    match &arguments.action {
+        Action::Start { foreground: true, detached } => {
+            if *detached {
+                yore_engine::platform::leave_terminal();
+            }
+            daemon::run(context)?;
+            Ok(Exit::Success)
+        }
+        Action::Start { .. } => start(context),
+        Action::Stop => stop(context),
+        Action::Status => status(context),
+        Action::Logs { follow, lines } => logs(*follow, *lines, context),
+        Action::Retry { target } => retry(target.as_deref(), context),
+    }
+}
+
+fn start(context: &mut Context) -> CliResult {
+    // What keeps it from starting is better told here than in its log.
+    drop(context.engine(false)?);
+    let mut arguments = Vec::new();
+    for (key, value) in &context.flags {
+        arguments.extend(["--config".to_owned(), format!("{key}={value}")]);
+    }
+    let started = client::start(&context.directory, &arguments).map_err(|error| CliError::io(&context.directory, &error))?;
+    let (hello, is_new) = match started {
+        Started::Now(hello) => (hello, true),
+        Started::Already(hello) => (hello, false),
+        Started::NoAnswer => {
+            return Err(CliError {
+                exit: Exit::Data,
+                code: "daemon/no-answer".to_owned(),
+                message: "the daemon does not answer".to_owned(),
+                hint: Some(format!("see {}", log::path(&context.directory).display())),
+            });
+        }
+    };
+    if context.printer.is_json() {
+        context.printer.json(&json!({"started": is_new, "pid": hello.pid, "version": hello.version}))?;
+    } else if is_new {
+        context.printer.line(format!("started, process {}", hello.pid))?;
+    } else {
+        context.printer.line(format!("runs already, process {}", hello.pid))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn stop(context: &mut Context) -> CliResult {
+    let was_running = place::is_running(&context.directory);
+    if was_running {
+        let asked = client::connect_any(&context.directory).map(|mut client| client.ask::<Value>(&Request::Stop, PATIENCE));
+        let until = Instant::now() + ENDING;
+        while place::is_running(&context.directory) && Instant::now() < until && matches!(asked, Some(Ok(_))) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if place::is_running(&context.directory) {
+            let who = place::Card::read(&context.directory).map_or(0, |card| card.pid);
+            return Err(CliError {
+                exit: Exit::Busy,
+                code: "daemon/no-answer".to_owned(),
+                message: format!("the daemon (process {who}) does not end"),
+                hint: Some("end the process; nothing is lost by it".to_owned()),
+            });
+        }
+    }
+    if context.printer.is_json() {
+        context.printer.json(&json!({"stopped": was_running}))?;
+    } else {
+        context.printer.line(if was_running { "stopped" } else { "none runs" })?;
+    }
+    Ok(Exit::Success)
+}
+
+fn status(context: &mut Context) -> CliResult {
+    let answer = client::connect_any(&context.directory).map(|mut client| client.ask::<Status>(&Request::Status, PATIENCE));
+    let status = match answer {
+        Some(Ok(status)) => status,
+        Some(Err(NoAnswer::Refused(error))) => return Err(error),
+        None | Some(Err(NoAnswer::Unavailable)) => {
+            let is_running = place::is_running(&context.directory);
+            let what = if is_running { "one runs, and does not answer this version" } else { "none runs" };
+            if context.printer.is_json() {
+                context.printer.json(&json!({"running": is_running, "answers": false}))?;
+            } else {
+                context.printer.line(what)?;
+            }
+            return Ok(Exit::Nothing);
+        }
+    };
+    if context.printer.is_json() {
+        let mut value = serde_json::to_value(&status).unwrap_or_default();
+        value["running"] = json!(true);
+        value["answers"] = json!(true);
+        context.printer.json(&value)?;
+        return Ok(Exit::Success);
+    }
+    let mut rows = vec![
+        vec!["runs".to_owned(), format!("process {}, since {}", status.pid, text::time(Some(status.started_ms)))],
+        vec![
+            "read".to_owned(),
+            format!(
+                "{} in {}, last {}",
+                text::counted(status.turns, "turn"),
+                text::counted(status.batches, "reading"),
+                text::time(status.last_batch_ms)
+            ),
+        ],
+        vec![
+            "queue".to_owned(),
+            format!("{} wait, {} being done, {} given up", status.jobs.queued, status.jobs.leased, status.jobs.dead),
+        ],
+        vec![
+            "places".to_owned(),
+            format!("{} watched, {} polled", text::count(status.watched.len() as u64), text::count(status.polled.len() as u64)),
+        ],
+    ];
+    if status.unembedded > 0 {
+        let what = if status.is_embedding { "are being embedded" } else { "lack vectors of the local model" };
+        rows.push(vec!["vectors".to_owned(), format!("{} {what}", text::counted(status.unembedded, "turn"))]);
+    }
+    if let Some(bytes) = status.memory_bytes {
+        let model = if status.has_model { " with the local model" } else { "" };
+        rows.push(vec!["memory".to_owned(), format!("{}{model}", text::bytes(bytes))]);
+    }
+    if let Some(error) = &status.last_error {
+        rows.push(vec!["error".to_owned(), text::harmless(error)]);
+    }
+    for line in text::table(&rows) {
+        context.printer.line(line)?;
+    }
+    for job in &status.dead {
+        let (code, words) = job.error.clone().unwrap_or_default();
+        context.printer.line(format!("given up: {} {}: {} [{code}]", job.kind.as_str(), text::harmless(&job.target), text::harmless(&words)))?;
+    }
+    if !status.dead.is_empty() {
+        context.printer.line("they are tried again when they change, or with `yore daemon retry`")?;
+    }
+    Ok(Exit::Success)
+}
+
+fn retry(target: Option<&str>, context: &mut Context) -> CliResult {
+    let request = Request::Retry { target: target.map(str::to_owned) };
+    let answer = client::connect(&context.directory).map(|mut client| client.ask::<Value>(&request, PATIENCE));
+    let revived = match answer {
+        Some(Ok(value)) => value["revived"].as_u64().unwrap_or(0),
+        Some(Err(NoAnswer::Refused(error))) => return Err(error),
+        // The next daemon finds them in the queue.
+        None | Some(Err(NoAnswer::Unavailable)) => context.engine(false)?.revive_jobs(target)? as u64,
+    };
+    if context.printer.is_json() {
+        context.printer.json(&json!({"revived": revived}))?;
+    } else {
+        context.printer.line(format!("{} will be tried again", text::counted(revived, "job")))?;
+    }
+    Ok(if revived > 0 { Exit::Success } else { Exit::Nothing })
+}
+
+fn logs(follow: bool, lines: usize, context: &mut Context) -> CliResult {
+    let path = log::path(&context.directory);
+    let fail = |error: std::io::Error| CliError::io(&path, &error);
+    let content = match std::fs::read(&path) {
+        Ok(content) => content,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !follow => return Ok(Exit::Nothing),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(fail(error)),
+    };
+    let all = String::from_utf8_lossy(&content);
+    let shown: Vec<&str> = all.lines().collect();
+    for line in &shown[shown.len().saturating_sub(lines)..] {
+        context.printer.line(line)?;
+    }
+    let mut at = content.len() as u64;
+    while follow {
+        std::thread::sleep(Duration::from_millis(200));
+        let Ok(mut file) = std::fs::File::open(&path) else { continue };
+        let size = file.metadata().map_err(fail)?.len();
+        if size < at {
+            // Another file has taken its place.
+            at = 0;
+        }
+        let mut new = Vec::new();
+        file.seek(SeekFrom::Start(at)).and_then(|_| file.read_to_end(&mut new)).map_err(fail)?;
+        at += new.len() as u64;
+        context.printer.bytes(&new)?;
+    }
+    Ok(Exit::Success)
+}

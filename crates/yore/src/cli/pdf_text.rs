@@ -1,0 +1,26 @@
+use std::io::Read;
+
+use clap::Args;
+use yore_engine::document::format::MAX_PDF_BYTES;
+use yore_engine::document::pdf;
+use yore_engine::platform;
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+
+/// Give the text of the PDF on standard input
+///
+/// What yore calls to read PDFs: a process of its own, which an odd file may end.
+#[derive(Args, Debug)]
+pub struct Arguments {}
+
+pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+    platform::limit_resources(pdf::MEMORY_BYTES, pdf::CPU_SECONDS);
+    let mut bytes = Vec::new();
+    if std::io::stdin().lock().take(MAX_PDF_BYTES + 1).read_to_end(&mut bytes).is_err() || bytes.len() as u64 > MAX_PDF_BYTES {
+        return Ok(Exit::Nothing);
+    }
+    let Some(text) = pdf::extract(&bytes) else { return Ok(Exit::Nothing) };
+    context.printer.bytes(text.as_bytes())?;
+    Ok(Exit::Success)
+}

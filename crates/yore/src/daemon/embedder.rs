@@ -1,0 +1,82 @@
+//! The embedding thread: while turns lack vectors of the local model, a process of its own makes
+//! them. Its memory is given back when it ends, whatever the runtime keeps for itself; it has the
+//! lowest priority, so that it is no thread of ours that a reading would have to wait for.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::shared::Shared;
+
+/// How often it is looked for turns that lack vectors.
+const LOOK: Duration = Duration::from_secs(5);
+/// The pause between two such processes: each loads the model.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest, after failures.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
+/// Has vectors made until everything ends.
+pub fn run(shared: &Shared<'_>) {
+    let mut pause = SHORTEST_PAUSE;
+    // What is to be read goes first.
+    shared.sleep(LOOK);
+    while !shared.is_stopping() {
+        if !is_wanted(shared) {
+            shared.sleep(LOOK);
+            continue;
+        }
+        match spawn(shared) {
+            Ok(child) => {
+                shared.is_embedding.store(true, Ordering::Relaxed);
+                let is_well = attend(shared, child);
+                shared.is_embedding.store(false, Ordering::Relaxed);
+                if shared.is_stopping() {
+                    return;
+                }
+                let left = shared.engine.unembedded().unwrap_or(0);
+                shared.log.info(format!("embedding {}: {left} turns wait", if is_well { "ended" } else { "failed" }));
+                pause = if is_well { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+            }
+            Err(error) => {
+                shared.log.error(format!("embedding: {error}"));
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+        shared.sleep(pause);
+    }
+}
+
+fn is_wanted(shared: &Shared<'_>) -> bool {
+    let is_reading = || shared.engine.job_counts().is_ok_and(|jobs| jobs.leased > 0);
+    shared.config.models.embed
+        && shared.context.model_folder().is_some_and(|folder| folder.exists())
+        && shared.engine.unembedded().is_ok_and(|turns| turns > 0)
+        && !is_reading()
+}
+
+fn spawn(shared: &Shared<'_>) -> std::io::Result<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("--no-daemon").arg("--data-dir").arg(&shared.context.directory).args(["embed", "--while-attended"]);
+    for (key, value) in &shared.context.flags {
+        command.arg("--config").arg(format!("{key}={value}"));
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
+
+/// Waits for the end of the process, or brings it about. Should this process be killed, the pipe
+/// closes, and the other ends as well.
+fn attend(shared: &Shared<'_>, mut child: Child) -> bool {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success() || status.code() == Some(4),
+            Ok(None) if shared.is_stopping() => {
+                // Between two commits nothing is lost; what was begun is embedded again.
+                let _ = child.kill();
+                let _ = child.wait();
+                return false;
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(200)),
+            Err(_) => return false,
+        }
+    }
+}

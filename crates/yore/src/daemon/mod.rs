@@ -1,0 +1,114 @@
+//! The process in the background: reads what agents write while they write it, and answers for
+//! every other `yore`.
+//!
+//! - [`run`]: the daemon, one for each data directory
+//! - [`client`]: how other commands reach it; without it they do the work themselves
+//! - `place`: the lock and the card in the data directory
+//! - `socket`, `wire`: where and what is said
+//! - `server`: a thread for each client
+//! - `watch`: notices changes, drains the hooks' spool, does what the clock says
+//! - `worker`: takes what is due from the queue and reads it
+//! - `embedder`: has the local model's vectors made, in a process of its own
+//! - `shared`: what these threads have in common
+//! - [`log`]: what it did, without a word of what was read
+//!
+//! It may be killed at any time: rows and checkpoints are committed together, the queue is in the
+//! database, and what only memory knew is found again by the look at everything with which it
+//! starts.
+
+pub mod client;
+mod embedder;
+pub mod log;
+pub mod place;
+mod server;
+mod shared;
+mod socket;
+mod watch;
+pub mod wire;
+mod worker;
+
+use std::time::Duration;
+
+use crate::cli::Context;
+use crate::cli::ingest::own_config;
+use crate::engine_handle::now;
+use crate::error::{CliError, CliResult, Exit};
+
+pub use self::shared::settings_of;
+use self::log::Log;
+use self::place::Card;
+use self::shared::Shared;
+
+/// How often the database is tried again that another process keeps from being opened.
+const OPEN_TRIES: u32 = 30;
+
+/// Runs until it is asked to end.
+///
+/// # Errors
+/// When another daemon runs here, or the memory cannot be opened.
+pub fn run(context: &Context) -> CliResult<()> {
+    let directory = &context.directory;
+    if !directory.is_dir() {
+        return Err(yore_engine::EngineError::from(yore_engine::StoreError::Missing(directory.clone())).into());
+    }
+    let io = |error: std::io::Error| CliError::io(directory, &error);
+    let Some(lock) = place::take_lock(directory).map_err(io)? else {
+        let who = Card::read(directory).map(|card| format!(" (process {})", card.pid)).unwrap_or_default();
+        return Err(CliError {
+            exit: Exit::Busy,
+            code: "daemon/running".to_owned(),
+            message: format!("a daemon runs already{who}"),
+            hint: Some("`yore daemon status` shows it, `yore daemon stop` ends it".to_owned()),
+        });
+    };
+    let log = Log::open(directory);
+    let engine = open(context, &log).inspect_err(|error| log.error(format!("{} [{}]", error.message, error.code)))?;
+    let (listener, address) = socket::listen(directory).map_err(io)?;
+    let card = Card {
+        pid: std::process::id(),
+        socket: address.place,
+        token: address.token,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: wire::PROTOCOL,
+        started: now(),
+    };
+    card.write(directory).map_err(io)?;
+    let (shared, notices) = Shared::new(context, own_config(context)?, engine, log, card);
+    shared.log.info(format!("started, version {} process {}", shared.card.version, shared.card.pid));
+    std::thread::scope(|scope| {
+        scope.spawn(|| worker::run(&shared));
+        scope.spawn(|| embedder::run(&shared));
+        scope.spawn(|| server::run(&shared, &listener, scope));
+        watch::run(&shared, &notices);
+        // A thread that waits for a client is woken by one.
+        drop(socket::connect(&shared.card.address()));
+    });
+    shared.log.info("ended");
+    shared.card.remove(directory);
+    drop(listener);
+    drop(lock);
+    Ok(())
+}
+
+/// Opens the memory; waits while another process is in the way.
+fn open(context: &Context, log: &Log) -> CliResult<yore_engine::Engine> {
+    let mut tries = 0;
+    loop {
+        match context.engine(false) {
+            Err(error) if error.exit == Exit::Busy && tries < OPEN_TRIES => {
+                log.error(format!("{} [{}]", error.message, error.code));
+                tries += 1;
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Bytes of memory of this process that no file backs, where the system tells.
+pub fn memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

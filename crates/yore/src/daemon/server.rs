@@ -1,0 +1,254 @@
+//! Who listens: a thread that takes clients, and one for each client.
+
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use yore_core::query::Program;
+
+use super::shared::{Shared, lock};
+use super::socket::{Listener, Stream};
+use super::wire::{Fault, Hello, LONGEST_REPLY, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request, Status};
+use crate::error::CliResult;
+
+/// Clients that are heard at once; more are sent away and do their work themselves.
+const MOST_CLIENTS: usize = 64;
+/// A client says something within this time, or it is gone.
+const SILENCE: Duration = Duration::from_secs(20);
+/// A client takes its answer within this time.
+const SLOWNESS: Duration = Duration::from_secs(10);
+/// How often a client that waits is told that somebody works.
+const STILL_WORKING: Duration = Duration::from_secs(2);
+/// Jobs that were given up, as far as the status lists them.
+const LISTED: usize = 50;
+
+/// Takes clients until everything ends; each has a thread in `scope`.
+pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope: &'scope std::thread::Scope<'scope, 'env>) {
+    let mut failures = 0;
+    while !shared.is_stopping() {
+        let stream = match listener.accept() {
+            Ok(stream) => stream,
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
+            Err(error) => {
+                // Too many open files, mostly: it passes.
+                shared.log.error(format!("accept: {error}"));
+                failures += 1;
+                shared.sleep(Duration::from_millis(if failures < 10 { 100 } else { 2_000 }));
+                continue;
+            }
+        };
+        failures = 0;
+        if shared.is_stopping() {
+            break;
+        }
+        if shared.clients.fetch_add(1, Ordering::SeqCst) >= MOST_CLIENTS {
+            shared.clients.fetch_sub(1, Ordering::SeqCst);
+            let fault = Fault::of_daemon("busy", "too many clients");
+            let _ = Lines::new(stream).write(&Reply::Error(fault), Duration::from_millis(100));
+            continue;
+        }
+        let spawned = std::thread::Builder::new().name("client".to_owned()).spawn_scoped(scope, move || {
+            serve(shared, stream);
+            shared.clients.fetch_sub(1, Ordering::SeqCst);
+        });
+        if let Err(error) = spawned {
+            shared.clients.fetch_sub(1, Ordering::SeqCst);
+            shared.log.error(format!("client: {error}"));
+        }
+    }
+}
+
+/// Answers one client until it is silent or says nonsense.
+fn serve(shared: &Shared<'_>, stream: Stream) {
+    let mut lines = Lines::new(stream);
+    // In short steps, so that a silent client does not keep everything from ending.
+    let mut silent = Duration::ZERO;
+    let step = Duration::from_millis(500);
+    while !shared.is_stopping() {
+        let line = match lines.read(LONGEST_REQUEST, step) {
+            Ok(Some(line)) => line,
+            Err(error) if error.kind() == ErrorKind::TimedOut && silent < SILENCE => {
+                silent += step;
+                continue;
+            }
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                let _ = lines.write(&Reply::Error(Fault::of_daemon("too-long", "the request is too long")), SLOWNESS);
+                return;
+            }
+            Ok(None) | Err(_) => return,
+        };
+        silent = Duration::ZERO;
+        let request = match parse(shared, &line) {
+            Ok(request) => request,
+            Err(fault) => {
+                let _ = lines.write(&Reply::Error(fault), SLOWNESS);
+                return;
+            }
+        };
+        let is_stop = matches!(request, Request::Stop);
+        let reply = catch_unwind(AssertUnwindSafe(|| answer(shared, request, &mut lines)))
+            .unwrap_or_else(|_| Reply::Error(Fault::of_daemon("internal", "the daemon made a mistake")));
+        let is_told = lines.write(&limited(reply), SLOWNESS).is_ok();
+        if is_stop {
+            shared.log.info("asked to end");
+            shared.stop();
+        }
+        if !is_told {
+            return;
+        }
+    }
+}
+
+/// Understands a request, or says why not.
+fn parse(shared: &Shared<'_>, line: &[u8]) -> Result<Request, Fault> {
+    let value: Value = serde_json::from_slice(line).map_err(|_| Fault::of_daemon("request", "this is no JSON object"))?;
+    if shared.card.token.is_some() && value["token"].as_str() != shared.card.token.as_deref() {
+        return Err(Fault::of_daemon("token", "the token is missing or wrong"));
+    }
+    let is_for_all = matches!(value["op"].as_str(), Some("hello" | "stop"));
+    if !is_for_all && value["protocol"].as_u64() != Some(u64::from(PROTOCOL)) {
+        return Err(Fault::of_daemon("protocol", format!("this daemon speaks protocol {PROTOCOL}")));
+    }
+    serde_json::from_value(value).map_err(|error| Fault::of_daemon("request", format!("this cannot be asked: {error}")))
+}
+
+/// An answer that is too long is none.
+fn limited(reply: Reply) -> Reply {
+    match &reply {
+        // Only texts can be as long as that; counting them costs less than writing twice.
+        Reply::Answer(value) if length_of(value) > LONGEST_REPLY / 2 => {
+            Reply::Error(Fault::of_daemon("too-long", "the answer is too long"))
+        }
+        _ => reply,
+    }
+}
+
+fn length_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => items.iter().map(length_of).sum::<usize>() + 2,
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + 4 + length_of(value)).sum::<usize>() + 2,
+        _ => 8,
+    }
+}
+
+fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
+    let outcome = match request {
+        Request::Hello => told(&Hello {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+        }),
+        Request::Stop => Ok(json!({"stopping": true})),
+        Request::Status => status(shared).and_then(|status| told(&status)),
+        Request::Event { event } => shared.take_event(&event).map(|jobs| json!({"jobs": jobs})),
+        Request::Recall(question) => return recall(shared, *question),
+        Request::Show { request } => {
+            shared.touch();
+            shared.engine.show(&request).map_err(Into::into).and_then(|shown| told(&shown))
+        }
+        Request::Sessions { request } => {
+            shared.touch();
+            shared.engine.sessions(&request).map_err(Into::into).and_then(|sessions| told(&sessions))
+        }
+        Request::Projects => {
+            shared.touch();
+            shared.engine.projects().map_err(Into::into).and_then(|projects| told(&projects))
+        }
+        Request::Stats => {
+            shared.touch();
+            shared.engine.statistics().map_err(Into::into).and_then(|statistics| told(&statistics))
+        }
+        Request::Ingest { settings } => return ingest(shared, &settings, lines),
+        Request::Retry { target } => shared.engine.revive_jobs(target.as_deref()).map_err(Into::into).map(|revived| {
+            shared.wake();
+            json!({"revived": revived})
+        }),
+    };
+    match outcome {
+        Ok(value) => Reply::Answer(value),
+        Err(error) => Reply::Error(error.into()),
+    }
+}
+
+fn told(value: &impl Serialize) -> CliResult<Value> {
+    serde_json::to_value(value).map_err(|error| crate::error::CliError::usage(format!("cannot be told: {error}"), None))
+}
+
+fn recall(shared: &Shared<'_>, question: Question) -> Reply {
+    shared.touch();
+    let Question { mut request, is_synced, may_be_full, model } = question;
+    if model != shared.context.model_folder() {
+        return Reply::Error(Fault::of_daemon("model", "this daemon has another local model"));
+    }
+    if may_be_full && request.program == Program::Static && shared.engine.can_answer_in_full().unwrap_or(false) {
+        request.program = Program::Full;
+    }
+    if request.program == Program::Full {
+        shared.touch_model();
+    }
+    if is_synced && shared.engine.queued().is_ok_and(|queued| queued > 0) {
+        // What cannot be taken now is searched in memory.
+        let _ = shared.engine.sync_index(0, &mut |_| {});
+    }
+    match shared.engine.recall(&request).map_err(Into::into).and_then(|answer| told(&answer)) {
+        Ok(value) => Reply::Answer(value),
+        Err(error) => Reply::Error(error.into()),
+    }
+}
+
+/// Has everything read; whoever waits is told that it goes on.
+fn ingest(shared: &Shared<'_>, settings: &str, lines: &mut Lines) -> Reply {
+    if settings != shared.settings() {
+        return Reply::Error(Fault::of_daemon("settings", "this daemon has other settings"));
+    }
+    let receiver = shared.want_everything();
+    loop {
+        match receiver.recv_timeout(STILL_WORKING) {
+            Ok(Ok(ingested)) => {
+                return match told(&ingested) {
+                    Ok(value) => Reply::Answer(value),
+                    Err(error) => Reply::Error(error.into()),
+                };
+            }
+            Ok(Err(error)) => return Reply::Error(error.into()),
+            Err(RecvTimeoutError::Disconnected) => return Reply::Error(Fault::of_daemon("ending", "the daemon is ending")),
+            Err(RecvTimeoutError::Timeout) if shared.is_stopping() => {
+                return Reply::Error(Fault::of_daemon("ending", "the daemon is ending"));
+            }
+            // If nobody listens any more, the reading goes on, and nobody is told.
+            Err(RecvTimeoutError::Timeout) if lines.write(&Reply::Working(true), SLOWNESS).is_err() => {
+                return Reply::Working(false);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+fn status(shared: &Shared<'_>) -> CliResult<Status> {
+    let (watched, polled) = lock(&shared.places).clone();
+    let last_batch = shared.last_batch.load(Ordering::Relaxed);
+    Ok(Status {
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_ms: shared.card.started,
+        socket: shared.card.socket.clone(),
+        watched,
+        polled,
+        jobs: shared.engine.job_counts()?,
+        dead: shared.engine.dead_jobs(LISTED)?,
+        batches: shared.batches.load(Ordering::Relaxed),
+        turns: shared.turns.load(Ordering::Relaxed),
+        last_batch_ms: (last_batch > 0).then_some(last_batch),
+        unembedded: shared.engine.unembedded()?,
+        has_model: shared.has_model(),
+        is_embedding: shared.is_embedding.load(Ordering::Relaxed),
+        clients: shared.clients.load(Ordering::SeqCst),
+        memory_bytes: super::memory_bytes(),
+        last_error: lock(&shared.last_error).clone(),
+    })
+}

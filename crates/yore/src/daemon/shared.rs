@@ -1,0 +1,288 @@
+//! What the daemon's threads have in common.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::{IngestRequest, SourceRoot};
+use yore_engine::{Engine, Job, JobKind, NewJob};
+
+use super::log::Log;
+use super::place::Card;
+use super::wire::Ingested;
+use crate::cli::Context;
+use crate::cli::ingest::{default_roots, request};
+use crate::config::Config;
+use crate::error::{CliError, CliResult};
+use crate::spool::Event;
+
+/// Something that the watching thread is told.
+pub enum Notice {
+    /// These paths changed.
+    Changed(Vec<PathBuf>),
+    /// Something changed, and it is not known what.
+    Overflow,
+    /// Look whether it is time to end.
+    Look,
+}
+
+/// What is asked of the working thread.
+#[derive(Default)]
+pub struct Inbox {
+    /// Somebody waits for a reading of everything.
+    pub wanted: Vec<Sender<CliResult<Ingested>>>,
+    /// Something was put into the queue.
+    pub is_woken: bool,
+}
+
+/// What the daemon's threads have in common.
+pub struct Shared<'a> {
+    /// Settings and places.
+    pub context: &'a Context,
+    /// The settings that hold for every project, as they were at the start.
+    pub config: Config,
+    /// The memory.
+    pub engine: Engine,
+    /// What it says.
+    pub log: Log,
+    /// Who it is.
+    pub card: Card,
+    /// Places that tell of changes, and places that do not.
+    pub places: Mutex<(Vec<String>, Vec<String>)>,
+    /// Readings since the start, and turns that they brought.
+    pub batches: AtomicU64,
+    /// Turns that were read.
+    pub turns: AtomicU64,
+    /// When the last reading ended; 0: never.
+    pub last_batch: AtomicI64,
+    /// Who is connected.
+    pub clients: AtomicUsize,
+    /// Whether vectors are being made.
+    pub is_embedding: AtomicBool,
+    /// The last error.
+    pub last_error: Mutex<Option<String>>,
+    is_stopping: AtomicBool,
+    inbox: Mutex<Inbox>,
+    woken: Condvar,
+    notices: Mutex<Sender<Notice>>,
+    active: Mutex<Instant>,
+    model_used: Mutex<Option<Instant>>,
+}
+
+impl<'a> Shared<'a> {
+    /// Everything, and where notices arrive.
+    pub fn new(context: &'a Context, config: Config, engine: Engine, log: Log, card: Card) -> (Self, Receiver<Notice>) {
+        let (send, receive) = channel();
+        let shared = Self {
+            context,
+            config,
+            engine,
+            log,
+            card,
+            places: Mutex::default(),
+            batches: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
+            last_batch: AtomicI64::new(0),
+            clients: AtomicUsize::new(0),
+            is_embedding: AtomicBool::new(false),
+            last_error: Mutex::default(),
+            is_stopping: AtomicBool::new(false),
+            inbox: Mutex::default(),
+            woken: Condvar::new(),
+            notices: Mutex::new(send),
+            active: Mutex::new(Instant::now()),
+            model_used: Mutex::default(),
+        };
+        (shared, receive)
+    }
+
+    /// A way to tell the watching thread.
+    pub fn notifier(&self) -> Sender<Notice> {
+        lock(&self.notices).clone()
+    }
+
+    /// Whether everything is to end.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
+    }
+
+    /// Everything is to end, after what is being done.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Ordering::SeqCst);
+        let _ = self.notifier().send(Notice::Look);
+        self.wake();
+    }
+
+    /// Sleeps, but not longer than until the end.
+    pub fn sleep(&self, time: Duration) {
+        let until = Instant::now() + time;
+        while !self.is_stopping() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(Duration::from_millis(100)));
+        }
+    }
+
+    /// Wakes the working thread.
+    pub fn wake(&self) {
+        lock(&self.inbox).is_woken = true;
+        self.woken.notify_all();
+    }
+
+    /// Asks the working thread to read everything; the answer comes to the receiver.
+    pub fn want_everything(&self) -> Receiver<CliResult<Ingested>> {
+        let (send, receive) = channel();
+        lock(&self.inbox).wanted.push(send);
+        self.wake();
+        receive
+    }
+
+    /// What was asked meanwhile, after waiting for it at most for `time`.
+    pub fn wait(&self, time: Duration) -> Vec<Sender<CliResult<Ingested>>> {
+        let inbox = lock(&self.inbox);
+        let is_idle = |inbox: &mut Inbox| !inbox.is_woken && inbox.wanted.is_empty() && !self.is_stopping();
+        let (mut inbox, _) = self.woken.wait_timeout_while(inbox, time, is_idle).unwrap_or_else(PoisonError::into_inner);
+        inbox.is_woken = false;
+        std::mem::take(&mut inbox.wanted)
+    }
+
+    /// Something was asked or found.
+    pub fn touch(&self) {
+        *lock(&self.active) = Instant::now();
+    }
+
+    /// How long nothing was asked or found.
+    pub fn idle(&self) -> Duration {
+        lock(&self.active).elapsed()
+    }
+
+    /// The local model was used.
+    pub fn touch_model(&self) {
+        *lock(&self.model_used) = Some(Instant::now());
+    }
+
+    /// Whether the local model is in memory, as far as is known.
+    pub fn has_model(&self) -> bool {
+        lock(&self.model_used).is_some()
+    }
+
+    /// Gives the local model's memory back after it was idle for so long.
+    pub fn drop_idle_model(&self) {
+        let idle = Duration::from_secs(60 * u64::from(self.config.daemon.model_idle_minutes));
+        let mut used = lock(&self.model_used);
+        if used.is_some_and(|used| used.elapsed() >= idle) {
+            *used = None;
+            if self.engine.drop_model() {
+                self.log.info("model dropped after being idle");
+            }
+        }
+    }
+
+    /// Tells what went wrong in the log and in the status.
+    pub fn failed(&self, what: &str, error: &CliError) {
+        let text = format!("{what}: {} [{}]", error.message, error.code);
+        self.log.error(&text);
+        *lock(&self.last_error) = Some(text);
+    }
+
+    /// Where histories lie now, as configured now.
+    pub fn roots(&self) -> CliResult<Vec<SourceRoot>> {
+        default_roots(self.context)
+    }
+
+    /// How to read these roots, as configured now.
+    pub fn request(&self, roots: Vec<SourceRoot>) -> CliResult<IngestRequest> {
+        request(roots, self.context)
+    }
+
+    /// How long what arrives waits for more, in milliseconds.
+    pub fn window_ms(&self) -> UtcMillis {
+        UtcMillis::from(self.config.daemon.batch_seconds) * 1000
+    }
+
+    /// Puts jobs into the queue and wakes whoever does them; tells of each whether it is new.
+    /// A queue that cannot be written now loses nothing: the next look finds what is to be done.
+    pub fn queue(&self, jobs: &[NewJob]) -> CliResult<Vec<bool>> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.touch();
+        let new = self.engine.queue_jobs(jobs)?;
+        self.wake();
+        Ok(new)
+    }
+
+    /// Jobs that look at whole roots, after a while.
+    pub fn scans(&self, roots: &[SourceRoot], delay_ms: UtcMillis) -> Vec<NewJob> {
+        let job = |root: &SourceRoot| {
+            // One place may hold histories of several sources.
+            let target = format!("{}:{}", root.source, root.path.to_str()?);
+            Some(NewJob { kind: JobKind::Scan, target, payload: root.source.clone(), delay_ms, stamp: None })
+        };
+        roots.iter().filter_map(job).collect()
+    }
+
+    /// Takes what an agent's hook told; returns how many jobs it became. A transcript is read if
+    /// it lies where this agent's histories lie, or its source takes it; without one, all of the
+    /// agent's places are looked at.
+    pub fn take_event(&self, event: &Event) -> CliResult<usize> {
+        let roots = self.roots()?;
+        let of_agent: Vec<SourceRoot> = roots.iter().filter(|root| root.source == event.agent).cloned().collect();
+        let path = event.transcript_path.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
+        let path = path.and_then(|path| path.canonicalize().ok());
+        let mut jobs = Vec::new();
+        if let Some(path) = path.filter(|path| path.is_file()) {
+            let within = |root: &&SourceRoot| {
+                path.starts_with(&root.path) || root.path.canonicalize().is_ok_and(|root| path.starts_with(root))
+            };
+            let root = of_agent.iter().find(within).or_else(|| roots.iter().find(within)).or(of_agent.first());
+            let accepts = |source: &str| {
+                yore_engine::ingest::source::source_named(source)
+                    .is_some_and(|source| !source.discover(&path, &yore_engine::ingest::source::NothingKnown).is_empty())
+            };
+            if let (Some(root), Some(target)) = (root.filter(|root| accepts(&root.source)), path.to_str()) {
+                let stamp = yore_engine::ingest::source::Stamp::of_file(&path).ok();
+                jobs.push(NewJob {
+                    kind: JobKind::Ingest,
+                    target: target.to_owned(),
+                    payload: root.source.clone(),
+                    delay_ms: self.window_ms(),
+                    stamp,
+                });
+            }
+        }
+        if jobs.is_empty() {
+            jobs = self.scans(&of_agent, self.window_ms());
+        }
+        self.queue(&jobs)?;
+        Ok(jobs.len())
+    }
+
+    /// What distinguishes the settings by which histories are read.
+    pub fn settings(&self) -> String {
+        settings_of(&self.config)
+    }
+}
+
+/// Where a job looks.
+pub fn root_of(job: &Job) -> SourceRoot {
+    let place = job.target.strip_prefix(job.payload.as_str()).and_then(|rest| rest.strip_prefix(':'));
+    let path = place.filter(|_| job.kind == JobKind::Scan).unwrap_or(&job.target);
+    SourceRoot { source: job.payload.clone(), path: PathBuf::from(path) }
+}
+
+/// What distinguishes settings by which histories are read: two processes with the same do the
+/// same.
+pub fn settings_of(config: &Config) -> String {
+    serde_json::to_string(&(&config.capture, &config.sources, &config.redaction, &config.archive, &config.index)).unwrap_or_default()
+}
+
+/// A lock that a panic elsewhere does not close.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

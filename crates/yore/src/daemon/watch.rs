@@ -1,0 +1,444 @@
+//! The watching thread: notices what agents write, and does what the clock says.
+//!
+//! The system tells of changes where it can; where it cannot, and as a safety net everywhere,
+//! places are looked at from time to time. What is noticed becomes jobs in the queue at once:
+//! memory holds nothing that a killed process would lose but what the next start finds anyway.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::SourceRoot;
+use yore_engine::ingest::source::Stamp;
+use yore_engine::{JobKind, NewJob};
+
+use super::place;
+use super::shared::{Notice, Shared, lock};
+use crate::error::CliResult;
+use crate::spool;
+
+/// How often the spool is looked at, and the clock.
+const TICK: Duration = Duration::from_secs(2);
+/// Events that come within this time are looked at together.
+const GATHER: Duration = Duration::from_millis(100);
+/// How often it is looked for new places.
+const LOOK_FOR_ROOTS: Duration = Duration::from_secs(5);
+/// How often everything is looked at whatever the system tells.
+const SAFETY: Duration = Duration::from_secs(300);
+/// How often it is said that all is well.
+const HEARTBEAT: Duration = Duration::from_secs(60);
+/// The longest wait for a file that turned out to be no history.
+const LONGEST_DELAY_MS: UtcMillis = 60_000;
+/// Paths that are remembered.
+const MOST_PATHS: usize = 20_000;
+/// Files of a new directory that are looked at one by one.
+const MOST_NEW_FILES: usize = 1_000;
+
+/// Watches until everything ends.
+pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
+    let mut watching = Watching::new(shared);
+    let mut last = Clock::new();
+    watching.look_for_roots();
+    watching.drain_spool();
+    while !shared.is_stopping() {
+        match notices.recv_timeout(TICK) {
+            Ok(notice) => {
+                watching.take(notice);
+                let until = Instant::now() + GATHER;
+                while let Ok(notice) = notices.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                    watching.take(notice);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        watching.queue();
+        if last.spool.is_due(TICK) {
+            watching.drain_spool();
+        }
+        if last.roots.is_due(LOOK_FOR_ROOTS) {
+            watching.look_for_roots();
+            shared.drop_idle_model();
+            if !place::is_still_there(&shared.context.directory) {
+                // Somebody removed the data directory: there is nothing to do any more.
+                shared.stop();
+            }
+        }
+        if last.safety.is_due(SAFETY) {
+            watching.look_at_everything(false);
+        }
+        if last.polled.is_due(Duration::from_secs(60 * u64::from(shared.config.daemon.poll_minutes))) {
+            watching.look_at_everything(true);
+        }
+        if last.heartbeat.is_due(HEARTBEAT) {
+            heartbeat(shared);
+        }
+        let idle_exit = u64::from(shared.config.daemon.idle_exit_minutes);
+        if idle_exit > 0 && shared.idle() >= Duration::from_secs(60 * idle_exit) && !shared.is_embedding.load(Ordering::Relaxed) {
+            shared.log.info("idle for long enough");
+            shared.stop();
+        }
+    }
+}
+
+/// When things were last done.
+struct Clock {
+    spool: Since,
+    roots: Since,
+    safety: Since,
+    polled: Since,
+    heartbeat: Since,
+}
+
+impl Clock {
+    fn new() -> Self {
+        let now = || Since(Instant::now());
+        Self { spool: now(), roots: now(), safety: now(), polled: now(), heartbeat: now() }
+    }
+}
+
+/// A moment after which something is due again.
+struct Since(Instant);
+
+impl Since {
+    fn is_due(&mut self, after: Duration) -> bool {
+        let is_due = self.0.elapsed() >= after;
+        if is_due {
+            self.0 = Instant::now();
+        }
+        is_due
+    }
+}
+
+/// A line that says that all is well, or what waits.
+fn heartbeat(shared: &Shared<'_>) {
+    let memory = super::memory_bytes().map_or_else(String::new, |bytes| format!(" memory {} kB", bytes / 1024));
+    match shared.engine.job_counts() {
+        Ok(jobs) => shared.log.info(format!(
+            "alive: queued {} leased {} dead {} batches {} turns {}{memory}",
+            jobs.queued,
+            jobs.leased,
+            jobs.dead,
+            shared.batches.load(Ordering::Relaxed),
+            shared.turns.load(Ordering::Relaxed)
+        )),
+        Err(error) => shared.failed("heartbeat", &error.into()),
+    }
+}
+
+/// How a root is told apart from another of the same name.
+type Identity = Option<(u64, u64)>;
+
+/// A place that is looked after.
+struct Place {
+    root: SourceRoot,
+    /// By what name the system knows it.
+    canonical: PathBuf,
+    is_watched: bool,
+    identity: Identity,
+}
+
+/// What is watched, and what was seen there.
+struct Watching<'s, 'a> {
+    shared: &'s Shared<'a>,
+    watcher: Option<RecommendedWatcher>,
+    places: Vec<Place>,
+    /// Changed paths that are not in the queue yet.
+    changed: HashSet<PathBuf>,
+    /// Until when a path need not be queued again: it waits there already.
+    waiting: HashMap<PathBuf, Instant>,
+    /// How long a path that is no history waits the next time.
+    delays: HashMap<PathBuf, UtcMillis>,
+    is_overflowed: bool,
+}
+
+impl<'s, 'a> Watching<'s, 'a> {
+    fn new(shared: &'s Shared<'a>) -> Self {
+        let notify = shared.notifier();
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Whoever does not listen any more has ended.
+            let _ = match event {
+                Ok(event) if event.need_rescan() => notify.send(Notice::Overflow),
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => Ok(()),
+                Ok(event) => notify.send(Notice::Changed(event.paths)),
+                Err(_) => notify.send(Notice::Overflow),
+            };
+        });
+        let watcher = match watcher {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                shared.log.error(format!("the system tells of no changes: {error}"));
+                None
+            }
+        };
+        Self {
+            shared,
+            watcher,
+            places: Vec::new(),
+            changed: HashSet::new(),
+            waiting: HashMap::new(),
+            delays: HashMap::new(),
+            is_overflowed: false,
+        }
+    }
+
+    fn take(&mut self, notice: Notice) {
+        match notice {
+            Notice::Changed(paths) => self.changed.extend(paths),
+            Notice::Overflow => self.is_overflowed = true,
+            Notice::Look => {}
+        }
+    }
+
+    /// Finds places that came, went, or are others by now, and watches them.
+    fn look_for_roots(&mut self) {
+        let roots = match self.shared.roots() {
+            Ok(roots) => roots,
+            Err(error) => return self.shared.failed("settings", &error),
+        };
+        let mut is_changed = false;
+        let mut kept = Vec::new();
+        for place in std::mem::take(&mut self.places) {
+            if roots.contains(&place.root) && identity(&place.canonical) == place.identity {
+                kept.push(place);
+            } else {
+                is_changed = true;
+                if let Some(watcher) = self.watcher.as_mut().filter(|_| place.is_watched) {
+                    // It may be gone, and its watch with it.
+                    let _ = watcher.unwatch(&watched_path(&place.canonical));
+                }
+            }
+        }
+        self.places = kept;
+        let mut new = Vec::new();
+        for root in roots {
+            if self.places.iter().any(|place| place.root == root) {
+                continue;
+            }
+            is_changed = true;
+            let canonical = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+            let is_watched = self.watch(&canonical);
+            new.push(root.clone());
+            self.places.push(Place { identity: identity(&canonical), root, canonical, is_watched });
+        }
+        if is_changed {
+            let names = |is_watched: bool| -> Vec<String> {
+                let of_kind = self.places.iter().filter(|place| place.is_watched == is_watched);
+                of_kind.map(|place| place.root.path.display().to_string()).collect()
+            };
+            let (watched, polled) = (names(true), names(false));
+            self.shared.log.info(format!("places: {} watched, {} polled", watched.len(), polled.len()));
+            *lock(&self.shared.places) = (watched, polled);
+        }
+        if let Err(error) = self.shared.queue(&self.shared.scans(&new, 0)) {
+            self.shared.failed("queue", &error);
+        }
+    }
+
+    /// Whether the system will tell of changes there.
+    fn watch(&mut self, path: &Path) -> bool {
+        if yore_engine::platform::network_file_system(path).is_some() {
+            return false;
+        }
+        let Some(watcher) = self.watcher.as_mut() else { return false };
+        let mode = if path.is_dir() { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+        match watcher.watch(&watched_path(path), mode) {
+            Ok(()) => true,
+            Err(error) => {
+                self.shared.log.error(format!("{} is polled: {error}", path.display()));
+                false
+            }
+        }
+    }
+
+    /// Asks for a look at everything, or at what tells of no changes.
+    fn look_at_everything(&mut self, is_polled_only: bool) {
+        let roots: Vec<SourceRoot> =
+            self.places.iter().filter(|place| place.is_watched != is_polled_only).map(|place| place.root.clone()).collect();
+        if let Err(error) = self.shared.queue(&self.shared.scans(&roots, 0)) {
+            self.shared.failed("queue", &error);
+        }
+    }
+
+    /// Puts what changed into the queue.
+    fn queue(&mut self) {
+        if std::mem::take(&mut self.is_overflowed) {
+            self.shared.log.info("more changed than the system told");
+            self.look_at_everything(false);
+        }
+        if self.changed.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        if self.waiting.len() > MOST_PATHS {
+            self.waiting.retain(|_, until| *until > now);
+        }
+        if self.delays.len() > MOST_PATHS {
+            self.delays.clear();
+        }
+        let changed: Vec<PathBuf> = self.changed.drain().collect();
+        let mut jobs: Vec<(PathBuf, NewJob)> = Vec::new();
+        for path in changed {
+            if path.is_dir() {
+                for file in files_in(&path) {
+                    self.add(file, now, &mut jobs);
+                }
+            } else {
+                self.add(path, now, &mut jobs);
+            }
+        }
+        let new: Vec<NewJob> = jobs.iter().map(|(_, job)| job.clone()).collect();
+        match self.shared.queue(&new) {
+            // Until just before it can be taken, more of the same need not be said.
+            Ok(is_new) => {
+                let quiet = Duration::from_millis((self.shared.window_ms() - 500).max(0) as u64);
+                for ((path, job), is_new) in jobs.into_iter().zip(is_new) {
+                    if is_new && job.kind == JobKind::Ingest {
+                        self.waiting.insert(path, now + quiet);
+                    }
+                }
+            }
+            Err(error) => {
+                self.shared.failed("queue", &error);
+                self.changed.extend(jobs.into_iter().map(|(path, _)| path));
+                // Not at once: whatever is in the way is given a moment.
+                self.shared.sleep(Duration::from_millis(200));
+                let _ = self.shared.notifier().send(Notice::Look);
+            }
+        }
+    }
+
+    /// The job that a changed file becomes.
+    fn add(&mut self, path: PathBuf, now: Instant, jobs: &mut Vec<(PathBuf, NewJob)>) {
+        if self.waiting.get(&path).is_some_and(|until| *until > now) {
+            return;
+        }
+        let places = self.places.iter().filter(|place| path.starts_with(&place.canonical) || is_beside(&path, &place.canonical));
+        let Some(place) = places.max_by_key(|place| place.canonical.as_os_str().len()) else { return };
+        let database = database_of(&path);
+        let Some(target) = database.to_str() else { return };
+        let source = place.root.source.clone();
+        // A queue that cannot be asked takes the way that finds everything.
+        if self.shared.engine.knows_file(&source, target).unwrap_or(false) {
+            let stamp = Stamp::of_file(&database).ok();
+            let job = NewJob {
+                kind: JobKind::Ingest,
+                target: target.to_owned(),
+                payload: source,
+                delay_ms: self.shared.window_ms(),
+                stamp,
+            };
+            self.delays.remove(&path);
+            jobs.push((path, job));
+            return;
+        }
+        // New, or no history at all: looking at the place tells. What is none may change as often
+        // as it likes.
+        let window = self.shared.window_ms();
+        let delay = self.delays.entry(path.clone()).or_insert(window);
+        let job = self.shared.scans(std::slice::from_ref(&place.root), *delay).pop();
+        *delay = (*delay * 2).clamp(1_000, LONGEST_DELAY_MS);
+        jobs.extend(job.map(|job| (path, job)));
+    }
+
+    /// Takes what hooks left.
+    fn drain_spool(&mut self) {
+        let shared = self.shared;
+        let handle = |event: &spool::Event| -> bool {
+            let taken: CliResult<usize> = shared.take_event(event);
+            match taken {
+                Ok(_) => true,
+                Err(error) => {
+                    shared.failed("spool", &error);
+                    false
+                }
+            }
+        };
+        match spool::drain(&shared.context.directory, handle) {
+            Ok(drained) if drained.handled + drained.left + drained.unreadable > 0 => shared
+                .log
+                .info(format!("spool: {} handled, {} left, {} unreadable", drained.handled, drained.left, drained.unreadable)),
+            Ok(_) => {}
+            Err(error) => shared.log.error(format!("spool: {error}")),
+        }
+    }
+}
+
+/// What is watched for a root: the root, or the directory of one that is a file, which may be
+/// replaced by another of the same name.
+fn watched_path(path: &Path) -> PathBuf {
+    if path.is_dir() { path.to_path_buf() } else { path.parent().unwrap_or(path).to_path_buf() }
+}
+
+/// Whether a path is a database's log, which lies beside it.
+fn is_beside(path: &Path, root: &Path) -> bool {
+    database_of(path) == root
+}
+
+/// The database of a log or journal; any other path as it is.
+fn database_of(path: &Path) -> PathBuf {
+    let text = path.to_str().unwrap_or_default();
+    match ["-wal", "-shm", "-journal"].iter().find_map(|end| text.strip_suffix(end)) {
+        Some(database) if Path::new(database).is_file() => PathBuf::from(database),
+        _ => path.to_path_buf(),
+    }
+}
+
+/// Files of a directory that is new: some were there before it was watched.
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![directory.to_path_buf()];
+    while let Some(directory) = pending.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => pending.push(entry.path()),
+                Ok(kind) if kind.is_file() => found.push(entry.path()),
+                _ => {}
+            }
+            if found.len() >= MOST_NEW_FILES || pending.len() >= MOST_NEW_FILES {
+                return found;
+            }
+        }
+    }
+    found
+}
+
+fn identity(path: &Path) -> Identity {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        path.metadata().ok().filter(std::fs::Metadata::is_dir).map(|meta| (meta.dev(), meta.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        path.is_dir().then_some((0, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_of_a_database_stands_for_the_database() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("state.vscdb");
+        std::fs::write(&database, "").unwrap();
+        assert_eq!(database_of(&directory.path().join("state.vscdb-wal")), database);
+        assert!(is_beside(&directory.path().join("state.vscdb-shm"), &database));
+        let alone = directory.path().join("notes-wal");
+        assert_eq!(database_of(&alone), alone);
+    }
+
+    #[test]
+    fn files_of_a_new_directory_are_found() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("a/b")).unwrap();
+        std::fs::write(directory.path().join("a/b/c.jsonl"), "").unwrap();
+        assert_eq!(files_in(directory.path()), [directory.path().join("a/b/c.jsonl")]);
+    }
+}

@@ -1,0 +1,326 @@
+//! The working thread: takes what is due, reads all of it at once, brings the index up to date.
+//!
+//! First, before anything else, whatever an agent may delete is archived. What fails is tried
+//! again or put aside, one by one: a bad file keeps no other from being read.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::source::{Stamp, source_named};
+use yore_engine::ingest::{IngestReport, Observer, SourceRoot};
+use yore_engine::{Failure, Job, JobKind, JobWorker, NewJob, SyncReport};
+
+use super::shared::{Shared, lock, root_of};
+use super::wire::Ingested;
+use crate::cli::ingest::{as_json, summary};
+use crate::engine_handle::now;
+use crate::error::{CliError, CliResult, Exit};
+
+/// Jobs that are done at once.
+const MOST_JOBS: usize = 1_000;
+/// The longest time without a look at the queue: somebody else may have put something there.
+const LOOK: Duration = Duration::from_secs(10);
+/// How long a look at everything goes on undisturbed.
+const SLICE: Duration = Duration::from_secs(2);
+/// How long the index may be another process's.
+const INDEX_PATIENCE_MS: u64 = 5_000;
+/// When a place is looked at again in which something was busy.
+const BUSY_DELAY_MS: UtcMillis = 30_000;
+/// Pauses while the queue itself cannot be reached.
+const PAUSES: [u64; 5] = [1, 2, 4, 8, 10];
+
+/// Works until everything ends.
+pub fn run(shared: &Shared<'_>) {
+    let mut failures = 0;
+    let mut is_rescued = false;
+    let mut worker = None;
+    while !shared.is_stopping() {
+        match turn(shared, &mut worker, &mut is_rescued) {
+            Ok(()) => failures = 0,
+            Err(error) => {
+                shared.failed("queue", &error);
+                shared.sleep(Duration::from_secs(PAUSES[failures.min(PAUSES.len() - 1)]));
+                failures += 1;
+            }
+        }
+    }
+}
+
+/// One look at the queue, and the work that is due.
+fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bool) -> CliResult<()> {
+    let worker = match worker {
+        Some(worker) => worker,
+        None => {
+            let found = worker.insert(shared.engine.job_worker()?);
+            let returned = shared.engine.recover_jobs(found)?;
+            if returned > 0 {
+                shared.log.info(format!("{returned} jobs of a dead process returned to the queue"));
+            }
+            found
+        }
+    };
+    if !*is_rescued {
+        *is_rescued = true;
+        rescue(shared)?;
+    }
+    let jobs = shared.engine.take_jobs(worker, MOST_JOBS)?;
+    if jobs.is_empty() {
+        let due = shared.engine.next_job_in()?.map_or(LOOK, |due| Duration::from_millis(due.max(0) as u64).min(LOOK));
+        let wanted = shared.wait(due.max(Duration::from_millis(5)));
+        if !wanted.is_empty() {
+            let answer = everything(shared);
+            for asker in wanted {
+                let copy = answer.as_ref().map(|found| Ingested {
+                    json: found.json.clone(),
+                    lines: found.lines.clone(),
+                    failures: found.failures.clone(),
+                });
+                let _ = asker.send(copy.map_err(|error| CliError {
+                    exit: error.exit,
+                    code: error.code.clone(),
+                    message: error.message.clone(),
+                    hint: error.hint.clone(),
+                }));
+            }
+        }
+        return Ok(());
+    }
+    let (scans, files): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.kind == JobKind::Scan);
+    let (files, others): (Vec<Job>, Vec<Job>) = files.into_iter().partition(|job| job.kind == JobKind::Ingest);
+    // Nothing here fetches or embeds by the queue yet: those are for a yore that does.
+    shared.engine.finish_jobs(worker, &ids(&others))?;
+    let enabled: HashSet<String> = shared.roots()?.into_iter().map(|root| root.source).collect();
+    for batch in [files, scans] {
+        let (batch, unwanted): (Vec<Job>, Vec<Job>) = batch.into_iter().partition(|job| enabled.contains(&job.payload));
+        // Switched off since it was asked for.
+        shared.engine.finish_jobs(worker, &ids(&unwanted))?;
+        if batch.is_empty() {
+            continue;
+        }
+        if shared.is_stopping() {
+            shared.engine.return_jobs(worker, &ids(&batch))?;
+            continue;
+        }
+        do_batch(shared, worker, &batch)?;
+    }
+    Ok(())
+}
+
+/// Archives what an agent deletes after some days, before anything else.
+fn rescue(shared: &Shared<'_>) -> CliResult<()> {
+    let roots = shared.roots()?;
+    let is_at_risk =
+        |root: &SourceRoot| source_named(&root.source).is_some_and(|source| source.default_retention_days().is_some());
+    let (at_risk, others): (Vec<SourceRoot>, Vec<SourceRoot>) = roots.into_iter().partition(is_at_risk);
+    let mut later = shared.scans(&others, 0);
+    if !at_risk.is_empty() {
+        match read(shared, at_risk.clone(), false) {
+            Ok(report) if report.failures.is_empty() && report.files_busy == 0 && !report.is_cancelled => {}
+            Ok(_) => later.extend(shared.scans(&at_risk, 1_000)),
+            Err(error) => {
+                shared.failed("rescue", &error);
+                later.extend(shared.scans(&at_risk, 1_000));
+            }
+        }
+        shared.log.info("what agents may delete is archived");
+    }
+    shared.queue(&later).map(drop)
+}
+
+/// Reads all that is new, for somebody who waits.
+fn everything(shared: &Shared<'_>) -> CliResult<Ingested> {
+    let report = read(shared, shared.roots()?, false)?;
+    Ok(Ingested {
+        json: as_json(&report, &SyncReport::default(), false),
+        lines: summary(&report, false),
+        failures: report.failures.iter().map(|(path, reason)| (path.display().to_string(), reason.clone())).collect(),
+    })
+}
+
+/// Does jobs of one kind at once, and says of each how it ended.
+fn do_batch(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job]) -> CliResult<()> {
+    let is_scan = jobs.iter().any(|job| job.kind == JobKind::Scan);
+    let roots = jobs.iter().map(root_of).collect();
+    match read(shared, roots, is_scan) {
+        Ok(report) if report.is_cancelled => shared.engine.return_jobs(worker, &ids(jobs))?,
+        Ok(report) if is_scan => {
+            let mut found: Vec<NewJob> = Vec::new();
+            for (path, reason) in &report.failures {
+                // What fails in a place fails by itself.
+                let is_below = |job: &&Job| {
+                    let root = root_of(job).path;
+                    path.starts_with(&root) || root.canonicalize().is_ok_and(|root| path.starts_with(root))
+                };
+                let Some(source) = jobs.iter().find(is_below).map(|job| job.payload.clone()) else { continue };
+                let file = file_of(path);
+                let Some(target) = file.to_str() else {
+                    shared.log.error(format!("unreadable {}: {reason}", path.display()));
+                    continue;
+                };
+                found.push(NewJob {
+                    kind: JobKind::Ingest,
+                    target: target.to_owned(),
+                    payload: source,
+                    delay_ms: shared.window_ms(),
+                    stamp: Stamp::of_file(&file).ok(),
+                });
+            }
+            if report.files_busy > 0 {
+                found.extend(jobs.iter().map(|job| NewJob {
+                    kind: JobKind::Scan,
+                    target: job.target.clone(),
+                    payload: job.payload.clone(),
+                    delay_ms: BUSY_DELAY_MS,
+                    stamp: None,
+                }));
+            }
+            shared.queue(&found)?;
+            shared.engine.finish_jobs(worker, &ids(jobs))?;
+        }
+        Ok(report) => files_done(shared, worker, jobs, &report)?,
+        // Which one it was is seen when each is read alone, unless the fault is not theirs.
+        Err(error) if jobs.len() > 1 && !is_everybodys(&error) => {
+            shared.failed("batch", &error);
+            for job in jobs {
+                do_batch(shared, worker, std::slice::from_ref(job))?;
+            }
+        }
+        Err(error) => {
+            shared.failed("batch", &error);
+            let failure =
+                Failure { code: error.code.clone(), text: error.message.clone(), is_transient: is_everybodys(&error) };
+            for job in jobs {
+                fail(shared, worker, job, &failure)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Files were read: each is done, or failed by itself.
+fn files_done(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job], report: &IngestReport) -> CliResult<()> {
+    if report.files_busy > 0 && jobs.len() > 1 {
+        // Which of them are busy is not told.
+        for job in jobs {
+            do_batch(shared, worker, std::slice::from_ref(job))?;
+        }
+        return Ok(());
+    }
+    let mut reasons: HashMap<PathBuf, &str> = HashMap::new();
+    for (path, reason) in &report.failures {
+        reasons.insert(file_of(path), reason);
+    }
+    let mut done = Vec::new();
+    for job in jobs {
+        let path = Path::new(&job.target);
+        let canonical = path.canonicalize().ok();
+        let reason = reasons.get(path).or_else(|| canonical.as_ref().and_then(|path| reasons.get(path)));
+        match reason {
+            Some(reason) => {
+                let failure = Failure { code: "source/unreadable".into(), text: (*reason).to_owned(), is_transient: false };
+                fail(shared, worker, job, &failure)?;
+            }
+            None if report.files_busy > 0 => {
+                let text = "another process is reading or writing it".to_owned();
+                fail(shared, worker, job, &Failure { code: "source/busy".into(), text, is_transient: true })?;
+            }
+            None => done.push(job.id),
+        }
+    }
+    Ok(shared.engine.finish_jobs(worker, &done)?)
+}
+
+fn fail(shared: &Shared<'_>, worker: &JobWorker, job: &Job, failure: &Failure) -> CliResult<()> {
+    let stamp = Stamp::of_file(Path::new(&job.target)).ok();
+    let is_dead = shared.engine.fail_job(worker, job, failure, stamp)?;
+    let outcome = if is_dead { "given up" } else { "will be tried again" };
+    shared.log.error(format!("{} {}: {} [{}], {outcome}", job.kind.as_str(), job.target, failure.text, failure.code));
+    Ok(())
+}
+
+/// Reads what is new under these roots and brings the index up to date. Rows and checkpoints are
+/// committed together, so being killed in here loses nothing and doubles nothing.
+fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -> CliResult<IngestReport> {
+    let began = Instant::now();
+    let count = roots.len();
+    let request = shared.request(roots)?;
+    let mut watch = Watch { shared, began, looked: began.into(), may_be_interrupted };
+    let report = catch_unwind(AssertUnwindSafe(|| shared.engine.ingest(&request, &mut watch)))
+        .map_err(|_| CliError {
+            exit: Exit::Data,
+            code: "internal".to_owned(),
+            message: "yore made a mistake while reading".to_owned(),
+            hint: None,
+        })??;
+    let archived = began.elapsed();
+    if report.files_read > 0 {
+        shared.touch();
+    }
+    // What the index does not take now is searched in memory, and taken the next time.
+    if let Err(error) = shared.engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {}) {
+        shared.failed("index", &error.into());
+    }
+    shared.batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    shared.turns.fetch_add(report.turns_added, std::sync::atomic::Ordering::Relaxed);
+    shared.last_batch.store(now(), std::sync::atomic::Ordering::Relaxed);
+    if report.files_read > 0 || !report.failures.is_empty() || report.files_busy > 0 {
+        shared.log.info(format!(
+            "read {count} places: files {} read {} busy {} failed {} lines {} turns {} archived in {} ms, indexed in {} ms{}",
+            report.files,
+            report.files_read,
+            report.files_busy,
+            report.failures.len(),
+            report.lines,
+            report.turns_added,
+            archived.as_millis(),
+            (began.elapsed() - archived).as_millis(),
+            if report.is_cancelled { ", interrupted" } else { "" }
+        ));
+        *lock(&shared.last_error) = None;
+    }
+    Ok(report)
+}
+
+/// Stops a reading at the end of everything, and a look at everything when something else is due.
+struct Watch<'s, 'a> {
+    shared: &'s Shared<'a>,
+    began: Instant,
+    looked: std::cell::Cell<Instant>,
+    may_be_interrupted: bool,
+}
+
+impl Observer for Watch<'_, '_> {
+    fn is_cancelled(&self) -> bool {
+        if self.shared.is_stopping() {
+            return true;
+        }
+        if !self.may_be_interrupted || self.began.elapsed() < SLICE || self.looked.get().elapsed() < Duration::from_millis(500) {
+            return false;
+        }
+        self.looked.set(Instant::now());
+        matches!(self.shared.engine.next_job_in(), Ok(Some(0)))
+    }
+}
+
+/// Whether an error would meet every other job as well: the database, the disk, the settings.
+fn is_everybodys(error: &CliError) -> bool {
+    ["store/", "index/", "config/", "data-directory", "redaction-pattern"].iter().any(|kind| error.code.starts_with(kind))
+}
+
+/// The file of a unit's name: a part's name is behind a `#`.
+fn file_of(name: &Path) -> PathBuf {
+    if name.exists() {
+        return name.to_path_buf();
+    }
+    match name.to_str().and_then(|text| text.rsplit_once('#')) {
+        Some((file, _)) if Path::new(file).exists() => PathBuf::from(file),
+        _ => name.to_path_buf(),
+    }
+}
+
+fn ids(jobs: &[Job]) -> Vec<i64> {
+    jobs.iter().map(|job| job.id).collect()
+}

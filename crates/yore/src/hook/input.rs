@@ -1,0 +1,309 @@
+//! What an agent says on standard input. Only ids and paths are taken out of it; everything else,
+//! the words of the session among it, is passed over without being kept.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Read};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// As much is looked at; what agents say of themselves stands at the beginning.
+const LONGEST_INPUT: usize = 1 << 20;
+/// How long an agent may take to say it.
+const PATIENCE: Duration = Duration::from_millis(1_000);
+const CHUNK: usize = 64 << 10;
+
+/// What is known of the session.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Input {
+    /// Its native id.
+    pub session: Option<String>,
+    /// The file that it is written to.
+    pub transcript: Option<String>,
+    /// The directory that the agent works in.
+    pub directory: Option<String>,
+    /// The event's name.
+    pub event: Option<String>,
+    /// Whether it is Cursor that speaks.
+    pub is_cursor: bool,
+}
+
+impl Input {
+    /// Reads standard input until one JSON value is complete, it ends, or patience does. `None`
+    /// when a person sits there.
+    pub(super) fn read() -> Option<Self> {
+        let stdin = io::stdin();
+        if stdin.is_terminal() {
+            return None;
+        }
+        let (send, receive) = sync_channel::<Vec<u8>>(1);
+        // A thread, because a read cannot be given up; it ends with the process.
+        std::thread::Builder::new()
+            .spawn(move || {
+                let mut stdin = stdin.lock();
+                let mut chunk = vec![0; CHUNK];
+                while let Ok(count @ 1..) = stdin.read(&mut chunk) {
+                    if send.send(chunk[..count].to_vec()).is_err() {
+                        break;
+                    }
+                }
+            })
+            .ok()?;
+        let until = Instant::now() + PATIENCE;
+        let mut said = Vec::new();
+        while said.len() < LONGEST_INPUT {
+            match receive.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(chunk) => said.extend(chunk),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+            // Some leave the stream open.
+            if said.trim_ascii_end().ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(&said).is_ok() {
+                break;
+            }
+        }
+        said.truncate(LONGEST_INPUT);
+        Some(Self::parse(&said))
+    }
+
+    /// Takes what is known out of JSON; as much as there is of it when it is cut off or damaged.
+    pub(super) fn parse(said: &[u8]) -> Self {
+        let mut fields = Fields::default();
+        let mut json = serde_json::Deserializer::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said));
+        // What stands before a fault is no worse for it.
+        let _ = fields.deserialize(&mut json);
+        let Fields { session, conversation, transcript, own_transcript, directory, roots, event, is_cursor } = fields;
+        Self {
+            is_cursor: is_cursor || conversation.is_some(),
+            session: session.or(conversation),
+            // A side conversation that ends tells both.
+            transcript: own_transcript.or(transcript),
+            directory: directory.or(roots),
+            event,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    session: Option<String>,
+    conversation: Option<String>,
+    transcript: Option<String>,
+    own_transcript: Option<String>,
+    directory: Option<String>,
+    roots: Option<String>,
+    event: Option<String>,
+    is_cursor: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Fields {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Fields {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Key(name)) = map.next_key_seed(KeySeed)? {
+            let place = match name {
+                Name::Session => &mut self.session,
+                Name::Conversation => &mut self.conversation,
+                Name::Transcript => &mut self.transcript,
+                Name::OwnTranscript => &mut self.own_transcript,
+                Name::Directory => &mut self.directory,
+                Name::Roots => &mut self.roots,
+                Name::Event => &mut self.event,
+                Name::CursorVersion => {
+                    map.next_value::<IgnoredAny>()?;
+                    self.is_cursor = true;
+                    continue;
+                }
+                Name::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            let Text(text) = map.next_value_seed(TextSeed)?;
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                *place = Some(text);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The fields that are looked at, under all the names that agents give them.
+enum Name {
+    Session,
+    Conversation,
+    Transcript,
+    OwnTranscript,
+    Directory,
+    Roots,
+    Event,
+    CursorVersion,
+    Other,
+}
+
+struct Key(Name);
+struct KeySeed;
+
+impl<'de> DeserializeSeed<'de> for KeySeed {
+    type Value = Key;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeySeed {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Key, E> {
+        Ok(Key(match name {
+            "session_id" | "sessionId" | "sessionID" | "task_id" | "taskId" | "trajectory_id" => Name::Session,
+            "conversation_id" => Name::Conversation,
+            "transcript_path" | "transcriptPath" => Name::Transcript,
+            "agent_transcript_path" => Name::OwnTranscript,
+            "cwd" => Name::Directory,
+            "workspace_roots" | "workspaceRoots" => Name::Roots,
+            "hook_event_name" | "hookEventName" | "hookName" | "agent_action_name" => Name::Event,
+            "cursor_version" => Name::CursorVersion,
+            _ => Name::Other,
+        }))
+    }
+}
+
+/// A string, or the first string of a list; anything else is none.
+struct Text(Option<String>);
+struct TextSeed;
+
+impl<'de> DeserializeSeed<'de> for TextSeed {
+    type Value = Text;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Text, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextSeed {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+        Ok(Text(Some(text.to_owned())))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Text, E> {
+        Ok(Text(None))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Text, E> {
+        Ok(Text(None))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Text, E> {
+        Ok(Text(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Text, E> {
+        Ok(Text(None))
+    }
+
+    fn visit_unit<E>(self) -> Result<Text, E> {
+        Ok(Text(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Text, A::Error> {
+        let mut first = None;
+        while let Some(Text(text)) = items.next_element_seed(Self)? {
+            first = first.or(text);
+        }
+        Ok(Text(first))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Text(None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn known_fields_are_taken_and_all_others_ignored() {
+        let input = Input::parse(
+            br#"{"future":{"session_id":"not this"},"session_id":"s","transcript_path":"/t","cwd":"/c","tool_input":[{"cwd":"/x"}],"hook_event_name":"Stop"}"#,
+        );
+        assert_eq!(
+            input,
+            Input {
+                session: Some("s".into()),
+                transcript: Some("/t".into()),
+                directory: Some("/c".into()),
+                event: Some("Stop".into()),
+                is_cursor: false
+            }
+        );
+    }
+
+    #[test]
+    fn wrong_types_count_as_missing() {
+        let input = Input::parse(
+            br#"{"session_id":7,"transcript_path":null,"cwd":{"a":1},"workspace_roots":[1,"/r","/s"],"conversation_id":true}"#,
+        );
+        assert_eq!(input, Input { directory: Some("/r".into()), ..Input::default() });
+    }
+
+    #[test]
+    fn what_stands_before_the_cut_is_taken() {
+        let whole = format!(r#"{{"session_id":"s","cwd":"/c","tool_response":"{}"}}"#, "x".repeat(100_000));
+        let input = Input::parse(&whole.as_bytes()[..50_000]);
+        assert_eq!((input.session.as_deref(), input.directory.as_deref()), (Some("s"), Some("/c")));
+    }
+
+    #[test]
+    fn side_conversation_has_a_transcript_of_its_own() {
+        let input =
+            Input::parse(br#"{"session_id":"s","agent_transcript_path":"/t/agent-1.jsonl","transcript_path":"/t/s.jsonl"}"#);
+        assert_eq!(input.transcript.as_deref(), Some("/t/agent-1.jsonl"));
+    }
+
+    #[test]
+    fn deep_nesting_is_survived() {
+        let deep = format!(r#"{{"session_id":"s","cwd":{}"#, "[".repeat(500_000));
+        assert_eq!(Input::parse(deep.as_bytes()).session.as_deref(), Some("s"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = Input::parse(&bytes);
+        }
+
+        #[test]
+        fn any_cut_is_survived(at in 0usize..160) {
+            let whole = br#"{"session_id":"s\u00e9\n","transcript_path":"/t","workspace_roots":["/r",{"a":[1,2]}],"cursor_version":"3","cwd":null,"x":[[[{"y":1e9}]]]}"#;
+            let _ = Input::parse(&whole[..at.min(whole.len())]);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The capture hook: an agent says that a session moved on, and is not kept waiting.
+//!
+//! - `call`: the command line, read without the parser of all other commands
+//! - `input`: what the agent says on standard input, ids and paths only
+//! - `agent`: the agents and events that are known
+//! - `settings`: the switches that a hook must know
+//! - this file: tells the daemon, or leaves one file in the spool
+//!
+//! It opens no database, no index and no model, and reads no settings but the switches. It
+//! prints nothing and ends with 0 whatever happens: an agent must never fail because of its
+//! memory, and every agent takes an empty answer for "go on".
+
+mod agent;
+mod call;
+mod input;
+mod settings;
+
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+pub use call::Call;
+
+use self::input::Input;
+use self::settings::Switches;
+use crate::config::UserFile;
+use crate::daemon::client;
+use crate::engine_handle::now;
+use crate::paths::{Paths, Platform};
+use crate::spool::{self, Event};
+
+/// Does what a hook does and says nothing about it.
+pub fn run(call: &Call) -> ExitCode {
+    // Not even a panic may reach the agent.
+    panic::set_hook(Box::new(|_| {}));
+    let _ = panic::catch_unwind(|| capture(call));
+    ExitCode::SUCCESS
+}
+
+/// Hands an event on; `None` when there is none, or when nobody is to know of it.
+fn capture(call: &Call) -> Option<()> {
+    let given = agent::named(call.agent.as_deref()?)?;
+    let input = Input::read()?;
+    let event = event(given, call.event.as_deref(), &input)?;
+    let paths = Paths::locate(Platform::HERE, &|name| std::env::var(name).ok());
+    let directory = call.data_dir.clone().or_else(|| paths.data.clone())?;
+    // Before the first `up` nobody has asked to be remembered.
+    if !directory.is_dir() {
+        return None;
+    }
+    let switches = switches(call, &paths, event.cwd.as_deref());
+    if !switches.capture {
+        return None;
+    }
+    hand_on(&directory, &event, &switches)
+}
+
+fn hand_on(directory: &Path, event: &Event, switches: &Switches) -> Option<()> {
+    if switches.daemon && client::tell(directory, event) {
+        return Some(());
+    }
+    spool::write(directory, event).ok()?;
+    if switches.daemon && switches.autostart {
+        client::ensure_started(directory);
+    }
+    Some(())
+}
+
+/// What is told, with the agent that the words really come from.
+fn event(given: &'static str, name: Option<&str>, input: &Input) -> Option<Event> {
+    let name = name.or(input.event.as_deref()).filter(|name| agent::is_event(name))?;
+    // Cursor runs the hooks that it finds in Claude Code's settings.
+    let agent = if given == agent::CLAUDE_CODE && input.is_cursor { agent::CURSOR } else { given };
+    let event = Event {
+        version: spool::VERSION,
+        agent: agent.to_owned(),
+        event: name.to_owned(),
+        session_id: input.session.clone(),
+        transcript_path: input.transcript.clone(),
+        cwd: input.directory.clone(),
+        at_ms: now(),
+    };
+    // Without any of these it is no hook that speaks.
+    (event.session_id.is_some() || event.transcript_path.is_some() || event.cwd.is_some()).then_some(event)
+}
+
+fn switches(call: &Call, paths: &Paths, cwd: Option<&str>) -> Switches {
+    let get = |name: &str| std::env::var_os(name);
+    let named = get("YORE_CONFIG").filter(|path| !path.is_empty());
+    let user_file = match named {
+        Some(path) => Some(UserFile { path: PathBuf::from(path), named: true }),
+        None => paths.config.as_ref().map(|config| UserFile { path: config.join("yore").join("config.toml"), named: false }),
+    };
+    let project_file = cwd.map(Path::new).filter(|cwd| cwd.is_absolute()).and_then(crate::cli::find_project_file);
+    Switches::read(user_file.as_ref(), project_file.as_deref(), &get, &call.settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(agent_name: &str, event_name: Option<&str>, json: &str) -> Option<Event> {
+        event(agent::named(agent_name)?, event_name, &Input::parse(json.as_bytes()))
+    }
+
+    #[test]
+    fn what_each_agent_says_becomes_an_event() {
+        let claude = r#"{"session_id":"5f0c","transcript_path":"/t/5f0c.jsonl","cwd":"/home/dev/tide","hook_event_name":"Stop","last_assistant_message":"done"}"#;
+        let event = told("claude-code", Some("Stop"), claude).unwrap();
+        assert_eq!((event.agent.as_str(), event.event.as_str()), ("claude-code", "Stop"));
+        assert_eq!(event.session_id.as_deref(), Some("5f0c"));
+        assert_eq!(event.transcript_path.as_deref(), Some("/t/5f0c.jsonl"));
+        assert_eq!(event.cwd.as_deref(), Some("/home/dev/tide"));
+        let cursor = r#"{"conversation_id":"c1","generation_id":"g","hook_event_name":"stop","workspace_roots":["/home/dev/tide","/x"],"user_email":"a@b.example"}"#;
+        let event = told("cursor", None, cursor).unwrap();
+        assert_eq!((event.agent.as_str(), event.event.as_str()), ("cursor", "stop"));
+        assert_eq!((event.session_id.as_deref(), event.cwd.as_deref()), (Some("c1"), Some("/home/dev/tide")));
+        let copilot = r#"{"timestamp":1,"cwd":"/home/dev/tide","sessionId":"s1"}"#;
+        assert_eq!(told("copilot", Some("agentStop"), copilot).unwrap().agent, "copilot-cli");
+    }
+
+    #[test]
+    fn claude_hook_inside_cursor_is_labelled_cursor() {
+        for inside in [r#"{"session_id":"x","cursor_version":"3.1"}"#, r#"{"conversation_id":"x"}"#] {
+            assert_eq!(told("claude-code", Some("Stop"), inside).unwrap().agent, "cursor");
+        }
+        assert_eq!(told("claude", Some("Stop"), r#"{"session_id":"x"}"#).unwrap().agent, "claude-code");
+    }
+
+    #[test]
+    fn unknown_agents_and_events_and_empty_words_are_no_event() {
+        assert_eq!(told("somebody", Some("Stop"), r#"{"session_id":"x"}"#), None);
+        assert_eq!(told("claude-code", Some("Frobnicate"), r#"{"session_id":"x"}"#), None);
+        assert_eq!(told("claude-code", None, r#"{"session_id":"x"}"#), None);
+        assert_eq!(told("claude-code", Some("Stop"), "{}"), None);
+        assert_eq!(told("claude-code", Some("Stop"), "garbage"), None);
+    }
+}

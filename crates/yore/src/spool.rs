@@ -1,0 +1,456 @@
+//! What hooks leave behind when nobody listens: one small file for each event, below the data
+//! directory, until the daemon (or the next reading in process) takes it.
+//!
+//! - [`Event`]: which session of which agent moved on; ids and paths only, never words, because
+//!   nothing here was redacted
+//! - [`write`]: leaves one; takes neither the database nor a lock
+//! - [`drain`]: takes them in order of arrival
+//!
+//! The spool may be written by any number of processes at once. It is bounded: when it is full,
+//! a transcript's newest event takes the place of the one before, and beyond that an agent's.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{Hash, Hasher};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use yore_core::time::UtcMillis;
+use yore_engine::platform;
+
+/// Version of [`Event`] as it is written.
+pub const VERSION: u32 = 1;
+/// The folder in the data directory.
+const FOLDER: &str = "spool";
+
+/// Events that are kept one by one; beyond it they are folded together.
+const MOST_FILES: usize = 10_000;
+/// The same in bytes.
+const MOST_BYTES: u64 = 16 << 20;
+/// Folded events, one for a transcript; beyond it there is one for an agent.
+const MOST_FOLDED: usize = 2_000;
+/// An id or a name is shorter than this, or it is none.
+const LONGEST_ID: usize = 512;
+/// So is a path.
+const LONGEST_PATH: usize = 4096;
+/// An event is shorter, however its characters are escaped.
+const LARGEST_EVENT: u64 = 128 << 10;
+/// Unreadable files that are kept to be looked at.
+const MOST_ASIDE: usize = 100;
+/// What a writer that was killed left behind is removed after this time.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// How the names of folded events begin; the others begin with a digit.
+const FOLDED: &str = "latest-";
+/// Where unreadable files are put.
+const ASIDE: &str = "unreadable";
+
+/// Something that an agent told a hook.
+///
+/// Without a transcript (an agent that does not tell, or a spool that was full) it means: look at
+/// everything of this agent.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+pub struct Event {
+    /// [`VERSION`] of the yore that wrote it.
+    pub version: u32,
+    /// Which agent, such as `claude-code`.
+    pub agent: String,
+    /// What happened, in the agent's own word, such as `Stop`.
+    pub event: String,
+    /// The session's native id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The file that the agent writes the session to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript_path: Option<String>,
+    /// The directory that the agent works in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// When the hook ran.
+    pub at_ms: UtcMillis,
+}
+
+impl Event {
+    /// The same without ids and paths that are longer than any is.
+    fn bounded(&self) -> Self {
+        let short = |text: &Option<String>, longest: usize| text.clone().filter(|text| text.len() <= longest);
+        Self {
+            version: self.version,
+            agent: short(&Some(self.agent.clone()), LONGEST_ID).unwrap_or_default(),
+            event: short(&Some(self.event.clone()), LONGEST_ID).unwrap_or_default(),
+            session_id: short(&self.session_id, LONGEST_ID),
+            transcript_path: short(&self.transcript_path, LONGEST_PATH),
+            cwd: short(&self.cwd, LONGEST_PATH),
+            at_ms: self.at_ms,
+        }
+    }
+
+    /// What is left of it when even the folded events are too many.
+    fn of_agent(&self) -> Self {
+        Self { session_id: None, transcript_path: None, cwd: None, ..self.clone() }
+    }
+}
+
+/// What [`drain`] did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Drained {
+    /// Events that were handled; they are gone.
+    pub handled: usize,
+    /// Events that could not be handled; they stay.
+    pub left: usize,
+    /// Files that are no events; they were moved aside.
+    pub unreadable: usize,
+}
+
+/// Leaves an event in the spool of a data directory, for its owner only. The file is there as a
+/// whole or not at all. It is not forced to the disk: what a power failure takes away, the next
+/// look at the transcript finds.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] when there is no data directory: a hook makes none. Any other that
+/// the system gives; never because the spool is full.
+pub fn write(directory: &Path, event: &Event) -> io::Result<()> {
+    let spool = folder(directory);
+    let load = match Load::of(&spool) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if !directory.is_dir() {
+                return Err(error);
+            }
+            platform::create_private_directory(&spool)?;
+            Load::default()
+        }
+        load => load?,
+    };
+    let mut event = event.bounded();
+    let is_full = load.files >= MOST_FILES || load.bytes >= MOST_BYTES;
+    if is_full && load.folded >= MOST_FOLDED {
+        event = event.of_agent();
+    }
+    let content = serde_json::to_vec(&event)?;
+    let name = unique_name(content.len());
+    let temporary = spool.join(format!("{name}.tmp"));
+    platform::create_private_file(&temporary)?;
+    let place = spool.join(if is_full { folded_name(&event) } else { name });
+    let written = OpenOptions::new().write(true).open(&temporary).and_then(|mut file| file.write_all(&content));
+    written.and_then(|()| fs::rename(&temporary, place)).inspect_err(|_| {
+        // The error that is told is the first one.
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+/// Gives the events that are there to `handle`, first come first. A file is removed after
+/// `handle` has returned true; one that it returned false for stays for the next time. An event
+/// may come twice when the process ends in between.
+///
+/// # Errors
+/// When the spool cannot be listed. Without a spool there is nothing to do.
+pub fn drain(directory: &Path, mut handle: impl FnMut(&Event) -> bool) -> io::Result<Drained> {
+    let spool = folder(directory);
+    let mut drained = Drained::default();
+    let mut names = match names(&spool) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(drained),
+        names => names?,
+    };
+    // Names begin with the time; folded events are newer than all that came before them.
+    names.sort();
+    for name in names {
+        let mut path = spool.join(&name);
+        if name.ends_with(".tmp") {
+            remove_abandoned(&path);
+            continue;
+        }
+        if !name.ends_with(".json") {
+            continue;
+        }
+        if name.starts_with(FOLDED) {
+            // A newer one may come while this one is handled: it must not be removed with it.
+            let size = path.metadata().map_or(0, |meta| meta.len());
+            let own = spool.join(unique_name(size as usize));
+            if fs::rename(&path, &own).is_err() {
+                continue;
+            }
+            path = own;
+        }
+        match read(&path) {
+            Ok(Some(event)) if handle(&event) => {
+                drained.handled += 1;
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+            Ok(Some(_)) => drained.left += 1,
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Ok(None) | Err(_) => {
+                drained.unreadable += 1;
+                put_aside(&spool, &path);
+            }
+        }
+    }
+    Ok(drained)
+}
+
+/// Number of events that wait.
+pub fn waiting(directory: &Path) -> usize {
+    Load::of(&folder(directory)).map_or(0, |load| load.files + load.folded)
+}
+
+/// Number of files that were no events and are kept to be looked at.
+pub fn unreadable(directory: &Path) -> usize {
+    names(&folder(directory).join(ASIDE)).map_or(0, |names| names.len())
+}
+
+/// How full the spool is, by names alone.
+#[derive(Default)]
+struct Load {
+    files: usize,
+    bytes: u64,
+    folded: usize,
+}
+
+impl Load {
+    fn of(spool: &Path) -> io::Result<Self> {
+        let mut load = Self::default();
+        for name in names(spool)? {
+            let Some(stem) = name.strip_suffix(".json") else { continue };
+            if stem.starts_with(FOLDED) {
+                load.folded += 1;
+            } else {
+                load.files += 1;
+                load.bytes += stem.rsplit_once('-').and_then(|(_, bytes)| bytes.parse::<u64>().ok()).unwrap_or(0);
+            }
+        }
+        Ok(load)
+    }
+}
+
+fn names(spool: &Path) -> io::Result<Vec<String>> {
+    Ok(fs::read_dir(spool)?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+/// A name that no other event has: time, process, number, and the length for [`Load`].
+fn unique_name(bytes: usize) -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("{nanos:020}-{}-{number}-{bytes}.json", std::process::id())
+}
+
+/// The name that all events of a transcript, or of an agent, share.
+fn folded_name(event: &Event) -> String {
+    let mut hasher = DefaultHasher::new();
+    let about = event.transcript_path.as_ref().or(event.session_id.as_ref()).or(event.cwd.as_ref());
+    (&event.agent, about).hash(&mut hasher);
+    format!("{FOLDED}{:016x}.json", hasher.finish())
+}
+
+/// The event in a file; `None` when it holds none.
+fn read(path: &Path) -> io::Result<Option<Event>> {
+    let mut content = Vec::new();
+    File::open(path)?.take(LARGEST_EVENT).read_to_end(&mut content)?;
+    Ok(serde_json::from_slice::<Event>(&content).ok().filter(|event| !event.agent.is_empty()))
+}
+
+fn remove_abandoned(path: &Path) {
+    let age = path.metadata().and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
+    if age.is_some_and(|age| age > ABANDONED) {
+        // If it stays, it is tried again.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Takes a file that is no event out of the way; if that fails it is met again.
+fn put_aside(spool: &Path, path: &Path) {
+    let aside = spool.join(ASIDE);
+    let is_moved = platform::create_private_directory(&aside).is_ok()
+        && names(&aside).is_ok_and(|names| names.len() < MOST_ASIDE)
+        && path.file_name().is_some_and(|name| fs::rename(path, aside.join(name)).is_ok());
+    if !is_moved {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// The spool of a data directory.
+fn folder(directory: &Path) -> PathBuf {
+    directory.join(FOLDER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(transcript: &str, at_ms: UtcMillis) -> Event {
+        Event {
+            version: VERSION,
+            agent: "claude-code".into(),
+            event: "Stop".into(),
+            session_id: Some("5f0c".into()),
+            transcript_path: Some(transcript.into()),
+            cwd: Some("/home/dev/tide".into()),
+            at_ms,
+        }
+    }
+
+    fn all(directory: &Path) -> Vec<Event> {
+        let mut events = Vec::new();
+        drain(directory, |event| {
+            events.push(event.clone());
+            true
+        })
+        .unwrap();
+        events
+    }
+
+    /// A spool that looks full: its files are no events, but nobody reads them.
+    fn fill(directory: &Path, files: usize) {
+        let spool = folder(directory);
+        fs::create_dir_all(&spool).unwrap();
+        for number in 0..files {
+            File::create(spool.join(format!("{number:020}-1-0-10.json"))).unwrap();
+        }
+    }
+
+    #[test]
+    fn events_come_out_once_and_in_order_of_arrival() {
+        let directory = tempfile::tempdir().unwrap();
+        let sent: Vec<Event> = (0..50).map(|at| event(&format!("/t/{}.jsonl", at % 7), at)).collect();
+        for event in &sent {
+            write(directory.path(), event).unwrap();
+        }
+        assert_eq!(waiting(directory.path()), 50);
+        assert_eq!(all(directory.path()), sent);
+        assert_eq!(all(directory.path()), []);
+        assert_eq!(waiting(directory.path()), 0);
+    }
+
+    #[test]
+    fn event_that_was_not_handled_stays_and_blocks_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        for at in 0..3 {
+            write(directory.path(), &event("/t/a.jsonl", at)).unwrap();
+        }
+        let drained = drain(directory.path(), |event| event.at_ms != 1).unwrap();
+        assert_eq!(drained, Drained { handled: 2, left: 1, unreadable: 0 });
+        assert_eq!(all(directory.path()), [event("/t/a.jsonl", 1)]);
+    }
+
+    #[test]
+    fn what_is_no_event_is_moved_aside_and_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), &event("/t/a.jsonl", 1)).unwrap();
+        let spool = folder(directory.path());
+        for (number, content) in [&b"{\"agent\""[..], b"", b"\xff\xfe", b"[]", b"{\"at_ms\": \"x\"}", b"{}"].iter().enumerate() {
+            fs::write(spool.join(format!("{number:020}-1-0-3.json")), content).unwrap();
+        }
+        fs::create_dir(spool.join("00000000000000000009-1-0-3.json")).unwrap();
+        let drained = drain(directory.path(), |_| true).unwrap();
+        assert_eq!(drained, Drained { handled: 1, left: 0, unreadable: 7 });
+        assert_eq!(unreadable(directory.path()), 7);
+        assert_eq!(waiting(directory.path()), 0);
+    }
+
+    #[test]
+    fn full_spool_keeps_the_newest_event_of_each_transcript() {
+        let directory = tempfile::tempdir().unwrap();
+        fill(directory.path(), MOST_FILES);
+        for at in 0..30 {
+            write(directory.path(), &event(&format!("/t/{}.jsonl", at % 3), at)).unwrap();
+        }
+        assert_eq!(waiting(directory.path()), MOST_FILES + 3);
+        let mut newest = all(directory.path());
+        newest.sort_by_key(|event| event.at_ms);
+        assert_eq!(newest, [event("/t/0.jsonl", 27), event("/t/1.jsonl", 28), event("/t/2.jsonl", 29)]);
+    }
+
+    #[test]
+    fn spool_that_is_full_of_transcripts_still_names_the_agent() {
+        let directory = tempfile::tempdir().unwrap();
+        fill(directory.path(), MOST_FILES);
+        for number in 0..MOST_FOLDED {
+            File::create(folder(directory.path()).join(format!("{FOLDED}{number:016x}.json"))).unwrap();
+        }
+        for at in 0..5 {
+            write(directory.path(), &event(&format!("/t/{at}.jsonl"), at)).unwrap();
+        }
+        assert_eq!(waiting(directory.path()), MOST_FILES + MOST_FOLDED + 1);
+        assert_eq!(all(directory.path()), [event("", 4).of_agent()]);
+    }
+
+    #[test]
+    fn many_bytes_fill_it_too() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder(directory.path())).unwrap();
+        File::create(folder(directory.path()).join(format!("{:020}-1-0-{MOST_BYTES}.json", 1))).unwrap();
+        for at in 0..5 {
+            write(directory.path(), &event("/t/a.jsonl", at)).unwrap();
+        }
+        assert_eq!(waiting(directory.path()), 2);
+    }
+
+    #[test]
+    fn newer_event_survives_the_handling_of_a_folded_one() {
+        let directory = tempfile::tempdir().unwrap();
+        fill(directory.path(), MOST_FILES);
+        write(directory.path(), &event("/t/a.jsonl", 1)).unwrap();
+        drain(directory.path(), |_| {
+            fill(directory.path(), MOST_FILES);
+            write(directory.path(), &event("/t/a.jsonl", 2)).is_ok()
+        })
+        .unwrap();
+        assert_eq!(all(directory.path()), [event("/t/a.jsonl", 2)]);
+    }
+
+    #[test]
+    fn overlong_paths_are_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let long = Event { cwd: Some("x".repeat(1 << 20)), session_id: Some("y".repeat(1 << 20)), ..event("/t/a.jsonl", 1) };
+        write(directory.path(), &long).unwrap();
+        assert_eq!(all(directory.path()), [Event { cwd: None, session_id: None, ..event("/t/a.jsonl", 1) }]);
+    }
+
+    #[test]
+    fn without_a_data_directory_none_is_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("data");
+        assert_eq!(write(&missing, &event("/t/a.jsonl", 1)).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(!missing.exists());
+        assert_eq!(drain(&missing, |_| true).unwrap(), Drained::default());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), &event("/t/a.jsonl", 1)).unwrap();
+        let spool = folder(directory.path());
+        let file = fs::read_dir(&spool).unwrap().next().unwrap().unwrap().path();
+        for path in [spool, file] {
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn many_writers_at_once_lose_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let directory = directory.path();
+                scope.spawn(move || {
+                    for number in 0..50 {
+                        write(directory, &event("/t/a.jsonl", writer * 1000 + number)).unwrap();
+                    }
+                });
+            }
+        });
+        let mut times: Vec<_> = all(directory.path()).into_iter().map(|event| event.at_ms).collect();
+        times.sort_unstable();
+        times.dedup();
+        assert_eq!(times.len(), 400);
+    }
+}

@@ -1,0 +1,388 @@
+//! The process in the background: one for each data directory, killed at any time, spoken to by
+//! anybody. Nothing here waits for a fixed time or asserts one; measured is in `crates/bench`.
+#![cfg(unix)]
+
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use yore_testing::Random;
+
+use crate::crash::{Content, home};
+use crate::environment::{Runner, TestEnvironment};
+use crate::transcript::Transcript;
+
+/// What does not happen within this time does not happen.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A daemon in the foreground of a thread of ours; killed when dropped.
+struct Daemon<'e> {
+    environment: &'e TestEnvironment,
+    child: Child,
+}
+
+impl<'e> Daemon<'e> {
+    fn start(environment: &'e TestEnvironment) -> Self {
+        let child = quick(environment, &["daemon", "start", "--foreground"]).start();
+        let daemon = Self { environment, child };
+        until("it answers", || daemon.status()["answers"] == true);
+        daemon
+    }
+
+    fn status(&self) -> Value {
+        self.environment.yore(["daemon", "status", "--json"]).run().json()
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn stop(mut self) {
+        let _ = self.environment.yore(["daemon", "stop"]).run().success();
+        until("it has ended", || self.child.try_wait().unwrap().is_some());
+    }
+}
+
+impl Drop for Daemon<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A call with a window that tests need not wait for.
+fn quick(environment: &TestEnvironment, arguments: &[&str]) -> Runner {
+    environment.yore(arguments).env("YORE_DAEMON__BATCH_SECONDS", "0")
+}
+
+#[track_caller]
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < LONG, "{what}: not within {LONG:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A memory with one session in it.
+fn memory() -> TestEnvironment {
+    let environment = home();
+    let session = Transcript::new("5f0c0001-0000-4000-8000-000000000001", "/home/dev/tide");
+    session.human("the harbour is called Skagen").assistant("Noted.").write(&environment.projects());
+    let _ = environment.yore(["ingest", "--no-embed"]).run().success();
+    environment
+}
+
+/// Turns that are found by a word and say it.
+fn found(environment: &TestEnvironment, word: &str) -> usize {
+    let outcome = environment.yore(["recall", "--all", "--json", word]).run();
+    let says = |hit: &&Value| hit["quote"].as_str().is_some_and(|quote| quote.contains(word));
+    outcome.json()["results"].as_array().map_or(0, |results| results.iter().filter(says).count())
+}
+
+fn socket(environment: &TestEnvironment) -> PathBuf {
+    let card: Value = serde_json::from_slice(&fs::read(environment.data().join("daemon.json")).unwrap()).unwrap();
+    card["socket"].as_str().unwrap().into()
+}
+
+/// Says something and hears one line.
+fn say(environment: &TestEnvironment, bytes: &[u8]) -> Value {
+    let mut stream = UnixStream::connect(socket(environment)).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    // Whoever has heard enough does not wait for the rest.
+    let _ = stream.write_all(bytes);
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+}
+
+fn append(path: &Path, bytes: &[u8]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(bytes).unwrap();
+}
+
+#[test]
+fn daemon_starts_answers_refuses_a_second_and_ends() {
+    let environment = memory();
+    let status = environment.yore(["daemon", "status"]).run().ends_with(1);
+    assert_eq!(status.stdout, "none runs\n");
+    let started = quick(&environment, &["daemon", "start", "--json"]).run().success().json();
+    assert_eq!(started["started"], true);
+    let again = environment.yore(["daemon", "start", "--json"]).run().success().json();
+    assert_eq!((&again["started"], &again["pid"]), (&json!(false), &started["pid"]));
+    let second = environment.yore(["daemon", "start", "--foreground"]).run().ends_with(4);
+    assert_eq!(second.code(), "daemon/running");
+    let status = environment.yore(["daemon", "status", "--json"]).run().success().json();
+    assert_eq!((&status["pid"], &status["running"]), (&started["pid"], &json!(true)));
+    for (file, mode) in [("daemon.sock", 0o600), ("daemon.json", 0o600), ("logs/daemon.log", 0o600), ("logs", 0o700)] {
+        let permissions = fs::metadata(environment.data().join(file)).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, mode, "{file}");
+    }
+    let _ = environment.yore(["daemon", "stop"]).run().success();
+    for file in ["daemon.sock", "daemon.json"] {
+        assert!(!environment.data().join(file).exists(), "{file}");
+    }
+    let _ = environment.yore(["daemon", "stop"]).run().success();
+    let log = environment.yore(["daemon", "logs"]).run().success().stdout;
+    assert!(log.contains("started, version") && log.trim_end().ends_with("ended"), "{log}");
+    assert!(!log.contains("Skagen"), "words are not for the log");
+    environment.is_sound();
+}
+
+#[test]
+fn without_a_memory_nothing_is_started() {
+    let environment = TestEnvironment::new();
+    assert_eq!(environment.yore(["daemon", "start"]).run().ends_with(3).code(), "store/missing");
+    assert!(!environment.data().exists());
+}
+
+#[test]
+fn what_a_killed_daemon_leaves_is_in_nobodys_way() {
+    let environment = memory();
+    Daemon::start(&environment).kill();
+    assert!(environment.data().join("daemon.sock").exists() && environment.data().join("daemon.json").exists());
+    assert_eq!(found(&environment, "harbour"), 1, "in process");
+    let daemon = Daemon::start(&environment);
+    assert_eq!(found(&environment, "harbour"), 1, "by the daemon");
+    daemon.stop();
+}
+
+#[test]
+fn same_answers_with_and_without_a_daemon() {
+    let environment = memory();
+    let commands: [&[&str]; 6] = [
+        &["recall", "--all", "--json", "harbour"],
+        &["recall", "--all", "--explain", "harbour"],
+        &["show", "5f0c0001"],
+        &["sessions", "--json"],
+        &["projects", "--json"],
+        &["recall", "--project", "nowhere", "harbour"],
+    ];
+    let alone: Vec<String> = commands.iter().map(|command| without_times(&environment.yore(*command).run().shown())).collect();
+    let daemon = Daemon::start(&environment);
+    for (command, alone) in commands.iter().zip(alone) {
+        assert_eq!(without_times(&environment.yore(*command).run().shown()), alone, "{command:?}");
+        assert_eq!(without_times(&environment.yore(*command).arg("--no-daemon").run().shown()), alone, "{command:?}");
+    }
+    let _ = environment.yore(["stats"]).run().success();
+    daemon.stop();
+}
+
+/// Without how long it took.
+fn without_times(text: &str) -> String {
+    text.lines().filter(|line| !line.contains(" µs")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn sessions_that_grow_while_the_daemon_is_killed_are_complete_and_single() {
+    let environment = home();
+    let _ = environment.yore(["ingest", "--no-embed"]).run().success();
+    let mut random = Random::new(0x0dae_0dae);
+    let sessions: Vec<(PathBuf, Vec<String>)> = (0..8)
+        .map(|number| {
+            let id = format!("5f0c{number:04x}-0000-4000-8000-00000000000{number}");
+            let mut session = Transcript::new(&id, &format!("/home/dev/project-{}", number % 3));
+            for step in 0..8 {
+                session = session
+                    .human(&format!("step {step} of session {number}"))
+                    .tool(&format!("Looking at {step}."), "ls", &format!("tidal ropes {number} {step}"), step % 5 == 3)
+                    .assistant(&format!("Done with {step} in {number}."));
+            }
+            let session = session.raw("{\"type\": \"brand-new\"}").title(&format!("session {number}"));
+            let path = environment.projects().join(format!("-home-dev-project-{}", number % 3)).join(format!("{id}.jsonl"));
+            (path, session.content().split_inclusive('\n').map(str::to_owned).collect())
+        })
+        .collect();
+    let total: usize = sessions.iter().map(|(_, lines)| lines.len()).sum();
+    let mut next = [0usize; 8];
+    let mut daemon = Some(Daemon::start(&environment));
+    for written in 0..total {
+        let open: Vec<usize> = (0..8).filter(|at| next[*at] < sessions[*at].1.len()).collect();
+        let at = open[random.below(open.len())];
+        let (path, lines) = &sessions[at];
+        let line = lines[next[at]].as_bytes();
+        next[at] += 1;
+        // Now and then in two halves.
+        let half = if random.below(6) == 0 { line.len() / 2 } else { line.len() };
+        append(path, &line[..half]);
+        std::thread::sleep(Duration::from_millis(5));
+        append(path, &line[half..]);
+        if (1..=5).any(|part| written == part * total / 6) {
+            daemon.take().unwrap().kill();
+            // What is written meanwhile is found by the next.
+            daemon = Some(Daemon::start(&environment));
+        }
+    }
+    let daemon = daemon.unwrap();
+    let fresh = home();
+    let _ = fresh.yore(["ingest", "--no-embed"]).arg(environment.projects()).run().success();
+    let wanted = Content::of(&fresh);
+    let turns = |environment: &TestEnvironment| -> Value {
+        environment.yore(["stats", "--json", "--no-daemon"]).run().success().json()["turns_by_role"].clone()
+    };
+    let all = turns(&fresh);
+    until("everything is read", || turns(&environment) == all && daemon.status()["jobs"]["queued"] == 0);
+    until("the queue is empty", || daemon.status()["jobs"]["leased"] == 0);
+    daemon.stop();
+    wanted.assert_same(&Content::of(&environment), "after five kills");
+    environment.is_sound();
+}
+
+#[test]
+fn new_file_and_new_directory_are_noticed() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    until("the start is over", || daemon.status()["jobs"]["queued"] == 0);
+    let session = Transcript::new("5f0c0002-0000-4000-8000-000000000002", "/home/dev/new/deeper");
+    session.human("the lighthouse keeper is Ann").write(&environment.projects());
+    until("a new directory", || found(&environment, "lighthouse") == 1);
+    daemon.stop();
+}
+
+#[test]
+fn bad_file_is_given_up_seen_and_blocks_no_other() {
+    let environment = memory();
+    let bad = environment.path(
+        "home/.codex/sessions/2026/05/31/rollout-2026-05-31T10-46-34-019e7da4-83bc-7dc1-93d3-a435cb5c9100.jsonl.zst",
+    );
+    append(&bad, b"this is no compressed file");
+    let daemon = Daemon::start(&environment);
+    until("it failed once", || daemon.status()["jobs"]["queued"] == 1);
+    let session = Transcript::new("5f0c0003-0000-4000-8000-000000000003", "/home/dev/tide");
+    session.human("the ferry leaves at nine").write(&environment.projects());
+    until("the other is read", || found(&environment, "ferry") == 1);
+    until("it is given up", || daemon.status()["jobs"]["dead"] == 1);
+    let status = environment.yore(["daemon", "status"]).run().success().stdout;
+    assert!(status.contains("given up: ingest") && status.contains("[source/unreadable]"), "{status}");
+    let _ = environment.yore(["daemon", "retry"]).run().success();
+    until("it is tried again", || daemon.status()["jobs"]["dead"] == 0);
+    until("it is given up again", || daemon.status()["jobs"]["dead"] == 1);
+    append(&bad, b", and another one by now");
+    until("it has changed", || daemon.status()["jobs"]["dead"] == 0);
+    daemon.stop();
+}
+
+#[test]
+fn hooks_events_become_work() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let session = Transcript::new("5f0c0004-0000-4000-8000-000000000004", "/home/dev/tide");
+    // Not where this agent's histories lie: its source takes it all the same.
+    let path = session.human("the anchor is made of bronze").write(&environment.path("elsewhere"));
+    let event = json!({
+        "op": "event", "protocol": 1,
+        "event": {"version": 1, "agent": "claude-code", "event": "Stop", "transcript_path": path, "at_ms": 1},
+    });
+    let reply = say(&environment, format!("{event}\n").as_bytes());
+    assert_eq!(reply, json!({"answer": {"jobs": 1}}));
+    until("it is read", || found(&environment, "bronze") == 1);
+    let spooled = json!({"version": 1, "agent": "claude-code", "event": "Stop", "transcript_path": "/nowhere", "at_ms": 2});
+    append(&environment.data().join("spool/00000000000000000001-1-0-9.json"), spooled.to_string().as_bytes());
+    until("the spool is empty", || fs::read_dir(environment.data().join("spool")).unwrap().count() == 0);
+    daemon.stop();
+}
+
+#[test]
+fn nonsense_and_other_versions_are_answered_and_harm_nobody() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let code = |bytes: &[u8]| say(&environment, bytes)["error"]["code"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(code(b"{\"op\": \"status\", \"protocol\": 0}\n"), "daemon/protocol");
+    assert_eq!(code(b"{\"op\": \"status\"}\n"), "daemon/protocol");
+    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 1}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 1}\n"), "daemon/request");
+    assert_eq!(code(b"\xff\xfe\x00\n"), "daemon/request");
+    assert_eq!(code(b"[[[[[[\n"), "daemon/request");
+    assert_eq!(code(b"null\n"), "daemon/protocol");
+    assert_eq!(code(&[b'x'; 2 << 20]), "daemon/too-long");
+    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 1);
+    // Half a line, and silence.
+    let mut silent = UnixStream::connect(socket(&environment)).unwrap();
+    silent.write_all(b"{\"op\": ").unwrap();
+    assert_eq!(found(&environment, "harbour"), 1);
+    // Of another version: not used, and the work is done in process.
+    let card = environment.data().join("daemon.json");
+    let newer = fs::read_to_string(&card).unwrap().replace("\"version\":\"0.", "\"version\":\"99.");
+    fs::write(&card, newer).unwrap();
+    assert_eq!(found(&environment, "harbour"), 1);
+    assert_eq!(daemon.status()["running"], true);
+    let older = fs::read_to_string(&card).unwrap().replace("\"version\":\"99.", "\"version\":\"0.0.");
+    fs::write(&card, older).unwrap();
+    assert_eq!(found(&environment, "harbour"), 1);
+    let mut daemon = daemon;
+    until("an older one is asked to end", || daemon.child.try_wait().unwrap().is_some());
+}
+
+#[test]
+fn many_clients_at_once_are_heard_or_sent_away() {
+    let environment = memory();
+    let daemon = Daemon::start(&environment);
+    let path = socket(&environment);
+    let answers: Vec<Value> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..200)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut stream = UnixStream::connect(&path).unwrap();
+                    stream.set_read_timeout(Some(LONG)).unwrap();
+                    // Sent away before it is heard: that is an answer too.
+                    let _ = stream.write_all(b"{\"op\": \"projects\", \"protocol\": 1}\n");
+                    let mut line = String::new();
+                    let _ = BufReader::new(&mut stream).read_line(&mut line);
+                    let _ = stream.read(&mut [0; 1]);
+                    serde_json::from_str(&line).unwrap_or(Value::Null)
+                })
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let heard = answers.iter().filter(|answer| answer["answer"][0]["name"] == "tide").count();
+    let sent_away = answers.iter().filter(|answer| answer["error"]["code"] == "daemon/busy" || answer.is_null()).count();
+    assert!(heard > 0 && heard + sent_away == 200, "{heard} heard, {sent_away} sent away");
+    assert_eq!(found(&environment, "harbour"), 1);
+    daemon.stop();
+}
+
+#[test]
+fn directory_with_a_long_name_has_its_socket_elsewhere() {
+    let environment = memory();
+    let long = environment.path(&format!("{}/{}", "long".repeat(20), "name".repeat(20)));
+    fs::create_dir_all(long.parent().unwrap()).unwrap();
+    fs::rename(environment.data(), &long).unwrap();
+    let runtime = environment.path("run");
+    fs::create_dir(&runtime).unwrap();
+    let call = |arguments: &[&str]| {
+        environment.yore(arguments).env("YORE_HOME", &long).env("TMPDIR", &runtime).env("XDG_RUNTIME_DIR", &runtime)
+    };
+    let _ = call(&["daemon", "start"]).run().success();
+    let status = call(&["daemon", "status", "--json"]).run().success().json();
+    let socket = PathBuf::from(status["socket"].as_str().unwrap());
+    assert!(socket.as_os_str().len() <= 100 && socket.exists(), "{socket:?}");
+    assert_eq!(fs::metadata(socket.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
+    let _ = call(&["recall", "--all", "harbour"]).run().success();
+    let _ = call(&["daemon", "stop"]).run().success();
+}
+
+#[test]
+fn daemon_ends_when_its_directory_is_gone() {
+    let environment = memory();
+    let mut daemon = Daemon::start(&environment);
+    fs::rename(environment.data(), environment.path("moved")).unwrap();
+    until("it has ended", || daemon.child.try_wait().unwrap().is_some());
+}
+
+#[test]
+fn clients_start_it_when_they_need_it() {
+    let environment = memory();
+    let eager = |arguments: &[&str]| environment.yore(arguments).env("YORE_DAEMON__AUTOSTART", "true");
+    let _ = eager(&["recall", "--no-daemon", "--all", "harbour"]).run().success();
+    assert!(!environment.data().join("daemon.json").exists());
+    let _ = eager(&["recall", "--all", "harbour"]).run().success();
+    until("it runs", || environment.yore(["daemon", "status", "--json"]).run().json()["answers"] == true);
+    let _ = environment.yore(["daemon", "stop"]).run().success();
+}

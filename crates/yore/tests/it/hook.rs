@@ -1,0 +1,220 @@
+//! The capture hook: whatever an agent says, and in whatever state the memory is, it ends well,
+//! says nothing, and leaves its event where the next reader finds it.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::environment::{PROGRAM, TestEnvironment};
+
+/// A computer where `up` has made a data directory; no daemon may start in these tests.
+fn computer() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    fs::create_dir(environment.data()).unwrap();
+    environment
+}
+
+fn said(session: &str) -> String {
+    json!({
+        "session_id": session, "transcript_path": format!("/home/dev/.claude/projects/x/{session}.jsonl"), "cwd": "/home/dev/tide",
+        "hook_event_name": "Stop", "permission_mode": "default", "last_assistant_message": "the harbour words",
+    })
+    .to_string()
+}
+
+/// Runs a hook that must end well and say nothing.
+#[track_caller]
+fn hook(environment: &TestEnvironment, arguments: &[&str], stdin: impl AsRef<[u8]>) {
+    let outcome = environment.yore(["hook"]).args(arguments).env("YORE_DAEMON__USE", "no").stdin(stdin).run().success();
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
+}
+
+/// The events that wait.
+fn events(environment: &TestEnvironment) -> Vec<Value> {
+    let Ok(folder) = fs::read_dir(environment.data().join("spool")) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| serde_json::from_slice(&fs::read(file).unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn event_waits_with_ids_and_paths_and_without_words() {
+    let environment = computer();
+    hook(&environment, &["claude-code", "Stop"], said("5f0c"));
+    let events = events(&environment);
+    assert_eq!(events.len(), 1);
+    let mut event = events[0].clone();
+    assert!(event["at_ms"].as_i64().unwrap() > 1_700_000_000_000);
+    event["at_ms"] = json!(0);
+    assert_eq!(
+        event,
+        json!({
+            "version": 1, "agent": "claude-code", "event": "Stop", "session_id": "5f0c",
+            "transcript_path": "/home/dev/.claude/projects/x/5f0c.jsonl", "cwd": "/home/dev/tide", "at_ms": 0,
+        })
+    );
+}
+
+#[test]
+fn whatever_is_said_it_ends_well_and_says_nothing() {
+    let environment = computer();
+    for stdin in ["", "   \n", "garbage", "{", "[]", "null", "7", "\u{0}\u{1}", "{\"session_id\": 5}", "{}"] {
+        hook(&environment, &["claude-code", "Stop"], stdin);
+    }
+    hook(&environment, &["claude-code", "Stop"], b"\xff\xfe\xfd");
+    hook(&environment, &["claude-code", "Stop"], "[".repeat(2 << 20));
+    for arguments in
+        [&[][..], &["claude-code"], &["somebody", "Stop"], &["claude-code", "Explode"], &["--what", "-x"], &["../..", "Stop"]]
+    {
+        hook(&environment, arguments, "{\"session_id\":\"s\"}");
+    }
+    assert_eq!(events(&environment), Vec::<Value>::new());
+}
+
+#[test]
+fn more_than_is_looked_at_is_no_reason_to_miss_the_event() {
+    let environment = computer();
+    let mut words = said("5f0c");
+    words.pop();
+    hook(&environment, &["claude-code", "PostToolUse"], format!("{words},\"tool_response\":\"{}\"}}", "x".repeat(8 << 20)));
+    assert_eq!(events(&environment)[0]["session_id"], "5f0c");
+}
+
+#[test]
+fn claude_hook_inside_cursor_tells_of_cursor() {
+    let environment = computer();
+    let inside = json!({"conversation_id": "c-1", "cursor_version": "3.0", "workspace_roots": ["/home/dev/tide"]}).to_string();
+    hook(&environment, &["claude-code", "Stop"], inside);
+    let event = &events(&environment)[0];
+    assert_eq!(
+        (&event["agent"], &event["session_id"], &event["cwd"]),
+        (&json!("cursor"), &json!("c-1"), &json!("/home/dev/tide"))
+    );
+}
+
+#[test]
+fn without_a_data_directory_nothing_is_made() {
+    let environment = TestEnvironment::new();
+    hook(&environment, &["claude-code", "Stop"], said("5f0c"));
+    assert!(!environment.data().exists());
+}
+
+#[test]
+fn data_directory_that_cannot_be_written_is_no_error() {
+    let environment = computer();
+    fs::write(environment.data().join("spool"), "a file where the folder should be").unwrap();
+    hook(&environment, &["claude-code", "Stop"], said("5f0c"));
+    let environment = computer();
+    let mut permissions = fs::metadata(environment.data()).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(environment.data(), permissions.clone()).unwrap();
+    hook(&environment, &["claude-code", "Stop"], said("5f0c"));
+    #[cfg(unix)]
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o700);
+    fs::set_permissions(environment.data(), permissions).unwrap();
+}
+
+#[test]
+fn database_is_neither_opened_nor_waited_for() {
+    let environment = computer();
+    // Whoever opened this would fail.
+    let garbage = "this is no database ".repeat(500);
+    environment.write("data/yore.db", &garbage);
+    environment.write("data/key", "no key");
+    hook(&environment, &["claude-code", "Stop"], said("a"));
+    assert_eq!(fs::read_to_string(environment.database()).unwrap(), garbage);
+    let mut names: Vec<String> =
+        fs::read_dir(environment.data()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["key", "spool", "yore.db"]);
+
+    fs::remove_file(environment.database()).unwrap();
+    let database = rusqlite::Connection::open(environment.database()).unwrap();
+    database.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x); BEGIN EXCLUSIVE; INSERT INTO t VALUES (1)").unwrap();
+    let began = Instant::now();
+    hook(&environment, &["claude-code", "Stop"], said("b"));
+    assert!(began.elapsed() < Duration::from_secs(4), "it waited for the lock");
+    assert_eq!(events(&environment).len(), 2);
+}
+
+#[test]
+fn two_hundred_hooks_at_once_are_all_in_the_queue() {
+    let environment = computer();
+    std::thread::scope(|scope| {
+        for worker in 0..20 {
+            let environment = &environment;
+            scope.spawn(move || {
+                for number in 0..10 {
+                    hook(environment, &["claude-code", "Stop"], said(&format!("{worker}-{number}")));
+                }
+            });
+        }
+    });
+    let mut sessions: Vec<String> =
+        events(&environment).iter().map(|event| event["session_id"].as_str().unwrap().to_owned()).collect();
+    sessions.sort();
+    sessions.dedup();
+    assert_eq!(sessions.len(), 200);
+}
+
+#[test]
+fn stream_that_stays_open_does_not_keep_it() {
+    let environment = computer();
+    for (words, is_quick) in
+        [(said("open"), true), ("{\"session_id\":\"torn\",\"cwd\":\"/c\"".to_owned(), false), (String::new(), false)]
+    {
+        let mut child = Command::new(PROGRAM)
+            .args(["hook", "claude-code", "Stop", "-c", "daemon.use=no", "--data-dir"])
+            .arg(environment.data())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(words.as_bytes()).unwrap();
+        let began = Instant::now();
+        assert!(child.wait().unwrap().success());
+        let limit = if is_quick { Duration::from_millis(900) } else { Duration::from_secs(10) };
+        assert!(began.elapsed() < limit, "{words}: {:?}", began.elapsed());
+        drop(stdin);
+    }
+    let sessions: Vec<Value> = events(&environment).iter().map(|event| event["session_id"].clone()).collect();
+    assert_eq!(sessions, ["open", "torn"]);
+}
+
+#[test]
+fn capture_that_is_turned_off_writes_nothing() {
+    let environment = computer();
+    let off = |setting: &[&str], cwd: &str| {
+        let words = json!({"session_id": "s", "cwd": cwd}).to_string();
+        hook(&environment, &[&["claude-code", "Stop"], setting].concat(), words);
+        assert_eq!(events(&environment), Vec::<Value>::new());
+    };
+    off(&["-c", "capture.enabled=no"], "/home/dev/tide");
+    let project = environment.path("work/tide");
+    environment.write("work/tide/.yore.toml", "[capture]\nenabled = false\n");
+    fs::create_dir_all(project.join("src")).unwrap();
+    off(&[], project.join("src").to_str().unwrap());
+    let file = environment.write("own.toml", "[capture]\nenabled = false\n");
+    let outcome = environment.yore(["hook", "claude-code", "Stop"]).env("YORE_CONFIG", file).stdin(said("s")).run().success();
+    assert_eq!((outcome.stdout.as_str(), events(&environment).len()), ("", 0));
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_no_error_and_no_yes() {
+    let environment = computer();
+    let file = environment.write("own.toml", "[capture\n");
+    let outcome = environment.yore(["hook", "claude-code", "Stop"]).env("YORE_CONFIG", file).stdin(said("s")).run().success();
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
+    assert_eq!(events(&environment).len(), 0);
+}
+
+#[test]
+fn help_is_still_given() {
+    let outcome = TestEnvironment::new().yore(["hook", "--help"]).run().success();
+    assert!(outcome.stdout.contains("AGENT"), "{}", outcome.stdout);
+}
