@@ -13,10 +13,11 @@
 use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
 
+use crate::index::IndexError;
 use crate::ingest::source::Stamp;
 use crate::ingest::{Holder, IngestError};
 use crate::store::{Failed, JobRow, NewJob as NewRow, StoreError, StoreResult};
-use crate::{Engine, EngineError, IndexError};
+use crate::{Engine, EngineError};
 
 /// Failures of the kind that no waiting mends, before a job is given up.
 pub const MOST_FAILURES: u32 = 5;

@@ -720,5 +720,4 @@ fn find_close(html: &str, from: usize, name: &str) -> Option<(usize, usize)> {
 }
 
 #[cfg(test)]
-#[path = "html_test.rs"]
 mod tests;
