@@ -21,8 +21,8 @@ use crate::ingest::{
 use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
 use crate::store::{
-    ConversationSummary, EpisodeSummary, Forgotten, ProjectSummary, SessionOrder, ShownTurn, SourceFileSummary, Store, StoreError, StoreOptions,
-    StoreStats,
+    ConversationSummary, EpisodeSummary, Forgotten, ProjectSummary, SessionOrder, ShownTurn, SourceFileSummary, Store,
+    StoreError, StoreOptions, StoreStats,
 };
 use crate::transport::FetchError;
 
@@ -325,9 +325,10 @@ impl Engine {
 
     /// How a unit of a source stood when it was last read, and what its giver left with it.
     pub fn known_unit(&self, source: &str, name: &str) -> Result<Option<(Stamp, String)>, EngineError> {
-        Ok(self.store.find_file(source, name)?.map(|row| {
-            (Stamp { size: row.checkpoint.size, version: row.checkpoint.mtime_ns }, row.checkpoint.reader_state)
-        }))
+        Ok(self
+            .store
+            .find_file(source, name)?
+            .map(|row| (Stamp { size: row.checkpoint.size, version: row.checkpoint.mtime_ns }, row.checkpoint.reader_state)))
     }
 
     /// Brings the indexes up to date: full text first, then vectors. When another process is doing

@@ -216,13 +216,7 @@ impl Engine {
 
     /// A job failed: it is tried again after a pause, or given up. Says whether it was given up;
     /// `stamp` is how its target stands then.
-    pub fn fail_job(
-        &self,
-        worker: &JobWorker,
-        job: &Job,
-        failure: &Failure,
-        stamp: Option<Stamp>,
-    ) -> Result<bool, EngineError> {
+    pub fn fail_job(&self, worker: &JobWorker, job: &Job, failure: &Failure, stamp: Option<Stamp>) -> Result<bool, EngineError> {
         let failures = job.failures.saturating_add(1);
         let bad_failures = job.bad_failures + u32::from(!failure.is_transient);
         let is_dead = bad_failures >= MOST_FAILURES;

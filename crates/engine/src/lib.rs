@@ -33,15 +33,15 @@ pub use engine::{
     Engine, EngineError, EngineOptions, Finding, ForgetRequest, IndexHealth, SessionsRequest, Severity, ShowAnswer, ShowRequest,
     Statistics, VectorHealth,
 };
-pub use pages::{FetchOptions, PageChange, PageReport};
-pub use jobs::{Failure, Job, JobCounts, JobKind, JobWorker, MOST_FAILURES, NewJob};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorFilter, VectorHit, VectorIndex,
     VectorOptions, VectorSearch, VectorWriter, Written,
 };
 pub use index::{IndexError, SyncReport};
+pub use jobs::{Failure, Job, JobCounts, JobKind, JobWorker, MOST_FAILURES, NewJob};
+pub use pages::{FetchOptions, PageChange, PageReport};
 pub use retrieve::{Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
 pub use store::{
-    AgentCount, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount, SCHEMA_VERSION, SessionOrder, ShownTurn,
-    SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
+    AgentCount, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount, SCHEMA_VERSION,
+    SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
 };

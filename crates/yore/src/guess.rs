@@ -74,7 +74,13 @@ fn kind_of_file(path: &Path) -> Option<&'static str> {
         "state.vscdb" | "store.db" => return Some("cursor"),
         "threads.db" => return Some("zed"),
         ".aider.chat.history.md" => return Some("aider"),
-        "api_conversation_history.json" | "ui_messages.json" => return Some("cline"),
+        "api_conversation_history.json" | "ui_messages.json" => {
+            return Some(match () {
+                () if is_below("rooveterinaryinc.roo-cline") => "roo",
+                () if is_below("kilocode.kilo-code") => "kilo",
+                () => "cline",
+            });
+        }
         "events.jsonl" if is_below("session-state") => return Some("copilot-cli"),
         _ => {}
     }
@@ -234,6 +240,7 @@ mod tests {
             ("opencode/opencode.db", "opencode"),
             (".aider.chat.history.md", "aider"),
             ("tasks/1/ui_messages.json", "cline"),
+            ("rooveterinaryinc.roo-cline/tasks/1/ui_messages.json", "roo"),
             ("session-state/x/events.jsonl", "copilot-cli"),
             ("2026/01/02/rollout-2026-01-02T03-04-05-x.jsonl.zst", "codex"),
             ("x/agent-transcripts/a/a.jsonl", "cursor"),

@@ -112,11 +112,7 @@ fn session_name(number: usize) -> String {
 
 fn line(session: &str, turn: usize, text: &str) -> String {
     let role = if turn.is_multiple_of(2) { "user" } else { "assistant" };
-    let content = if role == "user" {
-        serde_json::json!(text)
-    } else {
-        serde_json::json!([{"type": "text", "text": text}])
-    };
+    let content = if role == "user" { serde_json::json!(text) } else { serde_json::json!([{"type": "text", "text": text}]) };
     let value = serde_json::json!({
         "type": role, "uuid": format!("{}-{turn:04x}-4000-8000-000000000000", &session[..8]), "sessionId": session,
         "cwd": "/home/dev/tide", "timestamp": format!("2026-11-01T10:{:02}:{:02}.000Z", turn / 60 % 60, turn % 60),
@@ -128,7 +124,7 @@ fn line(session: &str, turn: usize, text: &str) -> String {
 /// Invented words, as many as a short answer has.
 fn words(seed: usize) -> String {
     const PARTS: [&str; 12] = ["lor", "em", "tid", "al", "rop", "es", "qui", "ven", "mar", "ost", "ki", "shi"];
-    let mut state = seed as u64 * 0x9E37_79B9_7F4A_7C15 + 1;
+    let mut state = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut text = String::new();
     for _ in 0..40 {
         for _ in 0..3 {

@@ -131,7 +131,8 @@ pub fn cut(text: &str) -> Document {
     sections.into_document(None, Some("pdf"))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;

@@ -205,7 +205,14 @@ impl Reader<'_> {
         values: &mut [Value],
         batch: &mut Batch,
     ) {
-        if (!self.tombstones.is_empty() || !self.own_sessions.is_empty()) && values.iter().fold(false, |is_buried, value| self.is_buried(value) || is_buried) {
+        let mut is_buried = false;
+        if !self.tombstones.is_empty() || !self.own_sessions.is_empty() {
+            // All are looked at: each may name the session that later lines belong to.
+            for value in values.iter() {
+                is_buried |= self.is_buried(value);
+            }
+        }
+        if is_buried {
             if is_new {
                 batch.lines.push(b"");
             }

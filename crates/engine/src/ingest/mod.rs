@@ -308,6 +308,7 @@ impl<'a> Ingest<'a> {
     fn discover(&self, request: &IngestRequest, report: &mut IngestReport) -> Result<Vec<FoundUnit>, IngestError> {
         let mut found: Vec<FoundUnit> = Vec::new();
         let mut seen = HashSet::new();
+        let mut parents = HashMap::new();
         let rows = self.store.files()?;
         let rows: HashMap<(&str, &str), &FileRow> =
             rows.iter().map(|row| ((row.source.as_str(), row.path.as_str()), row)).collect();
@@ -319,7 +320,8 @@ impl<'a> Ingest<'a> {
                 if let Ok(canonical) = unit.path.canonicalize() {
                     unit.path = canonical;
                 }
-                if unit.path.to_str().is_some_and(|path| !request.policy.allows_file(path)) {
+                let lies_where_allowed = unit.root.is_none() || allows_parent(&request.policy, &unit.path, &mut parents);
+                if !lies_where_allowed || unit.path.to_str().is_some_and(|path| !request.policy.allows_file(path)) {
                     report.files_excluded += 1;
                     continue;
                 }
@@ -327,7 +329,8 @@ impl<'a> Ingest<'a> {
                     report.failures.push((unit.path, "its name is not UTF-8".to_owned()));
                     continue;
                 };
-                if request.only.as_ref().is_some_and(|only| !only.contains(&name)) || !seen.insert((source.kind(), name.clone())) {
+                if request.only.as_ref().is_some_and(|only| !only.contains(&name)) || !seen.insert((source.kind(), name.clone()))
+                {
                     continue;
                 }
                 let row = rows.get(&(source.kind(), name.as_str())).map(|row| (*row).clone());
@@ -340,9 +343,7 @@ impl<'a> Ingest<'a> {
             }
         }
         found.sort_by(|a, b| {
-            let order = |found: &FoundUnit| {
-                (found.unit.closes_file, found.row.as_ref().map_or(i64::MAX, |row| row.id))
-            };
+            let order = |found: &FoundUnit| (found.unit.closes_file, found.row.as_ref().map_or(i64::MAX, |row| row.id));
             (order(a), &a.began, &a.name).cmp(&(order(b), &b.began, &b.name))
         });
         Ok(found)
@@ -670,8 +671,19 @@ pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
 
 /// Whether a unit's file exists; a part's name is behind a `#`.
 fn is_there(name: &Path) -> bool {
-    name.exists()
-        || name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, _)| Path::new(file).exists())
+    name.exists() || name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, _)| Path::new(file).exists())
+}
+
+/// Whether words may be kept that lie in this file: a document is recorded under the directory
+/// that was given, and may lie in a project below it that is to be left out.
+fn allows_parent(policy: &CapturePolicy, path: &Path, known: &mut HashMap<PathBuf, bool>) -> bool {
+    let Some(parent) = path.parent().filter(|_| policy.looks_at_directories()) else { return true };
+    if let Some(is_allowed) = known.get(parent) {
+        return *is_allowed;
+    }
+    let is_allowed = parent.to_str().map_or_else(|| policy.allows_unknown(), |parent| policy.allows_directory(parent));
+    known.insert(parent.to_path_buf(), is_allowed);
+    is_allowed
 }
 
 /// Why reading one file ended.
@@ -883,7 +895,12 @@ impl Writer<'_> {
             }
             _ => row.project,
         };
-        upserter.turn(self.source, &row, &read.turn, TurnFacts { file, line: read.line, project, reading: self.reading, is_document: self.is_document })
+        upserter.turn(
+            self.source,
+            &row,
+            &read.turn,
+            TurnFacts { file, line: read.line, project, reading: self.reading, is_document: self.is_document },
+        )
     }
 
     fn project(

@@ -368,8 +368,7 @@ impl Store {
         let stored: Vec<(i64, [u8; 16])> = {
             let mut statement =
                 tx.prepare_cached("SELECT id, uid FROM turn WHERE file_id = ?1").map_err(|error| self.fail(error))?;
-            let rows =
-                statement.query_map([file], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
+            let rows = statement.query_map([file], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
             rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
         };
         let mut retired = 0;
@@ -382,9 +381,7 @@ impl Store {
                 "DELETE FROM turn_text WHERE turn_id = ?1",
                 "DELETE FROM turn WHERE id = ?1",
             ] {
-                tx.prepare_cached(sql)
-                    .and_then(|mut statement| statement.execute([row]))
-                    .map_err(|error| self.fail(error))?;
+                tx.prepare_cached(sql).and_then(|mut statement| statement.execute([row])).map_err(|error| self.fail(error))?;
             }
             retired += 1;
         }

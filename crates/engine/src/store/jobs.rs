@@ -82,7 +82,9 @@ impl Store {
             let mut added = Vec::with_capacity(jobs.len());
             for job in jobs {
                 let dead: Option<(i64, Option<i64>, Option<i64>)> = tx
-                    .prepare_cached("SELECT id, stamp_size, stamp_version FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'")
+                    .prepare_cached(
+                        "SELECT id, stamp_size, stamp_version FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'",
+                    )
                     .and_then(|mut statement| {
                         statement.query_row([job.kind, job.target], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
                     })
@@ -97,14 +99,14 @@ impl Store {
                 }
                 added.push(!self.waits(tx, job.kind, job.target)?);
                 tx.prepare_cached(
-                        "INSERT INTO job (kind, target, payload, arrived_ms, not_before_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+                    "INSERT INTO job (kind, target, payload, arrived_ms, not_before_ms) VALUES (?1, ?2, ?3, ?4, ?5)
                          ON CONFLICT (kind, target) WHERE state = 'queued' DO UPDATE SET not_before_ms = excluded.not_before_ms
                          WHERE failures = 0 AND excluded.not_before_ms < not_before_ms",
-                    )
-                    .and_then(|mut statement| {
-                        statement.execute(params![job.kind, job.target, job.payload, job.arrived, job.not_before])
-                    })
-                    .map_err(|error| self.fail(error))?;
+                )
+                .and_then(|mut statement| {
+                    statement.execute(params![job.kind, job.target, job.payload, job.arrived, job.not_before])
+                })
+                .map_err(|error| self.fail(error))?;
             }
             Ok(added)
         })
@@ -135,7 +137,9 @@ impl Store {
     /// When the next job is due, if any waits.
     pub(crate) fn next_job(&self, now: UtcMillis) -> StoreResult<Option<UtcMillis>> {
         self.read(|db| {
-            let sql = format!("SELECT min(iif(not_before_ms > ?1 + {MOST_WAIT_MS}, ?1, not_before_ms)) FROM job WHERE state = 'queued'");
+            let sql = format!(
+                "SELECT min(iif(not_before_ms > ?1 + {MOST_WAIT_MS}, ?1, not_before_ms)) FROM job WHERE state = 'queued'"
+            );
             db.prepare_cached(&sql)
                 .and_then(|mut statement| statement.query_row([now], |row| row.get(0)))
                 .map_err(|error| self.fail(error))

@@ -452,13 +452,17 @@ fn location(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty())
 }
 
+/// What a test says of names.
+#[cfg(test)]
+type GivenNames = Box<dyn Fn(&str) -> Vec<IpAddr> + Send + Sync>;
+
 /// How names become addresses.
 enum Names {
     /// As the system says.
     System,
     /// As a test says.
     #[cfg(test)]
-    Given(Box<dyn Fn(&str) -> Vec<IpAddr> + Send + Sync>),
+    Given(GivenNames),
 }
 
 /// Looks names up and gives out only addresses that may be connected to: what the client connects

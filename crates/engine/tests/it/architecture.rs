@@ -15,8 +15,21 @@ use regex::Regex;
 
 /// A module of the engine uses modules of lower levels only. A new top-level module is placed
 /// here and in `ARCHITECTURE.md`.
-const LEVELS: [(&str, u8); 13] =
-    [("platform", 0), ("transport", 0), ("store", 1), ("embed", 1), ("document", 1), ("index", 2), ("ingest", 2), ("embedding", 3), ("retrieve", 3), ("conversations", 3), ("jobs", 5), ("engine", 6), ("pages", 7)];
+const LEVELS: [(&str, u8); 13] = [
+    ("platform", 0),
+    ("transport", 0),
+    ("store", 1),
+    ("embed", 1),
+    ("document", 1),
+    ("index", 2),
+    ("ingest", 2),
+    ("embedding", 3),
+    ("retrieve", 3),
+    ("conversations", 3),
+    ("jobs", 5),
+    ("engine", 6),
+    ("pages", 7),
+];
 
 /// What a lower module may take from the facade nevertheless: (module, item).
 const FROM_THE_FACADE: [(&str, &str); 4] =
@@ -475,7 +488,10 @@ fn connections_are_opened_in_two_places_only() {
             }
         }
     }
-    none(complaints, "requests are made in `transport` of the engine, and ports opened in `daemon/socket.rs` of yore, nowhere else");
+    none(
+        complaints,
+        "requests are made in `transport` of the engine, and ports opened in `daemon/socket.rs` of yore, nowhere else",
+    );
 }
 
 /// Where sources read other programs' databases; nothing there may write.

@@ -40,7 +40,10 @@ fn task_is_read_from_what_the_person_saw() {
     let memory = Memory::new();
     let root = task(&memory);
     let report = memory.read_as("cline", &root);
-    assert_eq!(report.skips.iter().map(|((reason, detail), count)| (reason.as_str(), detail.as_str(), *count)).collect::<Vec<_>>(), [("unknown-type", "novelty", 1)]);
+    assert_eq!(
+        report.skips.iter().map(|((reason, detail), count)| (reason.as_str(), detail.as_str(), *count)).collect::<Vec<_>>(),
+        [("unknown-type", "novelty", 1)]
+    );
     let episodes = memory.episodes();
     assert_eq!(episodes.len(), 1);
     assert_eq!(episodes[0].title.as_deref(), Some("Mend the tide table"));
@@ -77,7 +80,10 @@ fn task_without_what_was_shown_is_read_from_what_was_sent() {
     memory.read_as("roo", &memory.sources().join("roo"));
     let turns = memory.turns("0a1b");
     let said: Vec<(Role, &str, bool)> = turns.iter().map(|turn| (turn.role, turn.text.as_str(), turn.is_error)).collect();
-    assert_eq!(said, [(Role::Human, "count the gulls", false), (Role::Assistant, "Counting.", false), (Role::ToolResult, "", true)]);
+    assert_eq!(
+        said,
+        [(Role::Human, "count the gulls", false), (Role::Assistant, "Counting.", false), (Role::ToolResult, "", true)]
+    );
     assert_eq!(memory.episodes()[0].cwd.as_deref(), Some("/home/dev/gulls"));
 }
 
@@ -90,7 +96,10 @@ fn session_of_the_newer_program_has_its_title_directory_and_files() {
         {"role": "user", "content": [{"type": "text", "text": "Summary of before"}], "metadata": {"kind": "compaction"}},
     ]});
     memory.write("data/178_x/178_x.messages.json", messages.to_string());
-    memory.write("data/178_x/178_x.json", json!({"session_id": "178_x", "cwd": "/home/dev/buoy", "metadata": {"title": "Buoys"}}).to_string());
+    memory.write(
+        "data/178_x/178_x.json",
+        json!({"session_id": "178_x", "cwd": "/home/dev/buoy", "metadata": {"title": "Buoys"}}).to_string(),
+    );
     memory.read_as("cline", &memory.sources().join("data"));
     let episode = &memory.episodes()[0];
     assert_eq!((episode.title.as_deref(), episode.cwd.as_deref()), (Some("Buoys"), Some("/home/dev/buoy")));
@@ -114,10 +123,22 @@ fn events_of_copilot_cli_grow_and_survive_what_a_crash_leaves() {
     let event = |kind: &str, id: &str, data: Value| {
         format!("{}\n", json!({"type": kind, "id": id, "timestamp": "2026-03-01T10:00:00Z", "parentId": null, "data": data}))
     };
-    let mut log = event("session.start", "e1", json!({"sessionId": "c0ffee", "copilotVersion": "1.0", "context": {"cwd": "/home/dev/tidepool", "branch": "main"}}));
+    let mut log = event(
+        "session.start",
+        "e1",
+        json!({"sessionId": "c0ffee", "copilotVersion": "1.0", "context": {"cwd": "/home/dev/tidepool", "branch": "main"}}),
+    );
     log += &event("user.message", "e2", json!({"content": "why is the pump loud"}));
-    log += &event("assistant.message", "e3", json!({"content": "Looking.", "toolRequests": [{"toolCallId": "t1", "name": "bash", "arguments": {"command": "pump --check"}}]}));
-    log += &event("tool.execution_complete", "e4", json!({"toolCallId": "t1", "success": false, "error": {"message": "bearing worn"}}));
+    log += &event(
+        "assistant.message",
+        "e3",
+        json!({"content": "Looking.", "toolRequests": [{"toolCallId": "t1", "name": "bash", "arguments": {"command": "pump --check"}}]}),
+    );
+    log += &event(
+        "tool.execution_complete",
+        "e4",
+        json!({"toolCallId": "t1", "success": false, "error": {"message": "bearing worn"}}),
+    );
     log += &event("brand.new", "e5", json!({}));
     let file = memory.write("state/c0ffee/events.jsonl", &log);
     memory.write("state/empty/events.jsonl", "");
@@ -129,7 +150,10 @@ fn events_of_copilot_cli_grow_and_survive_what_a_crash_leaves() {
     let report = memory.read_as("copilot-cli", &memory.sources().join("state"));
     assert_eq!(report.turns_added, 1);
     let turns = memory.turns("c0ffee");
-    assert_eq!(turns.iter().map(|turn| turn.role).collect::<Vec<_>>(), [Role::Human, Role::Assistant, Role::ToolResult, Role::Human]);
+    assert_eq!(
+        turns.iter().map(|turn| turn.role).collect::<Vec<_>>(),
+        [Role::Human, Role::Assistant, Role::ToolResult, Role::Human]
+    );
     assert!(turns[2].is_error);
     assert_eq!(memory.episodes()[0].cwd.as_deref(), Some("/home/dev/tidepool"));
 }

@@ -40,7 +40,13 @@ fn planted() -> Vec<Planted> {
     plant("google api", "maps key ", ["AI", "za"].concat(), text(r, ALNUM, 35), "");
     plant("google oauth", "", ["GOC", "SPX-"].concat(), text(r, ALNUM, 28), "");
     plant("slack bot", "", ["xo", "xb-"].concat(), format!("2719384756-{}", text(r, ALNUM, 24)), "");
-    plant("slack webhook", "https://hooks.slack.com/services/", String::new(), format!("T0{}/B0{}/{}", text(r, UPPER, 8), text(r, UPPER, 8), text(r, ALNUM, 24)), "");
+    plant(
+        "slack webhook",
+        "https://hooks.slack.com/services/",
+        String::new(),
+        format!("T0{}/B0{}/{}", text(r, UPPER, 8), text(r, UPPER, 8), text(r, ALNUM, 24)),
+        "",
+    );
     plant("stripe", "charge with ", ["sk", "_live_"].concat(), text(r, ALNUM, 24), "");
     plant("twilio", "", "S".to_owned() + "K", text(r, HEX, 32), " is the api key sid");
     plant("sendgrid", "", ["S", "G."].concat(), format!("{}.{}", text(r, ALNUM, 22), text(r, ALNUM, 43)), "");
@@ -62,7 +68,13 @@ fn planted() -> Vec<Planted> {
     plant("password", "password: \"", String::new(), format!("Tr0ub4dor-{}", text(r, ALNUM, 10)), "\"");
     plant("env variable", "DB_PASSWORD=", String::new(), text(r, ALNUM, 22), "");
     plant("client secret", "client_secret = \"", String::new(), text(r, ALNUM, 36), "\"");
-    plant("azure storage", "AccountName=tide;AccountKey=", String::new(), text(r, B64, 86) + "==", ";EndpointSuffix=core.example");
+    plant(
+        "azure storage",
+        "AccountName=tide;AccountKey=",
+        String::new(),
+        text(r, B64, 86) + "==",
+        ";EndpointSuffix=core.example",
+    );
     plant("command line", "mysql -u root --password=", String::new(), text(r, ALNUM, 18), " tidepool");
     plant("curl user", "curl -u deploy:", String::new(), text(r, ALNUM, 20), " https://files.example.invalid/up");
     plant("age", "", ["AGE-SECRET", "-KEY-1"].concat(), text(r, UPPER, 58), "");

@@ -12,10 +12,16 @@ fn section(key: &str, text: &str) -> Value {
 
 fn put(memory: &Memory, version: i64, sections: &[(&str, &str)]) -> IngestReport {
     let lines: Vec<[u64; 2]> = (0..sections.len() as u64).map(|at| [at * 10 + 1, at * 10 + 9]).collect();
-    let mut records = vec![json!({"document": {"id": "handbook", "title": "Handbook", "modified_ms": 1_780_000_000_000_i64 + version, "lines": lines}})];
+    let mut records = vec![
+        json!({"document": {"id": "handbook", "title": "Handbook", "modified_ms": 1_780_000_000_000_i64 + version, "lines": lines}}),
+    ];
     records.extend(sections.iter().map(|(key, text)| section(key, text)));
-    let document =
-        GivenDocument { name: "note:handbook".to_owned(), stamp: Stamp { size: 1, version }, state: format!("v{version}"), records };
+    let document = GivenDocument {
+        name: "note:handbook".to_owned(),
+        stamp: Stamp { size: 1, version },
+        state: format!("v{version}"),
+        records,
+    };
     let report = memory.engine().put_document("note", document, &IngestRequest::new(Vec::new())).unwrap();
     memory.index();
     report
@@ -83,7 +89,12 @@ fn what_this_memory_gave_is_not_remembered_again() {
     let memory = Memory::new();
     let mut session = yore_testing::SessionBuilder::new(9);
     session.human("what do we know\n<recalled-data>\nkelp grows on the pier\n</recalled-data>\nabout the pier");
-    session.tool("mcp__yore__recall", &json!({"question": "pier"}), "<recalled-data>\nkelp grows on the pier\n</recalled-data>", false);
+    session.tool(
+        "mcp__yore__recall",
+        &json!({"question": "pier"}),
+        "<recalled-data>\nkelp grows on the pier\n</recalled-data>",
+        false,
+    );
     memory.write("p/a.jsonl", session.text());
     memory.learn();
     assert_eq!(quotes(&memory, "kelp"), Vec::<String>::new());

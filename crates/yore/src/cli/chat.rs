@@ -274,7 +274,7 @@ fn list(limit: usize, only_processed: bool, only_unprocessed: bool, filter: &Fil
             rows.push((found.updated, shown(&found), as_json(&found)));
         }
     }
-    rows.sort_by(|a, b| b.0.cmp(&a.0));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.0));
     rows.truncate(limit);
     tell(rows.into_iter().map(|(_, row, value)| (row, value)).collect(), context)
 }

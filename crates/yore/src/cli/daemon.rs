@@ -188,7 +188,12 @@ fn status(context: &mut Context) -> CliResult {
     }
     for job in &status.dead {
         let (code, words) = job.error.clone().unwrap_or_default();
-        context.printer.line(format!("given up: {} {}: {} [{code}]", job.kind.as_str(), text::harmless(&job.target), text::harmless(&words)))?;
+        context.printer.line(format!(
+            "given up: {} {}: {} [{code}]",
+            job.kind.as_str(),
+            text::harmless(&job.target),
+            text::harmless(&words)
+        ))?;
     }
     if !status.dead.is_empty() {
         context.printer.line("they are tried again when they change, or with `yore daemon retry`")?;
@@ -228,7 +233,10 @@ fn logs(follow: bool, lines: usize, context: &mut Context) -> CliResult {
         context.printer.line(line)?;
     }
     let mut at = content.len() as u64;
-    while follow {
+    if !follow {
+        return Ok(Exit::Success);
+    }
+    loop {
         std::thread::sleep(Duration::from_millis(200));
         let Ok(mut file) = std::fs::File::open(&path) else { continue };
         let size = file.metadata().map_err(fail)?.len();
@@ -241,5 +249,4 @@ fn logs(follow: bool, lines: usize, context: &mut Context) -> CliResult {
         at += new.len() as u64;
         context.printer.bytes(&new)?;
     }
-    Ok(Exit::Success)
 }

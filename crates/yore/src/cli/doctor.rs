@@ -190,7 +190,7 @@ fn claude_settings(context: &Context) -> Vec<PathBuf> {
 
 /// Offers to let Claude Code keep transcripts longer: asks on a terminal, says how elsewhere.
 pub fn offer_longer_retention(is_agreed: bool, context: &mut Context) -> CliResult<()> {
-    let default = source_named(CLAUDE_CODE).and_then(|source| source.default_retention_days()).unwrap_or(0);
+    let default = source_named(CLAUDE_CODE).and_then(Source::default_retention_days).unwrap_or(0);
     for settings in claude_settings(context) {
         let days = rescue::configured_days(&settings).unwrap_or_else(|| u64::from(default));
         if !rescue::is_short(days) {

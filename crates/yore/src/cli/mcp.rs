@@ -9,7 +9,8 @@ use crate::error::{CliError, CliResult, Exit};
 pub struct Arguments {}
 
 pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
-    let handle = EngineHandle::new(context.directory.clone(), context.config().clone(), context.model_folder(), context.may_be_full());
+    let handle =
+        EngineHandle::new(context.directory.clone(), context.config().clone(), context.model_folder(), context.may_be_full());
     crate::mcp::serve_stdio(handle, context.project_here()).map_err(|error| {
         CliError::usage(error, Some("this command is started by an agent, which speaks MCP on standard input"))
     })?;

@@ -64,9 +64,7 @@ pub fn connect_any(directory: &Path) -> Option<Client> {
 
 /// Tells a running daemon of an event; false when nobody took it.
 pub fn tell(directory: &Path, event: &Event) -> bool {
-    connect(directory).is_some_and(|mut client| {
-        client.ask::<Value>(&Request::Event { event: event.clone() }, HANDSHAKE).is_ok()
-    })
+    connect(directory).is_some_and(|mut client| client.ask::<Value>(&Request::Event { event: event.clone() }, HANDSHAKE).is_ok())
 }
 
 /// Connects in a thread of its own: a listener that is alive but stuck would keep us waiting.

@@ -34,10 +34,10 @@ use crate::cli::ingest::own_config;
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 
-pub use self::shared::settings_of;
 use self::log::Log;
 use self::place::Card;
 use self::shared::Shared;
+pub use self::shared::settings_of;
 
 /// How often the database is tried again that another process keeps from being opened.
 const OPEN_TRIES: u32 = 30;

@@ -32,7 +32,9 @@ pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope:
     while !shared.is_stopping() {
         let stream = match listener.accept() {
             Ok(stream) => stream,
-            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                continue;
+            }
             Err(error) => {
                 // Too many open files, mostly: it passes.
                 shared.log.error(format!("accept: {error}"));
@@ -138,11 +140,9 @@ fn length_of(value: &Value) -> usize {
 
 fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
     let outcome = match request {
-        Request::Hello => told(&Hello {
-            pid: std::process::id(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            protocol: PROTOCOL,
-        }),
+        Request::Hello => {
+            told(&Hello { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL })
+        }
         Request::Stop => Ok(json!({"stopping": true})),
         Request::Status => status(shared).and_then(|status| told(&status)),
         Request::Event { event } => shared.take_event(&event).map(|jobs| json!({"jobs": jobs})),

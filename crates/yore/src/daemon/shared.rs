@@ -279,7 +279,8 @@ pub fn root_of(job: &Job) -> SourceRoot {
 /// What distinguishes settings by which histories are read: two processes with the same do the
 /// same.
 pub fn settings_of(config: &Config) -> String {
-    serde_json::to_string(&(&config.capture, &config.sources, &config.redaction, &config.archive, &config.index)).unwrap_or_default()
+    serde_json::to_string(&(&config.capture, &config.sources, &config.redaction, &config.archive, &config.index))
+        .unwrap_or_default()
 }
 
 /// A lock that a panic elsewhere does not close.

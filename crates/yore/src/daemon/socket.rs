@@ -4,10 +4,10 @@
 use std::io;
 use std::path::Path;
 
-#[cfg(unix)]
-pub use self::unix::{Listener, Stream, connect, listen};
 #[cfg(not(unix))]
 pub use self::loopback::{Listener, Stream, connect, listen};
+#[cfg(unix)]
+pub use self::unix::{Listener, Stream, connect, listen};
 
 /// Where a listener is reached, and what is to be said there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -190,8 +190,7 @@ fn do_batch(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job]) -> CliResult<
         }
         Err(error) => {
             shared.failed("batch", &error);
-            let failure =
-                Failure { code: error.code.clone(), text: error.message.clone(), is_transient: is_everybodys(&error) };
+            let failure = Failure { code: error.code.clone(), text: error.message.clone(), is_transient: is_everybodys(&error) };
             for job in jobs {
                 fail(shared, worker, job, &failure)?;
             }
@@ -248,13 +247,12 @@ fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -
     let count = roots.len();
     let request = shared.request(roots)?;
     let mut watch = Watch { shared, began, looked: began.into(), may_be_interrupted };
-    let report = catch_unwind(AssertUnwindSafe(|| shared.engine.ingest(&request, &mut watch)))
-        .map_err(|_| CliError {
-            exit: Exit::Data,
-            code: "internal".to_owned(),
-            message: "yore made a mistake while reading".to_owned(),
-            hint: None,
-        })??;
+    let report = catch_unwind(AssertUnwindSafe(|| shared.engine.ingest(&request, &mut watch))).map_err(|_| CliError {
+        exit: Exit::Data,
+        code: "internal".to_owned(),
+        message: "yore made a mistake while reading".to_owned(),
+        hint: None,
+    })??;
     let archived = began.elapsed();
     if report.files_read > 0 {
         shared.touch();

@@ -164,9 +164,7 @@ async fn answer(handle: &EngineHandle, here: Option<&ProjectNames>, arguments: J
     let question = request.question.clone();
     let handle = handle.clone();
     // In a task of its own, so that a defect costs one answer and not the agent's patience.
-    let task = tokio::spawn(async move {
-        handle.recall(request).await
-    });
+    let task = tokio::spawn(async move { handle.recall(request).await });
     let answer = task.await.map_err(|_| CliError {
         exit: Exit::Data,
         code: "internal".to_owned(),

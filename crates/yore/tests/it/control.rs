@@ -269,10 +269,11 @@ fn documents_obey_the_policy_too() {
         environment.yore(arguments).arg(&work).run().success().json()["turns_added"].clone()
     };
     assert_eq!(ingest(&["-c", "capture.mode=opt-in"]), 0);
-    let tide = format!("capture.projects=[\"{}\"]", work.join("tide").display());
-    assert_eq!(ingest(&["-c", "capture.mode=opt-in", "-c", &tide, "-c", "capture.exclude_paths=**/secret/**"]), 1);
     let reef = format!("capture.exclude_projects=[\"{}\"]", work.join("reef").display());
-    assert_eq!(ingest(&["-c", &reef]), 1);
+    let secret = "capture.exclude_paths=**/secret/**";
+    assert_eq!(ingest(&["-c", &reef, "-c", secret]), 1);
+    environment.write("work/reef/.yore.toml", "capture.enabled = false");
+    assert_eq!(ingest(&["-c", secret]), 0, "a project below the directory that was given speaks for itself");
     environment.yore(["recall", "--all", "tide is salty"]).run().success();
     assert!(!environment.yore(["recall", "--all", "salty"]).run().stdout.contains("The reef"));
 }

@@ -70,10 +70,11 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A memory with one session in it.
+/// A memory with one session in it. (Ids differ in every part: a transcript's messages have theirs
+/// from it, and equal messages are one.)
 fn memory() -> TestEnvironment {
     let environment = home();
-    let session = Transcript::new("5f0c0001-0000-4000-8000-000000000001", "/home/dev/tide");
+    let session = Transcript::new("5f0c0001-0001-4000-8001-000000000001", "/home/dev/tide");
     session.human("the harbour is called Skagen").assistant("Noted.").write(&environment.projects());
     let _ = environment.yore(["ingest", "--no-embed"]).run().success();
     environment
@@ -186,7 +187,7 @@ fn sessions_that_grow_while_the_daemon_is_killed_are_complete_and_single() {
     let mut random = Random::new(0x0dae_0dae);
     let sessions: Vec<(PathBuf, Vec<String>)> = (0..8)
         .map(|number| {
-            let id = format!("5f0c{number:04x}-0000-4000-8000-00000000000{number}");
+            let id = format!("5f0c{number:04x}-{number:04x}-4000-80{number:02x}-00000000000{number}");
             let mut session = Transcript::new(&id, &format!("/home/dev/project-{}", number % 3));
             for step in 0..8 {
                 session = session
@@ -194,7 +195,10 @@ fn sessions_that_grow_while_the_daemon_is_killed_are_complete_and_single() {
                     .tool(&format!("Looking at {step}."), "ls", &format!("tidal ropes {number} {step}"), step % 5 == 3)
                     .assistant(&format!("Done with {step} in {number}."));
             }
-            let session = session.raw("{\"type\": \"brand-new\"}").title(&format!("session {number}"));
+            let session = session
+                .human(&format!("the end is last{number}"))
+                .raw("{\"type\": \"brand-new\"}")
+                .title(&format!("session {number}"));
             let path = environment.projects().join(format!("-home-dev-project-{}", number % 3)).join(format!("{id}.jsonl"));
             (path, session.content().split_inclusive('\n').map(str::to_owned).collect())
         })
@@ -229,8 +233,9 @@ fn sessions_that_grow_while_the_daemon_is_killed_are_complete_and_single() {
     let all = turns(&fresh);
     until("everything is read", || turns(&environment) == all && daemon.status()["jobs"]["queued"] == 0);
     until("the queue is empty", || daemon.status()["jobs"]["leased"] == 0);
+    assert_eq!(found(&environment, "last7"), 1);
     daemon.stop();
-    wanted.assert_same(&Content::of(&environment), "after five kills");
+    wanted.assert_same_store(&Content::of(&environment), "after five kills");
     environment.is_sound();
 }
 
@@ -239,7 +244,7 @@ fn new_file_and_new_directory_are_noticed() {
     let environment = memory();
     let daemon = Daemon::start(&environment);
     until("the start is over", || daemon.status()["jobs"]["queued"] == 0);
-    let session = Transcript::new("5f0c0002-0000-4000-8000-000000000002", "/home/dev/new/deeper");
+    let session = Transcript::new("5f0c0002-0002-4000-8002-000000000002", "/home/dev/new/deeper");
     session.human("the lighthouse keeper is Ann").write(&environment.projects());
     until("a new directory", || found(&environment, "lighthouse") == 1);
     daemon.stop();
@@ -248,13 +253,12 @@ fn new_file_and_new_directory_are_noticed() {
 #[test]
 fn bad_file_is_given_up_seen_and_blocks_no_other() {
     let environment = memory();
-    let bad = environment.path(
-        "home/.codex/sessions/2026/05/31/rollout-2026-05-31T10-46-34-019e7da4-83bc-7dc1-93d3-a435cb5c9100.jsonl.zst",
-    );
+    let bad = environment
+        .path("home/.codex/sessions/2026/05/31/rollout-2026-05-31T10-46-34-019e7da4-83bc-7dc1-93d3-a435cb5c9100.jsonl.zst");
     append(&bad, b"this is no compressed file");
     let daemon = Daemon::start(&environment);
     until("it failed once", || daemon.status()["jobs"]["queued"] == 1);
-    let session = Transcript::new("5f0c0003-0000-4000-8000-000000000003", "/home/dev/tide");
+    let session = Transcript::new("5f0c0003-0003-4000-8003-000000000003", "/home/dev/tide");
     session.human("the ferry leaves at nine").write(&environment.projects());
     until("the other is read", || found(&environment, "ferry") == 1);
     until("it is given up", || daemon.status()["jobs"]["dead"] == 1);
@@ -272,7 +276,7 @@ fn bad_file_is_given_up_seen_and_blocks_no_other() {
 fn hooks_events_become_work() {
     let environment = memory();
     let daemon = Daemon::start(&environment);
-    let session = Transcript::new("5f0c0004-0000-4000-8000-000000000004", "/home/dev/tide");
+    let session = Transcript::new("5f0c0004-0004-4000-8004-000000000004", "/home/dev/tide");
     // Not where this agent's histories lie: its source takes it all the same.
     let path = session.human("the anchor is made of bronze").write(&environment.path("elsewhere"));
     let event = json!({

@@ -21,8 +21,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::shapes::{self, Message, append, drop_payloads, flatten, id_of, short, text_of};
 use super::{
-    Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReaderOptions, Reading, Source, SourceLine, Unit,
-    files_below,
+    Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReaderOptions, Reading, Source, SourceLine, Unit, files_below,
 };
 
 /// What the person saw.
@@ -156,7 +155,8 @@ fn task_records(file: &Path, value: Value, is_shown: bool, take: &mut dyn FnMut(
     }
     let known = known_of_task(task, id);
     let mut header = json!({"type": "session", "session": id});
-    let directory = ["cwdOnTaskInitialization", "workspace", "cwd"].iter().find_map(|key| text_of(&known, key).map(str::to_owned));
+    let directory =
+        ["cwdOnTaskInitialization", "workspace", "cwd"].iter().find_map(|key| text_of(&known, key).map(str::to_owned));
     for (key, value) in [
         ("directory", directory.or_else(|| directory_of_task(task)).map(Value::from)),
         ("title", text_of(&known, "task").map(Value::from)),
@@ -375,7 +375,9 @@ impl Task {
         let role = match what {
             "text" if !self.has_begun && !is_ask => Role::Human,
             "task" | "user_feedback" | "user_feedback_diff" => Role::Human,
-            "text" | "completion_result" | "followup" | "plan_mode_respond" | "condense" | "new_task" | "report_bug" => Role::Assistant,
+            "text" | "completion_result" | "followup" | "plan_mode_respond" | "condense" | "new_task" | "report_bug" => {
+                Role::Assistant
+            }
             "tool" | "command" | "use_mcp_server" | "subtask_result" => Role::ToolCall,
             "command_output" | "mcp_server_response" => Role::ToolResult,
             "error" | "api_req_failed" | "mistake_limit_reached" | "diff_error" | "clineignore_error" | "rooignore_error" => {
@@ -508,7 +510,10 @@ mod tests {
 
     #[test]
     fn wrappers_and_what_the_program_adds_are_no_words_of_the_person() {
-        assert_eq!(said("<task>\nmend the tide table\n</task>\n<environment_details>\n# x\n</environment_details>"), "mend the tide table");
+        assert_eq!(
+            said("<task>\nmend the tide table\n</task>\n<environment_details>\n# x\n</environment_details>"),
+            "mend the tide table"
+        );
         assert_eq!(said("go on<environment_details>cut off"), "go on");
         assert_eq!(words_of(r#"{"question": "which pier?", "options": ["a"]}"#), "which pier?");
         assert_eq!(words_of("{not json"), "{not json");

@@ -20,7 +20,17 @@ const KIND: &str = "copilot-cli";
 const LOG: &str = "events.jsonl";
 
 /// Events that hold no words, or words that stand elsewhere too.
-const WORDLESS: [&str; 9] = ["session.", "assistant.turn", "assistant.usage", "assistant.reasoning", "hook.", "permission.", "abort", "tool.execution_progress", "assistant.message_delta"];
+const WORDLESS: [&str; 9] = [
+    "session.",
+    "assistant.turn",
+    "assistant.usage",
+    "assistant.reasoning",
+    "hook.",
+    "permission.",
+    "abort",
+    "tool.execution_progress",
+    "assistant.message_delta",
+];
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]

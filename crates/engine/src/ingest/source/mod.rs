@@ -52,7 +52,28 @@ pub use web::Web;
 pub use zed::Zed;
 
 /// Every source that this yore reads.
-pub const SOURCES: &[&dyn Source] = &[&ClaudeCode, &Cursor, &Codex, &Aider, &Gemini, &ChatGpt, &ClaudeAi, &OpenCode, &Zed, &Continue, &CopilotChat, &CopilotCli, &CLINE, &ROO, &KILO, &Jsonl, &Files, &Notes, &Web, &Git];
+pub const SOURCES: &[&dyn Source] = &[
+    &ClaudeCode,
+    &Cursor,
+    &Codex,
+    &Aider,
+    &Gemini,
+    &ChatGpt,
+    &ClaudeAi,
+    &OpenCode,
+    &Zed,
+    &Continue,
+    &CopilotChat,
+    &CopilotCli,
+    &CLINE,
+    &ROO,
+    &KILO,
+    &Jsonl,
+    &Files,
+    &Notes,
+    &Web,
+    &Git,
+];
 
 /// The source with this kind.
 pub fn source_named(kind: &str) -> Option<&'static dyn Source> {

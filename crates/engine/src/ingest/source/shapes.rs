@@ -50,7 +50,7 @@ pub(super) fn time_of(value: &Value, quality: TimeQuality) -> Option<RecordedTim
             Ok(number) => number,
             Err(_) => {
                 let time = RecordedTime::parse(words);
-                return time.utc.is_some().then(|| RecordedTime { quality, ..time });
+                return time.utc.is_some().then_some(RecordedTime { quality, ..time });
             }
         },
         _ => return None,

@@ -119,7 +119,7 @@ fn list(path: &Path, database: &ForeignDatabase) -> io::Result<Vec<Unit>> {
         let facts: Vec<String> = (2..2 + COLUMNS.len()).map(|column| row.text(column).unwrap_or_default()).collect();
         let stamp = Stamp {
             size: row.integer(1).unwrap_or(0).max(0) as u64,
-            version: shapes::hash_of(facts.iter().map(|fact| fact.as_bytes())),
+            version: shapes::hash_of(facts.iter().map(String::as_bytes)),
         };
         let began = [&facts[2], &facts[1]].iter().find_map(|time| RecordedTime::parse(time).utc);
         units.push(shapes::unit_of_database(path, id, stamp, began));

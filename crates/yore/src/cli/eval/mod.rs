@@ -183,7 +183,8 @@ fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> 
     let mut corpora = HashSet::new();
     let mut roots = Vec::new();
     for entry in &arguments.transcripts {
-        let (corpus, path) = entry.split_once('=').ok_or_else(|| CliError::usage("--transcripts wants ID=[SOURCE:]PATH", None))?;
+        let (corpus, path) =
+            entry.split_once('=').ok_or_else(|| CliError::usage("--transcripts wants ID=[SOURCE:]PATH", None))?;
         corpora.insert(corpus.to_owned());
         let (source, path) = match path.split_once(':') {
             Some((source, path)) if source_named(source).is_some() => (source, path),

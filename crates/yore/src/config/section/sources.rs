@@ -67,7 +67,9 @@ sources! {
     aider, "aider", "The chat histories of Aider.";
     copilot_chat, "copilot-chat", "GitHub Copilot Chat in Visual Studio Code.";
     copilot_cli, "copilot-cli", "GitHub Copilot CLI.";
-    cline, "cline", "Cline, Roo Code and Kilo Code.";
+    cline, "cline", "The tasks of Cline.";
+    roo, "roo", "The tasks of Roo Code.";
+    kilo, "kilo", "The tasks of Kilo Code.";
     continue_dev, "continue", "The sessions of Continue.";
     zed, "zed", "The agent threads of Zed.";
     chatgpt, "chatgpt", "Exports of ChatGPT.";

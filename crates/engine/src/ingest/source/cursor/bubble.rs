@@ -76,7 +76,7 @@ fn tool(data: &Value) -> Option<Value> {
         }
     }
     // What the model wrote; where that is gone, what the editor made of it.
-    let input = ["rawArgs", "params"].iter().map(|key| unpacked(&data[*key])).find(|value| says_something(value));
+    let input = ["rawArgs", "params"].iter().map(|key| unpacked(&data[*key])).find(says_something);
     if let Some(input) = input {
         tool.insert("input".to_owned(), input);
     }

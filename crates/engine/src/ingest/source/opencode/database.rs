@@ -55,7 +55,7 @@ fn list(path: &Path, database: &ForeignDatabase) -> io::Result<Vec<Unit>> {
         // A session without a message says nothing yet.
         let Some((bytes, facts)) = grown.get(&id) else { return Ok(true) };
         let texts: Vec<String> = (1..=COLUMNS.len()).map(|column| row.text(column).unwrap_or_default()).collect();
-        let version = shapes::hash_of(texts.iter().map(|text| text.as_bytes()).chain([facts.as_slice()]));
+        let version = shapes::hash_of(texts.iter().map(String::as_bytes).chain([facts.as_slice()]));
         units.push(shapes::unit_of_database(path, id, Stamp { size: *bytes, version }, row.integer(5)));
         Ok(true)
     })?;
