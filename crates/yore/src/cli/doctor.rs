@@ -161,7 +161,7 @@ fn unreadable_histories(context: &Context) -> Vec<Finding> {
         text::counted(files, "conversation"),
         folder.display()
     );
-    let remedy = "let Windsurf export a conversation and give the file to `yore ingest`, or capture new ones by its hooks";
+    let remedy = "let Windsurf export a conversation and give the file to `yore ingest`";
     vec![finding("windsurf", Severity::Note, text, Some(remedy))]
 }
 
@@ -190,7 +190,7 @@ fn claude_settings(context: &Context) -> Vec<PathBuf> {
 
 /// Offers to let Claude Code keep transcripts longer: asks on a terminal, says how elsewhere.
 pub fn offer_longer_retention(is_agreed: bool, context: &mut Context) -> CliResult<()> {
-    let default = source_named(CLAUDE_CODE).and_then(Source::default_retention_days).unwrap_or(0);
+    let default = source_named(CLAUDE_CODE).and_then(yore_engine::ingest::source::Source::default_retention_days).unwrap_or(0);
     for settings in claude_settings(context) {
         let days = rescue::configured_days(&settings).unwrap_or_else(|| u64::from(default));
         if !rescue::is_short(days) {

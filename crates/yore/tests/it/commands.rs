@@ -458,7 +458,7 @@ fn forgetting_asks_for_a_whole_session() {
 fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["doctor"]).success().shown(), @"
-    ✓ program          yore 0.1.0, schema 3
+    ✓ program          yore 0.1.0, schema 5
     ✓ data-directory   [root]/data
     ✓ store            [root]/data/yore.db is sound
     ✓ archive-sources  the archive holds all that its sources hold
