@@ -37,7 +37,7 @@ def values(path):
 def claude(paths):
     sessions, said, bad, empty = set(), set(), 0, 0
     for path in paths:
-        if path.name in ("journal.jsonl", "history.jsonl"):
+        if path.suffix != ".jsonl" or path.name in ("journal.jsonl", "history.jsonl"):
             continue
         found, broken = values(path)
         bad, empty = bad + broken, empty + (path.stat().st_size == 0)
@@ -45,17 +45,17 @@ def claude(paths):
             if isinstance(value, dict) and value.get("type") in ("user", "assistant") and not value.get("isSidechain"):
                 if not path.name.startswith("agent-"):
                     sessions.add(value.get("sessionId"))
-                if value["type"] == "assistant":
+                if value["type"] == "assistant" and not path.name.startswith("agent-"):
                     message = value.get("message") or {}
                     if any(isinstance(b, dict) and b.get("type") == "text" and (b.get("text") or "").strip() for b in message.get("content") or [] if not isinstance(message.get("content"), str)):
-                        said.add((message.get("id"), value.get("requestId")))
+                        said.add((message.get("id"), value.get("requestId")) if message.get("id") else value.get("uuid") or id(value))
     return {"sessions": len(sessions), "assistant messages with text": len(said), "bad lines": bad, "empty files": empty}
 
 
 def codex(paths):
     sessions, human, bad = set(), 0, 0
     for path in paths:
-        if not path.name.startswith("rollout-") and "rollout" not in str(path) and path.name != "full.jsonl":
+        if path.suffix != ".jsonl" or path.name == "history.jsonl":
             continue
         found, broken = values(path)
         bad += broken
@@ -134,7 +134,9 @@ def main(yore, samples, raw, *only):
         paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         with tempfile.TemporaryDirectory() as scratch:
             run = lambda *arguments: json.loads(subprocess.run([yore, "--data-dir", scratch, "--json", *arguments], check=True, stdout=subprocess.PIPE).stdout)
-            report = run("ingest", "--no-embed", "--source", source, folder)
+            # A history of aider under another name must be named itself.
+            roots = paths if source == "aider" else [folder]
+            report = run("ingest", "--no-embed", "--source", source, *roots)
             database = sqlite3.connect(pathlib.Path(scratch, "yore.db"))
             kinds = dict(database.execute("select kind, count(*) from episode group by kind"))
             roles = dict(database.execute("select role, count(*) from turn group by role order by role"))

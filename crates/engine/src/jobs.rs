@@ -34,10 +34,6 @@ pub enum JobKind {
     Ingest,
     /// Look at all units under a root; the payload is their source.
     Scan,
-    /// Get a page again.
-    Fetch,
-    /// Give turns their vectors.
-    Embed,
 }
 
 impl JobKind {
@@ -46,14 +42,12 @@ impl JobKind {
         match self {
             Self::Ingest => "ingest",
             Self::Scan => "scan",
-            Self::Fetch => "fetch",
-            Self::Embed => "embed",
         }
     }
 
     /// The kind with this stored name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Ingest, Self::Scan, Self::Fetch, Self::Embed].into_iter().find(|kind| kind.as_str() == name)
+        [Self::Ingest, Self::Scan].into_iter().find(|kind| kind.as_str() == name)
     }
 }
 

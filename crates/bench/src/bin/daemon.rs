@@ -62,7 +62,8 @@ fn measure(home: &Home, projects: &Path, seconds: u64) -> Outcome<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(projects.join(format!("{name}.jsonl")))?;
         let written = Instant::now();
         file.write_all(line(&name, turn, &format!("the word is {word}")).as_bytes())?;
-        while !home.yore(&["recall", "--all", &word])?.status.success() {
+        // Something else that is near by its meaning is no answer.
+        while !String::from_utf8_lossy(&home.yore(&["recall", "--all", &word])?.stdout).contains(&word) {
             if written.elapsed() > Duration::from_secs(30) {
                 return Err("not findable within 30 s".into());
             }

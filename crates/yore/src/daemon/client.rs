@@ -180,6 +180,10 @@ fn spawn(directory: &Path, arguments: &[String]) -> io::Result<std::process::Chi
         // DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP.
         command.creation_flags(0x8 | 0x200);
     }
+    // What this process was handed by whoever started it (an agent's pipes, somebody's lock) must
+    // not stay open as long as the daemon lives.
+    #[cfg(unix)]
+    close_fds::set_fds_cloexec(3, &[]);
     command.spawn()
 }
 

@@ -75,19 +75,40 @@ pub fn run(context: &Context) -> CliResult<()> {
     card.write(directory).map_err(io)?;
     let (shared, notices) = Shared::new(context, own_config(context)?, engine, log, card);
     shared.log.info(format!("started, version {} process {}", shared.card.version, shared.card.pid));
+    #[cfg(unix)]
+    let signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT]).map_err(io)?;
+    #[cfg(unix)]
+    let no_more_signals = signals.handle();
     std::thread::scope(|scope| {
+        #[cfg(unix)]
+        scope.spawn(|| end_on_signal(signals, &shared));
         scope.spawn(|| worker::run(&shared));
         scope.spawn(|| embedder::run(&shared));
         scope.spawn(|| server::run(&shared, &listener, scope));
         watch::run(&shared, &notices);
         // A thread that waits for a client is woken by one.
         drop(socket::connect(&shared.card.address()));
+        #[cfg(unix)]
+        no_more_signals.close();
     });
     shared.log.info("ended");
     shared.card.remove(directory);
     drop(listener);
     drop(lock);
     Ok(())
+}
+
+/// Asked to end by the system or from a terminal: what was begun is finished first. A second time
+/// means at once.
+#[cfg(unix)]
+fn end_on_signal(mut signals: signal_hook::iterator::Signals, shared: &Shared<'_>) {
+    for signal in signals.forever() {
+        if shared.is_stopping() {
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+        shared.log.info(format!("asked to end by signal {signal}"));
+        shared.stop();
+    }
 }
 
 /// Opens the memory; waits while another process is in the way.

@@ -89,9 +89,6 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
         return Ok(());
     }
     let (scans, files): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.kind == JobKind::Scan);
-    let (files, others): (Vec<Job>, Vec<Job>) = files.into_iter().partition(|job| job.kind == JobKind::Ingest);
-    // Nothing here fetches or embeds by the queue yet: those are for a yore that does.
-    shared.engine.finish_jobs(worker, &ids(&others))?;
     let enabled: HashSet<String> = shared.roots()?.into_iter().map(|root| root.source).collect();
     for batch in [files, scans] {
         let (batch, unwanted): (Vec<Job>, Vec<Job>) = batch.into_iter().partition(|job| enabled.contains(&job.payload));

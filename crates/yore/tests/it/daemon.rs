@@ -137,6 +137,35 @@ fn daemon_starts_answers_refuses_a_second_and_ends() {
 }
 
 #[test]
+fn signal_ends_it_after_what_is_being_done() {
+    let environment = memory();
+    let mut daemon = Daemon::start(&environment);
+    let sent = std::process::Command::new("kill").args(["-TERM", &daemon.child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    until("it has ended", || daemon.child.try_wait().unwrap().is_some());
+    assert_eq!(daemon.child.try_wait().unwrap().and_then(|status| status.code()), Some(0));
+    assert!(!environment.data().join("daemon.json").exists());
+    let log = environment.yore(["daemon", "logs"]).run().success().stdout;
+    assert!(log.contains("by signal 15") && log.trim_end().ends_with("ended"), "{log}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn daemon_keeps_nothing_open_that_its_starter_was_handed() {
+    let environment = memory();
+    let held = environment.data().parent().unwrap().join("held");
+    fs::write(&held, "").unwrap();
+    // As under `flock`, or an agent that waits for the end of a pipe.
+    let shell = environment.yore(["daemon", "start"]).through_shell(&format!("exec 9<'{}'; exec \"$0\" \"$@\"", held.display()));
+    let _ = shell.env("YORE_DAEMON__BATCH_SECONDS", "0").run().success();
+    let pid = environment.yore(["daemon", "status", "--json"]).run().json()["pid"].as_u64().unwrap();
+    let open: Vec<PathBuf> =
+        fs::read_dir(format!("/proc/{pid}/fd")).unwrap().filter_map(|entry| fs::read_link(entry.unwrap().path()).ok()).collect();
+    let _ = environment.yore(["daemon", "stop"]).run().success();
+    assert!(!open.contains(&held), "{open:?}");
+}
+
+#[test]
 fn without_a_memory_nothing_is_started() {
     let environment = TestEnvironment::new();
     assert_eq!(environment.yore(["daemon", "start"]).run().ends_with(3).code(), "store/missing");

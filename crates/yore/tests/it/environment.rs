@@ -145,6 +145,19 @@ impl Runner {
         self
     }
 
+    /// The same command started by a shell, whose script has it as `$0` and `$@`.
+    #[cfg(unix)]
+    pub(crate) fn through_shell(mut self, script: &str) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(script).arg(self.command.get_program()).args(self.command.get_args()).env_clear();
+        shell.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(directory) = self.command.get_current_dir() {
+            shell.current_dir(directory);
+        }
+        self.command = shell;
+        self
+    }
+
     /// Runs to the end.
     #[must_use = "say how it must have ended"]
     #[track_caller]

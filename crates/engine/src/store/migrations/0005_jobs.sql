@@ -1,8 +1,8 @@
--- Derived: work that waits, so that nobody who is killed forgets what it had to do. May be emptied
+-- Index: work that waits, so that nobody who is killed forgets what it had to do. May be emptied
 -- at any time: looking at every source again finds the same work.
 CREATE TABLE job (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind          TEXT    NOT NULL CHECK (kind IN ('ingest', 'scan', 'fetch', 'embed')),
+    kind          TEXT    NOT NULL CHECK (kind IN ('ingest', 'scan')),
     -- What it is about: a path or an address.
     target        TEXT    NOT NULL,
     -- What the kind needs beside it, such as the source.
