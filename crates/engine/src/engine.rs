@@ -690,6 +690,7 @@ impl Engine {
             self.purge_index()?;
             self.semantic()?.purge(&self.store)?;
             self.sync_vectors(2_000)?;
+            self.store.rewrite()?;
             self.store.checkpoint()?;
         }
         Ok(outcome)

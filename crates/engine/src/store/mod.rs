@@ -281,6 +281,14 @@ impl Store {
         StoreError::from_sqlite(&self.path, error)
     }
 
+    /// Writes the whole database anew. Deleting overwrites what is deleted, but a page that was
+    /// rebalanced before may hold copies of its rows in the space that it does not use; pages
+    /// that are written anew hold what is there and nothing else. Takes as much space again for
+    /// as long as it lasts.
+    pub(crate) fn rewrite(&self) -> StoreResult<()> {
+        self.with_writer(|db| db.execute_batch("VACUUM").map_err(|error| self.fail(error)))
+    }
+
     /// Moves the log into the database and empties it.
     pub(crate) fn checkpoint(&self) -> StoreResult<()> {
         self.with_writer(|db| db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(|error| self.fail(error)))
