@@ -17,6 +17,7 @@ use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::source::{ReaderOptions, Stamp, source_named};
 use crate::ingest::{
     ForgetTarget, GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
+    is_there,
 };
 use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
@@ -321,6 +322,11 @@ impl Engine {
     ) -> Result<IngestReport, EngineError> {
         let source = source_named(source).ok_or_else(|| IngestError::UnknownSource(source.to_owned()))?;
         Ok(self.reader()?.put(source, document, request)?)
+    }
+
+    /// The directories by which projects are recognised, as they were recorded.
+    pub fn project_directories(&self) -> Result<Vec<String>, EngineError> {
+        Ok(self.store.project_directories()?)
     }
 
     /// How a unit of a source stood when it was last read, and what its giver left with it.
@@ -739,7 +745,19 @@ impl Engine {
         }
         let mut behind = (0u64, 0u64, 0u64);
         for file in self.store.source_files()? {
-            match std::fs::metadata(&file.path) {
+            let path = Path::new(&file.path);
+            // Notes and pages are no files, and a part of a database is there as long as that is.
+            if !path.is_absolute() || !path.exists() && is_there(path) {
+                continue;
+            }
+            match std::fs::metadata(path) {
+                // What is not read on from its end is archived in another form.
+                Ok(meta) if !file.grows_at_its_end => {
+                    if file.size != meta.len() {
+                        behind.0 += 1;
+                        behind.1 += meta.len().abs_diff(file.size);
+                    }
+                }
                 Ok(meta) if meta.len() > file.archived_bytes => {
                     behind.0 += 1;
                     behind.1 += meta.len() - file.archived_bytes;

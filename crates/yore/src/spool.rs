@@ -3,7 +3,7 @@
 //!
 //! - [`Event`]: which session of which agent moved on; ids and paths only, never words, because
 //!   nothing here was redacted
-//! - [`write`]: leaves one; takes neither the database nor a lock
+//! - [`write()`]: leaves one; takes neither the database nor a lock
 //! - [`drain`]: takes them in order of arrival
 //!
 //! The spool may be written by any number of processes at once. It is bounded: when it is full,

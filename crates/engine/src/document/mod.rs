@@ -1,7 +1,7 @@
 //! Texts cut into sections that can be found and quoted by themselves: bytes and a file name in,
 //! a [`Document`] out. Pure functions; whoever calls them reads the file.
 //!
-//! - [`format`]: which text is what, and which is none
+//! - `format`: which text is what, and which is none
 //! - [`markdown`], [`code`], [`text`](mod@text): one way of cutting each
 //! - `html`: the main text of a page
 //! - [`pdf`]: text from PDFs, by a process that may die of them

@@ -197,6 +197,37 @@ pub struct IngestReport {
     pub is_cancelled: bool,
 }
 
+impl IngestReport {
+    /// Adds what another ingestion did.
+    pub fn merge(&mut self, other: Self) {
+        self.files += other.files;
+        self.files_read += other.files_read;
+        self.files_unchanged += other.files_unchanged;
+        self.files_empty += other.files_empty;
+        self.files_busy += other.files_busy;
+        self.files_rewritten += other.files_rewritten;
+        self.files_gone += other.files_gone;
+        self.files_excluded += other.files_excluded;
+        self.bytes_read += other.bytes_read;
+        self.lines += other.lines;
+        self.lines_excluded += other.lines_excluded;
+        self.turns_added += other.turns_added;
+        self.turns_updated += other.turns_updated;
+        self.turns_shared += other.turns_shared;
+        self.torn_bytes += other.torn_bytes;
+        self.redactions.merge(&other.redactions);
+        for (skip, count) in other.skips {
+            *self.skips.entry(skip).or_default() += count;
+        }
+        self.failures.extend(other.failures);
+        for (source, (files, bytes)) in other.by_source {
+            let counts = self.by_source.entry(source).or_default();
+            *counts = (counts.0 + files, counts.1 + bytes);
+        }
+        self.is_cancelled |= other.is_cancelled;
+    }
+}
+
 /// Reads histories into a store.
 pub struct Ingest<'a> {
     store: &'a Store,
@@ -316,6 +347,10 @@ impl<'a> Ingest<'a> {
             let source = source::source_named(&root.source).ok_or_else(|| IngestError::UnknownSource(root.source.clone()))?;
             // Names are canonical, so that one file is one unit by whatever path it is reached.
             let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+            if let Err(error) = readable(&path) {
+                report.failures.push((path, error.to_string()));
+                continue;
+            }
             for mut unit in source.discover(&path, &KnownUnits { source: source.kind(), rows: &rows }) {
                 if let Ok(canonical) = unit.path.canonicalize() {
                     unit.path = canonical;
@@ -669,8 +704,20 @@ pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
     u64::from_le_bytes(hasher.finalize().as_bytes().first_chunk::<8>().copied().unwrap_or_default())
 }
 
+/// Whether a root can be looked at; one that is not there is none.
+fn readable(root: &Path) -> io::Result<()> {
+    let outcome = if root.is_dir() {
+        root.read_dir().map(drop)
+    } else if root.is_file() {
+        File::open(root).map(drop)
+    } else {
+        Ok(())
+    };
+    outcome.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
 /// Whether a unit's file exists; a part's name is behind a `#`.
-fn is_there(name: &Path) -> bool {
+pub(crate) fn is_there(name: &Path) -> bool {
     name.exists() || name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, _)| Path::new(file).exists())
 }
 

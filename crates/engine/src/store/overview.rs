@@ -252,6 +252,15 @@ impl Store {
         })
     }
 
+    /// The directories by which projects are recognised, as they were recorded.
+    pub(crate) fn project_directories(&self) -> StoreResult<Vec<String>> {
+        self.read(|db| {
+            self.collect(db, "SELECT DISTINCT recorded FROM project_alias WHERE kind = 'directory' ORDER BY recorded", |row| {
+                row.get(0)
+            })
+        })
+    }
+
     /// The project known by an alias.
     pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<i64>> {
         self.read(|db| {

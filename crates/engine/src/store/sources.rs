@@ -59,6 +59,8 @@ pub struct SourceFileSummary {
     pub path: String,
     /// Bytes that are in the archive.
     pub archived_bytes: u64,
+    /// Whether it is a file of lines that is read on from its last byte.
+    pub grows_at_its_end: bool,
     /// Size and modification time when last read.
     pub size: u64,
     /// Nanoseconds since 1970.
@@ -294,6 +296,7 @@ impl Store {
                 source: file.source,
                 path: file.path,
                 archived_bytes: file.checkpoint.archived_bytes,
+                grows_at_its_end: file.checkpoint.fingerprint.is_some(),
                 size: file.checkpoint.size,
                 mtime_ns: file.checkpoint.mtime_ns,
                 gone_ms: file.gone_ms,

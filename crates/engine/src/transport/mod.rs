@@ -242,7 +242,7 @@ impl FetchError {
             Self::Address { .. } => "give the whole address, beginning with https://",
             Self::Scheme(_) => "give a file's path in place of its address; other protocols are not spoken",
             Self::Credentials(_) => "pages behind a login are not fetched: save the page and ingest the file",
-            Self::PrivateAddress { .. } => "if the page is one of your own network, allow private addresses",
+            Self::PrivateAddress { .. } => "if the page is one of your own network, save it and name the file",
             Self::UnknownHost(_) => "check the spelling and the connection to the network",
             Self::Connection { .. } | Self::Timeout { .. } => "try again later",
             Self::Tls { .. } => "check the computer's clock, and whether something stands between it and the server",

@@ -2,6 +2,7 @@
 //! and a document's new text takes the place of the old one.
 
 use serde_json::{Value, json};
+use yore_engine::Severity;
 use yore_engine::ingest::source::{ReaderOptions, Stamp};
 use yore_engine::ingest::{GivenDocument, IngestReport, IngestRequest};
 use yore_testing::{Memory, Scan};
@@ -117,4 +118,20 @@ fn conversation_that_yore_has_with_a_model_is_no_session() {
     assert_eq!(memory.episodes().len(), 0);
     assert_eq!(quotes(&memory, "anchors over moorings"), Vec::<String>::new());
     assert_eq!(quotes(&memory, "ropes over chains"), Vec::<String>::new());
+}
+
+#[test]
+fn notes_and_documents_are_neither_gone_nor_behind() {
+    let memory = Memory::new();
+    put(&memory, 1, &[("Tides", "the lagoon floods at noon")]);
+    memory.write("papers/notes.md", "# Piers\n\nThe northern pier is closed.\n");
+    memory.read_as("file", &memory.sources().join("papers"));
+    memory.index();
+    let of = |code: &str| {
+        let findings = memory.engine().examine(false).unwrap();
+        findings.into_iter().find(|finding| finding.code == code).map(|finding| finding.severity)
+    };
+    assert_eq!(of("archive-sources"), Some(Severity::Fine));
+    memory.write("papers/notes.md", "# Piers\n\nThe northern pier is open again.\n");
+    assert_eq!(of("archive-sources"), Some(Severity::Warning));
 }

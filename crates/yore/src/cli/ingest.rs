@@ -55,6 +55,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Err(error) if arguments.dry_run && error.code == "store/missing" => None,
         Err(error) => return Err(error),
     };
+    let roots = match &engine {
+        Some(engine) if arguments.paths.is_empty() => {
+            let mut known = known_roots(engine, context)?;
+            known.retain(|root| arguments.source.as_ref().is_none_or(|source| *source == root.source));
+            known
+        }
+        _ => roots,
+    };
     let pages = match &engine {
         Some(engine) if !arguments.dry_run => {
             addresses.iter().map(|address| fetch(engine, address, context)).collect::<CliResult<Vec<_>>>()?
@@ -182,6 +190,15 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         if !path.exists() {
             return Err(CliError::usage(format!("{} does not exist", path.display()), None));
         }
+        // A pipe would be waited for, and what cannot be opened cannot be guessed.
+        let opened = if path.is_dir() {
+            path.read_dir().map(drop)
+        } else if path.is_file() {
+            std::fs::File::open(path).map(drop)
+        } else {
+            return Err(CliError::usage(format!("{} is neither a file nor a directory", path.display()), None));
+        };
+        opened.map_err(|error| CliError::io(path, &error))?;
         let kind = arguments.source.as_deref().or_else(|| guess::kind_of(path, &places));
         let Some(source) = kind.and_then(source_named) else {
             let message = format!("{} looks like nothing that yore can read", path.display());
@@ -244,6 +261,31 @@ pub fn default_roots(context: &Context) -> CliResult<Vec<SourceRoot>> {
         for path in paths.into_iter().filter(|path| path.exists()) {
             let root = SourceRoot { source: source.kind().to_owned(), path };
             if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+    }
+    Ok(roots)
+}
+
+/// The same, and what agents without a place of their own left in the directories that `engine`
+/// knows from others.
+pub fn known_roots(engine: &Engine, context: &Context) -> CliResult<Vec<SourceRoot>> {
+    let mut roots = default_roots(context)?;
+    let config = own_config(context)?;
+    let has_none = |source: &&&dyn Source| {
+        config.sources.of(source.kind()).is_some_and(|settings| settings.enabled && settings.roots.is_empty())
+    };
+    let files: Vec<(&str, &str)> = SOURCES
+        .iter()
+        .filter(|_| config.capture.enabled)
+        .filter(has_none)
+        .filter_map(|source| Some((source.kind(), source.file_in_project()?)))
+        .collect();
+    for directory in if files.is_empty() { Vec::new() } else { engine.project_directories()? } {
+        for (source, name) in &files {
+            let root = SourceRoot { source: (*source).to_owned(), path: Path::new(&directory).join(name) };
+            if root.path.is_file() && !roots.contains(&root) {
                 roots.push(root);
             }
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use yore_core::scope::ProjectAlias;
+use yore_engine::Engine;
 use yore_engine::ingest::source::Stamp;
 use yore_engine::ingest::source::note::{KIND, Note, draw_note_id, note_episode, note_records, note_unit};
 use yore_engine::ingest::{GivenDocument, IngestRequest, names_of};
@@ -50,12 +51,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             Some("save it as a file and read that with `yore ingest --source file`"),
         ));
     }
+    let engine = context.engine(true)?;
     let directory = match &arguments.project {
         Some(directory) if !directory.is_dir() => {
             return Err(CliError::usage(format!("{} is no directory", directory.display()), None));
         }
         Some(directory) => directory.canonicalize().ok().and_then(|path| path.to_str().map(str::to_owned)),
-        None => repository_here(context),
+        None => repository_here(context).or_else(|| project_here(&engine, context)),
     };
     let at = now();
     let id = draw_note_id(at).map_err(|error| CliError::io(&context.directory, &error))?;
@@ -73,7 +75,6 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         state: String::new(),
         records: note_records(&note),
     };
-    let engine = context.engine(true)?;
     // What somebody gives is kept, whatever may be captured from agents.
     let mut request = IngestRequest::new(Vec::new());
     request.compression_level = context.config().archive.compression_level;
@@ -111,6 +112,13 @@ fn read_input(is_asked: bool) -> CliResult<String> {
         hint: None,
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The directory that is asked from, if it lies in one that is known as a project's.
+fn project_here(engine: &Engine, context: &Context) -> Option<String> {
+    let here = context.here.as_ref()?;
+    let known = engine.project_directories().ok()?;
+    known.iter().any(|directory| here.starts_with(directory)).then(|| here.to_str().map(str::to_owned))?
 }
 
 /// The directory that is asked from, if a repository is around it: notes from elsewhere belong to

@@ -7,7 +7,7 @@ use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{Engine, RecallAnswer, RecallRequest, SessionsRequest};
 
 use super::doctor::{fuse, offer_longer_retention, retention_days};
-use super::ingest::{as_json, default_roots, read_histories, summary};
+use super::ingest::{as_json, default_roots, known_roots, read_histories, summary};
 use super::{Context, embed, recall};
 use crate::daemon::client;
 use crate::error::{CliError, CliResult, Exit};
@@ -16,7 +16,8 @@ use crate::render::{text, wire};
 
 /// Find every history on this computer, keep it, and answer a first question
 ///
-/// Run it again at any time: only what is new is read.
+/// Run it again at any time: only what is new is read. From then on a process in the background
+/// reads what is new, unless `daemon.autostart` is off.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Do not run the local model; `yore embed` does it at any time
@@ -44,7 +45,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
     }
     let engine = context.engine(true)?;
-    let (report, sync) = read_histories(&engine, roots, false, context)?;
+    let (mut report, mut sync) = read_histories(&engine, roots.clone(), false, context)?;
+    // What was read names the directories in which agents without a place of their own may have worked.
+    let more: Vec<SourceRoot> = known_roots(&engine, context)?.into_iter().filter(|root| !roots.contains(root)).collect();
+    if !more.is_empty() {
+        let found;
+        (found, sync) = read_histories(&engine, more, false, context)?;
+        report.merge(found);
+    }
     let statistics = engine.statistics()?;
     let answer = if context.config().up.ask_question { first_answer(&engine, context)? } else { None };
     if context.printer.is_json() {

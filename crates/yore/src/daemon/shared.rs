@@ -14,7 +14,7 @@ use super::log::Log;
 use super::place::Card;
 use super::wire::Ingested;
 use crate::cli::Context;
-use crate::cli::ingest::{default_roots, request};
+use crate::cli::ingest::{known_roots, request};
 use crate::config::Config;
 use crate::error::{CliError, CliResult};
 use crate::spool::Event;
@@ -192,7 +192,7 @@ impl<'a> Shared<'a> {
 
     /// Where histories lie now, as configured now.
     pub fn roots(&self) -> CliResult<Vec<SourceRoot>> {
-        default_roots(self.context)
+        known_roots(&self.engine, self.context)
     }
 
     /// How to read these roots, as configured now.

@@ -277,3 +277,22 @@ fn documents_obey_the_policy_too() {
     environment.yore(["recall", "--all", "tide is salty"]).run().success();
     assert!(!environment.yore(["recall", "--all", "salty"]).run().stdout.contains("The reef"));
 }
+
+#[test]
+fn history_that_an_agent_leaves_in_a_project_is_found_through_another_agent() {
+    let environment = TestEnvironment::new();
+    let project = environment.path("harbour");
+    fs::create_dir_all(&project).unwrap();
+    fs::write(
+        project.join(".aider.chat.history.md"),
+        "\n# aider chat started at 2026-03-01 10:00:00\n\n#### paint the northern lighthouse  \n\nDone, it is white.\n",
+    )
+    .unwrap();
+    Transcript::new("5f0c0002-0001-4000-8001-000000000001", project.to_str().unwrap())
+        .human("where do we moor")
+        .assistant("At the southern pier.")
+        .write(&environment.projects());
+    let _ = environment.yore(["up", "--no-embed"]).run().success();
+    let found = environment.yore(["recall", "--all", "northern lighthouse"]).run().success().stdout;
+    assert!(found.contains("paint the northern lighthouse"), "{found}");
+}

@@ -54,6 +54,10 @@ impl Source for Aider {
         computer.named("AIDER_CHAT_HISTORY_FILE").filter(|path| path.is_absolute()).into_iter().collect()
     }
 
+    fn file_in_project(&self) -> Option<&'static str> {
+        Some(HISTORY)
+    }
+
     fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
         if root.is_file() {
             return Unit::records(root.to_path_buf()).into_iter().collect();

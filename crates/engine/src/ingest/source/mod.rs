@@ -111,6 +111,12 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
+    /// The name of the file that the agent keeps in each project's directory, where it has no
+    /// place of its own: it is looked for in every directory that other agents worked in.
+    fn file_in_project(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The units under a root (or the root itself if it is one), in no order. What cannot be
     /// listed is left out. `known` tells how a unit stood when it was last read to its end, so
     /// that a database that did not change need not be opened.

@@ -1,6 +1,6 @@
 //! Notes: what a person asks to remember. They are given, not found: there is no file but the
 //! archive. A note is one message, word for word; whoever gives a text in sections uses the records
-//! of [`document`](super::document).
+//! of [`document`].
 //!
 //! ```json
 //! {"note": {"id": "...", "text": "...", "title": "...", "tags": ["..."], "directory": "...", "at": 0}}

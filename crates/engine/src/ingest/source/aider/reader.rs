@@ -120,7 +120,11 @@ impl AiderReader {
         turn.text = capped(turn.text);
         let is_empty = turn.text.is_empty() && turn.tool_text.is_empty();
         if !is_empty && !session.is_own_call {
-            out.push(Reading::Turn(Box::new(ReadTurn { episode: Arc::clone(&session.episode), turn, line })));
+            out.push(Reading::Turn(Box::new(ReadTurn {
+                episode: Arc::clone(&session.episode),
+                turn,
+                line: record["line"].as_u64().unwrap_or(line),
+            })));
         }
         if kind == "program" && !session.is_own_call {
             // Behind the turn, so that their episode exists.
