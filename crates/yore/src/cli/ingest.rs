@@ -246,10 +246,13 @@ pub fn places(context: &Context, source: &dyn Source) -> Vec<PathBuf> {
 
 /// Where the known agents keep their histories, as configured: what exists of it.
 pub fn default_roots(context: &Context) -> CliResult<Vec<SourceRoot>> {
-    let config = own_config(context)?;
+    Ok(roots_of(&own_config(context)?, context))
+}
+
+fn roots_of(config: &Config, context: &Context) -> Vec<SourceRoot> {
     let mut roots: Vec<SourceRoot> = Vec::new();
     if !config.capture.enabled {
-        return Ok(roots);
+        return roots;
     }
     for source in SOURCES {
         let Some(settings) = config.sources.of(source.kind()).filter(|settings| settings.enabled) else { continue };
@@ -265,14 +268,14 @@ pub fn default_roots(context: &Context) -> CliResult<Vec<SourceRoot>> {
             }
         }
     }
-    Ok(roots)
+    roots
 }
 
 /// The same, and what agents without a place of their own left in the directories that `engine`
 /// knows from others.
 pub fn known_roots(engine: &Engine, context: &Context) -> CliResult<Vec<SourceRoot>> {
-    let mut roots = default_roots(context)?;
     let config = own_config(context)?;
+    let mut roots = roots_of(&config, context);
     let has_none = |source: &&&dyn Source| {
         config.sources.of(source.kind()).is_some_and(|settings| settings.enabled && settings.roots.is_empty())
     };

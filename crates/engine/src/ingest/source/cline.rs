@@ -20,9 +20,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::shapes::{self, Message, append, drop_payloads, flatten, id_of, short, text_of};
-use super::{
-    Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReaderOptions, Reading, Source, SourceLine, Unit, files_below,
-};
+use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 /// What the person saw.
 const SHOWN: &str = "ui_messages.json";
@@ -32,8 +30,6 @@ const SENT: &str = "api_conversation_history.json";
 const MESSAGES: &str = ".messages.json";
 /// A file that is larger is no task's.
 const MAX_FILE_BYTES: u64 = 512 << 20;
-/// Programs that are VS Code under another name, as their settings' directories are called.
-const VARIANTS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
 
 /// What is shown and says nothing that recall may use, or says it a second time.
 const WORDLESS: [&str; 24] = [
@@ -93,13 +89,10 @@ impl Source for Tasks {
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
-        let mut users: Vec<PathBuf> =
-            VARIANTS.iter().map(|variant| computer.configuration().join(variant).join("User")).collect();
-        if computer.platform == Platform::Xdg {
-            users.extend([".vscode-server", ".vscode-server-insiders"].map(|name| computer.home.join(name).join("data/User")));
-        }
-        let mut places: Vec<PathBuf> =
-            users.into_iter().map(|user| user.join("globalStorage").join(self.extension).join("tasks")).collect();
+        let mut places: Vec<PathBuf> = shapes::vs_code_users(computer)
+            .into_iter()
+            .map(|user| user.join("globalStorage").join(self.extension).join("tasks"))
+            .collect();
         if self.kind == CLINE.kind {
             let data = computer.named("CLINE_DATA_DIR").unwrap_or_else(|| computer.directory("CLINE_DIR", ".cline").join("data"));
             places.push(data.join("sessions"));

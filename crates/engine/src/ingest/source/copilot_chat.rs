@@ -19,14 +19,10 @@ use yore_core::episode::{Episode, FileAction, Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, id_of, short, text_of};
-use super::{
-    Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReaderOptions, Reading, Source, SourceLine, Unit, files_below,
-};
+use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "copilot-chat";
 
-/// Programs that are VS Code under another name, as their settings' directories are called.
-const VARIANTS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
 /// The directories that hold sessions: of a workspace, and of windows without one.
 const OF_WORKSPACE: &str = "chatSessions";
 const OF_EMPTY_WINDOW: &str = "emptyWindowChatSessions";
@@ -79,12 +75,10 @@ impl Source for CopilotChat {
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
-        let mut users: Vec<PathBuf> = VARIANTS.iter().map(|name| computer.configuration().join(name).join("User")).collect();
-        if computer.platform == Platform::Xdg {
-            // Windows that are connected from another computer.
-            users.extend([".vscode-server", ".vscode-server-insiders"].map(|name| computer.home.join(name).join("data/User")));
-        }
-        users.iter().flat_map(|user| [user.join("workspaceStorage"), user.join("globalStorage").join(OF_EMPTY_WINDOW)]).collect()
+        shapes::vs_code_users(computer)
+            .iter()
+            .flat_map(|user| [user.join("workspaceStorage"), user.join("globalStorage").join(OF_EMPTY_WINDOW)])
+            .collect()
     }
 
     fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {

@@ -2,7 +2,7 @@
 //! and messages on their way to turns.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,7 +14,7 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis, format_utc};
 use super::super::foreign::ForeignDatabase;
 use super::super::parse::parse_line;
 use super::own::without_own_words;
-use super::{Framing, Known, ReadTurn, Reading, Stamp, Unit};
+use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit};
 
 /// Text beyond this is in the archive only.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -22,6 +22,19 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 const MAX_PAYLOAD_BYTES: usize = 2048;
 /// Times from the year 10000 on are mistakes.
 const END_OF_TIME: i64 = 253_402_300_800_000;
+
+/// Programs that are VS Code under another name, as their settings' directories are called.
+const VARIANTS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
+
+/// The user directories of VS Code and its variants, whether or not they exist.
+pub(super) fn vs_code_users(computer: &Computer<'_>) -> Vec<PathBuf> {
+    let mut users: Vec<PathBuf> = VARIANTS.iter().map(|name| computer.configuration().join(name).join("User")).collect();
+    if computer.platform == Platform::Xdg {
+        // Windows that are connected from another computer.
+        users.extend([".vscode-server", ".vscode-server-insiders"].map(|name| computer.home.join(name).join("data/User")));
+    }
+    users
+}
 
 /// A member that is a text and says something.
 pub(super) fn text_of<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
