@@ -5,7 +5,7 @@
 //!
 //! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`query`]
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
-//!   [`metrics`] (how good is a ranking)
+//!   [`metrics`] (how good is a ranking), [`offer`] (what is worth offering unasked)
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ pub mod episode;
 pub mod exchange;
 pub mod id;
 pub mod metrics;
+pub mod offer;
 pub mod query;
 pub mod rank;
 pub mod scope;

@@ -99,10 +99,11 @@ pub fn directory_name(path: &str) -> &str {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScopeChoice {
-    /// The project of the current directory and the global scope; everything when it is unknown.
+    /// The project of the current directory and the global scope (notes and pages that belong to no
+    /// project); everything when it is unknown.
     #[default]
     Current,
-    /// The project of the current directory; nothing when it is unknown.
+    /// The same, but nothing when the project is unknown.
     CurrentOnly,
     /// Everything.
     All,

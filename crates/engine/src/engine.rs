@@ -14,7 +14,8 @@ use crate::conversations::{self, ConversationsRequest};
 use crate::embed::{EmbedCache, EmbedError, LoadOptions, ModelFolder, TextEmbedder};
 use crate::embedding::{self, EmbedReport};
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
-use crate::ingest::source::{ReaderOptions, Stamp, source_named};
+use crate::ingest::redact::{RedactionCounts, Redactor};
+use crate::ingest::source::{ReaderOptions, Stamp, note, source_named};
 use crate::ingest::{
     ForgetTarget, GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
     is_there,
@@ -54,6 +55,9 @@ pub enum EngineError {
     /// A page was not fetched.
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    /// A note that cannot be kept: it is empty, or too long.
+    #[error("{0}")]
+    BadNote(&'static str),
     /// A local model is needed, and none was named.
     #[error("no local model is here")]
     NoModel,
@@ -94,11 +98,13 @@ impl EngineError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Store(error) | Self::Index(IndexError::Store(error)) | Self::Ingest(IngestError::Store(error)) => error.code(),
+            Self::Index(IndexError::Missing(_)) => "index/missing",
             Self::Index(IndexError::DiskFull(_)) => "index/disk-full",
             Self::Index(IndexError::Failed { .. }) => "index/failed",
             Self::Index(IndexError::Vectors(_)) => "index/vectors",
             Self::Embed(error) => error.code(),
             Self::Fetch(error) => error.code(),
+            Self::BadNote(_) => "bad-note",
             Self::NoModel => "model/none",
             Self::Ingest(IngestError::DataDirectory { .. }) => "data-directory",
             Self::Ingest(IngestError::UnknownSource(_)) => "unknown-source",
@@ -177,9 +183,10 @@ pub struct ShowAnswer {
 }
 
 /// What to forget.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ForgetRequest {
-    /// The session: id, short id, native id or an unambiguous beginning.
+    /// The session or note: id, short id, native id or an unambiguous beginning; of a note the id of
+    /// its words too.
     pub session: String,
     /// For good: from the archive, the index and the backups.
     pub is_hard: bool,
@@ -274,6 +281,7 @@ pub struct Engine {
     index: OnceLock<LexicalIndex>,
     semantic: OnceLock<SemanticIndex>,
     model: Mutex<Option<Arc<TextEmbedder>>>,
+    redactor: OnceLock<Redactor>,
     tokenizer: Mutex<Tokenizer>,
 }
 
@@ -297,6 +305,7 @@ impl Engine {
             index: OnceLock::new(),
             semantic: OnceLock::new(),
             model: Mutex::default(),
+            redactor: OnceLock::new(),
             tokenizer: Mutex::default(),
         })
     }
@@ -479,6 +488,16 @@ impl Engine {
         }
     }
 
+    /// How rare terms are in what was said: their inverse document frequencies.
+    pub(crate) fn rarity(&self, terms: &[String]) -> Result<Vec<f32>, EngineError> {
+        Ok(self.index()?.rarity(terms)?)
+    }
+
+    /// Turns that the full-text index holds.
+    pub(crate) fn indexed(&self) -> Result<u64, EngineError> {
+        Ok(self.index()?.len())
+    }
+
     /// Shows a turn with its surroundings, or a whole episode.
     pub fn show(&self, request: &ShowRequest) -> Result<ShowAnswer, EngineError> {
         let id = request.id.trim();
@@ -634,9 +653,17 @@ impl Engine {
         Ok((report, index))
     }
 
-    /// Forgets a session with its side conversations.
+    /// Forgets a session with its side conversations, or a note.
     pub fn forget(&self, request: &ForgetRequest) -> Result<Forgotten, EngineError> {
-        let found = self.store.episodes_by_prefix(request.session.trim(), true, 9)?;
+        let id = request.session.trim();
+        let mut found = self.store.episodes_by_prefix(id, true, 9)?;
+        if found.first().is_none_or(|(_, _, native)| native != id) {
+            for note in self.store.notes(note::KIND, note::MESSAGE, 9, |note| note.is_known_as(id))? {
+                if found.iter().all(|(row, ..)| *row != note.row) {
+                    found.push((note.row, note::KIND.to_owned(), note.native_id));
+                }
+            }
+        }
         let sessions: Vec<&(i64, String, String)> = if found.len() > 1 {
             found.iter().filter(|(_, _, native)| !native.contains("/agent-") && !native.ends_with("/sidechain")).collect()
         } else {
@@ -910,8 +937,31 @@ impl Engine {
         (self.options.now)()
     }
 
-    fn reader(&self) -> Result<Ingest<'_>, EngineError> {
+    /// What reads into the store.
+    pub(crate) fn reader(&self) -> Result<Ingest<'_>, EngineError> {
         Ok(Ingest::new(&self.store, &self.options.directory, &self.options.redaction_patterns, self.options.now)?)
+    }
+
+    /// Redacts what leaves unasked once more: a rule may be younger than what it should have met.
+    pub(crate) fn redact_again<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
+        let redactor = match self.redactor.get() {
+            Some(redactor) => redactor,
+            None => {
+                let directory = &self.options.directory;
+                let keys =
+                    Keys::load_or_create(directory).map_err(|error| StoreError::Io { path: directory.join("key"), error })?;
+                let patterns = &self.options.redaction_patterns;
+                let made = Redactor::with_patterns(&keys.redaction, patterns).map_err(IngestError::from)?;
+                self.redactor.get_or_init(|| made)
+            }
+        };
+        let mut counts = RedactionCounts::default();
+        for text in texts {
+            if let Some(redacted) = redactor.text(text, &mut counts) {
+                *text = redacted;
+            }
+        }
+        Ok(())
     }
 
     fn index(&self) -> Result<&LexicalIndex, EngineError> {

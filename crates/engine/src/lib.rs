@@ -8,7 +8,8 @@
 //! - 3 `retrieve`: answers a question; `conversations`: lists and divides what was said
 //! - 5 `jobs`: a durable queue of work
 //! - 6 this file and `engine`: the facade
-//! - 7 `pages`: of the facade, what needs the network
+//! - 7 `pages`: of the facade, what needs the network; `notes`: what somebody asks to remember
+//! - 8 `offer`: what is given unasked
 //!
 //! There is no async, no printing, and no reading of environment or home here: paths, time and
 //! settings are arguments.
@@ -21,6 +22,8 @@ mod engine;
 mod index;
 pub mod ingest;
 mod jobs;
+mod notes;
+mod offer;
 mod pages;
 pub mod platform;
 mod retrieve;
@@ -39,6 +42,8 @@ pub use index::vector::{
 };
 pub use index::{IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobKind, JobWorker, MOST_FAILURES, NewJob};
+pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING};
+pub use offer::{Brief, BriefRequest, Occasion, Offer, OfferRequest, Offered, Said, Worked};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use retrieve::{Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
 pub use store::{

@@ -7,6 +7,7 @@
 //! - [`error_lines`]: the lines of an output that report an error
 //! - [`code_blocks`], [`paths`]: code and names of files in a text
 //! - [`quote`]: the passage of a turn that is shown for a question
+//! - [`preview`], [`key_concepts`]: what a long text is about
 //! - [`WordPiece`]: the tokens of the embedding models
 //! - [`chunks`]: a text cut into what such a model can read
 
@@ -16,6 +17,7 @@ mod duplicate;
 mod errors;
 mod excerpt;
 mod paths;
+mod preview;
 mod question;
 mod quote;
 mod stop_words;
@@ -28,6 +30,7 @@ pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines};
 pub use excerpt::excerpt;
 pub use paths::{PathMention, paths};
+pub use preview::{key_concepts, preview};
 pub use question::Question;
 pub use quote::quote;
 pub use stop_words::is_stop_word;

@@ -53,6 +53,9 @@ pub enum IndexError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// There is no index that can be used, and none may be begun now.
+    #[error("there is no index {0} yet")]
+    Missing(PathBuf),
     /// No space left where the index lies.
     #[error("no space left for the index {0}")]
     DiskFull(PathBuf),
@@ -86,6 +89,8 @@ pub struct SyncReport {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IndexFilter {
     pub projects: Vec<u64>,
+    /// Rows of episodes that belong to no project and may answer beside the projects' own.
+    pub everywhere: HashSet<u64>,
     pub branches: Vec<u64>,
     /// Rows of episodes; `None` means any.
     pub episodes: Option<HashSet<u64>>,
@@ -172,6 +177,9 @@ impl LexicalIndex {
             && let Ok(opened) = Self::with_index(directory.clone(), index, fields, false)
         {
             return Ok(opened);
+        }
+        if store.is_passive() {
+            return Err(IndexError::Missing(directory));
         }
         let io = |error: std::io::Error| io_failure(&directory, &error);
         // Nothing usable: clear it away, older formats included, and begin again, one process
@@ -318,6 +326,22 @@ impl LexicalIndex {
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.row).cmp(&(a.at, a.row))));
         hits.truncate(options.limit);
         Ok(hits)
+    }
+
+    /// How rare each term is in what was said: BM25's inverse document frequency over the turns that
+    /// the index holds. A term that it does not hold is as rare as can be.
+    pub(crate) fn rarity(&self, terms: &[String]) -> Result<Vec<f32>, IndexError> {
+        let searcher = self.reader.searcher();
+        let turns = searcher.num_docs() as f32;
+        terms
+            .iter()
+            .map(|term| {
+                let holding = searcher
+                    .doc_freq(&Term::from_field_text(self.fields.text, term))
+                    .map_err(|error| failure(&self.directory, error))? as f32;
+                Ok((1.0 + (turns - holding + 0.5).max(0.5) / (holding + 0.5)).ln())
+            })
+            .collect()
     }
 
     /// Number of turns in the index.
@@ -676,8 +700,12 @@ impl Columns {
 
     fn pass(&self, doc: DocId, filter: &IndexFilter, roles: &[u64]) -> bool {
         let number = |column: &Column<u64>| column.first(doc).unwrap_or(0);
-        if !filter.projects.is_empty() && !filter.projects.contains(&number(&self.project)) {
-            return false;
+        if !filter.projects.is_empty() {
+            let project = number(&self.project);
+            let holds_everywhere = || project == 0 && filter.everywhere.contains(&number(&self.episode));
+            if !filter.projects.contains(&project) && !holds_everywhere() {
+                return false;
+            }
         }
         if !filter.branches.is_empty() && !filter.branches.contains(&number(&self.branch)) {
             return false;

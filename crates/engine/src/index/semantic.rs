@@ -74,6 +74,9 @@ impl SemanticIndex {
         let directory = parent.join("vectors");
         let table =
             StaticTable::builtin().map_err(|error| IndexError::Failed { path: directory.clone(), detail: error.to_string() })?;
+        if store.is_passive() && (store.index_state("vectors")?.is_none() || !directory.is_dir()) {
+            return Err(IndexError::Missing(directory));
+        }
         crate::platform::create_private_directory(&directory).map_err(|error| io_failure(&directory, &error))?;
         let token = store.index_token("vectors")?;
         let statics =
@@ -374,6 +377,7 @@ fn vector_filter(filter: &IndexFilter) -> VectorFilter {
     let rows = |rows: &[u64]| rows.iter().map(|row| u32::try_from(*row).unwrap_or(u32::MAX)).collect();
     VectorFilter {
         projects: rows(&filter.projects),
+        everywhere: filter.everywhere.iter().map(|row| *row as i64).collect(),
         branches: rows(&filter.branches),
         roles: filter.roles.iter().map(|role| role_number(*role) as u8).collect(),
         episodes: filter.episodes.as_ref().map(|rows| rows.iter().map(|row| *row as i64).collect()),
@@ -384,13 +388,15 @@ fn vector_filter(filter: &IndexFilter) -> VectorFilter {
 }
 
 fn passes(turn: &IndexedTurn, filter: &IndexFilter) -> bool {
-    let IndexFilter { projects, branches, episodes, turns, roles, since, until } = filter;
+    let IndexFilter { projects, everywhere, branches, episodes, turns, roles, since, until } = filter;
     let is_in_time = match turn.at {
         Some(at) => since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until),
         None => since.is_none() && until.is_none(),
     };
     is_in_time
-        && (projects.is_empty() || projects.contains(&(turn.project as u64)))
+        && (projects.is_empty()
+            || projects.contains(&(turn.project as u64))
+            || turn.project == 0 && everywhere.contains(&(turn.episode as u64)))
         && (branches.is_empty() || branches.contains(&(turn.branch as u64)))
         && (roles.is_empty() || roles.contains(&turn.role))
         && episodes.as_ref().is_none_or(|rows| rows.contains(&(turn.episode as u64)))

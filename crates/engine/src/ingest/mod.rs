@@ -307,9 +307,27 @@ impl<'a> Ingest<'a> {
         document: GivenDocument,
         request: &IngestRequest,
     ) -> Result<IngestReport, IngestError> {
-        let mut report = IngestReport::default();
-        let _turn = self.take_turn(&Silent)?;
+        let turn = self.begin()?;
+        self.put_in_turn(&turn, source, document, request)
+    }
+
+    /// Waits until nobody else stores or forgets, and keeps others waiting as long as the turn is
+    /// kept: what is known now is known still when something is put.
+    pub(crate) fn begin(&mut self) -> Result<HeldTurn, IngestError> {
+        let turn = HeldTurn { _file: self.take_turn(&Silent)? };
         self.tombstones = self.store.tombstones()?;
+        Ok(turn)
+    }
+
+    /// As [`Self::put`], by whoever holds the turn.
+    pub(crate) fn put_in_turn(
+        &mut self,
+        _turn: &HeldTurn,
+        source: &'static dyn Source,
+        document: GivenDocument,
+        request: &IngestRequest,
+    ) -> Result<IngestReport, IngestError> {
+        let mut report = IngestReport::default();
         let GivenDocument { name, stamp, state, records } = document;
         let row = self.store.find_file(source.kind(), &name)?;
         let unit = Unit {
@@ -326,6 +344,13 @@ impl<'a> Ingest<'a> {
         self.unit(&found, request, &mut Silent, &mut report)?;
         self.store.settle_titles()?;
         Ok(report)
+    }
+
+    /// What is stored of a record, and how many secrets are redacted for that.
+    pub(crate) fn redacted(&self, mut record: Value) -> (Value, u64) {
+        let mut counts = RedactionCounts::default();
+        self.redactor.json(&mut record, &mut counts);
+        (record, counts.total())
     }
 
     fn take_turn(&self, observer: &dyn Observer) -> Result<File, IngestError> {
@@ -649,6 +674,12 @@ impl<'a> Ingest<'a> {
     }
 }
 
+/// The right to store and to forget, alone: see [`Ingest::begin`].
+#[derive(Debug)]
+pub(crate) struct HeldTurn {
+    _file: File,
+}
+
 /// A unit that is to be read.
 struct FoundUnit {
     source: &'static dyn Source,
@@ -818,6 +849,9 @@ impl Writer<'_> {
                 if let Some(plan) = &plan {
                     let Some(runs) = archive.apply(tx, plan)? else { return Ok(false) };
                     self.store.append_segments(tx, row.id, at.generation, &runs)?;
+                }
+                if self.replaces.is_some() && is_first && self.is_document {
+                    self.store.reset_document(tx, row.id)?;
                 }
                 outcomes = self.store_readings(tx, row.id, &batch.readings, &names, now)?;
                 if !batch.own_sessions.is_empty() {

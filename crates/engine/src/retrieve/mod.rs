@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use yore_core::query::{Filter, ListPlace, Name, Place, Program, ScorePart};
 use yore_core::text::{Question, Tokenizer};
 
-pub(crate) use self::plan::{project_here, projects_named};
+pub(crate) use self::plan::{project_around, project_here, projects_named};
 use crate::EngineError;
 use crate::index::{LexicalIndex, SemanticIndex};
 use crate::ingest::ProjectNames;

@@ -12,6 +12,7 @@ use super::RecallRequest;
 use crate::EngineError;
 use crate::index::IndexFilter;
 use crate::ingest::ProjectNames;
+use crate::ingest::source::{Notes, Source, Web};
 use crate::store::{ShapeFilter, Store};
 
 /// Least weight of tool output for a pasted error message.
@@ -72,6 +73,9 @@ pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilte
     if !chosen.is_empty() {
         names.extend(store.project_names()?.into_iter().filter(|(row, ..)| chosen.contains(row)).map(|(_, _, name)| name));
         filter.projects = chosen.into_iter().map(|row| row as u64).collect();
+        if matches!(scope, ScopeChoice::Current | ScopeChoice::CurrentOnly) {
+            filter.everywhere = everywhere(store)?;
+        }
     }
     if !branches.is_empty() {
         // A branch that nobody recorded matches nothing.
@@ -98,6 +102,16 @@ pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilte
         filter.turns = Some(Arc::new(store.shaped_turns(&shape)?));
     }
     Ok((filter, names, is_project_unknown))
+}
+
+/// The global scope: documents that a person gave for no project. Sessions of unknown directories
+/// are none: nobody said that they hold elsewhere.
+fn everywhere(store: &Store) -> Result<HashSet<u64>, EngineError> {
+    let mut rows = HashSet::new();
+    for kind in [Notes.kind(), Web.kind()] {
+        rows.extend(store.episodes_without_project(kind)?.into_iter().map(|row| row as u64));
+    }
+    Ok(rows)
 }
 
 /// The part of a filter that goes by what a turn holds.
@@ -141,16 +155,21 @@ pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64
 /// The known project of a directory: by its repository, else by the nearest directory above it
 /// that is one.
 pub(crate) fn project_here(store: &Store, here: &ProjectNames) -> Result<Option<i64>, EngineError> {
+    Ok(project_around(store, here)?.map(|(row, _)| row))
+}
+
+/// The same, with the directory above it by which it is known, where it is known by that.
+pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Option<(i64, Option<String>)>, EngineError> {
     for (alias, _) in &here.aliases {
         if let Some(row) = store.project_by_alias(alias.kind(), alias.value())? {
-            return Ok(Some(row));
+            return Ok(Some((row, None)));
         }
     }
     if let Some((ProjectAlias::Directory(directory), _)) = here.aliases.last() {
         let mut directory = directory.as_str();
         while let Some((above, _)) = directory.rsplit_once('/').filter(|(above, _)| above.len() > 1) {
             if let Some(row) = store.project_by_alias("directory", above)? {
-                return Ok(Some(row));
+                return Ok(Some((row, Some(above.to_owned()))));
             }
             directory = above;
         }

@@ -182,6 +182,46 @@ impl Store {
         })
     }
 
+    /// The last turns of an episode that somebody in this role spoke, last first, those it shares
+    /// with other sessions included.
+    pub(crate) fn last_spoken(&self, episode: i64, role: Role, limit: usize) -> StoreResult<Vec<ShownTurn>> {
+        self.read(|db| {
+            let sql = format!(
+                "SELECT {SHOWN_COLUMNS} FROM (
+                     SELECT place.turn_id, place.position FROM (
+                         SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
+                         UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
+                     ) AS place JOIN turn ON turn.id = place.turn_id WHERE turn.role = ?2 ORDER BY place.position DESC LIMIT ?3
+                 ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL ORDER BY place.position DESC"
+            );
+            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
+            let rows = statement
+                .query_map(params![episode, role.as_str(), limit as i64], shown_turn)
+                .map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })
+    }
+
+    /// The last words of the agent before the next human turn: what came of what happened in this
+    /// turn. Its own, where it is the last.
+    pub(crate) fn conclusion(&self, turn: i64) -> StoreResult<Option<ShownTurn>> {
+        self.read(|db| {
+            let sql = format!(
+                "SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL AND turn.id = (
+                     SELECT later.id FROM turn AS asked JOIN turn AS later ON later.episode_id = asked.episode_id
+                     WHERE asked.id = ?1 AND later.role = 'assistant' AND later.position > asked.position
+                       AND later.position < coalesce((
+                         SELECT min(next.position) FROM turn AS next
+                         WHERE next.episode_id = asked.episode_id AND next.position > asked.position AND next.role = 'human'
+                       ), 9223372036854775807)
+                     ORDER BY later.position DESC LIMIT 1
+                 )"
+            );
+            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
+            statement.query_row([turn], shown_turn).optional().map_err(|error| self.fail(error))
+        })
+    }
+
     /// Turns whose id, short id or native id begins with `prefix` (at least 4 characters).
     pub(crate) fn turns_by_prefix(&self, prefix: &str, limit: usize) -> StoreResult<Vec<i64>> {
         self.read(|db| {

@@ -12,7 +12,7 @@ use super::upsert::NativeId;
 use super::{LineRun, Store, StoreError, StoreResult, migrate};
 
 /// What was, or would be, forgotten.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Forgotten {
     /// Native ids of the session and its sub-agents.
     pub episodes: Vec<String>,

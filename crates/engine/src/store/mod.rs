@@ -9,6 +9,7 @@
 //! - `shape`: code, files, tools and errors of turns; conversations as they are listed
 //! - `vectors`: what was embedded, and turns that the embedder and the vector indexes must still take
 //! - `jobs`: work that waits
+//! - `notes`: notes, and what belongs to no project
 //! - `forget`: deletion that leaves nothing
 //! - `overview`: counts for people
 //!
@@ -20,6 +21,7 @@ mod episodes;
 mod forget;
 mod jobs;
 mod migrate;
+mod notes;
 mod overview;
 mod queue;
 mod shape;
@@ -41,6 +43,7 @@ pub(crate) use episodes::{IndexedTurn, SPOKEN_GAP};
 pub use forget::Forgotten;
 pub(crate) use jobs::{Failed, JobRow, NewJob};
 pub use migrate::SCHEMA_VERSION;
+pub(crate) use notes::StoredNote;
 pub use overview::{
     AgentCount, EpisodeCount, EpisodeSummary, ProjectSummary, RedactionCount, SessionOrder, SkipCount, StoreStats,
 };
@@ -73,6 +76,9 @@ pub enum StoreError {
         /// The newest schema that this program knows.
         known: i32,
     },
+    /// An older yore wrote the database, and it may not be upgraded now.
+    #[error("the database {0} waits for an upgrade")]
+    Older(PathBuf),
     /// The file is some other program's database.
     #[error("{0} is a database, but not yore's")]
     Foreign(PathBuf),
@@ -141,6 +147,7 @@ impl StoreError {
         match self {
             Self::Missing(_) => "store/missing",
             Self::Newer { .. } => "store/newer",
+            Self::Older(_) => "store/older",
             Self::Foreign(_) => "store/foreign",
             Self::Corrupt { .. } => "store/corrupt",
             Self::DiskFull(_) => "store/disk-full",
@@ -194,11 +201,13 @@ pub struct StoreOptions {
     pub busy_timeout: Duration,
     /// Whether a database that needs an upgrade is backed up first.
     pub backup_before_upgrade: bool,
+    /// Whether to be content with what is there: nothing is upgraded, and no index is begun.
+    pub is_passive: bool,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { busy_timeout: Duration::from_secs(5), backup_before_upgrade: true }
+        Self { busy_timeout: Duration::from_secs(5), backup_before_upgrade: true, is_passive: false }
     }
 }
 
@@ -232,10 +241,18 @@ impl Store {
         }
         let version = store.read(|db| migrate::check(db, &store.path))?;
         if version < SCHEMA_VERSION {
+            if store.options.is_passive {
+                return Err(StoreError::Older(store.path));
+            }
             store.readers().clear();
             store.with_writer(|_| Ok(()))?;
         }
         Ok(store)
+    }
+
+    /// Whether nothing may be upgraded or begun.
+    pub(crate) fn is_passive(&self) -> bool {
+        self.options.is_passive
     }
 
     /// The database file.

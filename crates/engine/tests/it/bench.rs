@@ -6,8 +6,10 @@ use std::fs;
 
 use serde_json::Value;
 use yore_core::metrics;
+use yore_core::query::Program;
 use yore_core::scope::ScopeChoice;
 use yore_core::time::RecordedTime;
+use yore_engine::{Occasion, OfferRequest};
 use yore_testing::{Memory, fixture, is_blessing};
 
 fn strings(value: &Value) -> Vec<String> {
@@ -94,4 +96,53 @@ fn quality_on_our_own_bench_is_as_committed() {
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(table, expected, "figures changed; look at each, then run with YORE_BLESS=1");
+}
+
+/// Of how many prompts anything is offered, and of how many with evidence.
+fn offered(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>, HashSet<String>)>) -> (usize, usize, usize) {
+    let (mut asked, mut answered, mut with_evidence) = (0, 0, 0);
+    for (prompt, as_of, gold) in prompts {
+        let offer = memory
+            .engine()
+            .offer(&OfferRequest {
+                occasion: Occasion::Prompt(prompt),
+                here: None,
+                projects: vec!["mini".to_owned()],
+                as_of,
+                session: None,
+                given: Vec::new(),
+                limit: 8,
+                quote_chars: 300,
+                floor: 0.7,
+                program: Program::Static,
+            })
+            .unwrap();
+        asked += 1;
+        answered += usize::from(!offer.memories.is_empty());
+        with_evidence += usize::from(offer.memories.iter().any(|memory| gold.contains(&memory.hit.place.native_message)));
+    }
+    (asked, answered, with_evidence)
+}
+
+#[test]
+fn questions_are_answered_unasked_and_everyday_prompts_are_left_alone() {
+    let memory = Memory::new();
+    memory.read_as("jsonl", &fixture("bench/corpus.jsonl"));
+    memory.index();
+    let queries = fs::read_to_string(fixture("bench/queries.jsonl")).unwrap();
+    let questions = queries.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).filter_map(|question| {
+        let gold: HashSet<String> = strings(&question["gold_turns"]).into_iter().collect();
+        let as_of = RecordedTime::parse(question["query_time"].as_str().unwrap()).utc;
+        (!gold.is_empty()).then(|| (question["query"].as_str().unwrap().to_owned(), as_of, gold))
+    });
+    let (asked, answered, with_evidence) = offered(&memory, questions);
+    assert!(2 * with_evidence >= asked, "{asked} asked, {answered} answered, {with_evidence} with evidence");
+    for list in ["everyday-dev.txt", "everyday-held-out.txt"] {
+        let path = fixture("").join("../../bench/prompts").join(list);
+        let prompts = fs::read_to_string(path).unwrap();
+        let everyday = prompts.lines().map(|prompt| (prompt.to_owned(), None, HashSet::new()));
+        let (asked, answered, _) = offered(&memory, everyday);
+        assert_eq!(asked, 100);
+        assert!(answered <= 5, "{list}: {answered} of {asked} everyday prompts are offered something");
+    }
 }

@@ -17,18 +17,19 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Packages that `Cargo.lock` may name, ours included. Every one is code that runs with the
-/// user's words in reach and seconds of every build, so a new one is a decision.
-const BUDGET: usize = 450;
+/// user's words in reach and seconds of every build, so a new one is a decision. The last step, from
+/// 450, was HTTP in the daemon: axum, hyper and tower.
+const BUDGET: usize = 475;
 
 /// What must not come in, and why.
-const BANNED: [(&str, &str); 7] = [
+const BANNED: [(&str, &str); 6] = [
     ("openssl", "TLS is rustls with ring"),
     ("openssl-sys", "needs a library of the system"),
     ("native-tls", "needs a library of the system"),
     ("aws-lc-sys", "needs cmake; ring does not"),
     ("onig", "a second regular expression engine, in C"),
+    // `hyper` answers requests in the daemon; what makes them is this.
     ("reqwest", "requests are made by ureq, without a runtime"),
-    ("hyper", "requests are made by ureq, without a runtime"),
 ];
 
 /// Licences under which we take code.

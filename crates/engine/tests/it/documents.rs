@@ -220,7 +220,15 @@ fn note_is_kept_word_for_word_as_a_persons_words() {
     let text = "  Figs are ripe in September.\n\n\tNot before!  ";
     let put = |text: &str, version: i64| {
         let tags = ["orchard".to_owned()];
-        let note = Note { id: "n-1", text, title: Some("Figs"), tags: &tags, directory: None, at: 1_780_000_000_000 };
+        let note = Note {
+            id: "n-1",
+            text,
+            title: Some("Figs"),
+            tags: &tags,
+            directory: None,
+            is_by_agent: false,
+            at: 1_780_000_000_000,
+        };
         let document = GivenDocument {
             name: note_unit("n-1"),
             stamp: Stamp { size: text.len() as u64, version },

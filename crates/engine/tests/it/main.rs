@@ -19,6 +19,8 @@ mod embed;
 mod forget;
 mod gemini;
 mod git;
+mod notes;
+mod offer;
 mod opencode;
 mod pages;
 mod planted;

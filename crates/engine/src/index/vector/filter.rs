@@ -12,6 +12,8 @@ use super::segment::Columns;
 pub struct VectorFilter {
     /// Rows of projects.
     pub projects: Vec<u32>,
+    /// Rows of episodes that belong to no project (0) and pass beside those of `projects`.
+    pub everywhere: HashSet<i64>,
     /// Rows of branches.
     pub branches: Vec<u32>,
     /// Numbers of roles.
@@ -29,7 +31,8 @@ pub struct VectorFilter {
 impl VectorFilter {
     /// Whether everything passes.
     pub fn is_open(&self) -> bool {
-        let Self { projects, branches, roles, episodes, turns, since, until } = self;
+        // Without projects everything passes, and so does what holds everywhere.
+        let Self { projects, everywhere: _, branches, roles, episodes, turns, since, until } = self;
         let is_any_row = episodes.is_none() && turns.is_none();
         projects.is_empty() && branches.is_empty() && roles.is_empty() && is_any_row && since.is_none() && until.is_none()
     }
@@ -47,7 +50,14 @@ impl VectorFilter {
             return Selected { turns: Some(turns), rows: living_rows };
         }
         if !self.projects.is_empty() {
-            retain_listed(&mut turns, columns.projects, |project| self.projects.contains(project));
+            if self.everywhere.is_empty() {
+                retain_listed(&mut turns, columns.projects, |project| self.projects.contains(project));
+            } else {
+                turns.retain(|turn| {
+                    let project = columns.projects[turn];
+                    self.projects.contains(&project) || project == 0 && self.everywhere.contains(&columns.episodes[turn])
+                });
+            }
         }
         if !self.branches.is_empty() {
             retain_listed(&mut turns, columns.branches, |branch| self.branches.contains(branch));
@@ -151,6 +161,11 @@ mod tests {
         assert_eq!(found(any()), (vec![1, 2, 3, 4, 5], 6));
         assert_eq!(found(VectorFilter { projects: vec![1], ..any() }), (vec![1, 2], 3));
         assert_eq!(found(VectorFilter { projects: vec![2, 3, 0], ..any() }), (vec![3, 4, 5], 3));
+        // Turn 5 belongs to no project; that of another episode would not pass.
+        let everywhere = |episode| VectorFilter { projects: vec![1], everywhere: HashSet::from([episode]), ..any() };
+        assert_eq!(found(everywhere(12)), (vec![1, 2, 5], 4));
+        assert_eq!(found(everywhere(11)), (vec![1, 2], 3));
+        assert_eq!(found(VectorFilter { everywhere: HashSet::from([12]), ..any() }), (vec![1, 2, 3, 4, 5], 6));
         assert_eq!(found(VectorFilter { branches: vec![7, 9], ..any() }), (vec![1, 3, 5], 3));
         assert_eq!(found(VectorFilter { roles: vec![1, 2], projects: vec![1, 0], ..any() }), (vec![2, 5], 3));
         assert_eq!(found(VectorFilter { episodes: Some(HashSet::from([11, 12])), ..any() }), (vec![3, 4, 5], 3));

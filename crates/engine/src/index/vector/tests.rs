@@ -116,9 +116,10 @@ fn model(turns: i64, dimensions: usize, clusters: usize, noise: &mut Noise) -> M
 }
 
 fn passes(filter: &VectorFilter, turn: i64, metadata: &TurnMetadata) -> bool {
-    let VectorFilter { projects, branches, roles, episodes, turns, since, until } = filter;
+    let VectorFilter { projects, everywhere, branches, roles, episodes, turns, since, until } = filter;
     let is_dated = metadata.at != i64::MIN;
-    (projects.is_empty() || projects.contains(&metadata.project))
+    let holds_everywhere = metadata.project == 0 && everywhere.contains(&metadata.episode);
+    (projects.is_empty() || projects.contains(&metadata.project) || holds_everywhere)
         && (branches.is_empty() || branches.contains(&metadata.branch))
         && (roles.is_empty() || roles.contains(&metadata.role))
         && episodes.as_ref().is_none_or(|episodes| episodes.contains(&metadata.episode))
@@ -172,6 +173,7 @@ fn filters() -> Vec<VectorFilter> {
     vec![
         any(),
         VectorFilter { projects: vec![2], ..any() },
+        VectorFilter { projects: vec![2], everywhere: HashSet::from([1, 2, 3]), ..any() },
         VectorFilter { projects: vec![0, 3], branches: vec![1], ..any() },
         VectorFilter { roles: vec![0, 4], ..any() },
         VectorFilter { episodes: Some(HashSet::from([1, 5])), ..any() },

@@ -389,13 +389,16 @@ pub enum Reading {
 }
 
 /// Takes this memory's own words out of what was read, from `from` on; what is nothing without
-/// them goes. Returns whether a turn begins a conversation that yore itself had with a model.
+/// them goes. Returns whether a turn begins a conversation that yore itself had with a model. A note
+/// is no echo: it was given to be kept word for word.
 pub(crate) fn drop_own_words(readings: &mut Vec<Reading>, from: usize) -> bool {
     let mut is_own_call = false;
     let mut at = from;
     while at < readings.len() {
         let mut is_nothing = false;
-        if let Reading::Turn(read) = &mut readings[at] {
+        if let Reading::Turn(read) = &mut readings[at]
+            && read.episode.agent != note::KIND
+        {
             let turn = &mut read.turn;
             is_own_call |= own::is_own_call(&turn.text);
             for words in [&mut turn.text, &mut turn.tool_text] {

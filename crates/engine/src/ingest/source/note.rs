@@ -3,8 +3,11 @@
 //! of [`document`].
 //!
 //! ```json
-//! {"note": {"id": "...", "text": "...", "title": "...", "tags": ["..."], "directory": "...", "at": 0}}
+//! {"note": {"id": "...", "by": "agent", "text": "...", "title": "...", "tags": ["..."], "directory": "...", "at": 0}}
 //! ```
+//!
+//! Without `by` the words are a person's. What an agent wrote is an assistant's turn, so that whoever
+//! is given it sees how far to trust it.
 
 use std::io;
 use std::path::Path;
@@ -21,15 +24,19 @@ use super::{EpisodeReader, Known, LineMark, LineOwner, Nature, ReadTurn, ReaderO
 /// The kind of this source.
 pub const KIND: &str = "note";
 /// A note is one message, so this is its name in every note.
-const MESSAGE: &str = "text";
-/// Longer notes are cut.
-const MAX_TEXT_BYTES: usize = 1 << 20;
+pub(crate) const MESSAGE: &str = "text";
+/// Bytes of the longest note. A longer text is a file, and is read as one.
+pub const MAX_BYTES: usize = 1 << 20;
+/// Longer texts are cut: what is redacted may have become longer than it was given.
+const MAX_TEXT_BYTES: usize = 4 * MAX_BYTES;
+/// Who wrote it, if no person did.
+const AGENT: &str = "agent";
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Notes;
 
-/// What a person asks to remember.
+/// What somebody asks to remember.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Note<'n> {
     /// Its id: drawn once, given again to replace it.
@@ -42,6 +49,8 @@ pub struct Note<'n> {
     pub tags: &'n [String],
     /// The directory whose project it belongs to; `None`: to none.
     pub directory: Option<&'n str>,
+    /// Whether an agent wrote it.
+    pub is_by_agent: bool,
     /// When it was written.
     pub at: UtcMillis,
 }
@@ -66,11 +75,19 @@ pub fn note_episode(id: &str) -> EpisodeId {
     EpisodeId::derive(KIND, id)
 }
 
+/// The turn of its words.
+pub fn note_turn(id: &str) -> TurnId {
+    TurnId::derive(KIND, id, MESSAGE, 0)
+}
+
 /// The records of a note.
 pub fn note_records(note: &Note<'_>) -> Vec<Value> {
-    let Note { id, text, title, tags, directory, at } = note;
+    let Note { id, text, title, tags, directory, is_by_agent, at } = note;
     let mut record = Map::new();
     record.insert("id".to_owned(), json!(id));
+    if *is_by_agent {
+        record.insert("by".to_owned(), json!(AGENT));
+    }
     for (key, value) in [("title", title), ("directory", directory)] {
         if let Some(value) = value {
             record.insert(key.to_owned(), json!(value));
@@ -157,9 +174,9 @@ fn read_note(note: &Value, line: u64, out: &mut Vec<Reading>) {
     let end = text.floor_char_boundary(MAX_TEXT_BYTES.min(text.len()));
     out.push(Reading::Turn(Box::new(ReadTurn {
         turn: Turn {
-            id: TurnId::derive(KIND, id, MESSAGE, 0),
+            id: note_turn(id),
             native_id: MESSAGE.to_owned(),
-            role: Role::Human,
+            role: if note["by"] == AGENT { Role::Assistant } else { Role::Human },
             speaker: None,
             text: text[..end].to_owned(),
             // Found by them, but they are not what was said.

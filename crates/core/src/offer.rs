@@ -1,0 +1,212 @@
+//! When something is worth offering unasked.
+//!
+//! - [`Wording`]: what a prompt's own words say about its need for memory
+//! - [`Signs`], [`sureness`]: how sure it is that what was found concerns a prompt
+//!
+//! Most prompts ("run the tests", "yes, go on") need no memory, and words in common prove nothing: a
+//! project's history holds every common word. What is offered must stand out, the less so the more
+//! the prompt itself asks for what was before.
+
+/// What a prompt's own words say about its need for memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wording {
+    /// It asks something.
+    pub asks: bool,
+    /// It speaks of what was before.
+    pub is_of_the_past: bool,
+    /// It speaks of "us": of how things are done here.
+    pub is_of_us: bool,
+    /// It refers to something said before, asking or not: "as we decided", "like last time".
+    pub refers_back: bool,
+    /// It asks what any manual answers: "how do I", "the difference between".
+    pub is_general: bool,
+}
+
+/// First words of a sentence that asks.
+const ASKING: [&str; 16] =
+    ["how", "why", "what", "when", "where", "which", "who", "did", "do", "does", "is", "are", "was", "were", "can", "should"];
+/// Words of the past.
+const PAST: [&str; 30] = [
+    "did",
+    "was",
+    "were",
+    "had",
+    "been",
+    "decided",
+    "agreed",
+    "discussed",
+    "remember",
+    "recall",
+    "earlier",
+    "previously",
+    "yesterday",
+    "already",
+    "convinced",
+    "dropped",
+    "rejected",
+    "chose",
+    "chosen",
+    "corrected",
+    "happened",
+    "history",
+    "originally",
+    "ago",
+    "last time",
+    "last week",
+    "last month",
+    "last session",
+    "used to",
+    "no longer",
+];
+/// Words of those who work here.
+const US: [&str; 3] = ["we", "our", "us"];
+/// References to what was said before.
+const BACK: [&str; 22] = [
+    "last time",
+    "last session",
+    "last week",
+    "as we",
+    "like we",
+    "we decided",
+    "we agreed",
+    "we discussed",
+    "we said",
+    "we chose",
+    "we talked",
+    "i told you",
+    "you told me",
+    "i said",
+    "as before",
+    "like before",
+    "as discussed",
+    "as agreed",
+    "previous session",
+    "earlier session",
+    "remember when",
+    "where were we",
+];
+/// What any manual answers.
+const GENERAL: [&str; 14] = [
+    "how do i",
+    "how do you",
+    "how can i",
+    "how can you",
+    "how to",
+    "how should i",
+    "difference between",
+    "what is a",
+    "what is an",
+    "what s a",
+    "what is the difference",
+    "is there a way",
+    "explain what",
+    "explain how",
+];
+
+impl Wording {
+    /// Reads a prompt. English cues only: a prompt in another language is judged by what is found.
+    pub fn of(prompt: &str) -> Self {
+        let mut words = String::with_capacity(prompt.len() + 2);
+        words.push(' ');
+        for word in prompt.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            words.extend(word.chars().flat_map(char::to_lowercase));
+            words.push(' ');
+        }
+        let says = |cues: &[&str]| {
+            cues.iter().any(|cue| {
+                words.match_indices(cue).any(|(at, _)| words[..at].ends_with(' ') && words[at + cue.len()..].starts_with(' '))
+            })
+        };
+        let first = words.split_whitespace().next().unwrap_or_default();
+        Self {
+            asks: prompt.trim_end().ends_with('?') || ASKING.contains(&first),
+            is_of_the_past: says(&PAST),
+            is_of_us: says(&US),
+            refers_back: says(&BACK),
+            is_general: says(&GENERAL),
+        }
+    }
+}
+
+/// What speaks for a prompt being answered by what was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Signs {
+    /// The prompt's own words.
+    pub wording: Wording,
+    /// BM25 of the turn that shares most with it, at least 0.
+    pub words: f32,
+    /// Turns that the index holds: BM25 grows with their number.
+    pub turns: u64,
+    /// Cosine of the nearest turn by the static table, -1 to 1.
+    pub nearness: f32,
+}
+
+/// The largest inverse document frequency of a memory of some 15,000 turns, which the weights below
+/// were fitted on.
+const FITTED_RARITY: f32 = 9.2;
+/// In a small memory every word is rare, and its rarity proves little.
+const LEAST_RARITY: f32 = 4.0;
+/// More words in common than this add nothing: a pasted log shares any number.
+const MOST_WORDS: f32 = 40.0;
+
+/// How sure it is that what was found concerns the prompt, 0 to 1: a logistic model with weights
+/// fitted on the development coding questions against everyday prompts that need no memory, and
+/// rounded (`docs/measurements.md`, "What is given unasked").
+pub fn sureness(signs: &Signs) -> f32 {
+    let Signs { wording, words, turns, nearness } = *signs;
+    let rarity = (1.0 + turns as f32 / 1.5).ln().max(LEAST_RARITY);
+    let words = (words * FITTED_RARITY / rarity).clamp(0.0, MOST_WORDS);
+    let count = |is_so: bool| if is_so { 1.0 } else { 0.0 };
+    let is_asked = wording.asks || wording.refers_back;
+    let cues = if is_asked { count(wording.is_of_the_past || wording.refers_back) + count(wording.is_of_us) } else { 0.0 };
+    let is_general = count(wording.is_general && cues == 0.0);
+    let logit = 0.32 * words + 0.7 * nearness.clamp(0.0, 1.0) + 1.7 * cues + 3.2 * count(is_asked) - 0.6 * is_general - 7.5;
+    1.0 / (1.0 + (-logit).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn prompts_are_read_for_what_they_ask() {
+        let none = Wording::default();
+        for plain in ["run the tests", "yes, go on", "fix the typo in the readme", "Wed deploy", ""] {
+            assert_eq!(Wording::of(plain), none, "{plain}");
+        }
+        let why = Wording::of("Why did we drop Redis?");
+        assert_eq!(why, Wording { asks: true, is_of_the_past: true, is_of_us: true, ..none });
+        let general = Wording::of("how do I exit vim");
+        assert_eq!(general, Wording { asks: true, is_general: true, ..none });
+        assert!(Wording::of("name the branches like we agreed").refers_back);
+        assert!(!Wording::of("that was easy").asks);
+    }
+
+    #[test]
+    fn asking_for_the_past_needs_less_than_an_order() {
+        let signs = |prompt, words| sureness(&Signs { wording: Wording::of(prompt), words, turns: 15_000, nearness: 0.5 });
+        assert!(signs("why did we drop redis?", 10.0) > 0.6);
+        assert!(signs("drop the redis cache", 10.0) < 0.1);
+        assert!(signs("drop the redis cache", 30.0) > 0.6, "nearly the same words were said before");
+        assert!(signs("how do I drop a redis cache", 10.0) < 0.3);
+    }
+
+    #[test]
+    fn words_of_a_small_memory_count_for_more_but_not_at_any_price() {
+        let of = |turns, words| sureness(&Signs { wording: Wording::of("why did we do it?"), words, turns, nearness: 0.4 });
+        assert!(of(20, 5.0) > of(15_000, 5.0));
+        assert!(of(1, 1.0) < 0.6, "one word in common with the only turn");
+    }
+
+    proptest! {
+        #[test]
+        fn sureness_is_a_share_and_grows_with_the_words(words in 0.0f32..100.0, turns in 0u64..10_000_000, nearness in -1.0f32..1.0, prompt in "\\PC{0,60}") {
+            let wording = Wording::of(&prompt);
+            let sure = sureness(&Signs { wording, words, turns, nearness });
+            prop_assert!((0.0..=1.0).contains(&sure));
+            let surer = sureness(&Signs { wording, words: words + 5.0, turns, nearness });
+            prop_assert!(surer >= sure);
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Notes: what a person asks to remember, or an agent on their behalf. Curated words, kept as they
+//! are, in the project they were given for or, without one, everywhere.
+//!
+//! - [`RememberRequest`], [`Remembered`]: a note that is given, or given anew in the place of another
+//! - [`NotesRequest`], [`NoteSummary`]: the notes that hold where somebody asks
+//!
+//! A note is forgotten like a session ([`Engine::forget`]). It is a document of one message: a note
+//! that is given anew keeps its id and its project, its old words stay in the archive and answer no
+//! more. Whether words are known is asked, and what is new is stored, while nobody else may store or
+//! forget; so two who give the same words at once, or one who tries again, leave one note.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use yore_core::episode::Role;
+use yore_core::id::{EpisodeId, TurnId};
+use yore_core::scope::ScopeChoice;
+use yore_core::time::UtcMillis;
+
+use crate::ingest::source::note::{
+    KIND, MAX_BYTES, MESSAGE, Note, draw_note_id, note_episode, note_records, note_turn, note_unit,
+};
+use crate::ingest::source::{Notes, Stamp};
+use crate::ingest::{GivenDocument, IngestReport, IngestRequest, ProjectNames, names_of};
+use crate::retrieve::{project_around, project_here, projects_named};
+use crate::store::{StoreError, StoredNote};
+use crate::{Engine, EngineError};
+
+/// The tag of a note that holds always: a standing instruction.
+pub const STANDING: &str = "standing";
+/// How long remembering waits for another process that writes the index; what is queued is searched
+/// in memory.
+const INDEX_PATIENCE_MS: u64 = 500;
+/// Ids that fit an ambiguous beginning, as far as they are told.
+const TOLD: usize = 9;
+/// Of the archive, where nobody chose.
+const COMPRESSION_LEVEL: i32 = 9;
+
+/// A note to remember.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct RememberRequest {
+    /// The note whose place it takes, by any id that [`Engine::note`] takes; `None`: a new one.
+    pub replaces: Option<String>,
+    /// The words.
+    pub text: String,
+    /// A title; lock_context calls it topic (S3-036). A note that is replaced keeps its own unless
+    /// one is given, and loses it by an empty one.
+    pub title: Option<String>,
+    /// Words to find it by; [`STANDING`] makes it a standing instruction. A note that is replaced
+    /// keeps its own unless some are given, and loses them by an empty one.
+    pub tags: Vec<String>,
+    /// The directory whose project it belongs to; `None`: it holds everywhere. A note that is
+    /// replaced stays where it belongs.
+    pub directory: Option<String>,
+    /// Whether an agent wrote it, not the person.
+    pub is_by_agent: bool,
+    /// Of the archive, 1 to 22.
+    pub compression_level: i32,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Remembered {
+    /// Yore's id of the note.
+    pub episode: EpisodeId,
+    /// Of its words.
+    pub turn: TurnId,
+    /// Secrets that were redacted.
+    pub redactions: u64,
+    /// The same words were a note of this project already: nothing was stored. (If the words are
+    /// known, but a tag or the title is new, or a person now says what an agent noted, the note that
+    /// is known is given anew with both.)
+    pub was_known: bool,
+}
+
+/// Which notes.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct NotesRequest {
+    /// The project that is asked from.
+    pub here: Option<ProjectNames>,
+    /// `Current` and `CurrentOnly`: this project's notes and those that hold everywhere;
+    /// `Projects`: theirs only; `All`: all.
+    pub scope: ScopeChoice,
+    /// Only those with one of these tags; empty: any.
+    pub tags: Vec<String>,
+    /// Only those with this title, whatever the case of letters.
+    pub title: Option<String>,
+    /// At most so many, latest first.
+    pub limit: usize,
+}
+
+/// A note.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct NoteSummary {
+    /// Yore's id of the note.
+    pub episode: EpisodeId,
+    /// Of its words.
+    pub turn: TurnId,
+    /// Title.
+    pub title: Option<String>,
+    /// Tags, in order.
+    pub tags: Vec<String>,
+    /// Name of its project; `None`: it holds everywhere.
+    pub project: Option<String>,
+    /// When it was given, or last given anew.
+    pub at: Option<UtcMillis>,
+    /// Whether an agent wrote it.
+    pub is_by_agent: bool,
+    /// The words.
+    pub text: String,
+}
+
+impl Engine {
+    /// Stores a note, searchable at once.
+    ///
+    /// # Errors
+    /// [`EngineError::BadNote`]; as [`Self::put_document`]; as [`Self::note`] for the note to replace.
+    pub fn remember(&self, request: &RememberRequest) -> Result<Remembered, EngineError> {
+        if request.text.trim().is_empty() {
+            return Err(EngineError::BadNote("the note is empty"));
+        }
+        if request.text.len() > MAX_BYTES {
+            return Err(EngineError::BadNote("the note is longer than 1 MiB"));
+        }
+        let mut reader = self.reader()?;
+        // From here on nobody else stores or forgets.
+        let turn = reader.begin()?;
+        let at = self.now();
+        let (wanted, known) = self.wanted(request, at, &|record| reader.redacted(record))?;
+        let (stored, redactions) = wanted.as_stored(at, &|record| reader.redacted(record));
+        let remembered =
+            |was_known| Remembered { episode: note_episode(&wanted.id), turn: note_turn(&wanted.id), redactions, was_known };
+        if known.is_some_and(|known| stored.is(&known)) {
+            return Ok(remembered(true));
+        }
+        let name = note_unit(&wanted.id);
+        // Two edits in one millisecond are two.
+        let before = self.known_unit(KIND, &name)?.map_or(i64::MIN, |(stamp, _)| stamp.version);
+        let document = GivenDocument {
+            name,
+            stamp: Stamp { size: wanted.text.len() as u64, version: at.max(before.saturating_add(1)) },
+            state: String::new(),
+            records: note_records(&wanted.note(at)),
+        };
+        // What somebody gives is kept, whatever may be captured from agents.
+        let mut ingest = IngestRequest::new(Vec::new());
+        ingest.compression_level = match request.compression_level {
+            ..1 => COMPRESSION_LEVEL,
+            level => level,
+        };
+        let report = reader.put_in_turn(&turn, &Notes, document, &ingest)?;
+        drop(turn);
+        self.is_stored(&report)?;
+        // It is kept by now, and found in the queue if the index cannot take it.
+        let _ = self.sync_index(INDEX_PATIENCE_MS, &mut |_| {});
+        Ok(remembered(false))
+    }
+
+    /// The notes that hold where somebody asks, latest first.
+    pub fn notes(&self, request: &NotesRequest) -> Result<Vec<NoteSummary>, EngineError> {
+        let NotesRequest { here, scope, tags, title, limit } = request;
+        let projects = match scope {
+            ScopeChoice::All => None,
+            ScopeChoice::Projects(names) => Some((projects_named(self.store(), names)?, false)),
+            ScopeChoice::Current | ScopeChoice::CurrentOnly => {
+                let here = here.as_ref().map(|here| project_here(self.store(), here)).transpose()?.flatten();
+                Some((Vec::from_iter(here), true))
+            }
+        };
+        let tags: Vec<String> = tags_of(tags).iter().map(|tag| tag.to_lowercase()).collect();
+        let title = title.as_deref().map(|title| one_line(title).to_lowercase());
+        let found = self.store().notes(KIND, MESSAGE, *limit, |note| {
+            let is_in_scope = projects.as_ref().is_none_or(|(projects, with_global)| match &note.project {
+                Some((project, _)) => projects.contains(project),
+                None => *with_global,
+            });
+            let is_tagged = || tags.is_empty() || note.tags.iter().any(|tag| tags.contains(&tag.to_lowercase()));
+            let is_titled = || title.is_none() || note.title.as_ref().map(|title| title.to_lowercase()) == title;
+            !note.is_forgotten && is_in_scope && is_tagged() && is_titled()
+        })?;
+        Ok(found.into_iter().map(NoteSummary::from).collect())
+    }
+
+    /// The note with this id, short id, or unambiguous beginning of one: the episode's or the turn's.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownId`], [`EngineError::AmbiguousId`].
+    pub fn note(&self, id: &str) -> Result<NoteSummary, EngineError> {
+        self.stored_note(id).map(NoteSummary::from)
+    }
+
+    fn stored_note(&self, id: &str) -> Result<StoredNote, EngineError> {
+        let id = id.trim();
+        let mut found = self.store().notes(KIND, MESSAGE, TOLD, |note| !note.is_forgotten && note.is_known_as(id))?;
+        match (found.pop(), found.as_slice()) {
+            (None, _) => Err(EngineError::UnknownId(id.to_owned())),
+            (Some(only), []) => Ok(only),
+            (Some(last), others) => Err(EngineError::AmbiguousId {
+                id: id.to_owned(),
+                candidates: others.iter().chain([&last]).map(|note| format!("note {}", note.episode)).collect(),
+            }),
+        }
+    }
+
+    /// The note as it is to be, and the one whose place it takes.
+    fn wanted(
+        &self,
+        request: &RememberRequest,
+        at: UtcMillis,
+        redacted: &dyn Fn(Value) -> (Value, u64),
+    ) -> Result<(Wanted, Option<StoredNote>), EngineError> {
+        if let Some(id) = &request.replaces {
+            let known = self.stored_note(id)?;
+            return Ok((Wanted::in_place_of(&known, request), Some(known)));
+        }
+        let fresh = self.new_note(request, at)?;
+        let (stored, _) = fresh.as_stored(at, redacted);
+        Ok(match self.note_of(&fresh, &stored.text)? {
+            Some(known) => (Wanted::said_again(&known, request), Some(known)),
+            None => (fresh, None),
+        })
+    }
+
+    /// A note that was never given before, in the project that its directory belongs to.
+    fn new_note(&self, request: &RememberRequest, at: UtcMillis) -> Result<Wanted, EngineError> {
+        let directory = match &request.directory {
+            // Below a known project it is that project's.
+            Some(directory) => {
+                let around = project_around(self.store(), &names_of(directory))?;
+                Some(around.and_then(|(_, above)| above).unwrap_or_else(|| directory.clone()))
+            }
+            None => None,
+        };
+        let id = draw_note_id(at).map_err(|error| StoreError::Io { path: self.directory().to_path_buf(), error })?;
+        Ok(Wanted {
+            id,
+            text: request.text.clone(),
+            title: request.title.as_deref().map(one_line).filter(|title| !title.is_empty()),
+            tags: tags_of(&request.tags),
+            directory,
+            is_by_agent: request.is_by_agent,
+        })
+    }
+
+    /// The note that has these words already, where the wanted one belongs.
+    fn note_of(&self, wanted: &Wanted, text: &str) -> Result<Option<StoredNote>, EngineError> {
+        let project = match &wanted.directory {
+            // A project that nobody knows has no notes.
+            Some(directory) => match project_here(self.store(), &names_of(directory))? {
+                Some(project) => Some(project),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let is_there = |note: &StoredNote| !note.is_forgotten && note.project.as_ref().map(|(row, _)| *row) == project;
+        let found = self.store().notes(KIND, MESSAGE, usize::MAX, is_there)?;
+        Ok(found.into_iter().find(|note| note.text == text))
+    }
+
+    /// Whether the one document that was put is there.
+    fn is_stored(&self, report: &IngestReport) -> Result<(), EngineError> {
+        if let Some((path, error)) = report.failures.first() {
+            return Err(StoreError::Io { path: path.clone(), error: io::Error::other(error.clone()) }.into());
+        }
+        if report.files_busy > 0 { Err(StoreError::Busy(self.directory().to_path_buf()).into()) } else { Ok(()) }
+    }
+}
+
+impl From<StoredNote> for NoteSummary {
+    fn from(note: StoredNote) -> Self {
+        let StoredNote { episode, turn, title, tags, project, role, at, text, .. } = note;
+        let project = project.map(|(_, name)| name);
+        Self { episode, turn, title, tags, project, at, is_by_agent: role == Role::Assistant, text }
+    }
+}
+
+/// A note as it is to be.
+struct Wanted {
+    id: String,
+    text: String,
+    title: Option<String>,
+    tags: Vec<String>,
+    directory: Option<String>,
+    is_by_agent: bool,
+}
+
+impl Wanted {
+    /// Other words for a note: it stays where it belongs, and what is not said stays as it was.
+    fn in_place_of(known: &StoredNote, request: &RememberRequest) -> Self {
+        Self {
+            id: known.native_id.clone(),
+            text: request.text.clone(),
+            title: match &request.title {
+                Some(title) => Some(one_line(title)).filter(|title| !title.is_empty()),
+                None => known.title.clone(),
+            },
+            tags: if request.tags.is_empty() { known.tags.clone() } else { tags_of(&request.tags) },
+            directory: known.directory.clone(),
+            is_by_agent: request.is_by_agent,
+        }
+    }
+
+    /// The same words again: what is new about them is added. What a person gave, an agent does not
+    /// change by saying it as well.
+    fn said_again(known: &StoredNote, request: &RememberRequest) -> Self {
+        let was_by_agent = known.role == Role::Assistant;
+        let may_add = was_by_agent || !request.is_by_agent;
+        let given = request.title.as_deref().map(one_line).filter(|title| may_add && !title.is_empty());
+        let mut tags = known.tags.clone();
+        if may_add {
+            tags.extend(request.tags.iter().cloned());
+        }
+        Self {
+            id: known.native_id.clone(),
+            text: request.text.clone(),
+            title: given.or_else(|| known.title.clone()),
+            tags: tags_of(&tags),
+            directory: known.directory.clone(),
+            is_by_agent: was_by_agent && request.is_by_agent,
+        }
+    }
+
+    fn note(&self, at: UtcMillis) -> Note<'_> {
+        let Self { id, text, title, tags, directory, is_by_agent } = self;
+        let (title, directory) = (title.as_deref(), directory.as_deref());
+        Note { id, text, title, tags, directory, is_by_agent: *is_by_agent, at }
+    }
+
+    /// What will be stored of it, and how many secrets will not.
+    fn as_stored(&self, at: UtcMillis, redacted: &dyn Fn(Value) -> (Value, u64)) -> (Stored, u64) {
+        let mut stored = Stored { is_by_agent: self.is_by_agent, ..Stored::default() };
+        let mut redactions = 0;
+        for record in note_records(&self.note(at)) {
+            let (record, count) = redacted(record);
+            let note = &record["note"];
+            let words = |key: &str| note[key].as_str().map(str::to_owned);
+            stored.text = words("text").unwrap_or_default();
+            stored.title = words("title");
+            stored.tags = note["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+            redactions += count;
+        }
+        stored.tags.sort();
+        stored.tags.dedup();
+        (stored, redactions)
+    }
+}
+
+/// What is stored of a note, redacted.
+#[derive(Default)]
+struct Stored {
+    text: String,
+    title: Option<String>,
+    tags: Vec<String>,
+    is_by_agent: bool,
+}
+
+impl Stored {
+    /// Whether a note is all that already.
+    fn is(&self, known: &StoredNote) -> bool {
+        let Self { text, title, tags, is_by_agent } = self;
+        known.text == *text
+            && known.title.as_ref() == title.as_ref()
+            && known.tags == *tags
+            && (known.role == Role::Assistant) == *is_by_agent
+    }
+}
+
+/// Tags as they are kept: one line each, without a hash before them, each once whatever the case of
+/// letters, in order.
+fn tags_of(given: &[String]) -> Vec<String> {
+    let mut tags: Vec<String> = Vec::new();
+    for tag in given {
+        let tag = one_line(tag.trim_start().trim_start_matches('#'));
+        let tag = if tag.eq_ignore_ascii_case(STANDING) { STANDING.to_owned() } else { tag };
+        if !tag.is_empty() && tags.iter().all(|known| known.to_lowercase() != tag.to_lowercase()) {
+            tags.push(tag);
+        }
+    }
+    tags.sort();
+    tags
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_kept_once_and_in_order() {
+        let given = ["#orchard", " two\nwords ", "Orchard", "STANDING", "", "#"].map(str::to_owned);
+        assert_eq!(tags_of(&given), ["orchard", "standing", "two words"]);
+    }
+}

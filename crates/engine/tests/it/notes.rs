@@ -1,0 +1,453 @@
+//! Notes: kept word for word, once, where they belong; found at once; changed and forgotten.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use serde_json::json;
+use yore_core::episode::Role;
+use yore_core::query::Program;
+use yore_core::scope::ScopeChoice;
+use yore_engine::ingest::source::document::{DocumentFacts, document_records};
+use yore_engine::ingest::source::note::{MAX_BYTES, Note, note_records, note_unit};
+use yore_engine::ingest::source::{ReaderOptions, Stamp};
+use yore_engine::ingest::{GivenDocument, IngestRequest, ProjectNames, Silent, names_of};
+use yore_engine::{Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING};
+use yore_testing::{Memory, Scan, SessionBuilder};
+
+const HARBOR: &str = "/home/dev/harbor";
+const QUARRY: &str = "/home/dev/quarry";
+
+fn new(text: &str) -> RememberRequest {
+    RememberRequest { text: text.to_owned(), ..RememberRequest::default() }
+}
+
+fn of(directory: &str, text: &str) -> RememberRequest {
+    RememberRequest { directory: Some(directory.to_owned()), ..new(text) }
+}
+
+fn instead(id: &str, text: &str) -> RememberRequest {
+    RememberRequest { replaces: Some(id.to_owned()), ..new(text) }
+}
+
+fn tagged(tags: &[&str], request: RememberRequest) -> RememberRequest {
+    RememberRequest { tags: tags.iter().map(|tag| (*tag).to_owned()).collect(), ..request }
+}
+
+fn titled(title: &str, request: RememberRequest) -> RememberRequest {
+    RememberRequest { title: Some(title.to_owned()), ..request }
+}
+
+fn by_agent(request: RememberRequest) -> RememberRequest {
+    RememberRequest { is_by_agent: true, ..request }
+}
+
+#[track_caller]
+fn remember(memory: &Memory, request: RememberRequest) -> Remembered {
+    memory.engine().remember(&request).unwrap()
+}
+
+fn in_scope(scope: ScopeChoice, here: Option<&str>) -> NotesRequest {
+    NotesRequest { here: here.map(names_of), scope, tags: Vec::new(), title: None, limit: 100 }
+}
+
+fn texts(notes: Vec<NoteSummary>) -> Vec<String> {
+    notes.into_iter().map(|note| note.text).collect()
+}
+
+/// The words of all notes, latest first.
+fn all(memory: &Memory) -> Vec<String> {
+    texts(memory.engine().notes(&in_scope(ScopeChoice::All, None)).unwrap())
+}
+
+fn known_as(memory: &Memory, id: &str) -> NoteSummary {
+    memory.engine().note(id).unwrap()
+}
+
+fn forget(memory: &Memory, id: &str, is_hard: bool, restore: bool) {
+    let session = id.to_owned();
+    let request = ForgetRequest { session, is_hard, is_dry_run: false, restore, keep_tombstones: true };
+    assert_eq!(memory.engine().forget(&request).unwrap().episodes.len(), 1);
+}
+
+/// What answers a question, by all lists that there are and by full text alone.
+fn found(memory: &Memory, question: &str, scope: ScopeChoice, here: Option<&str>) -> HashSet<String> {
+    let ask = |program: Program| -> HashSet<String> {
+        let answer = memory.ask_with(question, |request| {
+            request.filter.scope = scope.clone();
+            request.here = here.map(names_of);
+            request.program = program;
+            request.is_folded = false;
+        });
+        answer.hits.into_iter().map(|hit| hit.turn.text).collect()
+    };
+    let found = ask(Program::Static);
+    assert_eq!(ask(Program::Lexical), found);
+    found
+}
+
+fn set(texts: &[&str]) -> HashSet<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[test]
+fn note_is_found_at_once_and_known_by_all_its_ids() {
+    let memory = Memory::new();
+    let request = titled("Figs", tagged(&["#orchard", "fruit", "Fruit"], new("  Figs are ripe in\tSeptember.\n")));
+    let remembered = remember(&memory, request);
+    assert!(!remembered.was_known);
+    let hit = memory.ask("when are figs ripe").remove(0);
+    assert_eq!((hit.turn.episode, hit.turn.id), (remembered.episode, remembered.turn));
+    assert_eq!((hit.turn.text.as_str(), hit.turn.role), ("  Figs are ripe in\tSeptember.\n", Role::Human));
+    assert_eq!(memory.engine().queued().unwrap(), 0);
+    let note = known_as(&memory, &remembered.episode.to_string());
+    assert_eq!(note.title.as_deref(), Some("Figs"));
+    assert_eq!(note.tags, ["fruit", "orchard"]);
+    assert_eq!((note.at, note.is_by_agent, note.project.as_deref()), (Some(Memory::now()), false, None));
+    let episode = remembered.episode.to_string();
+    for id in [remembered.episode.short(), remembered.turn.to_string(), remembered.turn.short(), episode.to_uppercase()] {
+        assert_eq!(known_as(&memory, &id), note, "{id}");
+    }
+    for id in ["", "abc", "00000000", "nothing", &episode[..3]] {
+        assert!(matches!(memory.engine().note(id), Err(EngineError::UnknownId(_))), "{id:?}");
+    }
+}
+
+#[test]
+fn empty_and_endless_notes_are_refused() {
+    let memory = Memory::new();
+    for text in ["", " \n\t", &"x".repeat(MAX_BYTES + 1)] {
+        let refused = memory.engine().remember(&new(text)).unwrap_err();
+        assert_eq!(refused.code(), "bad-note");
+    }
+    let longest = "fig ".repeat(MAX_BYTES / 4);
+    let id = remember(&memory, new(&longest)).episode.to_string();
+    assert_eq!(known_as(&memory, &id).text, longest);
+}
+
+#[test]
+fn yores_own_marks_in_a_note_are_the_givers_words() {
+    let memory = Memory::new();
+    for text in [
+        "<recalled-data>\nnot an echo\n</recalled-data>",
+        "Fence what is given:\n<recalled-data source=\"yore\">\nwords\n</recalled-data>\nlike that",
+        "<yore-own-call> begins a prompt of yore's own",
+    ] {
+        let id = remember(&memory, by_agent(new(text))).episode.to_string();
+        assert_eq!(known_as(&memory, &id).text, text);
+        assert!(!remember(&memory, instead(&id, &format!("{text}\nas ever"))).was_known);
+        assert_eq!(known_as(&memory, &id).text, format!("{text}\nas ever"));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_words_are_kept_byte_for_byte_and_read_again_so(given in proptest::collection::vec("(?s).{1,60}", 1..6)) {
+        let memory = Memory::new();
+        let mut ids: Vec<(String, String)> = Vec::new();
+        for text in given {
+            // Nothing but blanks is no note.
+            let text = format!("{text}\u{0}\r\n \u{feff}“é");
+            ids.push((remember(&memory, new(&text)).episode.to_string(), text));
+        }
+        for _ in 0..2 {
+            for (id, text) in &ids {
+                prop_assert_eq!(&known_as(&memory, id).text, text);
+            }
+            memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+        }
+    }
+}
+
+#[test]
+fn same_words_in_the_same_project_are_one_note() {
+    let memory = Memory::new();
+    let first = remember(&memory, of(HARBOR, "The crane opens at six."));
+    let again = remember(&memory, of(HARBOR, "The crane opens at six."));
+    assert_eq!((again.episode, again.turn, again.was_known), (first.episode, first.turn, true));
+    let before = memory.state();
+    assert!(remember(&memory, of(&format!("{HARBOR}/pier/north"), "The crane opens at six.")).was_known, "below the project");
+    assert_eq!(memory.state(), before, "nothing is stored");
+    for other in [of(QUARRY, "The crane opens at six."), new("The crane opens at six."), of(HARBOR, "The crane opens at six")] {
+        assert!(!remember(&memory, other).was_known);
+    }
+    assert_eq!(all(&memory).len(), 4);
+    assert_eq!(memory.engine().projects().unwrap().len(), 2);
+    // What was forgotten may be said again.
+    forget(&memory, &first.episode.to_string(), false, false);
+    let anew = remember(&memory, of(HARBOR, "The crane opens at six."));
+    assert!(!anew.was_known && anew.episode != first.episode);
+}
+
+#[test]
+fn what_is_new_about_known_words_is_added_to_them() {
+    let memory = Memory::new();
+    let words = "Deploy on Tuesdays only.";
+    let id = remember(&memory, by_agent(tagged(&["deploy"], new(words)))).episode.to_string();
+    assert!(known_as(&memory, &id).is_by_agent);
+    assert_eq!(memory.ask("when to deploy")[0].turn.role, Role::Assistant);
+    // A person says it as well: it is the person's now.
+    let said = remember(&memory, tagged(&[STANDING], new(words)));
+    assert_eq!((said.episode.to_string(), said.was_known), (id.clone(), false));
+    let note = known_as(&memory, &id);
+    assert_eq!((note.is_by_agent, note.tags.join(" ").as_str()), (false, "deploy standing"));
+    assert_eq!(memory.ask("when to deploy")[0].turn.role, Role::Human);
+    // An agent changes nothing about it by saying it.
+    assert!(remember(&memory, by_agent(titled("Mine", tagged(&["agents"], new(words))))).was_known);
+    assert_eq!(known_as(&memory, &id), note);
+    assert!(remember(&memory, tagged(&["Deploy"], new(words))).was_known, "a known tag is nothing new");
+    assert!(!remember(&memory, titled("Deploying", new(words))).was_known);
+    assert_eq!(known_as(&memory, &id).title.as_deref(), Some("Deploying"));
+    assert_eq!(all(&memory), [words]);
+}
+
+#[test]
+fn many_who_remember_the_same_words_at_once_leave_one_note() {
+    let memory = Memory::new();
+    let other = Engine::open(Memory::options(memory.data())).unwrap();
+    let ids: HashSet<(String, bool)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = [memory.engine(), &other, memory.engine(), &other]
+            .into_iter()
+            .map(|engine| scope.spawn(move || engine.remember(&of(HARBOR, "The lamp burns whale oil.")).unwrap()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .map(|remembered| (remembered.episode.to_string(), remembered.was_known))
+            .collect()
+    });
+    assert_eq!(ids.iter().filter(|(_, was_known)| !was_known).count(), 1, "{ids:?}");
+    assert_eq!(ids.iter().map(|(id, _)| id).collect::<HashSet<_>>().len(), 1, "{ids:?}");
+    assert_eq!(all(&memory), ["The lamp burns whale oil."]);
+    assert_eq!(memory.ask("whale oil lamp").len(), 1);
+}
+
+#[test]
+fn note_that_is_replaced_keeps_its_id_and_the_old_words_answer_no_more() {
+    let memory = Memory::new();
+    let first = remember(&memory, titled("Ferry", tagged(&["sea"], of(HARBOR, "The ferry leaves at dawn."))));
+    // Words of one length in one millisecond, by all ids.
+    for (id, words) in [
+        (first.episode.to_string(), "The ferry leaves at noon."),
+        (first.turn.short(), "The ferry leaves at dusk."),
+        (first.episode.short(), "The ferry leaves at five."),
+    ] {
+        let replaced = remember(&memory, instead(&id, words));
+        assert_eq!((replaced.episode, replaced.turn, replaced.was_known), (first.episode, first.turn, false));
+        assert!(remember(&memory, instead(&id, words)).was_known, "asked again");
+        assert_eq!(all(&memory), [words]);
+        let hits = memory.ask("when does the ferry leave");
+        assert_eq!(hits.iter().map(|hit| hit.turn.text.as_str()).collect::<Vec<_>>(), [words]);
+    }
+    let note = known_as(&memory, &first.episode.to_string());
+    let stayed = (note.title.as_deref(), note.tags.join(" "), note.project.as_deref());
+    assert_eq!(stayed, (Some("Ferry"), "sea".to_owned(), Some("harbor")));
+    assert!(memory.ask("dawn noon dusk").is_empty());
+    let archived = memory.archive().into_iter().flat_map(|(.., bytes)| bytes).collect();
+    let archived = String::from_utf8(archived).unwrap();
+    for words in ["dawn", "noon", "dusk", "five"] {
+        assert!(archived.contains(&format!("The ferry leaves at {words}.")), "{archived}");
+    }
+    let unknown = memory.engine().remember(&instead("ffffffffffff", "x")).unwrap_err();
+    assert!(matches!(unknown, EngineError::UnknownId(_)), "{unknown}");
+}
+
+#[test]
+fn title_and_tags_of_a_replaced_note_are_those_that_were_given_last() {
+    let memory = Memory::new();
+    let words = "Figs are ripe in September.";
+    let id = remember(&memory, titled("Figs", tagged(&["orchard", "fruit"], new(words)))).episode.to_string();
+    let now = |memory: &Memory| {
+        let note = known_as(memory, &id);
+        (note.title.unwrap_or_default(), note.tags.join(" "))
+    };
+    assert!(!remember(&memory, tagged(&["garden"], instead(&id, words))).was_known);
+    assert_eq!(now(&memory), ("Figs".to_owned(), "garden".to_owned()));
+    assert_eq!(memory.ask("orchard").len(), 0, "an old tag finds nothing");
+    assert_eq!(memory.ask("garden").len(), 1);
+    remember(&memory, titled("Early\n figs", instead(&id, words)));
+    assert_eq!(now(&memory), ("Early figs".to_owned(), "garden".to_owned()));
+    remember(&memory, titled("", tagged(&[""], instead(&id, words))));
+    assert_eq!(now(&memory), (String::new(), String::new()));
+    memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+    assert_eq!(now(&memory), (String::new(), String::new()));
+}
+
+#[test]
+fn reading_the_archive_again_gives_the_same_notes() {
+    let memory = Memory::new();
+    let first = remember(&memory, titled("Ferry", tagged(&["sea"], of(HARBOR, "The ferry leaves at dawn."))));
+    remember(&memory, by_agent(tagged(&[STANDING], new("Answer briefly."))));
+    remember(&memory, instead(&first.episode.to_string(), "The ferry leaves at noon."));
+    let forgotten = remember(&memory, new("A mistake.")).episode.to_string();
+    forget(&memory, &forgotten, false, false);
+    let (state, notes) = (memory.state(), memory.engine().notes(&in_scope(ScopeChoice::All, None)).unwrap());
+    let (report, _) = memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+    assert_eq!((report.turns_added, report.turns_updated, report.turns_removed), (0, 0, 0));
+    assert_eq!(memory.state(), state);
+    assert_eq!(memory.engine().notes(&in_scope(ScopeChoice::All, None)).unwrap(), notes);
+    assert!(memory.ask("mistake").is_empty());
+}
+
+#[test]
+fn secrets_in_a_note_are_redacted_and_the_note_is_still_known() {
+    let mut memory = Memory::new();
+    let secret = ["ghp_", "9fK2mQ7xLp4RtZ8vNc3WbY6sHd1JgA5eUo0T"].concat();
+    let words = format!("The token is {secret}, ask Ada.");
+    let first = remember(&memory, titled(&secret, tagged(&[&secret], new(&words))));
+    assert_eq!(first.redactions, 3);
+    let note = known_as(&memory, &first.episode.to_string());
+    assert!(note.text.starts_with("The token is [yore:redacted ") && note.text.ends_with(", ask Ada."), "{}", note.text);
+    let again = remember(&memory, titled(&secret, tagged(&[&secret], new(&words))));
+    assert_eq!((again.episode, again.was_known), (first.episode, true));
+    assert!(remember(&memory, new(&note.text)).was_known, "as it is stored");
+    memory.close();
+    assert!(Scan::of(&memory.data()).places(&secret).is_empty());
+}
+
+#[test]
+fn forgotten_notes_are_in_no_list_and_no_answer() {
+    let mut memory = Memory::new();
+    let kept = remember(&memory, of(HARBOR, "The crane opens at six."));
+    let gone = remember(&memory, titled("Ferry", tagged(&["sea"], of(HARBOR, "The ferry leaves at dawn."))));
+    remember(&memory, instead(&gone.episode.to_string(), "The ferry leaves at noon."));
+    for id in [gone.turn.to_string(), gone.episode.short()] {
+        forget(&memory, &id, false, false);
+        assert_eq!(all(&memory), ["The crane opens at six."]);
+        assert!(memory.ask("ferry").is_empty());
+        assert!(matches!(memory.engine().note(&id), Err(EngineError::UnknownId(_))));
+        assert!(memory.engine().remember(&instead(&id, "x")).is_err());
+        forget(&memory, &id, false, true);
+        assert_eq!(memory.ask("ferry").len(), 1);
+        assert_eq!(known_as(&memory, &id).tags, ["sea"]);
+    }
+    forget(&memory, &gone.turn.short(), true, false);
+    assert_eq!(all(&memory), ["The crane opens at six."]);
+    assert!(memory.ask("ferry").is_empty());
+    forget(&memory, &kept.turn.to_string(), false, false);
+    assert!(all(&memory).is_empty());
+    memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+    assert!(all(&memory).is_empty());
+    memory.close();
+    let scan = Scan::of(&memory.data());
+    for words in ["The ferry leaves at dawn.", "The ferry leaves at noon.", "Ferry"] {
+        assert!(scan.places(words).is_empty(), "{words}");
+    }
+}
+
+#[test]
+fn notes_are_listed_where_they_hold_by_tag_and_title() {
+    let memory = Memory::new();
+    remember(&memory, titled("Crane", tagged(&["Hours"], of(HARBOR, "The crane opens at six."))));
+    remember(&memory, tagged(&["hours", STANDING], of(QUARRY, "Blasting is at noon.")));
+    remember(&memory, tagged(&[STANDING], new("Answer briefly.")));
+    let list =
+        |request: NotesRequest| -> HashSet<String> { texts(memory.engine().notes(&request).unwrap()).into_iter().collect() };
+    let (crane, blasting, brief) = ("The crane opens at six.", "Blasting is at noon.", "Answer briefly.");
+    let below = format!("{HARBOR}/pier");
+    for scope in [ScopeChoice::Current, ScopeChoice::CurrentOnly] {
+        assert_eq!(list(in_scope(scope.clone(), Some(HARBOR))), set(&[crane, brief]));
+        assert_eq!(list(in_scope(scope.clone(), Some(&below))), set(&[crane, brief]));
+        assert_eq!(list(in_scope(scope.clone(), Some("/home/dev/unknown"))), set(&[brief]));
+        assert_eq!(list(in_scope(scope.clone(), None)), set(&[brief]));
+    }
+    let named = |name: &str| in_scope(ScopeChoice::Projects(vec![name.to_owned()]), Some(HARBOR));
+    assert_eq!(list(named("quarry")), set(&[blasting]));
+    assert!(matches!(memory.engine().notes(&named("nowhere")), Err(EngineError::UnknownProject { .. })));
+    let every = in_scope(ScopeChoice::All, None);
+    assert_eq!(list(every.clone()), set(&[crane, blasting, brief]));
+    let with = |tags: &[&str]| NotesRequest { tags: tags.iter().map(|tag| (*tag).to_owned()).collect(), ..every.clone() };
+    assert_eq!(list(with(&["HOURS"])), set(&[crane, blasting]));
+    assert_eq!(list(with(&["#hours", STANDING])), set(&[crane, blasting, brief]));
+    assert!(list(with(&["tides"])).is_empty());
+    assert_eq!(list(NotesRequest { title: Some(" crane ".to_owned()), ..every.clone() }), set(&[crane]));
+    assert_eq!(texts(memory.engine().notes(&NotesRequest { limit: 2, ..every }).unwrap()), [brief, blasting], "latest first");
+}
+
+/// A page that belongs to no project, as one that is fetched outside of all.
+fn put_page(memory: &Memory, text: &str) {
+    let facts = DocumentFacts { id: "https://example.com/lemons".to_owned(), ..DocumentFacts::default() };
+    let mut records = document_records(&facts, &yore_engine::document::Document::default());
+    records.push(json!({"section": {"document": facts.id, "key": "1", "text": text}}));
+    let document = GivenDocument { name: facts.id, stamp: Stamp { size: 1, version: 1 }, state: String::new(), records };
+    memory.engine().put_document("web", document, &IngestRequest::new(Vec::new())).unwrap();
+}
+
+#[test]
+fn what_was_given_for_no_project_answers_in_every_project() {
+    let memory = Memory::new();
+    for (seed, project) in [(1, HARBOR), (2, QUARRY)] {
+        let mut session = SessionBuilder::new(seed).cwd(project);
+        session.human(&format!("lemon of {project}"));
+        memory.write(&format!("projects/{seed}.jsonl"), session.text());
+    }
+    // Nobody knows where this was said, and nobody said that it holds everywhere.
+    let lost = json!({"type": "user", "sessionId": "0f0c0001-0001-4000-8001-000000000001", "uuid": "0f0c0001-0001-4000-8001-000000000002",
+        "timestamp": "2026-03-01T10:00:00Z", "message": {"role": "user", "content": "lemon of nowhere"}});
+    memory.write("projects/lost.jsonl", format!("{lost}\n"));
+    memory.learn();
+    let (harbor, quarry) = (format!("lemon of {HARBOR}"), format!("lemon of {QUARRY}"));
+    let only = set(&[harbor.as_str()]);
+    assert_eq!(found(&memory, "lemon", ScopeChoice::Current, Some(HARBOR)), only, "nothing is global yet");
+    remember(&memory, of(HARBOR, "a lemon noted here"));
+    remember(&memory, of(QUARRY, "a lemon noted there"));
+    remember(&memory, new("a lemon noted for all"));
+    put_page(&memory, "a lemon on a page");
+    let here = set(&[harbor.as_str(), "a lemon noted here", "a lemon noted for all", "a lemon on a page"]);
+    let ask = |scope: ScopeChoice, here: Option<&str>| found(&memory, "lemon", scope, here);
+    // The page waits for the index at first.
+    for _ in 0..2 {
+        for scope in [ScopeChoice::Current, ScopeChoice::CurrentOnly] {
+            assert_eq!(ask(scope.clone(), Some(HARBOR)), here);
+            assert_eq!(ask(scope.clone(), Some(&format!("{HARBOR}/pier"))), here);
+        }
+        let named = ScopeChoice::Projects(vec!["harbor".to_owned()]);
+        assert_eq!(ask(named, Some(HARBOR)), set(&[harbor.as_str(), "a lemon noted here"]), "a project that is named");
+        memory.index();
+    }
+    assert_eq!(ask(ScopeChoice::Current, Some("/home/dev/unknown")).len(), 7, "everything, as ever");
+    assert!(ask(ScopeChoice::Current, None).contains(&quarry));
+    assert!(ask(ScopeChoice::CurrentOnly, Some("/home/dev/unknown")).is_empty(), "never widened");
+    // Forgotten and moved ones do not.
+    let global = memory.engine().notes(&in_scope(ScopeChoice::Current, None)).unwrap().remove(0);
+    forget(&memory, &global.episode.to_string(), false, false);
+    assert!(!ask(ScopeChoice::Current, Some(HARBOR)).contains("a lemon noted for all"));
+}
+
+#[test]
+fn note_for_a_directory_below_a_known_project_is_the_projects() {
+    let memory = Memory::new();
+    let known: ProjectNames = names_of(HARBOR);
+    remember(&memory, of(HARBOR, "The crane opens at six."));
+    let below = remember(&memory, of(&format!("{HARBOR}/pier/north/"), "Mind the bollards."));
+    assert_eq!(known_as(&memory, &below.episode.to_string()).project.as_deref(), Some("harbor"));
+    assert_eq!(memory.engine().projects().unwrap().len(), 1);
+    assert_eq!(memory.engine().project_of(&known).unwrap().unwrap().turns, 2);
+}
+
+#[test]
+fn notes_of_an_older_yore_are_listed_and_replaced() {
+    let memory = Memory::new();
+    let note = Note {
+        id: "n-1",
+        text: "Figs are ripe.",
+        title: None,
+        tags: &[],
+        directory: None,
+        is_by_agent: false,
+        at: 1_780_000_000_000,
+    };
+    let document = GivenDocument {
+        name: note_unit("n-1"),
+        stamp: Stamp { size: 14, version: 1_780_000_000_000 },
+        state: String::new(),
+        records: note_records(&note),
+    };
+    memory.engine().put_document("note", document, &IngestRequest::new(Vec::new())).unwrap();
+    assert_eq!(all(&memory), ["Figs are ripe."]);
+    assert!(remember(&memory, new("Figs are ripe.")).was_known);
+    let id = memory.engine().notes(&in_scope(ScopeChoice::All, None)).unwrap()[0].episode.to_string();
+    assert!(!remember(&memory, instead(&id, "Figs are eaten.")).was_known);
+    assert_eq!(all(&memory), ["Figs are eaten."]);
+}

@@ -1,0 +1,169 @@
+//! What is offered unasked: little, of this project, and nothing that the session knows.
+
+use yore_core::query::Program;
+use yore_engine::ingest::names_of;
+use yore_engine::{BriefRequest, Engine, EngineError, EngineOptions, Occasion, Offer, OfferRequest, StoreError};
+use yore_testing::{Memory, SessionBuilder};
+
+const TIDE: &str = "/home/dev/tide";
+
+fn request(occasion: Occasion, directory: &str) -> OfferRequest {
+    OfferRequest {
+        occasion,
+        here: Some(names_of(directory)),
+        projects: Vec::new(),
+        as_of: None,
+        session: Some("asking".to_owned()),
+        given: Vec::new(),
+        limit: 8,
+        quote_chars: 300,
+        floor: 0.5,
+        program: Program::Static,
+    }
+}
+
+fn prompt(engine: &Engine, text: &str) -> Offer {
+    engine.offer(&request(Occasion::Prompt(text.to_owned()), TIDE)).unwrap()
+}
+
+/// Two projects; in one of them a decision was made long ago, an error was met and solved, and a
+/// file was spoken of. Around it everything else that is said in a project.
+fn memory() -> Memory {
+    let memory = Memory::new();
+    for seed in 0..6 {
+        let directory = if seed % 2 == 0 { TIDE } else { "/home/dev/reef" };
+        memory.write(&format!("projects/p/{seed}.jsonl"), SessionBuilder::new(seed).cwd(directory).turns(60).text());
+    }
+    let mut decided = SessionBuilder::new(90).cwd(TIDE).at(1_772_323_200_000);
+    decided.human("Where shall the harmonics go, Redis or SQLite?");
+    decided.assistant("We keep the harmonics in SQLite, because Redis lost them at every restart of the harbour box.");
+    decided.human("Good, and never touch src/tables.rs by hand, it is generated from the almanac");
+    decided.assistant("Understood.");
+    decided.human("now build it all");
+    decided.tool(
+        "Bash",
+        &serde_json::json!({"command": "make almanac"}),
+        "Compiling\nerror: almanac.toml: unknown gauge `Hven-Nord` in station list",
+        true,
+    );
+    decided.assistant("The gauge was renamed: writing `Hven North` in almanac.toml mends it.");
+    memory.write("projects/p/decided.jsonl", decided.text());
+    memory.learn();
+    memory
+}
+
+#[test]
+fn decision_is_offered_where_the_prompt_asks_for_it_and_nothing_for_everyday_prompts() {
+    let memory = memory();
+    let offer = prompt(memory.engine(), "why do we keep the harmonics in SQLite and not in Redis?");
+    assert!(offer.memories.iter().any(|memory| memory.hit.turn.text.contains("because Redis lost them")), "{offer:?}");
+    assert_eq!(offer.silence, None);
+    for everyday in ["run the tests", "yes, go on", "fix the typo in the readme", "commit this", "ok", "/clear"] {
+        let offer = prompt(memory.engine(), everyday);
+        assert!(offer.memories.is_empty(), "{everyday}: {offer:?}");
+        assert!(offer.silence.is_some());
+    }
+}
+
+#[test]
+fn another_projects_words_are_never_offered() {
+    let memory = memory();
+    for directory in ["/home/dev/reef", "/home/dev/unknown"] {
+        let question = Occasion::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
+        let offer = memory.engine().offer(&request(question, directory)).unwrap();
+        assert!(offer.memories.is_empty(), "{directory}: {offer:?}");
+    }
+}
+
+#[test]
+fn what_the_session_said_or_was_given_is_not_offered() {
+    let memory = memory();
+    let question = || Occasion::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
+    let all = memory.engine().offer(&request(question(), TIDE)).unwrap().memories;
+    let given = all.iter().map(|memory| memory.hit.turn.id).collect();
+    let again = memory.engine().offer(&OfferRequest { given, ..request(question(), TIDE) }).unwrap();
+    let known =
+        |offer: &Offer| offer.memories.iter().any(|memory| all.iter().any(|known| known.hit.turn.id == memory.hit.turn.id));
+    assert!(!known(&again), "{again:?}");
+    let session = Some(all[0].hit.turn.native_session.clone());
+    let own = memory.engine().offer(&OfferRequest { session: session.clone(), ..request(question(), TIDE) }).unwrap();
+    assert!(own.memories.iter().all(|memory| Some(&memory.hit.turn.native_session) != session.as_ref()), "{own:?}");
+}
+
+#[test]
+fn file_brings_what_people_said_about_it_and_nothing_where_nobody_did() {
+    let memory = memory();
+    let edit = |path: &str| memory.engine().offer(&request(Occasion::Edit(path.to_owned()), TIDE)).unwrap();
+    let offer = edit("/home/dev/tide/src/tables.rs");
+    assert_eq!(offer.memories.len(), 1, "{offer:?}");
+    assert!(offer.memories[0].hit.turn.text.contains("never touch src/tables.rs by hand"));
+    assert!(edit("/home/dev/tide/lib/tables.rs").memories.is_empty(), "another file of that name");
+    assert!(edit("/home/dev/tide/src/never.rs").memories.is_empty());
+    assert!(edit("").memories.is_empty());
+}
+
+#[test]
+fn error_brings_where_it_was_met_and_what_came_of_it() {
+    let memory = memory();
+    let failure = |output: &str| memory.engine().offer(&request(Occasion::Failure(output.to_owned()), TIDE)).unwrap();
+    let offer = failure("make: entering\nerror: almanac.toml: unknown gauge `Hven-Nord` in station list\nmake: *** stop");
+    let outcome = offer.memories.first().and_then(|memory| memory.outcome.as_ref());
+    assert!(outcome.is_some_and(|said| said.text.contains("Hven North")), "{offer:?}");
+    assert!(failure("error: almanac.toml: unknown gauge `Lomma` in station list").memories.is_empty(), "another gauge");
+    assert!(failure("error: the disk is full of plankton").memories.is_empty());
+    assert!(failure("all went well").memories.is_empty());
+}
+
+#[test]
+fn brief_tells_where_the_last_session_stopped_and_not_of_the_session_that_asks() {
+    let memory = memory();
+    let mut last = SessionBuilder::new(91).cwd(TIDE).at(1_780_000_000_000);
+    last.human("Please draw the tide curve in the terminal with braille dots");
+    last.assistant("Half of it is done: the curve is drawn, the axis is missing.");
+    memory.write("projects/p/last.jsonl", last.text());
+    memory.learn();
+    let brief = |session: Option<&str>, is_compacted| {
+        let request = BriefRequest { here: Some(names_of(TIDE)), session: session.map(str::to_owned), is_compacted };
+        memory.engine().brief(&request).unwrap()
+    };
+    let first = brief(None, false);
+    assert_eq!(first.project.as_deref(), Some("tide"));
+    assert_eq!(first.sessions[0].asked[0].text, "Please draw the tide curve in the terminal with braille dots");
+    assert!(first.sessions[0].stopped.as_ref().unwrap().text.contains("the axis is missing"));
+    assert!(first.sessions.len() > 1 && first.own.is_none());
+    let own = brief(Some(last.id()), true);
+    assert!(own.sessions.iter().all(|worked| worked.session.native_id != last.id()));
+    assert_eq!(own.own.unwrap().asked[0].text, "Please draw the tide curve in the terminal with braille dots");
+    let elsewhere =
+        memory.engine().brief(&BriefRequest { here: Some(names_of("/nowhere")), session: None, is_compacted: false }).unwrap();
+    assert!(elsewhere.is_empty(), "{elsewhere:?}");
+}
+
+#[test]
+fn passive_engine_changes_nothing() {
+    let mut memory = memory();
+    memory.close();
+    let passive = |memory: &Memory| {
+        let mut options = EngineOptions { create: false, ..Memory::options(memory.data()) };
+        options.store.is_passive = true;
+        Engine::open(options)
+    };
+    let engine = passive(&memory).unwrap();
+    assert!(!prompt(&engine, "why do we keep the harmonics in SQLite and not in Redis?").memories.is_empty());
+    drop(engine);
+    std::fs::remove_dir_all(memory.data().join("index")).unwrap();
+    let without_index = passive(&memory).unwrap().offer(&request(Occasion::Prompt("why Redis, not SQLite?".to_owned()), TIDE));
+    assert!(
+        matches!(&without_index, Err(EngineError::Index(error)) if error.to_string().contains("no index")),
+        "{without_index:?}"
+    );
+    assert!(!memory.data().join("index").exists());
+    let old = tempfile::tempdir().unwrap();
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testing/fixtures/databases/schema-2.db");
+    std::fs::copy(fixture, old.path().join("yore.db")).unwrap();
+    let before = std::fs::read(old.path().join("yore.db")).unwrap();
+    let mut options = EngineOptions { create: false, ..Memory::options(old.path().to_path_buf()) };
+    options.store.is_passive = true;
+    assert!(matches!(Engine::open(options), Err(EngineError::Store(StoreError::Older(_)))));
+    assert_eq!(std::fs::read(old.path().join("yore.db")).unwrap(), before);
+}
