@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::render::text::harmless;
 
 /// The name of the marks.
-const MARK: &str = yore_engine::ingest::source::own::RECALLED_MARK;
+pub const MARK: &str = yore_engine::ingest::source::own::RECALLED_MARK;
 /// What stands in a quote in its place.
 const NO_MARK: &str = "recalled_data";
 /// Names are short; what is longer wants to be read as something else.
@@ -15,6 +15,11 @@ const MAX_NAME_CHARS: usize = 120;
 /// A quote between its marks, each on a line of its own.
 pub fn fence(quote: &str) -> String {
     format!("<{MARK}>\n{}\n</{MARK}>", unmarked(&harmless(quote)))
+}
+
+/// Words that cannot leave the marks around them, in a text that has its own.
+pub fn clean(words: &str) -> String {
+    unmarked(&harmless(words))
 }
 
 /// A name from a history, for a line outside of the marks: one line, not long, no mark.

@@ -1,0 +1,34 @@
+//! `[mcp]`: the server for agents.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::key::{Key, ProjectMay, Shape};
+
+/// The server for agents.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mcp {
+    /// Which tools agents are given: "core", yore's own; "names", those of the designs that yore
+    /// grew from, for prompts that were written for them; "all"; or names of tools with commas
+    /// between them.
+    pub tools: String,
+    /// Lets the daemon serve agents over HTTP, on this computer only and for those who know its
+    /// token.
+    pub http: bool,
+    /// The port for that. 0 chooses one, and the same one each time if it is free.
+    pub http_port: u16,
+}
+
+impl Default for Mcp {
+    fn default() -> Self {
+        Self { tools: "core".to_owned(), http: false, http_port: 0 }
+    }
+}
+
+/// The keys of `[mcp]`. A cloned repository may not give an agent more tools, nor open a port.
+pub(super) const KEYS: &[Key] = &[
+    Key::new("mcp.tools", Shape::Text { longest: 1_000 }, ProjectMay::Nothing),
+    Key::new("mcp.http", Shape::Switch, ProjectMay::Nothing),
+    Key::new("mcp.http_port", Shape::Count { min: 0, max: 65_535 }, ProjectMay::Nothing),
+];

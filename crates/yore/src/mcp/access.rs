@@ -1,0 +1,177 @@
+//! What tools reach: the memory, the project that is asked from, and who asks.
+//!
+//! - [`Access`]: all of it
+//! - [`Session`]: who asks, so that what was given is counted
+//! - [`ChatReader`]: reads histories, where this process can
+//! - [`scope`], [`Chosen`]: which projects an argument means
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use yore_core::scope::{ProjectAlias, ScopeChoice};
+use yore_core::time::UtcMillis;
+use yore_engine::ProjectSummary;
+use yore_engine::ingest::ProjectNames;
+
+use super::answer::Answer;
+use super::arguments::given;
+use super::progress::Progress;
+use crate::config::RecallScope;
+use crate::engine_handle::{EngineHandle, Memory, now};
+use crate::error::{CliError, CliResult, Exit};
+use crate::give::ledger::{self, Entry};
+use crate::give::text::tokens;
+
+/// The agent that says which session it serves.
+const SESSION_AGENT: &str = "claude-code";
+/// Asks every project.
+pub const ALL_PROJECTS: &str = "all";
+
+/// What tools reach.
+#[derive(Clone)]
+pub struct Access {
+    /// The memory, opened when it is needed.
+    pub handle: EngineHandle,
+    /// The project that is asked from.
+    pub here: Option<ProjectNames>,
+    /// The session that asks, where the agent says.
+    pub session: Option<Session>,
+    /// Reads conversations that wait, where this process can.
+    pub reader: Option<ChatReader>,
+}
+
+/// The session that asks, and the data directory where what it was given is noted.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The data directory.
+    pub directory: PathBuf,
+    /// The agent's own id.
+    pub id: String,
+}
+
+/// Which conversations to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChatsToRead {
+    /// Last used not before.
+    pub since: Option<UtcMillis>,
+    /// Only those with code blocks.
+    pub has_code: bool,
+}
+
+/// Reads conversations that wait; says how far it is, and what it read, as data and as lines.
+pub type ChatReader = Arc<dyn Fn(ChatsToRead, &Progress) -> CliResult<(Value, Vec<String>)> + Send + Sync>;
+
+impl Access {
+    /// Notes in the session's ledger what it was given.
+    pub fn count(&self, tool: &str, answer: &Answer, micros: u64) {
+        let Some(Session { directory, id }) = self.session.as_ref().filter(|_| answer.is_recalled) else { return };
+        let entry = Entry {
+            at_ms: now(),
+            agent: SESSION_AGENT.to_owned(),
+            event: tool.to_owned(),
+            turns: answer.turns.clone(),
+            tokens: tokens(&answer.text),
+            micros,
+            directory: self.directory().map(str::to_owned),
+            ..Entry::default()
+        };
+        // What cannot be counted is given all the same.
+        let _ = ledger::append(directory, id, &entry);
+    }
+
+    /// The directory that is asked from.
+    pub fn directory(&self) -> Option<&str> {
+        let (_, recorded) = self.here.as_ref()?.aliases.iter().find(|(alias, _)| matches!(alias, ProjectAlias::Directory(_)))?;
+        Some(recorded)
+    }
+
+    /// The directory whose project a new note belongs to: that of the project with this name, else
+    /// the one that is asked from if it is a project. `None`: the note holds everywhere.
+    pub fn directory_of_note(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Option<String>> {
+        if let Some(name) = given(project) {
+            return directory_of_project(memory, &name).map(Some);
+        }
+        let Some((here, directory)) = self.here.as_ref().zip(self.directory()) else { return Ok(None) };
+        let is_repository = here.aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::GitDir(_)));
+        let is_project = is_repository || project_here(&memory.projects()?, here).is_some();
+        Ok(is_project.then(|| directory.to_owned()))
+    }
+
+    /// The projects that a list is of: the one that is named, else as the settings say.
+    pub fn projects(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Chosen> {
+        match given(project) {
+            Some(name) if name == ALL_PROJECTS => return Ok(Chosen::All),
+            Some(name) => return Ok(Chosen::Only(name)),
+            None => {}
+        }
+        let configured = self.handle.config().recall.scope;
+        if configured == RecallScope::All {
+            return Ok(Chosen::All);
+        }
+        let known = memory.projects()?;
+        Ok(match self.here.as_ref().and_then(|here| project_here(&known, here)) {
+            Some(project) => Chosen::Only(project.id.to_string()),
+            None if configured == RecallScope::Project => Chosen::Nothing,
+            None => Chosen::All,
+        })
+    }
+}
+
+/// Which projects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// All.
+    All,
+    /// The one with this name, id or directory.
+    Only(String),
+    /// None: the settings keep to the current one, and there is none.
+    Nothing,
+}
+
+/// The scope that an argument names; `configured` where it names none.
+pub fn scope(project: Option<String>, configured: ScopeChoice) -> ScopeChoice {
+    match given(project) {
+        Some(name) if name == ALL_PROJECTS => ScopeChoice::All,
+        Some(name) => ScopeChoice::Projects(vec![name]),
+        None => configured,
+    }
+}
+
+/// The project of a directory among the known ones: by its surest name, else by the nearest
+/// directory above it.
+fn project_here<'p>(known: &'p [ProjectSummary], here: &ProjectNames) -> Option<&'p ProjectSummary> {
+    let by_name = here.aliases.iter().find_map(|(alias, met)| {
+        let is_this =
+            |(kind, recorded): &(String, String)| kind == alias.kind() && (recorded == met || recorded == alias.value());
+        known.iter().find(|project| project.aliases.iter().any(is_this))
+    });
+    by_name.or_else(|| {
+        let (_, directory) = here.aliases.iter().find(|(alias, _)| matches!(alias, ProjectAlias::Directory(_)))?;
+        let above = |project: &ProjectSummary| {
+            let directories = project.aliases.iter().filter(|(kind, _)| kind == "directory");
+            directories.filter(|(_, above)| Path::new(directory).starts_with(above)).map(|(_, above)| above.len()).max()
+        };
+        known
+            .iter()
+            .filter_map(|project| Some((above(project)?, project)))
+            .max_by_key(|(length, _)| *length)
+            .map(|(_, project)| project)
+    })
+}
+
+fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
+    let projects = memory.projects()?;
+    let is_meant = |candidate: &str, id: &str| candidate.eq_ignore_ascii_case(name) || id == name;
+    let found = projects.iter().find(|project| is_meant(&project.name, &project.id.to_string()));
+    let directory = found.and_then(|project| project.aliases.iter().find(|(kind, _)| kind == "directory"));
+    directory.map(|(_, recorded)| recorded.clone()).ok_or_else(|| CliError {
+        exit: Exit::Nothing,
+        code: "unknown-project".to_owned(),
+        message: format!("no project with a directory is known as {name:?}"),
+        hint: Some(match projects.iter().take(10).map(|project| project.name.as_str()).collect::<Vec<_>>().join(", ") {
+            known if known.is_empty() => "leave project out".to_owned(),
+            known => format!("known are {known}"),
+        }),
+    })
+}

@@ -1,0 +1,104 @@
+//! Where a list goes on: opaque to whoever gets it, a place in an order to us. Nothing is kept
+//! between two pages, and what is new comes in front, so no page repeats or leaves out what was
+//! there all the time.
+
+use std::fmt::Write;
+
+use yore_core::time::UtcMillis;
+
+/// The place after the last item of a page: lists go from late to early, and what has no time comes
+/// last.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Cursor {
+    /// Which list, by one letter.
+    pub list: char,
+    /// Time of that item.
+    pub at: Option<UtcMillis>,
+    /// Its id.
+    pub id: String,
+}
+
+impl Cursor {
+    /// As it is given away.
+    pub fn encode(&self) -> String {
+        let at = self.at.map(|at| at.to_string()).unwrap_or_default();
+        let mut hex = String::new();
+        for byte in format!("{}{at}.{}", self.list, self.id).bytes() {
+            // Writing to a string does not fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+        hex
+    }
+
+    /// What was given away; `None` for anything else.
+    pub fn decode(words: &str) -> Option<Self> {
+        if !words.len().is_multiple_of(2) || words.len() > 1_000 || !words.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let bytes: Option<Vec<u8>> =
+            (0..words.len() / 2).map(|at| u8::from_str_radix(&words[2 * at..2 * at + 2], 16).ok()).collect();
+        let plain = String::from_utf8(bytes?).ok()?;
+        let list = plain.chars().next().filter(char::is_ascii_lowercase)?;
+        let (at, id) = plain[1..].split_once('.')?;
+        let at = if at.is_empty() { None } else { Some(at.parse().ok()?) };
+        (!id.is_empty()).then(|| Self { list, at, id: id.to_owned() })
+    }
+}
+
+/// The items that come after the place, of a list from late to early.
+pub fn after<T>(items: Vec<T>, cursor: Option<&Cursor>, key: impl Fn(&T) -> (Option<UtcMillis>, String)) -> Vec<T> {
+    let Some(cursor) = cursor else { return items };
+    let is_before = |at: Option<UtcMillis>| match (at, cursor.at) {
+        (Some(at), Some(place)) => at > place,
+        (Some(_), None) => true,
+        (None, _) => false,
+    };
+    let first = items.iter().position(|item| !is_before(key(item).0)).unwrap_or(items.len());
+    // Of those of the same time, those behind it; all of them where it is gone.
+    let same = items[first..].iter().take_while(|item| key(item).0 == cursor.at);
+    let behind = same.enumerate().find(|(_, item)| key(item).1 == cursor.id).map_or(0, |(at, _)| at + 1);
+    items.into_iter().skip(first + behind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn cursors_come_back_as_they_went(at in proptest::option::of(any::<i64>()), id in "\\PC{1,40}") {
+            let cursor = Cursor { list: 's', at, id };
+            prop_assert_eq!(Cursor::decode(&cursor.encode()), Some(cursor));
+        }
+
+        #[test]
+        fn anything_else_is_none(words in "\\PC{0,40}") {
+            if let Some(cursor) = Cursor::decode(&words) {
+                prop_assert_eq!(cursor.encode(), words.to_ascii_lowercase());
+            }
+        }
+
+        #[test]
+        fn pages_hold_every_item_once(times in proptest::collection::vec(proptest::option::of(0i64..5), 0..30), size in 1usize..7) {
+            let mut items: Vec<(Option<i64>, String)> = times.into_iter().enumerate().map(|(at, time)| (time, format!("i{at}"))).collect();
+            items.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+            let (mut seen, mut cursor) = (Vec::new(), None);
+            loop {
+                let page: Vec<_> = after(items.clone(), cursor.as_ref(), Clone::clone).into_iter().take(size).collect();
+                let Some((at, id)) = page.last().cloned() else { break };
+                cursor = Some(Cursor { list: 's', at, id });
+                seen.extend(page);
+            }
+            prop_assert_eq!(seen, items);
+        }
+    }
+
+    #[test]
+    fn an_item_that_moved_to_the_front_repeats_nothing_else() {
+        let key = |item: &(i64, &str)| (Some(item.0), item.1.to_owned());
+        let cursor = Cursor { list: 's', at: Some(5), id: "b".to_owned() };
+        assert_eq!(after(vec![(9, "b"), (7, "a"), (4, "c"), (3, "d")], Some(&cursor), key), [(4, "c"), (3, "d")]);
+    }
+}

@@ -1,0 +1,260 @@
+//! The memory as resources: what has an id can be read by its address.
+//!
+//! - [`Address`]: `yore://memory/{id}`, `yore://session/{id}`, `yore://context/{topic}`
+//! - [`templates`], [`list`], [`read`]
+//!
+//! Listed are the notes that hold here and the sessions, latest first, in pages.
+
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use serde_json::json;
+use yore_engine::NotesRequest;
+
+use super::access::{Access, Chosen};
+use super::answer::error_text;
+use super::cursor::{self, Cursor};
+use super::fence::name;
+use super::tools::show::{Level, Wanted, page};
+use super::tools::{notes, sessions};
+use crate::error::CliError;
+
+const SCHEME: &str = "yore://";
+/// Resources of a page.
+const PAGE: usize = 50;
+/// Tokens of a resource.
+const BUDGET: usize = 20_000;
+/// The list of notes, by the letter of its cursors, and that of sessions.
+const NOTES: char = 'n';
+const SESSIONS: char = 's';
+
+/// The address of something in the memory.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Address {
+    /// A turn.
+    Memory(String),
+    /// A session.
+    Session(String),
+    /// A note, by its title.
+    Context(String),
+}
+
+impl Address {
+    /// `None` for what is no address of ours.
+    pub fn parse(uri: &str) -> Option<Self> {
+        let (kind, id) = uri.strip_prefix(SCHEME)?.split_once('/')?;
+        let id = decoded(id).filter(|id| !id.trim().is_empty())?;
+        match kind {
+            "memory" => Some(Self::Memory(id)),
+            "session" => Some(Self::Session(id)),
+            "context" => Some(Self::Context(id)),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (kind, id) = match self {
+            Self::Memory(id) => ("memory", id),
+            Self::Session(id) => ("session", id),
+            Self::Context(id) => ("context", id),
+        };
+        write!(f, "{SCHEME}{kind}/{}", encoded(id))
+    }
+}
+
+/// What can be addressed.
+pub fn templates() -> Vec<ResourceTemplate> {
+    [
+        ("yore://memory/{id}", "memory", "A turn of an earlier session, by its id"),
+        ("yore://session/{id}", "session", "An earlier session, divided into questions and what was done about them"),
+        ("yore://context/{topic}", "context", "A note, by its title"),
+    ]
+    .map(|(template, name, description)| {
+        ResourceTemplate::new(template, name).with_description(description).with_mime_type("text/plain")
+    })
+    .to_vec()
+}
+
+/// A page of what there is.
+pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+    let place = place
+        .map(|words| {
+            Cursor::decode(&words)
+                .filter(|cursor| matches!(cursor.list, NOTES | SESSIONS))
+                .ok_or_else(|| ErrorData::invalid_params("this cursor is none of this list", None))
+        })
+        .transpose()?;
+    let access = Arc::clone(access);
+    let handle = access.handle.clone();
+    let listed = handle
+        .with(move |memory| {
+            let of = |list: char| place.clone().filter(|place| place.list == list);
+            let (mut resources, mut next) = (Vec::new(), None);
+            if of(SESSIONS).is_none() {
+                let notes = memory.notes(&notes::everything_here(&access))?;
+                let mut notes = cursor::after(notes, of(NOTES).as_ref(), notes::key);
+                let has_more = notes.len() > PAGE;
+                notes.truncate(PAGE);
+                next = notes.last().filter(|_| has_more).map(|note| {
+                    let (at, id) = notes::key(note);
+                    Cursor { list: NOTES, at, id }
+                });
+                resources.extend(notes.iter().map(|note| {
+                    let address = Address::Memory(note.turn.to_string()).to_string();
+                    let title = note.title.as_deref().map_or_else(|| name(&note.text), name);
+                    Resource::new(address, format!("note {}", note.turn.short())).with_title(title).with_mime_type("text/plain")
+                }));
+            }
+            if next.is_none() && resources.len() < PAGE {
+                let projects = match access.projects(memory, None)? {
+                    Chosen::All => Some(Vec::new()),
+                    Chosen::Only(project) => Some(vec![project]),
+                    Chosen::Nothing => None,
+                };
+                if let Some(projects) = projects {
+                    let wanted = sessions::Wanted {
+                        projects,
+                        cursor: of(SESSIONS),
+                        limit: PAGE - resources.len(),
+                        ..sessions::Wanted::default()
+                    };
+                    let (found, after) = sessions::page(memory, &wanted)?;
+                    resources.extend(found.iter().map(|session| {
+                        let address = Address::Session(session.id.to_string()).to_string();
+                        let mut resource =
+                            Resource::new(address, format!("session {}", name(&session.native_id))).with_mime_type("text/plain");
+                        resource.title = session.title.as_deref().map(name);
+                        resource
+                    }));
+                    next = after;
+                }
+            } else if next.is_none() {
+                // The page is full of notes; the sessions begin on the next one.
+                next = Some(Cursor { list: SESSIONS, at: Some(i64::MAX), id: "begin".to_owned() });
+            }
+            Ok((resources, next))
+        })
+        .await;
+    match listed {
+        Ok((resources, next)) => {
+            let mut result = ListResourcesResult::with_all_items(resources);
+            result.next_cursor = next.map(|next| next.encode());
+            Ok(result)
+        }
+        // Where there is no memory yet, there is nothing to list.
+        Err(error) if error.code == "store/missing" => Ok(ListResourcesResult::default()),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// What stands at an address, between marks.
+pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let not_found = |why: &str| ErrorData::resource_not_found(format!("{uri}: {why}"), Some(json!({"uri": uri})));
+    let Some(address) = Address::parse(uri) else {
+        return Err(not_found("expected yore://memory/{id}, yore://session/{id} or yore://context/{topic}"));
+    };
+    let access = Arc::clone(access);
+    let handle = access.handle.clone();
+    let read = handle
+        .with(move |memory| match address {
+            Address::Memory(id) => {
+                let wanted = Wanted { id, level: Some(Level::Turns), around: 0, from: None, budget: BUDGET };
+                page(memory, &wanted).map(|answer| Some(answer.text))
+            }
+            Address::Session(id) => {
+                let wanted = Wanted { id, level: Some(Level::Exchanges), around: 0, from: None, budget: BUDGET };
+                page(memory, &wanted).map(|answer| Some(answer.text))
+            }
+            Address::Context(topic) => {
+                let request = NotesRequest { title: Some(topic), limit: 1, ..notes::everything_here(&access) };
+                let found = memory.notes(&request)?;
+                Ok(found.first().map(|note| notes::block(note, BUDGET * 4)))
+            }
+        })
+        .await;
+    match read {
+        Ok(Some(text)) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)])),
+        Ok(None) => Err(not_found("nothing has this title")),
+        Err(error) if matches!(error.code.as_str(), "unknown-id" | "unknown-session" | "ambiguous-id") => {
+            Err(not_found(&error_text(&error)))
+        }
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// What went wrong, as the protocol tells it.
+pub fn failed(error: &CliError) -> ErrorData {
+    ErrorData::internal_error(error_text(error), None)
+}
+
+/// Percent signs for everything that an address cannot hold as it is.
+fn encoded(text: &str) -> String {
+    let mut address = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            address.push(char::from(byte));
+        } else {
+            address.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    address
+}
+
+/// The text of an address; `None` where it is none.
+fn decoded(address: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(address.len());
+    let mut rest = address.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        rest = others;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, others) = rest.split_at_checked(2)?;
+        let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = others;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn addresses_come_back_as_they_went(id in "\\PC{0,30}[a-z]") {
+            for address in [Address::Memory(id.clone()), Address::Session(id.clone()), Address::Context(id.clone())] {
+                prop_assert_eq!(Address::parse(&address.to_string()), Some(address));
+            }
+        }
+
+        #[test]
+        fn nothing_that_is_read_as_an_address_panics(words in "\\PC{0,40}") {
+            let _ = Address::parse(&format!("yore://memory/{words}"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_none() {
+        for uri in [
+            "yore://memory/",
+            "yore://memory",
+            "yore://category/x",
+            "file:///etc/passwd",
+            "yore://memory/%",
+            "yore://session/%zz",
+            "yore://context/%20",
+        ] {
+            assert_eq!(Address::parse(uri), None, "{uri}");
+        }
+        assert_eq!(Address::parse("yore://session/tide%2Fs1"), Some(Address::Session("tide/s1".to_owned())));
+        assert_eq!(Address::parse("yore://session/tide/s1"), Some(Address::Session("tide/s1".to_owned())));
+    }
+}

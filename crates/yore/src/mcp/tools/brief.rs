@@ -1,0 +1,61 @@
+//! `brief`: where things stand, as a session that begins is told unasked.
+
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use yore_engine::BriefRequest;
+
+use super::{Call, Effect, described};
+use crate::error::CliResult;
+use crate::give::text;
+use crate::mcp::access::Access;
+use crate::mcp::answer::Answer;
+use crate::mcp::arguments::{parse, within};
+
+const DESCRIPTION: &str = "Where things stand in this project: standing notes, what was last worked on and where it stopped. Call at \
+the start of work when you were not told, or when the person asks where they were.";
+/// Bounds of a budget in tokens.
+const BUDGET: (usize, usize) = (100, 2_000);
+/// Tokens, where nobody says.
+pub const USUAL_BUDGET: usize = 1_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Most tokens
+    #[schemars(range(min = BUDGET.0, max = BUDGET.1))]
+    budget: Option<usize>,
+}
+
+pub fn tool(name: &'static str) -> Result<Tool, String> {
+    described::<Arguments>(name, "Where things stand", DESCRIPTION, Effect::Reads)
+}
+
+pub async fn call(call: Call) -> CliResult<Answer> {
+    let Arguments { budget } = parse(call.arguments)?;
+    let budget = within("budget", budget, BUDGET.0, BUDGET.1)?.unwrap_or(USUAL_BUDGET);
+    tell(&call.access, budget).await
+}
+
+/// Where things stand, within a budget of tokens.
+pub async fn tell(access: &Access, budget: usize) -> CliResult<Answer> {
+    let request = BriefRequest {
+        here: access.here.clone(),
+        session: access.session.as_ref().map(|session| session.id.clone()),
+        ..BriefRequest::default()
+    };
+    let brief = access.handle.with(move |memory| memory.brief(&request)).await?;
+    let given = text::brief(&brief, budget);
+    if given.text.is_empty() {
+        let text = match brief.project {
+            Some(_) => "Nothing to tell: no notes, and no session to go on with.",
+            None => {
+                "Nothing to tell: this directory belongs to no known project. `sessions` with project \"all\" lists what is known."
+            }
+        };
+        return Ok(Answer::new(text, json!({"project": brief.project, "text": ""})));
+    }
+    let data = json!({"project": brief.project, "text": given.text});
+    Ok(Answer::recalled(given.text, data, given.turns.iter().map(ToString::to_string).collect()))
+}

@@ -1,0 +1,181 @@
+//! The tools: one file each, and the table of them.
+//!
+//! - [`Row`], [`CORE`]: yore's own tools, which every agent gets
+//! - [`names`]: the names of the designs that yore grew from
+//! - [`listed`], [`find`]: what a toolset serves
+//! - [`Call`]: what a tool is called with
+//! - `recall`, `show`, `sessions`, `notes`, `brief`, `remember`, `forget`, `status`
+//!
+//! What goes wrong is told in the result, where the agent reads it and can call again.
+
+pub mod brief;
+mod forget;
+pub mod names;
+pub mod notes;
+pub mod recall;
+mod remember;
+pub mod sessions;
+pub mod show;
+mod status;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+
+use super::access::Access;
+use super::answer::Answer;
+use super::arguments::schema;
+use super::progress::Progress;
+use super::toolset::Toolset;
+use crate::error::CliResult;
+
+/// A tool: what an agent reads about it, and what it does.
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// What an agent reads.
+    pub tool: fn(&'static str) -> Result<Tool, String>,
+    /// What it does.
+    pub call: fn(Call) -> Pending,
+}
+
+/// What a tool is called with.
+pub struct Call {
+    /// What it reaches.
+    pub access: Arc<Access>,
+    /// What the agent sent.
+    pub arguments: JsonObject,
+    /// Where it says how far it is.
+    pub progress: Progress,
+}
+
+/// An answer to come.
+pub type Pending = Pin<Box<dyn Future<Output = CliResult<Answer>> + Send>>;
+
+/// yore's own tools, the most used first.
+pub const CORE: [Row; 8] = [
+    Row { name: "recall", tool: recall::tool, call: |call| Box::pin(recall::call(call)) },
+    Row { name: "show", tool: show::tool, call: |call| Box::pin(show::call(call)) },
+    Row { name: "brief", tool: brief::tool, call: |call| Box::pin(brief::call(call)) },
+    Row { name: "sessions", tool: sessions::tool, call: |call| Box::pin(sessions::call(call)) },
+    Row { name: "notes", tool: notes::tool, call: |call| Box::pin(notes::call(call)) },
+    Row { name: "remember", tool: remember::tool, call: |call| Box::pin(remember::call(call)) },
+    Row { name: "forget", tool: forget::tool, call: |call| Box::pin(forget::call(call)) },
+    Row { name: "status", tool: status::tool, call: |call| Box::pin(status::call(call)) },
+];
+
+/// Names of every tool that can be chosen, yore's own first.
+pub fn every_name() -> impl Iterator<Item = &'static str> {
+    let own = CORE.iter().map(|row| row.name);
+    own.chain(names::served().map(|row| row.name).filter(|name| CORE.iter().all(|row| row.name != *name)))
+}
+
+/// The tools of a toolset.
+fn rows(toolset: &Toolset) -> impl Iterator<Item = &'static Row> {
+    let is_name = |name: &str| names::served().any(|row| row.name == name);
+    let own = CORE.iter().filter(move |row| toolset.has(row.name, true, is_name(row.name)));
+    // One that has both is yore's own.
+    let others = names::served().filter(|row| CORE.iter().all(|own| own.name != row.name));
+    own.chain(others.filter(|row| toolset.has(row.name, false, true)))
+}
+
+/// What an agent reads about the tools of a toolset.
+///
+/// # Errors
+/// The schema of some tool's arguments is not one that MCP allows.
+pub fn listed(toolset: &Toolset) -> Result<Vec<Tool>, String> {
+    rows(toolset).map(|row| (row.tool)(row.name)).collect()
+}
+
+/// The tool of this name in a toolset.
+pub fn find(toolset: &Toolset, name: &str) -> Option<&'static Row> {
+    rows(toolset).find(|row| row.name == name)
+}
+
+/// What a tool does to the memory.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Nothing.
+    Reads,
+    /// It adds to it; the same again adds nothing.
+    Adds,
+    /// It takes from it.
+    Removes,
+}
+
+/// What an agent reads about a tool with these arguments.
+fn described<A: JsonSchema + 'static>(
+    name: &'static str,
+    title: &str,
+    description: &'static str,
+    effect: Effect,
+) -> Result<Tool, String> {
+    let annotations = ToolAnnotations::with_title(title)
+        .read_only(matches!(effect, Effect::Reads))
+        .destructive(matches!(effect, Effect::Removes))
+        .idempotent(true)
+        .open_world(false);
+    Ok(Tool::new(name, description, schema::<A>()?).with_annotations(annotations))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What every session of every agent pays for, in bytes (C-118).
+    const MOST_BYTES: usize = 6_000;
+
+    #[test]
+    fn default_tools_are_few_and_short() {
+        let tools = listed(&Toolset::Core).unwrap();
+        assert!(tools.len() <= 10);
+        let read: Vec<_> = tools
+            .iter()
+            .map(|tool| json!({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}))
+            .collect();
+        let sizes: Vec<_> = read.iter().map(|tool| format!("{} {}", tool["name"], tool.to_string().len())).collect();
+        let bytes = json!(read).to_string().len();
+        assert!(bytes <= MOST_BYTES, "{bytes} bytes: {sizes:?}");
+    }
+
+    #[test]
+    fn every_argument_is_explained_and_only_evidence_has_an_output_schema() {
+        for tool in listed(&Toolset::All).unwrap() {
+            for (name, property) in tool.input_schema["properties"].as_object().unwrap() {
+                assert!(property["description"].is_string(), "{}: {name}", tool.name);
+            }
+            assert_eq!(tool.input_schema.get("additionalProperties"), Some(&json!(false)), "{}", tool.name);
+            let has_schema = ["recall", "show"].contains(&tool.name.as_ref());
+            assert_eq!(tool.output_schema.is_some(), has_schema, "{}", tool.name);
+            let annotations = tool.annotations.unwrap();
+            assert!(annotations.title.is_some() && annotations.open_world_hint == Some(false), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn a_toolset_serves_what_it_lists() {
+        let list = |words: &str| -> Vec<String> {
+            listed(&words.parse().unwrap()).unwrap().into_iter().map(|tool| tool.name.into_owned()).collect()
+        };
+        assert_eq!(list("core"), CORE.map(|row| row.name));
+        assert_eq!(list("all"), every_name().collect::<Vec<_>>());
+        assert_eq!(list(" status, recall,status,"), ["recall", "status"]);
+        assert_eq!(list("core").len() + list("names").len() - 1, list("all").len(), "recall is in both");
+        for name in every_name() {
+            assert_eq!(list(name), [name]);
+            assert!(find(&Toolset::All, name).is_some());
+        }
+        assert!(find(&Toolset::Core, "wake_up").is_none());
+        assert!(find(&Toolset::Names, "forget").is_none());
+        let error = "recal".parse::<Toolset>().unwrap_err().to_string();
+        assert!(error.starts_with("there is no tool \"recal\"; the tools are recall, show, "), "{error}");
+        assert!(" , ".parse::<Toolset>().is_err());
+        for words in ["core", "names", "all", "recall,wake_up"] {
+            assert_eq!(words.parse::<Toolset>().unwrap().to_string(), words);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The names of the designs that yore grew from (S1-128 to S1-135, S2-056, S2-057, S3-035 to S3-043,
+//! S5-074), with the parameters and results that they promise, for prompts that were written for them.
+//! Switched on by `mcp.tools` or `yore mcp --tools`.
+//!
+//! | Name | Parameters | State |
+//! | --- | --- | --- |
+//! | `search`, `recall` | query, project?, limit?; as yore's own | served: both search |
+//! | `search_past_solutions` | query, errorMessage?, project?, limit = 5 | served: turns with their exchange; solutions of their own come with understanding |
+//! | `find_similar_issues` | context, errorMessage? | served: errors first, then anything like it |
+//! | `get_project_patterns` | project, category? | not served yet |
+//! | `recall_decision` | topic, project? | not served yet |
+//! | `get_category_summary` | category | not served yet |
+//! | `ingest_chat_history` | since?, hasCode? | served |
+//! | `memory_stats` | | served: counts; bands of decay come with forgetting by age |
+//! | `search_semantic` | query, project_id?, limit = 10 | served: by meaning alone |
+//! | `search_hybrid` | query, project_id?, limit = 10 | served: words and meaning; the graph comes later |
+//! | `get_contradictions` | project_id? | not served yet |
+//! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: a note; conflicts are not looked for, and the result says so |
+//! | `wake_up` | | served: the index of contexts |
+//! | `lock_context` | content, topic, tags?, priority?, related? | served: a note with a title |
+//! | `recall_context` | topic | served: newest words; older ones are in the archive |
+//! | `check_contexts` | text | served: previews |
+//! | `get_context_preview` | topic | served |
+//! | `explore_context_tree` | topic, depth = 2, max_results = 10 | not served yet |
+//! | `search_contexts_semantic` | query, depth = preview, max_results = 5 | served |
+//! | `ask_memory` | question, depth = preview | not served yet |
+//! | `synthesize_knowledge` | question | not served yet |
+//! | `note`, `memento_note` | content, confirmed | served |
+//!
+//! What is not served is not listed, and calling it says so: nothing pretends. A context is a note
+//! with a title; its priority and what it is related to are tags.
+//!
+//! - `search`: those that search
+//! - `contexts`: those of contexts, and `preview`, what they show of one
+//! - `store`: those that keep something
+//! - `history`: those about the memory itself
+
+mod contexts;
+mod history;
+mod preview;
+mod search;
+mod store;
+
+use super::{Row, recall};
+
+/// A name of the designs.
+pub struct Name {
+    /// The name.
+    pub name: &'static str,
+    /// Whether it is served.
+    pub state: State,
+}
+
+/// Whether a name is served.
+pub enum State {
+    /// It is.
+    Served(Row),
+    /// What it needs comes later; until then, what serves best.
+    Later {
+        /// What it needs.
+        needs: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
+}
+
+/// A row for a served name.
+macro_rules! served {
+    ($name:literal, $tool:path, $call:path) => {
+        Name { name: $name, state: State::Served(Row { name: $name, tool: $tool, call: |call| Box::pin($call(call)) }) }
+    };
+}
+
+/// A row for a name that is not served yet.
+const fn later(name: &'static str, needs: &'static str, instead: &'static str) -> Name {
+    Name { name, state: State::Later { needs, instead } }
+}
+
+/// All of them.
+pub const NAMES: [Name; 24] = [
+    served!("recall", recall::tool, recall::call),
+    served!("search", search::plain_tool, search::plain),
+    served!("search_past_solutions", search::solutions_tool, search::solutions),
+    served!("find_similar_issues", search::issues_tool, search::issues),
+    later(
+        "get_project_patterns",
+        "patterns drawn from what was said",
+        "`recall` with the project and words such as pattern, convention, always",
+    ),
+    later("recall_decision", "decisions drawn from what was said", "`recall` with the topic and words such as decided, because"),
+    later("get_category_summary", "categories and their summaries", "`recall` with the category's name"),
+    served!("ingest_chat_history", history::ingest_tool, history::ingest),
+    served!("memory_stats", history::stats_tool, history::stats),
+    served!("search_semantic", search::semantic_tool, search::semantic),
+    served!("search_hybrid", search::hybrid_tool, search::hybrid),
+    later("get_contradictions", "statements that can contradict each other", "`recall` with the topic, and compare the dates"),
+    served!("store_chunk", store::chunk_tool, store::chunk),
+    served!("wake_up", contexts::wake_up_tool, contexts::wake_up),
+    served!("lock_context", store::lock_tool, store::lock),
+    served!("recall_context", contexts::recall_tool, contexts::recall),
+    served!("check_contexts", contexts::check_tool, contexts::check),
+    served!("get_context_preview", contexts::preview_tool, contexts::preview),
+    later("explore_context_tree", "relations between contexts", "`get_context_preview` names what a context is related to"),
+    served!("search_contexts_semantic", contexts::search_tool, contexts::search),
+    later("ask_memory", "answers written from what was found", "`search_contexts_semantic` or `recall` finds the evidence"),
+    later("synthesize_knowledge", "answers written from what was found", "`recall` with depth full finds the evidence"),
+    served!("note", store::note_tool, store::note),
+    served!("memento_note", store::note_tool, store::note),
+];
+
+/// The tools behind the names that are served.
+pub fn served() -> impl Iterator<Item = &'static Row> {
+    static TABLE: [Name; 24] = NAMES;
+    TABLE.iter().filter_map(|name| match &name.state {
+        State::Served(row) => Some(row),
+        State::Later { .. } => None,
+    })
+}
+
+/// What is missing for a name that is not served yet, and what to do instead.
+pub fn not_yet(name: &str) -> Option<(&'static str, &'static str)> {
+    NAMES.into_iter().find(|known| known.name == name).and_then(|known| match known.state {
+        State::Later { needs, instead } => Some((needs, instead)),
+        State::Served(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_the_documentation_says_what_is_served() {
+        let documented: Vec<(String, bool)> = include_str!("mod.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! | `"))
+            .flat_map(|line| {
+                let (names, rest) = line.split_once(" | ").unwrap();
+                let is_served = rest.contains("| served");
+                assert_ne!(is_served, rest.contains("not served yet"), "{line}");
+                names.split("`, `").map(|name| (name.trim_matches('`').to_owned(), is_served)).collect::<Vec<_>>()
+            })
+            .collect();
+        let mut known: Vec<(String, bool)> =
+            NAMES.into_iter().map(|name| (name.name.to_owned(), matches!(name.state, State::Served(_)))).collect();
+        known.sort();
+        let mut documented = documented;
+        documented.sort();
+        assert_eq!(documented, known);
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_designs() {
+        let parameters = |name: &str| -> Vec<String> {
+            let row = served().find(|row| row.name == name).unwrap();
+            let tool = (row.tool)(row.name).unwrap();
+            let required: Vec<&str> = tool
+                .input_schema
+                .get("required")
+                .and_then(|names| names.as_array())
+                .into_iter()
+                .flatten()
+                .filter_map(|name| name.as_str())
+                .collect();
+            let names =
+                tool.input_schema["properties"].as_object().map(|properties| properties.keys().cloned().collect::<Vec<_>>());
+            names
+                .unwrap_or_default()
+                .into_iter()
+                .map(|name| if required.contains(&name.as_str()) { name } else { format!("{name}?") })
+                .collect()
+        };
+        for (name, expected) in [
+            ("search_past_solutions", "query errorMessage? project? limit?"),
+            ("find_similar_issues", "context errorMessage?"),
+            ("ingest_chat_history", "since? hasCode?"),
+            ("memory_stats", ""),
+            ("search_semantic", "query project_id? limit?"),
+            ("search_hybrid", "query project_id? limit?"),
+            ("store_chunk", "project_id content type? tags? confidence? source? related_to?"),
+            ("wake_up", ""),
+            ("lock_context", "content topic tags? priority? related?"),
+            ("recall_context", "topic"),
+            ("check_contexts", "text"),
+            ("get_context_preview", "topic"),
+            ("search_contexts_semantic", "query depth? max_results?"),
+            ("note", "content confirmed"),
+            ("memento_note", "content confirmed"),
+        ] {
+            assert_eq!(parameters(name).join(" "), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Names that search: each asks what `recall` asks, with parameters and results of its design.
+
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use yore_core::query::Program;
+use yore_core::time::format_utc;
+use yore_engine::{Hit, RecallRequest};
+
+use super::super::recall::{Found, ask, present, rounded};
+use super::super::{Call, Effect, described};
+use crate::ask;
+use crate::error::CliResult;
+use crate::mcp::access::{Access, scope};
+use crate::mcp::answer::Answer;
+use crate::mcp::arguments::{given, needed, parse, within};
+
+const MAX_LIMIT: usize = 50;
+/// Results where a design says nothing else.
+const USUAL_LIMIT: usize = 10;
+/// Results of S1-128 and S1-129.
+const SOLUTIONS: usize = 5;
+/// Tokens of solutions with their exchange.
+const SOLUTIONS_BUDGET: usize = 5_000;
+/// A pasted context is asked for by its beginning.
+const QUESTION_CHARS: usize = 4_000;
+/// Weights of meaning and words, and the constant, of the design's fused score.
+const FUSED: (f32, f32, f32) = (0.4, 0.3, 60.0);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plain {
+    /// Any words
+    query: String,
+    /// A project's name or "all"; default: the current one
+    project: Option<String>,
+    /// Most results
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    limit: Option<usize>,
+}
+
+pub(super) fn plain_tool(name: &'static str) -> Result<Tool, String> {
+    described::<Plain>(name, "Search", "Search everything that was said in earlier sessions.", Effect::Reads)
+}
+
+pub(super) async fn plain(call: Call) -> CliResult<Answer> {
+    let Plain { query, project, limit } = parse(call.arguments)?;
+    let request = asked(&call.access, &needed("query", &query)?, project, limit, USUAL_LIMIT)?;
+    Ok(ask(&call.access, request, false).await?.tell(None))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Solutions {
+    /// Description of the problem or error
+    query: String,
+    /// Specific error message if applicable
+    #[serde(rename = "errorMessage")]
+    error_message: Option<String>,
+    /// Filter to a specific project
+    project: Option<String>,
+    /// Maximum results to return; 5 unless given
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    limit: Option<usize>,
+}
+
+pub(super) fn solutions_tool(name: &'static str) -> Result<Tool, String> {
+    let description =
+        "Search for solutions from previous development sessions and chats. Answers with what was said, in its exchange.";
+    described::<Solutions>(name, "Past solutions", description, Effect::Reads)
+}
+
+pub(super) async fn solutions(call: Call) -> CliResult<Answer> {
+    let Solutions { query, error_message, project, limit } = parse(call.arguments)?;
+    let question = with_error(&needed("query", &query)?, error_message);
+    let request = asked(&call.access, &question, project, limit, SOLUTIONS)?;
+    Ok(ask(&call.access, request, true).await?.tell(Some(SOLUTIONS_BUDGET)))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Issues {
+    /// Current context or code snippet
+    context: String,
+    /// Error message if any
+    #[serde(rename = "errorMessage")]
+    error_message: Option<String>,
+}
+
+pub(super) fn issues_tool(name: &'static str) -> Result<Tool, String> {
+    let description =
+        "Find past issues similar to the current problem. Answers with failures that were met, and what was said then.";
+    described::<Issues>(name, "Similar issues", description, Effect::Reads)
+}
+
+/// Where a failure is like it, that; else whatever is.
+pub(super) async fn issues(call: Call) -> CliResult<Answer> {
+    let Issues { context, error_message } = parse(call.arguments)?;
+    let question = with_error(&needed("context", &context)?, error_message);
+    let mut request = asked(&call.access, &question, None, None, SOLUTIONS)?;
+    request.filter.only_errors = true;
+    let mut found = ask(&call.access, request.clone(), true).await?;
+    if found.answer.hits.len() < SOLUTIONS {
+        request.filter.only_errors = false;
+        add(&mut found, ask(&call.access, request, true).await?);
+    }
+    Ok(found.tell(Some(SOLUTIONS_BUDGET)))
+}
+
+/// Adds the answers that are not there yet, as far as there is room.
+fn add(found: &mut Found, others: Found) {
+    for (hit, exchange) in others.answer.hits.into_iter().zip(others.exchanges) {
+        let is_new = found.answer.hits.iter().all(|known| known.turn.id != hit.turn.id);
+        if is_new && found.answer.hits.len() < SOLUTIONS {
+            found.answer.hits.push(Hit { rank: found.answer.hits.len() + 1, ..hit });
+            found.exchanges.push(exchange);
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfProject {
+    /// What to look for
+    query: String,
+    /// A project's name or id; default: the current one
+    project_id: Option<String>,
+    /// Most results
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    limit: Option<usize>,
+}
+
+pub(super) fn semantic_tool(name: &'static str) -> Result<Tool, String> {
+    described::<OfProject>(
+        name,
+        "Search by meaning",
+        "Search by meaning alone: other words for the same are found.",
+        Effect::Reads,
+    )
+}
+
+pub(super) async fn semantic(call: Call) -> CliResult<Answer> {
+    let OfProject { query, project_id, limit } = parse(call.arguments)?;
+    let mut request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
+    request.is_worded = false;
+    if request.program == Program::Lexical {
+        // Meaning was asked for, whatever is usual.
+        request.program = Program::Static;
+    }
+    Ok(ask(&call.access, request, false).await?.tell(None))
+}
+
+pub(super) fn hybrid_tool(name: &'static str) -> Result<Tool, String> {
+    let description = "Search by words and meaning together. Says of each result where each list had it.";
+    described::<OfProject>(name, "Search by words and meaning", description, Effect::Reads)
+}
+
+pub(super) async fn hybrid(call: Call) -> CliResult<Answer> {
+    let OfProject { query, project_id, limit } = parse(call.arguments)?;
+    let request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
+    let found = ask(&call.access, request, false).await?;
+    let mut answer = found.tell(None);
+    answer.data["results"] = found.answer.hits.iter().map(ranks).collect();
+    Ok(answer)
+}
+
+/// A result as the design has it: its places and scores in each list. There is no graph yet.
+fn ranks(hit: &Hit) -> Value {
+    let of = |names: &[&str]| hit.lists.iter().find(|list| names.contains(&list.name));
+    let (meaning, words) = (of(&["model", "static"]), of(&["words"]));
+    let (meaning_weight, word_weight, constant) = FUSED;
+    let share =
+        |list: Option<&yore_core::query::ListPlace>, weight: f32| list.map_or(0.0, |list| weight / (constant + list.rank as f32));
+    present(json!({
+        "chunkId": hit.turn.id.to_string(),
+        "content": hit.quote,
+        "semanticRank": meaning.map(|list| list.rank),
+        "semanticScore": meaning.map(|list| rounded(list.score)),
+        "keywordRank": words.map(|list| list.rank),
+        "keywordScore": words.map(|list| rounded(list.score)),
+        "rrfScore": share(meaning, meaning_weight) + share(words, word_weight),
+        "finalScore": rounded(hit.score),
+        "session": hit.place.native_session,
+        "time": hit.turn.time.utc.map(format_utc),
+    }))
+}
+
+/// The engine's question.
+fn asked(
+    access: &Access,
+    question: &str,
+    project: Option<String>,
+    limit: Option<usize>,
+    usual: usize,
+) -> CliResult<RecallRequest> {
+    let question: String = question.chars().take(QUESTION_CHARS).collect();
+    let mut request = ask::request(question, access.handle.config(), access.here.clone());
+    request.filter.scope = scope(project, request.filter.scope);
+    request.limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(usual);
+    Ok(request)
+}
+
+/// An error's own words find it best, so they come first.
+fn with_error(words: &str, error: Option<String>) -> String {
+    given(error).map_or_else(|| words.to_owned(), |error| format!("{error}\n{words}"))
+}

@@ -1,0 +1,151 @@
+//! Names that keep something: each stores a note.
+
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use yore_core::text;
+use yore_engine::NotesRequest;
+
+use super::super::remember::{Note, Place, confirmed_by_person, store};
+use super::super::{Call, Effect, described, notes};
+use super::preview::{self, PRIORITIES};
+use crate::error::CliResult;
+use crate::mcp::answer::Answer;
+use crate::mcp::arguments::{given, needed, one_of, parse};
+use crate::mcp::fence::name;
+
+const CHUNK_TYPES: [&str; 6] = ["research", "insight", "decision", "resource", "attempt", "user_input"];
+const CONFIDENCES: [&str; 3] = ["verified", "inferred", "speculative"];
+const SOURCES: [&str; 4] = ["research", "user", "deduction", "experiment"];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoteArguments {
+    /// What to note, word for word
+    content: String,
+    /// The person saw these words and agreed
+    confirmed: bool,
+}
+
+pub(super) fn note_tool(name: &'static str) -> Result<Tool, String> {
+    let description = "Note something for all later sessions, only when the person asked for it or agreed to the words.";
+    described::<NoteArguments>(name, "Note", description, Effect::Adds)
+}
+
+pub(super) async fn note(call: Call) -> CliResult<Answer> {
+    let mut arguments = call.arguments;
+    // Who leaves it out has not asked.
+    arguments.entry("confirmed").or_insert(json!(false));
+    let NoteArguments { content, confirmed } = parse(arguments)?;
+    let text = needed("content", &content)?;
+    confirmed_by_person(confirmed)?;
+    let note = Note { text, title: None, tags: Vec::new(), replaces: None, place: Place::Here };
+    store(&call.access, note).await.map(|stored| stored.told())
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Lock {
+    /// The context, whole
+    content: String,
+    /// Its name; what has this name already is replaced
+    topic: String,
+    /// Comma-separated words to find it by
+    tags: Option<String>,
+    /// How much it matters; reference unless given
+    #[schemars(extend("enum" = PRIORITIES))]
+    priority: Option<String>,
+    /// Comma-separated topics that it is related to
+    related: Option<String>,
+}
+
+pub(super) fn lock_tool(name: &'static str) -> Result<Tool, String> {
+    let description = "Keep a context under a topic. Only what the person wants kept. Preview and key concepts are made from it.";
+    described::<Lock>(name, "Lock a context", description, Effect::Adds)
+}
+
+pub(super) async fn lock(call: Call) -> CliResult<Answer> {
+    let Lock { content, topic, tags, priority, related } = parse(call.arguments)?;
+    let (words, topic) = (needed("content", &content)?, needed("topic", &topic)?);
+    let priority = one_of("priority", priority, &PRIORITIES, |name| Some(name.to_owned()))?;
+    let mut all = listed(tags);
+    let key_concepts = text::key_concepts(&words, &all);
+    all.extend(priority.map(|priority| preview::tag(preview::PRIORITY, &priority)));
+    all.extend(listed(related).iter().map(|topic| preview::tag(preview::RELATED, topic)));
+    let request = NotesRequest { title: Some(topic.clone()), limit: 1, ..notes::everything_here(&call.access) };
+    let known = call.access.handle.with(move |memory| memory.notes(&request)).await?;
+    let replaces = known.first().map(|note| note.episode.to_string());
+    let is_new = replaces.is_none();
+    let short = text::preview(&words, preview::PREVIEW_CHARS);
+    let note = Note { text: words, title: Some(topic.clone()), tags: all, replaces, place: Place::Here };
+    let stored = store(&call.access, note).await?;
+    let what = match (stored.was_known(), is_new) {
+        (true, _) => "was locked already, with these words",
+        (_, true) => "is locked",
+        _ => "is locked, in the place of its earlier words",
+    };
+    let told =
+        format!("The context {} {what}. recall_context loads it, get_context_preview shows what it is about.", name(&topic));
+    let data = json!({
+        "topic": topic, "id": stored.id(), "preview": short, "key_concepts": key_concepts, "replaced": !is_new && !stored.was_known(),
+    });
+    Ok(Answer::new(told, data))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Chunk {
+    /// The project's name or id
+    project_id: String,
+    /// What to store
+    content: String,
+    /// What it is
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = CHUNK_TYPES))]
+    kind: Option<String>,
+    /// Words to find it by
+    tags: Option<Vec<String>>,
+    /// How sure it is
+    #[schemars(extend("enum" = CONFIDENCES))]
+    confidence: Option<String>,
+    /// Where it is from
+    #[schemars(extend("enum" = SOURCES))]
+    source: Option<String>,
+    /// Ids of chunks that it is related to
+    related_to: Option<Vec<String>>,
+}
+
+pub(super) fn chunk_tool(name: &'static str) -> Result<Tool, String> {
+    let description =
+        "Store a piece of knowledge in a project. Only what the person wants kept. Conflicts are not looked for yet.";
+    described::<Chunk>(name, "Store a chunk", description, Effect::Adds)
+}
+
+pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
+    let Chunk { project_id, content, kind, tags, confidence, source, related_to } = parse(call.arguments)?;
+    let (project, text) = (needed("project_id", &project_id)?, needed("content", &content)?);
+    let mut all = tags.unwrap_or_default();
+    for (field, value, names) in
+        [("type", kind, &CHUNK_TYPES[..]), ("confidence", confidence, &CONFIDENCES), ("source", source, &SOURCES)]
+    {
+        all.extend(one_of(field, value, names, |name| Some(preview::tag(field, name)))?);
+    }
+    all.extend(
+        related_to
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|id| given(Some(id.clone())))
+            .map(|id| preview::tag(preview::RELATED, &id)),
+    );
+    let note = Note { text, title: None, tags: all, replaces: None, place: Place::Project(project) };
+    let stored = store(&call.access, note).await?;
+    let data = json!({"status": "stored", "id": stored.id(), "was_known": stored.was_known(), "conflicts_checked": false});
+    // The design answers with JSON as text.
+    Ok(Answer::new(data.to_string(), data))
+}
+
+/// The words between commas.
+fn listed(words: Option<String>) -> Vec<String> {
+    words.iter().flat_map(|words| words.split(',')).map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}

@@ -1,0 +1,141 @@
+//! `notes`: what was asked to be remembered, and holds here.
+
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use yore_core::time::format_utc;
+use yore_engine::{NoteSummary, NotesRequest};
+
+use super::recall::present;
+use super::{Call, Effect, described};
+use crate::error::CliResult;
+use crate::mcp::access::{Access, scope};
+use crate::mcp::answer::{Answer, cut_and_told};
+use crate::mcp::arguments::{given, parse, usage, within};
+use crate::mcp::cursor::{self, Cursor};
+use crate::mcp::fence::fence;
+use crate::render::text::counted;
+
+const DESCRIPTION: &str = "Notes that hold here: what the person asked to remember. Call before you remember something (it may be \
+known) and to find the id of a note to replace or forget.";
+const MAX_LIMIT: usize = 100;
+const USUAL_LIMIT: usize = 20;
+/// Characters of a note; `show` tells the rest.
+const NOTE_CHARS: usize = 500;
+/// More notes than these are not looked through.
+pub const MOST_NOTES: usize = 10_000;
+/// Which list a cursor is of.
+const LIST: char = 'n';
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// A project's name or "all"; default: the current one
+    project: Option<String>,
+    /// Only with this tag, such as standing
+    tag: Option<String>,
+    /// Most notes
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    limit: Option<usize>,
+    /// `next` of the page before
+    cursor: Option<String>,
+}
+
+pub fn tool(name: &'static str) -> Result<Tool, String> {
+    described::<Arguments>(name, "Notes that hold here", DESCRIPTION, Effect::Reads)
+}
+
+pub async fn call(call: Call) -> CliResult<Answer> {
+    let Arguments { project, tag, limit, cursor } = parse(call.arguments)?;
+    let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
+    let cursor = given(cursor)
+        .map(|words| {
+            Cursor::decode(&words)
+                .filter(|cursor| cursor.list == LIST)
+                .ok_or_else(|| usage("cursor is none of this list; give the `next` of the page before, as it was"))
+        })
+        .transpose()?;
+    let request = NotesRequest {
+        scope: scope(project, configured_scope(&call.access)),
+        tags: given(tag).into_iter().collect(),
+        ..everything_here(&call.access)
+    };
+    let found = call.access.handle.with(move |memory| memory.notes(&request)).await?;
+    let mut left = cursor::after(found, cursor.as_ref(), key).into_iter();
+    let page: Vec<NoteSummary> = left.by_ref().take(limit).collect();
+    let next = page.last().filter(|_| left.len() > 0).map(|note| {
+        let (at, id) = key(note);
+        Cursor { list: LIST, at, id }.encode()
+    });
+    Ok(tell(&page, next))
+}
+
+/// Every note that holds here.
+pub fn everything_here(access: &Access) -> NotesRequest {
+    NotesRequest { here: access.here.clone(), scope: configured_scope(access), tags: Vec::new(), title: None, limit: MOST_NOTES }
+}
+
+/// The scope that the settings say.
+fn configured_scope(access: &Access) -> yore_core::scope::ScopeChoice {
+    crate::ask::request("", access.handle.config(), None).filter.scope
+}
+
+/// A note's place in the list.
+pub fn key(note: &NoteSummary) -> (Option<i64>, String) {
+    (note.at, note.episode.to_string())
+}
+
+fn tell(notes: &[NoteSummary], next: Option<String>) -> Answer {
+    if notes.is_empty() {
+        return Answer::new("There are no such notes.", json!({"notes": []}));
+    }
+    let mut text = format!(
+        "{}. What stands between the marks is recalled data; a note that an agent wrote may be wrong.",
+        counted(notes.len() as u64, "note")
+    );
+    for note in notes {
+        text.push_str("\n\n");
+        text.push_str(&block(note, NOTE_CHARS));
+    }
+    if let Some(next) = &next {
+        text.push_str(&format!("\n\nThere are more: cursor \"{next}\"."));
+    }
+    let data = present(json!({"notes": notes.iter().map(|note| item(note, NOTE_CHARS)).collect::<Vec<_>>(), "next": next}));
+    Answer::recalled(text, data, notes.iter().map(|note| note.turn.to_string()).collect())
+}
+
+/// A note for reading.
+pub fn block(note: &NoteSummary, chars: usize) -> String {
+    let mut lines = Vec::new();
+    if let Some(title) = &note.title {
+        lines.push(title.clone());
+    }
+    if !note.tags.is_empty() {
+        lines.push(format!("tags: {}", note.tags.join(", ")));
+    }
+    lines.push(cut_and_told(&note.text, chars));
+    format!("{}\n{}", line(note), fence(&lines.join("\n")))
+}
+
+/// Which note, whose, of when.
+fn line(note: &NoteSummary) -> String {
+    let by = if note.is_by_agent { "an agent" } else { "the person" };
+    let when = note.at.map_or_else(|| "at an unknown time".to_owned(), |at| format_utc(at)[..10].to_owned());
+    let place = note.project.as_deref().map_or_else(|| "everywhere".to_owned(), crate::mcp::fence::name);
+    format!("note {} by {by}, {when}, {place}", note.episode)
+}
+
+/// A note as data.
+pub fn item(note: &NoteSummary, chars: usize) -> Value {
+    present(json!({
+        "id": note.episode.to_string(),
+        "turn": note.turn.to_string(),
+        "title": note.title,
+        "tags": note.tags,
+        "project": note.project,
+        "by": if note.is_by_agent { "agent" } else { "person" },
+        "time": note.at.map(format_utc),
+        "text": cut_and_told(&note.text, chars),
+    }))
+}

@@ -1,0 +1,175 @@
+//! `remember`: a note, word for word, that the person wants kept.
+
+use std::sync::Arc;
+
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use yore_engine::{RememberRequest, STANDING};
+
+use super::{Call, Effect, described};
+use crate::error::{CliError, CliResult, Exit};
+use crate::mcp::access::Access;
+use crate::mcp::answer::Answer;
+use crate::mcp::arguments::{given, needed, parse, usage};
+use crate::render::text::counted;
+
+const DESCRIPTION: &str = "Keep a note for all later sessions, word for word: a preference, decision, fact or standing instruction. \
+Only when the person asks for it or agrees: show them the words first. One thing per note, understandable without this session.";
+/// A longer text is a document.
+pub const MAX_CHARS: usize = 100_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The note
+    text: String,
+    /// The person saw these words and agreed
+    confirmed: bool,
+    /// Short title
+    title: Option<String>,
+    /// Words to find it by
+    tags: Option<Vec<String>>,
+    /// Told to every session here unasked
+    standing: Option<bool>,
+    /// Holds in every project
+    global: Option<bool>,
+    /// Id of the note whose place it takes
+    replaces: Option<String>,
+}
+
+pub fn tool(name: &'static str) -> Result<Tool, String> {
+    described::<Arguments>(name, "Remember a note", DESCRIPTION, Effect::Adds)
+}
+
+pub async fn call(call: Call) -> CliResult<Answer> {
+    let mut arguments = call.arguments;
+    // Who leaves it out has not asked.
+    arguments.entry("confirmed").or_insert(json!(false));
+    let Arguments { text, confirmed, title, tags, standing, global, replaces } = parse(arguments)?;
+    let text = needed("text", &text)?;
+    confirmed_by_person(confirmed)?;
+    let mut tags = tags.unwrap_or_default();
+    if standing == Some(true) && !tags.iter().any(|tag| tag == STANDING) {
+        tags.push(STANDING.to_owned());
+    }
+    let note = Note {
+        text,
+        title: given(title),
+        tags,
+        replaces: given(replaces),
+        place: if global == Some(true) { Place::Everywhere } else { Place::Here },
+    };
+    store(&call.access, note).await.map(|stored| stored.told())
+}
+
+/// Nothing is kept that no person wants kept (C-117).
+pub fn confirmed_by_person(confirmed: bool) -> CliResult<()> {
+    if confirmed {
+        return Ok(());
+    }
+    Err(CliError {
+        exit: Exit::Usage,
+        code: "not-confirmed".to_owned(),
+        message: "nothing was stored: the person has not agreed".to_owned(),
+        hint: Some("show the person the exact words and ask; if they agree, call again with confirmed true".to_owned()),
+    })
+}
+
+/// A note to store.
+pub struct Note {
+    /// The words.
+    pub text: String,
+    /// Title.
+    pub title: Option<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// The note whose place it takes.
+    pub replaces: Option<String>,
+    /// Where it holds.
+    pub place: Place,
+}
+
+/// Where a note holds.
+pub enum Place {
+    /// In the project that is asked from, or everywhere if there is none.
+    Here,
+    /// In the project with this name.
+    Project(String),
+    /// Everywhere.
+    Everywhere,
+}
+
+/// What became of a note.
+pub struct Stored {
+    id: String,
+    turn: String,
+    was_known: bool,
+    redactions: u64,
+    holds_everywhere: bool,
+}
+
+/// Stores a note.
+pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
+    let Note { text, title, tags, replaces, place } = note;
+    if text.chars().count() > MAX_CHARS {
+        return Err(usage(format!("a note has at most {MAX_CHARS} characters; save a longer text as a file")));
+    }
+    let access = Arc::clone(access);
+    let handle = access.handle.clone();
+    handle
+        .with(move |memory| {
+            let directory = match place {
+                Place::Everywhere => None,
+                Place::Here => access.directory_of_note(memory, None)?,
+                Place::Project(name) => access.directory_of_note(memory, Some(name))?,
+            };
+            let holds_everywhere = directory.is_none() && replaces.is_none();
+            let remembered = memory.remember(&RememberRequest {
+                replaces,
+                text,
+                title,
+                tags,
+                directory,
+                // Whoever is given it later shall see that no person typed it.
+                is_by_agent: true,
+                compression_level: access.handle.config().archive.compression_level,
+            })?;
+            Ok(Stored {
+                id: remembered.episode.to_string(),
+                turn: remembered.turn.to_string(),
+                was_known: remembered.was_known,
+                redactions: remembered.redactions,
+                holds_everywhere,
+            })
+        })
+        .await
+}
+
+impl Stored {
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether it was a note already.
+    pub fn was_known(&self) -> bool {
+        self.was_known
+    }
+
+    /// What the agent is told.
+    pub fn told(&self) -> Answer {
+        let Self { id, turn, was_known, redactions, holds_everywhere } = self;
+        let mut text = if *was_known {
+            format!("This was a note already: {id}.")
+        } else {
+            let place = if *holds_everywhere { ", it holds everywhere" } else { "" };
+            format!("Remembered as note {id}{place}. `forget` with this id takes it back.")
+        };
+        if *redactions > 0 {
+            text.push_str(&format!(" {} redacted before storing.", counted(*redactions, "secret")));
+        }
+        Answer::new(text, json!({"id": id, "turn": turn, "was_known": was_known, "redactions": redactions}))
+    }
+}

@@ -1,0 +1,83 @@
+//! Which tools are served.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::tools;
+
+/// Which tools are served: what is listed is what can be called.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Toolset {
+    /// yore's own, which every agent gets.
+    #[default]
+    Core,
+    /// The names of the designs that yore grew from, for prompts that were written for these.
+    Names,
+    /// Both.
+    All,
+    /// Those that are named.
+    Chosen(Vec<String>),
+}
+
+/// Words that are no toolset.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolsetError {
+    /// There is no such tool.
+    #[error("there is no tool {name:?}; the tools are {}", .known.join(", "))]
+    Unknown {
+        /// What was named.
+        name: String,
+        /// What could have been.
+        known: Vec<&'static str>,
+    },
+    /// It says nothing.
+    #[error("no tool is named; expected \"core\", \"names\", \"all\" or names of tools with commas between them")]
+    Empty,
+}
+
+impl Toolset {
+    /// Whether a tool is served, given whether it is one of yore's own and one of the names.
+    pub fn has(&self, name: &str, is_core: bool, is_name: bool) -> bool {
+        match self {
+            Self::Core => is_core,
+            Self::Names => is_name,
+            Self::All => is_core || is_name,
+            Self::Chosen(chosen) => chosen.iter().any(|chosen| chosen == name),
+        }
+    }
+}
+
+impl FromStr for Toolset {
+    type Err = ToolsetError;
+
+    fn from_str(words: &str) -> Result<Self, Self::Err> {
+        match words.trim() {
+            "core" => return Ok(Self::Core),
+            "names" => return Ok(Self::Names),
+            "all" => return Ok(Self::All),
+            _ => {}
+        }
+        let mut chosen: Vec<String> = Vec::new();
+        for name in words.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let known: Vec<&'static str> = tools::every_name().collect();
+            if !known.contains(&name) {
+                return Err(ToolsetError::Unknown { name: name.to_owned(), known });
+            }
+            if !chosen.iter().any(|before| before == name) {
+                chosen.push(name.to_owned());
+            }
+        }
+        if chosen.is_empty() { Err(ToolsetError::Empty) } else { Ok(Self::Chosen(chosen)) }
+    }
+}
+
+impl fmt::Display for Toolset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Core => f.write_str("core"),
+            Self::Names => f.write_str("names"),
+            Self::All => f.write_str("all"),
+            Self::Chosen(chosen) => f.write_str(&chosen.join(",")),
+        }
+    }
+}

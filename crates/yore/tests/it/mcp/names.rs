@@ -1,0 +1,286 @@
+//! The names of the designs: listed where they are switched on, with their parameters and results.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Agent, Home, PLANTED, text};
+use crate::transcript::Transcript;
+
+fn listed(agent: &mut Agent) -> Vec<String> {
+    let tools = agent.ask("tools/list", json!({}))["tools"].clone();
+    tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn names_are_served_where_they_are_switched_on() {
+    let home = Home::with_memory();
+    let mut agent = Agent::with_tools(&home, "names");
+    insta::assert_snapshot!(listed(&mut agent).join(" "), @"recall search search_past_solutions find_similar_issues ingest_chat_history memory_stats search_semantic search_hybrid store_chunk wake_up lock_context recall_context check_contexts get_context_preview search_contexts_semantic note memento_note");
+    insta::assert_snapshot!(agent.told("forget", json!({"id": "tide/s1"})), @"
+    forget is switched off here (tools: names) [not-served]
+    hint: the person can switch it on with `yore mcp --tools all` or mcp.tools in the settings
+    ");
+    assert!(agent.close().success());
+    let mut agent = Agent::connected(&home);
+    assert_eq!(listed(&mut agent).len(), 8);
+    assert!(agent.told("wake_up", json!({})).contains("switched off here (tools: core)"));
+    assert!(agent.close().success());
+    let mut agent = Agent::with_tools(&home, "wake_up, recall");
+    assert_eq!(listed(&mut agent), ["recall", "wake_up"]);
+    assert!(
+        agent.told("lock_context", json!({"content": "x", "topic": "y"})).contains("switched off here (tools: wake_up,recall)")
+    );
+    assert!(agent.close().success());
+    // By the settings, which a flag overrides; a project's file has no say.
+    let mut agent = Agent::spawn(home.yore().arg("mcp").env("YORE_MCP__TOOLS", "all"));
+    agent.handshake();
+    assert_eq!(listed(&mut agent).len(), 24);
+    assert!(agent.close().success());
+    let output = home.yore().args(["mcp"]).env("YORE_MCP__TOOLS", "everything").output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        told.contains("mcp.tools is \"everything\": there is no tool \"everything\"") && told.contains("[config/bad-value]"),
+        "{told}"
+    );
+    assert_eq!(home.yore().args(["mcp", "--tools", "everything"]).output().unwrap().status.code(), Some(2));
+    std::fs::write(home.0.path().join(".yore.toml"), "[mcp]\ntools = \"all\"\n").unwrap();
+    let output = home.yore().arg("mcp").output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
+fn what_comes_later_says_so() {
+    let home = Home::with_memory();
+    for tools in ["core", "names"] {
+        let mut agent = Agent::with_tools(&home, tools);
+        for name in [
+            "get_project_patterns",
+            "recall_decision",
+            "get_category_summary",
+            "get_contradictions",
+            "explore_context_tree",
+            "ask_memory",
+            "synthesize_knowledge",
+        ] {
+            assert!(!listed(&mut agent).contains(&name.to_owned()));
+            let told = agent.told(name, json!({}));
+            assert!(
+                told.starts_with(&format!("{name} is not served by this version of yore: it needs ")) && told.contains("hint: "),
+                "{told}"
+            );
+        }
+        assert!(agent.close().success());
+    }
+}
+
+#[test]
+fn past_solutions_and_issues_are_found_with_their_exchange() {
+    let home = Home::with_memory();
+    let mut agent = Agent::with_tools(&home, "names");
+    let found = agent.data(
+        "search_past_solutions",
+        json!({"query": "slow cache", "errorMessage": "lease heartbeat lost", "project": "tide", "limit": 2}),
+    );
+    assert_eq!(found["results"][0]["text"], PLANTED);
+    assert_eq!(found["results"][0]["exchange"][0]["role"], "human");
+    assert!(found["results"].as_array().unwrap().len() <= 2);
+    assert_eq!(agent.data("search_past_solutions", json!({"query": "redis", "project": "harbor"}))["results"], json!([]));
+    let found = agent.data("find_similar_issues", json!({"context": "cache slow after suspend", "errorMessage": "lease lost"}));
+    assert_eq!(found["results"][0]["text"], PLANTED);
+    assert_eq!(agent.data("search", json!({"query": "redis heartbeat", "limit": 1}))["results"][0]["quote"], PLANTED);
+    assert_eq!(
+        agent.data("search_semantic", json!({"query": "moved from redis to sqlite", "limit": 1}))["results"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    let hybrid = agent.data("search_hybrid", json!({"query": "redis heartbeat", "project_id": "tide", "limit": 1}));
+    let hit = &hybrid["results"][0];
+    assert_eq!((&hit["content"], &hit["keywordRank"]), (&json!(PLANTED), &json!(1)));
+    let shares = [("semanticRank", 0.4), ("keywordRank", 0.3)]
+        .map(|(rank, weight)| hit[rank].as_f64().map_or(0.0, |rank| weight / (60.0 + rank)));
+    assert!((hit["rrfScore"].as_f64().unwrap() - shares[0] - shares[1]).abs() < 1e-6, "{hit}");
+    for (tool, arguments, expected) in [
+        ("search_past_solutions", json!({}), "missing field `query`"),
+        (
+            "search_past_solutions",
+            json!({"query": "x", "error_message": "y"}),
+            "expected one of `query`, `errorMessage`, `project`, `limit`",
+        ),
+        ("find_similar_issues", json!({"context": ""}), "context is empty"),
+        ("search_semantic", json!({"query": "x", "limit": 51}), "expected 1 to 50"),
+        ("search_hybrid", json!({"query": "x", "project_id": "tides"}), "unknown-project"),
+    ] {
+        let told = agent.told(tool, arguments);
+        assert!(told.contains(expected), "{tool}: {told}");
+    }
+    assert_eq!(agent.data("memory_stats", json!({}))["turns"], 3);
+    assert!(agent.close().success());
+}
+
+#[test]
+fn contexts_are_locked_and_loaded_by_topic() {
+    let home = Home::with_memory();
+    let mut agent = Agent::with_tools(&home, "names");
+    assert_eq!(agent.data("wake_up", json!({})), json!({"contexts": [], "total": 0}));
+    let content = format!(
+        "# Tide cache\n\nThe tide cache keeps LeaseTable rows in SQLite, one for each open_file of a laptop.\nNEVER delete it by hand.\n{}",
+        "It is written once a minute.\n".repeat(40)
+    );
+    let locked = agent.data("lock_context", json!({"content": content, "topic": "tide_cache", "tags": "cache, storage", "priority": "important", "related": "leases,suspend"}));
+    assert_eq!(locked["replaced"], false);
+    assert_eq!(
+        locked["key_concepts"].as_array().unwrap()[..4],
+        [json!("cache"), json!("storage"), json!("LeaseTable"), json!("SQLite")]
+    );
+    let index = agent.data("wake_up", json!({}));
+    assert_eq!(index["total"], 1);
+    let entry = &index["contexts"][0];
+    assert_eq!(
+        (&entry["label"], &entry["priority"], &entry["size"]),
+        (&json!("tide_cache"), &json!("important"), &json!(content.chars().count()))
+    );
+    assert_eq!(entry["tags"], "cache,storage");
+    assert!(index.to_string().len() < 400 && !index.to_string().contains("LeaseTable"), "an index holds no words: {index}");
+    let preview = agent.data("get_context_preview", json!({"topic": "Tide_Cache"}));
+    assert!(preview["preview"].as_str().unwrap().starts_with("# Tide cache\nThe tide cache keeps"), "{preview}");
+    assert!(preview["preview"].as_str().unwrap().contains("Key rules: NEVER delete it by hand."));
+    assert_eq!(preview["related"], json!(["leases", "suspend"]));
+    let loaded = agent.call("recall_context", json!({"topic": "tide_cache"}));
+    assert_eq!(loaded["structuredContent"]["content"], content);
+    assert!(text(&loaded).contains("It is written once a minute.\nIt is"));
+
+    let found = agent.call("search_contexts_semantic", json!({"query": "where are lease rows kept"}));
+    let shown = text(&found);
+    assert!(
+        shown.contains("1. tide_cache ██████████ 1.00; ") && shown.contains("preview only; recall_context loads 1,"),
+        "{shown}"
+    );
+    assert!(shown.contains("; related: leases, suspend") && shown.contains("searched by words and meaning"), "{shown}");
+    let full = agent.data("search_contexts_semantic", json!({"query": "lease rows", "depth": "full", "max_results": 1}));
+    assert_eq!((&full["matches"][0]["loaded_full"], &full["matches"][0]["content"]), (&json!(true), &json!(content)));
+
+    agent.data("lock_context", json!({"content": "Ask before you rotate keys.", "topic": "keys", "priority": "always_check"}));
+    let checked = agent.data("check_contexts", json!({"text": "change the tide cache"}));
+    let labels: Vec<&str> = checked["matches"].as_array().unwrap().iter().map(|found| found["label"].as_str().unwrap()).collect();
+    assert!(labels.contains(&"tide_cache") && labels.contains(&"keys"), "{labels:?}");
+    assert_eq!(agent.data("wake_up", json!({}))["contexts"][0]["label"], "keys", "what matters most comes first");
+
+    let again = agent.data("lock_context", json!({"content": "The tide cache is gone.", "topic": "tide_cache"}));
+    assert_eq!((&again["replaced"], &again["id"]), (&json!(true), &locked["id"]));
+    assert_eq!(agent.data("recall_context", json!({"topic": "tide_cache"}))["content"], "The tide cache is gone.");
+    assert!(agent.told("recall_context", json!({"topic": "nothing"})).contains("[unknown-topic]\nhint: wake_up lists them"));
+    assert!(
+        agent
+            .told("lock_context", json!({"content": "x", "topic": "y", "priority": "high"}))
+            .contains("expected one of always_check, important, reference")
+    );
+    assert!(
+        agent.told("search_contexts_semantic", json!({"query": "x", "depth": "deep"})).contains("expected one of preview, full")
+    );
+    assert!(agent.close().success());
+}
+
+#[test]
+fn an_index_of_many_contexts_stays_short() {
+    let home = Home::with_memory();
+    let mut agent = Agent::with_tools(&home, "names");
+    let lock = |agent: &mut Agent, at: usize, tags: &str| {
+        let content = format!("Buoy {at} is painted.");
+        agent.data("lock_context", json!({"content": content, "topic": format!("buoy_of_the_{at}th_mile"), "tags": tags}));
+    };
+    (0..30).for_each(|at| lock(&mut agent, at, "buoys,paint"));
+    let result = agent.call("wake_up", json!({}));
+    assert!(text(&result).len() <= 3_000 && result["structuredContent"].to_string().len() <= 3_000, "{result}");
+    assert_eq!(result["structuredContent"]["contexts"].as_array().unwrap().len(), 30);
+    let many = "what,is,painted,must,be,painted,again,before,the,winter,storms,come,over,the,sea,and,the,old,paint,is,gone";
+    (30..80).for_each(|at| lock(&mut agent, at, many));
+    let result = agent.call("wake_up", json!({}));
+    assert!(text(&result).len() <= 8_000 && result["structuredContent"].to_string().len() <= 8_000);
+    assert_eq!(result["structuredContent"]["total"], 80);
+    assert!(text(&result).contains(" more; search_contexts_semantic finds them."), "{}", text(&result));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn chunks_and_notes_are_notes() {
+    let home = Home::with_memory();
+    // A project needs a directory for a note to belong to it.
+    let place = home.0.path().join("reef");
+    std::fs::create_dir_all(&place).unwrap();
+    Transcript::new("5f0c0002-0001-4000-8001-000000000001", place.to_str().unwrap())
+        .human("where do we moor")
+        .assistant("At the southern pier.")
+        .write(&home.projects());
+    assert!(home.yore().args(["ingest"]).arg(home.projects()).output().unwrap().status.success());
+    let mut agent = Agent::with_tools(&home, "all");
+    let stored = agent.call("store_chunk", json!({"project_id": "reef", "content": "Corals grow at 1 cm a year.", "type": "insight", "tags": ["coral"], "confidence": "verified", "source": "research", "related_to": ["x1"]}));
+    let data = &stored["structuredContent"];
+    assert_eq!((&data["status"], &data["conflicts_checked"]), (&json!("stored"), &json!(false)));
+    assert_eq!(&serde_json::from_str::<Value>(text(&stored)).unwrap(), data, "JSON as text, as the design has it");
+    let notes = agent.data("notes", json!({"project": "reef"}));
+    assert_eq!(
+        notes["notes"][0]["tags"],
+        json!(["confidence:verified", "coral", "related:x1", "source:research", "type:insight"])
+    );
+    assert_eq!(notes["notes"][0]["project"], "reef");
+    assert!(
+        agent
+            .told("store_chunk", json!({"project_id": "tide", "content": "x"}))
+            .contains("no project with a directory is known as \"tide\"")
+    );
+    assert!(
+        agent
+            .told("store_chunk", json!({"project_id": "reef", "content": "x", "type": "rumour"}))
+            .contains("expected one of research, insight")
+    );
+    for name in ["note", "memento_note"] {
+        let words = format!("Remembered by {name}.");
+        assert!(agent.told(name, json!({"content": words})).contains("[not-confirmed]"));
+        let stored = agent.data(name, json!({"content": words, "confirmed": true}));
+        assert_eq!(agent.data("show", json!({"id": stored["turn"]}))["turns"][0]["text"], words);
+    }
+    assert!(agent.close().success());
+}
+
+#[test]
+fn histories_are_read_when_it_is_asked_for() {
+    let home = Home::with_memory();
+    let projects: PathBuf = home.projects();
+    Transcript::new("5f0c0002-0001-4000-8001-000000000002", "/home/dev/krill")
+        .human("count the krill")
+        .assistant("Here it is:\n```rust\nfn krill() -> u64 { 7 }\n```")
+        .write(&projects);
+    Transcript::new("5f0c0003-0003-4000-8003-000000000003", "/home/dev/krill")
+        .human("name the whale")
+        .assistant("Moby.")
+        .write(&projects);
+    let mut agent = Agent::with_tools(&home, "names");
+    agent.last_id += 1;
+    let call = json!({"name": "ingest_chat_history", "arguments": {"hasCode": true}, "_meta": {"progressToken": "p1"}});
+    agent.send(&json!({"jsonrpc": "2.0", "id": agent.last_id, "method": "tools/call", "params": call}));
+    let mut last = -1.0;
+    let result = loop {
+        let message = agent.receive();
+        if message["method"] == "notifications/progress" {
+            let told = &message["params"];
+            assert_eq!(told["progressToken"], "p1");
+            let progress = told["progress"].as_f64().unwrap();
+            assert!(progress > last, "progress grows: {message}");
+            last = progress;
+            continue;
+        }
+        break message["result"].clone();
+    };
+    assert!(last >= 0.0, "progress was told");
+    assert_eq!(result["isError"], false, "{result}");
+    assert_eq!(result["structuredContent"]["ingested"]["turns_added"], 2, "{result}");
+    assert_eq!(agent.data("search", json!({"query": "whale"}))["results"], json!([]), "it holds no code");
+    assert_eq!(agent.data("ingest_chat_history", json!({"since": "2020-01-01"}))["ingested"]["turns_added"], 2);
+    assert_eq!(agent.data("search", json!({"query": "whale", "limit": 1}))["results"].as_array().unwrap().len(), 1);
+    assert!(agent.told("ingest_chat_history", json!({"since": "yesterday"})).contains("since is \"yesterday\""));
+    assert!(agent.close().success());
+}

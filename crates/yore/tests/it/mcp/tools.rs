@@ -1,0 +1,481 @@
+//! yore's own tools: what they are, what they answer, what they say when something is wrong.
+
+use serde_json::{Value, json};
+
+use super::{Agent, Home, PLANTED, assert_fits, exists, outline, text};
+
+/// What every session pays for, in bytes.
+const MOST_BYTES: usize = 6_000;
+
+#[test]
+fn agent_is_told_what_the_memory_is() {
+    let home = Home::empty();
+    let mut agent = Agent::start(&home);
+    let greeting = agent.handshake();
+    assert_eq!(greeting["protocolVersion"], "2025-06-18");
+    assert_eq!(greeting["serverInfo"], json!({"name": "yore", "version": env!("CARGO_PKG_VERSION")}));
+    assert_eq!(greeting["capabilities"], json!({"completions": {}, "prompts": {}, "resources": {}, "tools": {}}));
+    let instructions = greeting["instructions"].as_str().unwrap();
+    assert!(instructions.contains("recall") && instructions.contains("data") && instructions.len() < 700, "{instructions}");
+    for method in ["tools/list", "prompts/list", "resources/templates/list"] {
+        agent.ask(method, json!({}));
+    }
+    assert!(!exists(&home.data()), "nothing is made or opened before the first call");
+    assert!(agent.close().success());
+}
+
+#[test]
+fn default_tools_are_few_and_short() {
+    let home = Home::empty();
+    let mut agent = Agent::connected(&home);
+    let tools = agent.ask("tools/list", json!({}))["tools"].clone();
+    let tools = tools.as_array().unwrap();
+    assert!(tools.len() <= 10);
+    let read: Vec<Value> = tools
+        .iter()
+        .map(|tool| json!({"name": tool["name"], "description": tool["description"], "inputSchema": tool["inputSchema"]}))
+        .collect();
+    let bytes = json!(read).to_string().len();
+    let output: usize =
+        tools.iter().filter(|tool| !tool["outputSchema"].is_null()).map(|tool| tool["outputSchema"].to_string().len()).sum();
+    eprintln!(
+        "default tools: {} with {bytes} bytes of names, descriptions and input schemas, {output} of output schemas",
+        tools.len()
+    );
+    assert!(bytes <= MOST_BYTES, "{bytes} bytes");
+    let outlines: Vec<String> = tools.iter().map(outline).collect();
+    insta::assert_snapshot!(outlines.join("\n\n"), @r#"
+    "recall" {"title":"Recall earlier sessions","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    question: string
+    project: string
+    kind: session | subagent | document | note
+    role: human | assistant | tool_call | tool_result | summary
+    session: string
+    agent: string
+    branch: string
+    file: string
+    errors: boolean
+    since: string
+    until: string
+    as_of: string
+    depth: preview | full
+    limit: integer 1..=50
+    budget: integer 100..=20000
+    required: ["question"], additional: false
+
+    "show" {"title":"Show what was said","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    id: string
+    level: turns | exchanges
+    around: integer 0..=50
+    from: string
+    budget: integer 200..=20000
+    required: ["id"], additional: false
+
+    "brief" {"title":"Where things stand","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    budget: integer 100..=2000
+    required: [], additional: false
+
+    "sessions" {"title":"Earlier sessions","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    project: string
+    agent: string
+    since: string
+    until: string
+    limit: integer 1..=100
+    cursor: string
+    required: [], additional: false
+
+    "notes" {"title":"Notes that hold here","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    project: string
+    tag: string
+    limit: integer 1..=100
+    cursor: string
+    required: [], additional: false
+
+    "remember" {"title":"Remember a note","readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    text: string
+    confirmed: boolean
+    title: string
+    tags: array
+    standing: boolean
+    global: boolean
+    replaces: string
+    required: ["text","confirmed"], additional: false
+
+    "forget" {"title":"Forget","readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}
+    id: string
+    confirmed: boolean
+    hard: boolean
+    restore: boolean
+    required: ["id"], additional: false
+
+    "status" {"title":"State of the memory","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    required: [], additional: false
+    "#);
+    assert!(agent.close().success());
+}
+
+#[test]
+fn planted_turn_is_recalled_with_its_place() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    let schema = agent.ask("tools/list", json!({}))["tools"][0]["outputSchema"].clone();
+    let result = agent.recall(json!({"question": "why did we move the cache to sqlite", "project": "tide", "limit": 1}));
+    assert_eq!(result["isError"], false, "{result}");
+    let answer = &result["structuredContent"];
+    assert_fits(answer, &schema, "answer");
+    assert_eq!(answer["projects"], json!(["tide"]));
+    let [hit] = answer["results"].as_array().unwrap().as_slice() else { panic!("{answer}") };
+    assert_eq!(hit["quote"], PLANTED);
+    assert_eq!(hit["session"], "tide/s1");
+    assert_eq!(hit["role"], "assistant");
+    assert_eq!(hit["time"], "2026-01-22T14:54:00.000Z");
+    assert_eq!(hit["source"]["line"], 1);
+    assert!(hit["source"]["path"].as_str().unwrap().ends_with("history.jsonl"));
+    let place = format!("[1] assistant 2026-01-22 tide, session tide/s1, turn {}", hit["id"].as_str().unwrap());
+    let fenced = format!("{place}\n<recalled-data>\n{PLANTED}\n</recalled-data>");
+    assert!(text(&result).contains(&fenced), "{}", text(&result));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn filters_narrow_what_is_recalled() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    agent.data("remember", json!({"text": "The cache moves to lmdb next year.", "confirmed": true}));
+    let mut found = |arguments: Value| -> Vec<String> {
+        let results = agent.data("recall", arguments)["results"].clone();
+        results.as_array().unwrap().iter().map(|hit| hit["quote"].as_str().unwrap()[..9].to_owned()).collect()
+    };
+    assert_eq!(found(json!({"question": "cache", "role": "human"})), ["Why is th"]);
+    assert_eq!(found(json!({"question": "cache", "since": "2026-01-22T14:54:00Z", "kind": "session"})), ["We moved "]);
+    assert_eq!(found(json!({"question": "cache", "as_of": "2026-01-22"})), [""; 0]);
+    assert_eq!(found(json!({"question": "cache", "project": "harbor"})), [""; 0]);
+    assert_eq!(found(json!({"question": "pelican", "project": "all", "role": null, "branch": ""})), ["The pelic"]);
+    assert_eq!(found(json!({"question": "cache", "kind": "note"})), ["The cache"]);
+    assert_eq!(found(json!({"question": "cache", "errors": true})), [""; 0]);
+    assert_eq!(found(json!({"question": "cache", "file": "cache.rs"})), [""; 0]);
+    assert!(agent.close().success());
+}
+
+#[test]
+fn in_full_a_turn_stands_with_its_exchange() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    let schema = agent.ask("tools/list", json!({}))["tools"][0]["outputSchema"].clone();
+    let result = agent.recall(json!({"question": "lease heartbeat", "depth": "full", "limit": 1}));
+    let answer = &result["structuredContent"];
+    assert_fits(answer, &schema, "answer");
+    let hit = &answer["results"][0];
+    assert_eq!((&hit["text"], &hit["quote"]), (&json!(PLANTED), &Value::Null));
+    let [said] = hit["exchange"].as_array().unwrap().as_slice() else { panic!("{hit}") };
+    assert_eq!(
+        (said["role"].as_str().unwrap(), said["text"].as_str().unwrap()),
+        ("human", "Why is the cache slow after the laptop wakes up?")
+    );
+    let shown = text(&result);
+    assert!(
+        shown.find("Why is the cache slow").unwrap() < shown.find("assistant:\nWe moved").unwrap(),
+        "in the order of saying: {shown}"
+    );
+    assert!(agent.close().success());
+}
+
+#[test]
+fn answers_fit_their_budget() {
+    let home = Home::empty();
+    let turns: Vec<Value> = (0..40)
+        .map(|at| {
+            let text = format!("Barnacle number {at}. {}", "scraping hulls takes a dry dock and \"patience\" ".repeat(at + 1));
+            json!({"turn_id": format!("b{at}"), "role": if at % 2 == 0 { "user" } else { "assistant" }, "text": text})
+        })
+        .collect();
+    let document = json!({"corpus_id": "dock", "doc_id": "s9", "timestamp": "2026-03-01T10:00:00Z", "turns": turns});
+    home.ingest(&[document]);
+    let mut agent = Agent::connected(&home);
+    let tokens = |text: &str| text.len().div_ceil(4);
+    for depth in ["preview", "full"] {
+        let mut told = 0;
+        for budget in [100, 300, 1_000, 5_000] {
+            let result = agent.recall(json!({"question": "barnacle hulls", "depth": depth, "budget": budget, "limit": 50}));
+            let (text, data) = (text(&result), &result["structuredContent"]);
+            let results = data["results"].as_array().unwrap().len();
+            assert!(results >= told.max(1), "{depth} {budget}: {results} after {told}");
+            assert!(results + data["left_out"].as_u64().unwrap_or(0) as usize <= 50);
+            told = results;
+            if budget >= 300 {
+                assert!(tokens(text) <= budget, "{depth} {budget}: {}", tokens(text));
+                assert!(tokens(&data.to_string()) <= budget, "{depth} {budget}: {}", tokens(&data.to_string()));
+            }
+        }
+        assert!(told > 3, "{depth}");
+    }
+    for budget in [200, 1_000] {
+        let result = agent.call("show", json!({"id": "dock/s9", "level": "turns", "budget": budget}));
+        assert!(tokens(text(&result)) <= budget + 60, "{}", tokens(text(&result)));
+    }
+    assert!(agent.close().success());
+}
+
+#[test]
+fn sessions_are_shown_whole_page_by_page() {
+    let home = Home::empty();
+    let long = "The mooring holds. ".repeat(400);
+    let turns: Vec<Value> = (0..9)
+        .map(|at| {
+            let text = if at == 4 { long.trim().to_owned() } else { format!("Knot {at} is tied.") };
+            json!({"turn_id": format!("k{at}"), "role": if at % 3 == 0 { "user" } else { "assistant" }, "text": text})
+        })
+        .collect();
+    home.ingest(&[json!({"corpus_id": "quay", "doc_id": "s5", "timestamp": "2026-03-01T10:00:00Z", "turns": turns})]);
+    let mut agent = Agent::connected(&home);
+    let schema = agent.ask("tools/list", json!({}))["tools"][1]["outputSchema"].clone();
+    let (mut words, mut from, mut pages) = (vec![String::new(); 9], json!(null), 0);
+    loop {
+        let page = agent.data("show", json!({"id": "quay/s5", "level": "turns", "from": from, "budget": 700}));
+        assert_fits(&page, &schema, "page");
+        for turn in page["turns"].as_array().unwrap() {
+            words[turn["place"].as_u64().unwrap() as usize - 1].push_str(turn["text"].as_str().unwrap());
+        }
+        pages += 1;
+        from = page["next"].clone();
+        if from.is_null() {
+            break;
+        }
+    }
+    assert!(pages > 3, "{pages}");
+    assert_eq!(words[4], long.trim(), "nothing is lost and nothing twice");
+    assert_eq!(words.iter().filter(|words| words.starts_with("Knot")).count(), 8);
+    let page = agent.data("show", json!({"id": "quay/s5", "level": "exchanges"}));
+    assert_fits(&page, &schema, "page");
+    let questions: Vec<&str> =
+        page["exchanges"].as_array().unwrap().iter().map(|exchange| exchange["question"].as_str().unwrap()).collect();
+    assert_eq!(questions, ["Knot 0 is tied.", "Knot 3 is tied.", "Knot 6 is tied."]);
+    let fifth = agent.data("recall", json!({"question": "mooring holds", "limit": 1}))["results"][0]["id"].clone();
+    let shown = agent.data("show", json!({"id": fifth, "around": 1, "budget": 2_000}));
+    assert_eq!(shown["focus"], fifth);
+    assert_eq!((shown["turns_before"].as_u64(), shown["turns_after"].as_u64()), (Some(3), Some(3)));
+    let places: Vec<u64> = shown["turns"].as_array().unwrap().iter().map(|turn| turn["place"].as_u64().unwrap()).collect();
+    assert_eq!(places[..2], [4, 5], "the neighbour before, then the turn");
+    assert_eq!(agent.data("show", json!({"id": fifth, "level": "exchanges"}))["exchanges"][0]["question"], "Knot 3 is tied.");
+    assert!(
+        agent
+            .told("show", json!({"id": "nothing-such"}))
+            .starts_with("nothing is known as \"nothing-such\" [unknown-id]\nhint: give an id that `recall`")
+    );
+    assert!(agent.told("show", json!({"id": "quay/s5", "from": "later"})).contains("expected what `next` said"));
+    assert!(agent.told("show", json!({"id": "quay/s5", "around": 51})).contains("expected 0 to 50"));
+    assert!(agent.told("show", json!({"id": ""})).contains("id is empty"));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn a_note_is_kept_only_when_the_person_agreed() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    let words = "We deploy the tide on Thursdays, never before a holiday.";
+    for arguments in [json!({"text": words}), json!({"text": words, "confirmed": false})] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(agent.told("remember", arguments), @"
+            nothing was stored: the person has not agreed [not-confirmed]
+            hint: show the person the exact words and ask; if they agree, call again with confirmed true
+            ");
+        }
+    }
+    assert!(agent.told("remember", json!({"text": words, "confirmed": "yes"})).contains("expected a boolean"));
+    assert!(agent.told("remember", json!({"text": " ", "confirmed": true})).contains("text is empty"));
+    assert_eq!(agent.data("notes", json!({}))["notes"], json!([]), "nothing was stored");
+
+    let stored =
+        agent.data("remember", json!({"text": words, "confirmed": true, "title": "Deploys", "tags": ["ops"], "standing": true}));
+    assert_eq!(stored["was_known"], false);
+    let again =
+        agent.data("remember", json!({"text": words, "confirmed": true, "title": "Deploys", "tags": ["ops"], "standing": true}));
+    assert_eq!((&again["id"], &again["was_known"]), (&stored["id"], &json!(true)));
+    let notes = agent.data("notes", json!({}));
+    let [note] = notes["notes"].as_array().unwrap().as_slice() else { panic!("{notes}") };
+    assert_eq!(note["text"], words);
+    assert_eq!(note["title"], "Deploys");
+    assert_eq!(note["tags"], json!(["ops", "standing"]));
+    assert_eq!(note["by"], "agent", "no person typed it");
+    assert_eq!(agent.data("recall", json!({"question": "deploy holiday", "limit": 1}))["results"][0]["quote"], words);
+    assert!(text(&agent.call("brief", json!({}))).contains("deploy the tide on Thursdays"), "standing notes are told");
+
+    let replaced =
+        agent.data("remember", json!({"text": "We deploy the tide daily.", "confirmed": true, "replaces": stored["id"]}));
+    assert_eq!(replaced["id"], stored["id"]);
+    let notes = agent.data("notes", json!({"tag": "standing"}));
+    assert_eq!(notes["notes"][0]["text"], "We deploy the tide daily.");
+    assert_eq!(agent.data("notes", json!({"tag": "other"}))["notes"], json!([]));
+    assert!(agent.told("remember", json!({"text": "x y z", "confirmed": true, "replaces": "ffffffff"})).contains("unknown-id"));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn forgetting_asks_first_and_can_be_undone() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    let told = agent.told("forget", json!({"id": "tide/s1"}));
+    assert!(
+        told.starts_with("nothing was done; this would forget 1 conversation or note with 2 turns: tide/s1 [not-confirmed]"),
+        "{told}"
+    );
+    let quotes =
+        |agent: &mut Agent| agent.data("recall", json!({"question": "redis heartbeat"}))["results"].as_array().unwrap().len();
+    assert_eq!(quotes(&mut agent), 1, "nothing was done");
+    let forgotten = agent.data("forget", json!({"id": "tide/s1", "confirmed": true}));
+    assert_eq!((&forgotten["turns"], &forgotten["hard"]), (&json!(2), &json!(false)));
+    assert_eq!(quotes(&mut agent), 0);
+    assert!(agent.told("forget", json!({"id": "tide/s1", "restore": true})).contains("this would restore"));
+    agent.data("forget", json!({"id": "tide/s1", "restore": true, "confirmed": true}));
+    assert_eq!(quotes(&mut agent), 1);
+    assert!(agent.told("forget", json!({"id": "tide/s1", "hard": true, "restore": true})).contains("exclude each other"));
+    assert!(agent.told("forget", json!({"id": "tide/s1", "hard": true})).contains("this would forget for good"));
+    assert_eq!(agent.data("forget", json!({"id": "tide/s1", "hard": true, "confirmed": true}))["hard"], true);
+    assert_eq!(quotes(&mut agent), 0);
+    let note = agent.data("remember", json!({"text": "Gulls steal sandwiches.", "confirmed": true}))["id"].clone();
+    agent.data("forget", json!({"id": note, "confirmed": true}));
+    assert_eq!(agent.data("notes", json!({}))["notes"], json!([]));
+    assert!(agent.told("forget", json!({"id": "nothing-such", "confirmed": true})).contains("hint: `sessions` lists them"));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn sessions_come_in_pages_that_hold_each_once() {
+    let home = Home::empty();
+    let documents: Vec<Value> = (0..23)
+        .map(|at| {
+            json!({"corpus_id": if at % 2 == 0 { "even" } else { "odd" }, "doc_id": format!("s{at}"),
+                   // Some at the same time.
+                   "timestamp": format!("2026-01-{:02}T10:00:00Z", 1 + at / 3),
+                   "turns": [{"turn_id": "t", "role": "user", "text": format!("Tie knot {at}.")}]})
+        })
+        .collect();
+    home.ingest(&documents);
+    let mut agent = Agent::connected(&home);
+    let list = |agent: &mut Agent, limit: usize| -> Vec<String> {
+        let (mut seen, mut cursor) = (Vec::new(), Value::Null);
+        loop {
+            let page = agent.data("sessions", json!({"limit": limit, "cursor": cursor}));
+            let sessions = page["sessions"].as_array().unwrap();
+            assert!(sessions.len() <= limit);
+            seen.extend(sessions.iter().map(|session| session["session"].as_str().unwrap().to_owned()));
+            cursor = page["next"].clone();
+            if cursor.is_null() {
+                return seen;
+            }
+        }
+    };
+    let all = list(&mut agent, 100);
+    assert_eq!(all.len(), 23);
+    assert!(["even/s21", "odd/s21"].contains(&all[0].as_str()) || all[0].ends_with("s22"), "{all:?}");
+    for limit in [1, 2, 5, 7, 22, 23] {
+        assert_eq!(list(&mut agent, limit), all, "{limit} a page");
+    }
+    assert_eq!(agent.data("sessions", json!({"project": "odd", "limit": 100}))["sessions"].as_array().unwrap().len(), 11);
+    assert_eq!(agent.data("sessions", json!({"since": "2026-01-08"}))["sessions"].as_array().unwrap().len(), 2);
+    assert_eq!(agent.data("sessions", json!({"until": "2026-01-02"}))["sessions"].as_array().unwrap().len(), 3);
+    assert_eq!(agent.data("sessions", json!({"agent": "cursor"}))["sessions"], json!([]));
+    for cursor in ["x", "00", "zz", "736162632e"] {
+        assert!(agent.told("sessions", json!({"cursor": cursor})).contains("cursor is none of this list"), "{cursor}");
+    }
+    assert!(agent.told("sessions", json!({"project": "evn"})).contains("did you mean \"even\"?"));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn state_of_the_memory_is_told() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    let result = agent.call("status", json!({}));
+    let data = &result["structuredContent"];
+    assert_eq!(
+        (&data["sessions"], &data["turns"], &data["projects"], &data["daemon"]),
+        (&json!(2), &json!(3), &json!(2), &json!(null))
+    );
+    assert_eq!(data["last_captured"], "2026-02-01T10:00:00.000Z");
+    assert!(text(&result).contains("daemon: does not run"), "{}", text(&result));
+    assert!(text(&result).contains("missing: no daemon runs"), "{}", text(&result));
+    assert!(agent.told("status", json!({"verbose": true})).contains("unknown field `verbose`"));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn mistakes_are_told_in_the_result() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "project": "tides"})), @r#"
+    no project is known as "tides" [unknown-project]
+    hint: did you mean "tide"? `yore projects` lists all
+    "#);
+    insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "since": "last week"})), @r#"
+    since is "last week", expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z [usage]
+    hint: correct the arguments and call again
+    "#);
+    insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "limit": 51})), @r#"
+    limit is 51, expected 1 to 50 [usage]
+    hint: correct the arguments and call again
+    "#);
+    insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "colour": "blue"})), @r#"
+    bad arguments: unknown field `colour`, expected one of `question`, `project`, `kind`, `role`, `session`, `agent`, `branch`, `file`, `errors`, `since`, `until`, `as_of`, `depth`, `limit`, `budget` [usage]
+    hint: correct the arguments and call again
+    "#);
+    insta::assert_snapshot!(agent.told("recall", json!({})), @r#"
+    bad arguments: missing field `question` [usage]
+    hint: correct the arguments and call again
+    "#);
+    insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "session": "s99"})), @r#"
+    no session is known as "s99" [unknown-session]
+    hint: `sessions` lists them
+    "#);
+    assert!(agent.told("brief", json!({"budget": 5})).contains("budget is 5, expected 100 to 2000"));
+    let error = agent.refused("tools/call", json!({"name": "recal", "arguments": {}}));
+    assert_eq!(error["code"], -32602);
+    assert!(agent.close().success());
+}
+
+#[test]
+fn memory_may_come_after_the_server() {
+    let home = Home::empty();
+    let mut agent = Agent::connected(&home);
+    for (tool, arguments) in [
+        ("recall", json!({"question": "anything"})),
+        ("show", json!({"id": "abcd"})),
+        ("brief", json!({})),
+        ("sessions", json!({})),
+        ("notes", json!({})),
+        ("remember", json!({"text": "words", "confirmed": true})),
+        ("forget", json!({"id": "abcd"})),
+        ("status", json!({})),
+    ] {
+        let told = agent.told(tool, arguments);
+        assert!(told.contains("yore up"), "{tool}: {told}");
+    }
+    assert!(!exists(&home.data()), "asking makes no data directory");
+    let later = Home::with_memory();
+    std::fs::rename(later.data(), home.data()).unwrap();
+    let answer = agent.data("recall", json!({"question": "redis heartbeat"}));
+    assert_eq!(answer["results"][0]["quote"], PLANTED, "{answer}");
+    assert!(agent.close().success());
+}
+
+#[test]
+fn what_a_session_was_given_is_counted() {
+    let home = Home::with_memory();
+    let mut agent = Agent::spawn(home.yore().arg("mcp").env("CLAUDE_CODE_SESSION_ID", "5f0c-1"));
+    agent.handshake();
+    let result = agent.recall(json!({"question": "redis heartbeat", "limit": 1}));
+    let id = result["structuredContent"]["results"][0]["id"].clone();
+    agent.data("show", json!({"id": id, "around": 0}));
+    agent.data("status", json!({}));
+    agent.told("recall", json!({}));
+    assert!(agent.close().success());
+    let ledger = std::fs::read_to_string(home.data().join("given/5f0c-1.jsonl")).unwrap();
+    let entries: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<&str> = entries.iter().map(|entry| entry["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["recall", "show"], "neither what holds no words nor what failed");
+    for entry in &entries {
+        assert_eq!((&entry["turns"], &entry["agent"]), (&json!([id]), &json!("claude-code")));
+        assert!(entry["tokens"].as_u64().unwrap() > 30, "{entry}");
+    }
+    assert_eq!(entries[0]["tokens"].as_u64().unwrap() as usize, text(&result).len().div_ceil(4));
+}
