@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
+use yore_core::exchange::Exchanges;
 use yore_core::time::UtcMillis;
 use yore_engine::{
-    Engine, EngineError, EngineOptions, EpisodeSummary, ProjectSummary, RecallAnswer, RecallRequest, SessionsRequest, ShowAnswer,
-    ShowRequest, Statistics, StoreError, StoreOptions,
+    Brief, BriefRequest, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, NoteSummary, NotesRequest,
+    ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer, ShowRequest,
+    Statistics, StoreError, StoreOptions,
 };
 
 use crate::ask;
 use crate::config::Config;
 use crate::daemon::client::{self, Client, NoAnswer, PATIENCE};
-use crate::daemon::settings_of;
-use crate::daemon::wire::{Ingested, Question, Request};
+use crate::daemon::wire::{Ingested, Question, Request, Status};
+use crate::daemon::{Uses, settings_of};
 use crate::error::CliResult;
 
 /// Milliseconds since 1970 by the system's clock.
@@ -33,6 +35,7 @@ pub fn open(directory: &Path, create: bool, config: &Config, model: Option<PathB
         store: StoreOptions {
             busy_timeout: Duration::from_millis(u64::from(config.store.busy_timeout_ms)),
             backup_before_upgrade: config.store.backup_before_upgrade,
+            is_passive: false,
         },
         redaction_patterns: config.redaction.extra_patterns.clone(),
         model,
@@ -53,6 +56,8 @@ pub struct Memory {
 enum Way {
     Daemon(Client),
     Local(Arc<Engine>),
+    /// This is the daemon.
+    Within(Arc<Engine>, Arc<Uses>),
 }
 
 impl Memory {
@@ -74,6 +79,9 @@ impl Memory {
             may_be_full,
             model: self.model.clone(),
         };
+        if let Way::Within(engine, uses) = &self.way {
+            return Ok(uses.recall(engine, question.request, question.is_synced, may_be_full)?);
+        }
         let config = Arc::clone(&self.config);
         self.ask(&Request::Recall(Box::new(question)), |engine| ask::ask(engine, request, &config))
     }
@@ -98,6 +106,51 @@ impl Memory {
         self.ask(&Request::Stats, Engine::statistics)
     }
 
+    /// Lists notes.
+    pub fn notes(&mut self, request: &NotesRequest) -> CliResult<Vec<NoteSummary>> {
+        self.ask(&Request::Notes { request: request.clone() }, |engine| engine.notes(request))
+    }
+
+    /// Shows a note.
+    pub fn note(&mut self, id: &str) -> CliResult<NoteSummary> {
+        self.ask(&Request::Note { id: id.to_owned() }, |engine| engine.note(id))
+    }
+
+    /// Remembers a note.
+    pub fn remember(&mut self, request: &RememberRequest) -> CliResult<Remembered> {
+        self.ask(&Request::Remember { request: request.clone() }, |engine| engine.remember(request))
+    }
+
+    /// Forgets a session or a note.
+    pub fn forget(&mut self, request: &ForgetRequest) -> CliResult<Forgotten> {
+        self.ask(&Request::Forget { request: request.clone() }, |engine| engine.forget(request))
+    }
+
+    /// Tells where things stand.
+    pub fn brief(&mut self, request: &BriefRequest) -> CliResult<Brief> {
+        self.ask(&Request::Brief { request: request.clone() }, |engine| engine.brief(request))
+    }
+
+    /// Divides a session into exchanges. In process: no other command asks for them.
+    pub fn exchanges(&mut self, id: &str) -> CliResult<Exchanges> {
+        match &self.way {
+            Way::Local(engine) | Way::Within(engine, _) => Ok(engine.exchanges(id)?),
+            Way::Daemon(_) => Ok(open(&self.directory, false, &self.config, None)?.exchanges(id)?),
+        }
+    }
+
+    /// How the daemon goes, where one answers.
+    pub fn daemon(&mut self) -> Option<Status> {
+        match &mut self.way {
+            Way::Daemon(client) => client.ask(&Request::Status, PATIENCE).ok(),
+            Way::Within(..) => {
+                let version = env!("CARGO_PKG_VERSION").to_owned();
+                Some(Status { pid: std::process::id(), version, ..Status::default() })
+            }
+            Way::Local(_) => None,
+        }
+    }
+
     /// Asks the daemon; where it is of no help, now and for the rest, the engine.
     fn ask<T: DeserializeOwned>(
         &mut self,
@@ -115,6 +168,10 @@ impl Memory {
         }
         match &self.way {
             Way::Local(engine) => Ok(local(engine)?),
+            Way::Within(engine, uses) => {
+                uses.touch();
+                Ok(local(engine)?)
+            }
             // It was just replaced.
             Way::Daemon(_) => Err(EngineError::from(StoreError::Busy(self.directory.clone())).into()),
         }
@@ -152,12 +209,19 @@ pub struct EngineHandle {
     model: Option<PathBuf>,
     may_be_full: bool,
     opened: Arc<std::sync::Mutex<Option<Arc<Engine>>>>,
+    /// Told of every use, where this is the daemon.
+    uses: Option<Arc<Uses>>,
 }
 
 impl EngineHandle {
     /// Remembers what to open; `may_be_full`: the person did not choose which lists answer.
     pub fn new(directory: PathBuf, config: Config, model: Option<PathBuf>, may_be_full: bool) -> Self {
-        Self { directory, config: Arc::new(config), model, may_be_full, opened: Arc::default() }
+        Self { directory, config: Arc::new(config), model, may_be_full, opened: Arc::default(), uses: None }
+    }
+
+    /// The memory that this process, the daemon, has open.
+    pub fn within(self, engine: Arc<Engine>, uses: Arc<Uses>) -> Self {
+        Self { opened: Arc::new(std::sync::Mutex::new(Some(engine))), uses: Some(uses), ..self }
     }
 
     /// The configuration that the engine was given.
@@ -168,6 +232,11 @@ impl EngineHandle {
     /// Answers a question.
     pub async fn recall(&self, request: RecallRequest) -> CliResult<RecallAnswer> {
         self.call(move |memory, may_be_full| memory.recall(&request, may_be_full)).await
+    }
+
+    /// Asks the memory anything else, off the runtime.
+    pub async fn with<T: Send + 'static>(&self, ask: impl FnOnce(&mut Memory) -> CliResult<T> + Send + 'static) -> CliResult<T> {
+        self.call(move |memory, _| ask(memory)).await
     }
 
     /// Runs `work` on the memory in a thread that may block. The one crossing. A panic in `work`
@@ -188,9 +257,12 @@ impl EngineHandle {
 
     /// The daemon may come and go between two calls; an engine that was opened stays open.
     fn memory(&self) -> CliResult<Memory> {
-        let way = match daemon_of(&self.directory, &self.config) {
-            Some(client) => Way::Daemon(client),
-            None => Way::Local(self.engine()?),
+        let way = match &self.uses {
+            Some(uses) => Way::Within(self.engine()?, Arc::clone(uses)),
+            None => match daemon_of(&self.directory, &self.config) {
+                Some(client) => Way::Daemon(client),
+                None => Way::Local(self.engine()?),
+            },
         };
         let (directory, config, model) = (self.directory.clone(), Arc::clone(&self.config), self.model.clone());
         Ok(Memory { directory, config, model, way })

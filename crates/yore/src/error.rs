@@ -93,6 +93,7 @@ impl From<EngineError> for CliError {
                 EngineError::Ingest(IngestError::UnknownSource(_)) => {
                     (Exit::Usage, Some(format!("known sources: {}", source_names())))
                 }
+                EngineError::BadNote(_) => (Exit::Usage, None),
                 EngineError::Fetch(error) => (Exit::Data, Some(error.remedy().to_owned())),
                 EngineError::UnknownProject { name, known } => (Exit::Nothing, Some(nearest(name, known))),
                 EngineError::UnknownSession(_) => (Exit::Nothing, Some("`yore sessions` lists them".to_owned())),
@@ -117,6 +118,7 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
     let (exit, hint) = match error {
         StoreError::Missing(_) => (Exit::Data, "run `yore up` first, or name the data directory with --data-dir or YORE_HOME"),
         StoreError::Newer { .. } => (Exit::Data, "install the newer yore again, or use another data directory"),
+        StoreError::Older(_) => (Exit::Data, "run `yore doctor`, which upgrades it"),
         StoreError::Foreign(_) => (Exit::Data, "name another data directory with --data-dir or YORE_HOME"),
         StoreError::Corrupt { .. } => (
             Exit::Data,

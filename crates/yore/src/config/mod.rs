@@ -59,4 +59,4 @@ pub use error::ConfigError;
 pub use load::{Layers, PROJECT_FILE, Resolved, Setting, UserFile, check, defaults, load};
 pub use origin::FileKind;
 pub use replace::replace_file;
-pub use section::{CaptureMode, Config, RecallEmbedder, RecallScope, When};
+pub use section::{CaptureMode, Config, Give, RecallEmbedder, RecallScope, When};

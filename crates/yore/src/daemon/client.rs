@@ -62,11 +62,6 @@ pub fn connect_any(directory: &Path) -> Option<Client> {
     Some(Client { lines: Lines::new(open(&card)?), card })
 }
 
-/// Tells a running daemon of an event; false when nobody took it.
-pub fn tell(directory: &Path, event: &Event) -> bool {
-    connect(directory).is_some_and(|mut client| client.ask::<Value>(&Request::Event { event: event.clone() }, HANDSHAKE).is_ok())
-}
-
 /// Connects in a thread of its own: a listener that is alive but stuck would keep us waiting.
 fn open(card: &Card) -> Option<Stream> {
     let address = card.address();
@@ -89,6 +84,11 @@ impl Client {
     /// Says who it is.
     pub fn hello(&mut self) -> Result<Hello, NoAnswer> {
         self.ask(&Request::Hello, HANDSHAKE)
+    }
+
+    /// Tells of an event; false when it was not taken.
+    pub fn tell(&mut self, event: &Event) -> bool {
+        self.ask::<Value>(&Request::Event { event: event.clone() }, HANDSHAKE).is_ok()
     }
 
     /// Asks, and waits for `patience` at most, longer only while the daemon says that it works.

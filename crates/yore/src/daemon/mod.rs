@@ -9,6 +9,8 @@
 //! - `watch`: notices changes, drains the hooks' spool, does what the clock says
 //! - `worker`: takes what is due from the queue and reads it
 //! - `embedder`: has the local model's vectors made, in a process of its own
+//! - [`http`]: a port for agents that speak MCP over HTTP
+//! - [`knock`]: a request at that port, for `doctor`
 //! - `shared`: what these threads have in common
 //! - [`log`]: what it did, without a word of what was read
 //!
@@ -18,6 +20,8 @@
 
 pub mod client;
 mod embedder;
+pub mod http;
+pub mod knock;
 pub mod log;
 pub mod place;
 mod server;
@@ -37,7 +41,7 @@ use crate::error::{CliError, CliResult, Exit};
 use self::log::Log;
 use self::place::Card;
 use self::shared::Shared;
-pub use self::shared::settings_of;
+pub use self::shared::{Uses, settings_of};
 
 /// How often the database is tried again that another process keeps from being opened.
 const OPEN_TRIES: u32 = 30;
@@ -63,31 +67,39 @@ pub fn run(context: &Context) -> CliResult<()> {
     };
     let log = Log::open(directory);
     let engine = open(context, &log).inspect_err(|error| log.error(format!("{} [{}]", error.message, error.code)))?;
+    let config = own_config(context)?;
     let (listener, address) = socket::listen(directory).map_err(io)?;
+    let port = http::open(directory, &config, &log);
     let card = Card {
         pid: std::process::id(),
         socket: address.place,
         token: address.token,
+        url: port.as_ref().map(|(door, _)| door.url()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: wire::PROTOCOL,
         started: now(),
     };
     card.write(directory).map_err(io)?;
-    let (shared, notices) = Shared::new(context, own_config(context)?, engine, log, card);
+    let (shared, notices) = Shared::new(context, config, engine, log, card);
     shared.log.info(format!("started, version {} process {}", shared.card.version, shared.card.pid));
     #[cfg(unix)]
     let signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT]).map_err(io)?;
     #[cfg(unix)]
     let no_more_signals = signals.handle();
+    let (bell, ring) = http::bell();
     std::thread::scope(|scope| {
         #[cfg(unix)]
         scope.spawn(|| end_on_signal(signals, &shared));
         scope.spawn(|| worker::run(&shared));
         scope.spawn(|| embedder::run(&shared));
         scope.spawn(|| server::run(&shared, &listener, scope));
+        if let Some((door, token)) = port {
+            scope.spawn(|| http::run(&shared, door, token, ring));
+        }
         watch::run(&shared, &notices);
         // A thread that waits for a client is woken by one.
         drop(socket::connect(&shared.card.address()));
+        drop(bell);
         #[cfg(unix)]
         no_more_signals.close();
     });

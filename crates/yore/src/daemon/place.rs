@@ -26,6 +26,9 @@ pub struct Card {
     /// What every request must carry, where anybody on the computer can connect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// Where MCP is served over HTTP, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// Its program's version.
     pub version: String,
     /// What it speaks.

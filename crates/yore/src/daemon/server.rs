@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use yore_core::query::Program;
+use yore_engine::{Engine, EngineError};
 
 use super::shared::{Shared, lock};
 use super::socket::{Listener, Stream};
@@ -147,22 +147,16 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::Status => status(shared).and_then(|status| told(&status)),
         Request::Event { event } => shared.take_event(&event).map(|jobs| json!({"jobs": jobs})),
         Request::Recall(question) => return recall(shared, *question),
-        Request::Show { request } => {
-            shared.touch();
-            shared.engine.show(&request).map_err(Into::into).and_then(|shown| told(&shown))
-        }
-        Request::Sessions { request } => {
-            shared.touch();
-            shared.engine.sessions(&request).map_err(Into::into).and_then(|sessions| told(&sessions))
-        }
-        Request::Projects => {
-            shared.touch();
-            shared.engine.projects().map_err(Into::into).and_then(|projects| told(&projects))
-        }
-        Request::Stats => {
-            shared.touch();
-            shared.engine.statistics().map_err(Into::into).and_then(|statistics| told(&statistics))
-        }
+        Request::Show { request } => asked(shared, |engine| engine.show(&request)),
+        Request::Sessions { request } => asked(shared, |engine| engine.sessions(&request)),
+        Request::Projects => asked(shared, Engine::projects),
+        Request::Stats => asked(shared, Engine::statistics),
+        Request::Notes { request } => asked(shared, |engine| engine.notes(&request)),
+        Request::Note { id } => asked(shared, |engine| engine.note(&id)),
+        Request::Remember { request } => asked(shared, |engine| engine.remember(&request)),
+        Request::Forget { request } => asked(shared, |engine| engine.forget(&request)),
+        Request::Brief { request } => asked(shared, |engine| engine.brief(&request)),
+        Request::Offer { request } => asked(shared, |engine| engine.offer(&request)),
         Request::Ingest { settings } => return ingest(shared, &settings, lines),
         Request::Retry { target } => shared.engine.revive_jobs(target.as_deref()).map_err(Into::into).map(|revived| {
             shared.wake();
@@ -175,27 +169,23 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
     }
 }
 
+/// Asks the engine for somebody.
+fn asked<T: Serialize>(shared: &Shared<'_>, ask: impl FnOnce(&Engine) -> Result<T, EngineError>) -> CliResult<Value> {
+    shared.touch();
+    told(&ask(&shared.engine)?)
+}
+
 fn told(value: &impl Serialize) -> CliResult<Value> {
     serde_json::to_value(value).map_err(|error| crate::error::CliError::usage(format!("cannot be told: {error}"), None))
 }
 
 fn recall(shared: &Shared<'_>, question: Question) -> Reply {
-    shared.touch();
-    let Question { mut request, is_synced, may_be_full, model } = question;
+    let Question { request, is_synced, may_be_full, model } = question;
     if model != shared.context.model_folder() {
         return Reply::Error(Fault::of_daemon("model", "this daemon has another local model"));
     }
-    if may_be_full && request.program == Program::Static && shared.engine.can_answer_in_full().unwrap_or(false) {
-        request.program = Program::Full;
-    }
-    if request.program == Program::Full {
-        shared.touch_model();
-    }
-    if is_synced && shared.engine.queued().is_ok_and(|queued| queued > 0) {
-        // What cannot be taken now is searched in memory.
-        let _ = shared.engine.sync_index(0, &mut |_| {});
-    }
-    match shared.engine.recall(&request).map_err(Into::into).and_then(|answer| told(&answer)) {
+    let answer = shared.uses.recall(&shared.engine, request, is_synced, may_be_full);
+    match answer.map_err(Into::into).and_then(|answer| told(&answer)) {
         Ok(value) => Reply::Answer(value),
         Err(error) => Reply::Error(error.into()),
     }
@@ -248,7 +238,9 @@ fn status(shared: &Shared<'_>) -> CliResult<Status> {
         has_model: shared.has_model(),
         is_embedding: shared.is_embedding.load(Ordering::Relaxed),
         clients: shared.clients.load(Ordering::SeqCst),
+        url: shared.card.url.clone(),
         memory_bytes: super::memory_bytes(),
         last_error: lock(&shared.last_error).clone(),
+        settings: serde_json::to_value(&shared.config).unwrap_or_default(),
     })
 }

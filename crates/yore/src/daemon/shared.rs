@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use yore_core::query::Program;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestRequest, SourceRoot};
-use yore_engine::{Engine, Job, JobKind, NewJob};
+use yore_engine::{Engine, EngineError, Job, JobKind, NewJob, RecallAnswer, RecallRequest};
 
 use super::log::Log;
 use super::place::Card;
@@ -38,6 +39,46 @@ pub struct Inbox {
     pub is_woken: bool,
 }
 
+/// When the memory was last asked, by whomever: what the daemon counts as being used.
+pub struct Uses {
+    active: Mutex<Instant>,
+    model: Mutex<Option<Instant>>,
+}
+
+impl Uses {
+    fn new() -> Self {
+        Self { active: Mutex::new(Instant::now()), model: Mutex::default() }
+    }
+
+    /// Something was asked or found.
+    pub fn touch(&self) {
+        *lock(&self.active) = Instant::now();
+    }
+
+    /// Answers a question as a daemon can: in full where the asker leaves the choice, and after
+    /// the index took what waits for it.
+    pub fn recall(
+        &self,
+        engine: &Engine,
+        mut request: RecallRequest,
+        is_synced: bool,
+        may_be_full: bool,
+    ) -> Result<RecallAnswer, EngineError> {
+        self.touch();
+        if may_be_full && request.program == Program::Static && engine.can_answer_in_full().unwrap_or(false) {
+            request.program = Program::Full;
+        }
+        if request.program == Program::Full {
+            *lock(&self.model) = Some(Instant::now());
+        }
+        if is_synced && engine.queued().is_ok_and(|queued| queued > 0) {
+            // What cannot be taken now is searched in memory.
+            let _ = engine.sync_index(0, &mut |_| {});
+        }
+        engine.recall(&request)
+    }
+}
+
 /// What the daemon's threads have in common.
 pub struct Shared<'a> {
     /// Settings and places.
@@ -45,7 +86,9 @@ pub struct Shared<'a> {
     /// The settings that hold for every project, as they were at the start.
     pub config: Config,
     /// The memory.
-    pub engine: Engine,
+    pub engine: Arc<Engine>,
+    /// When it was last asked.
+    pub uses: Arc<Uses>,
     /// What it says.
     pub log: Log,
     /// Who it is.
@@ -68,8 +111,6 @@ pub struct Shared<'a> {
     inbox: Mutex<Inbox>,
     woken: Condvar,
     notices: Mutex<Sender<Notice>>,
-    active: Mutex<Instant>,
-    model_used: Mutex<Option<Instant>>,
 }
 
 impl<'a> Shared<'a> {
@@ -79,7 +120,8 @@ impl<'a> Shared<'a> {
         let shared = Self {
             context,
             config,
-            engine,
+            engine: Arc::new(engine),
+            uses: Arc::new(Uses::new()),
             log,
             card,
             places: Mutex::default(),
@@ -93,8 +135,6 @@ impl<'a> Shared<'a> {
             inbox: Mutex::default(),
             woken: Condvar::new(),
             notices: Mutex::new(send),
-            active: Mutex::new(Instant::now()),
-            model_used: Mutex::default(),
         };
         (shared, receive)
     }
@@ -153,28 +193,23 @@ impl<'a> Shared<'a> {
 
     /// Something was asked or found.
     pub fn touch(&self) {
-        *lock(&self.active) = Instant::now();
+        self.uses.touch();
     }
 
     /// How long nothing was asked or found.
     pub fn idle(&self) -> Duration {
-        lock(&self.active).elapsed()
-    }
-
-    /// The local model was used.
-    pub fn touch_model(&self) {
-        *lock(&self.model_used) = Some(Instant::now());
+        lock(&self.uses.active).elapsed()
     }
 
     /// Whether the local model is in memory, as far as is known.
     pub fn has_model(&self) -> bool {
-        lock(&self.model_used).is_some()
+        lock(&self.uses.model).is_some()
     }
 
     /// Gives the local model's memory back after it was idle for so long.
     pub fn drop_idle_model(&self) {
         let idle = Duration::from_secs(60 * u64::from(self.config.daemon.model_idle_minutes));
-        let mut used = lock(&self.model_used);
+        let mut used = lock(&self.uses.model);
         if used.is_some_and(|used| used.elapsed() >= idle) {
             *used = None;
             if self.engine.drop_model() {

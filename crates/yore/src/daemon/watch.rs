@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use yore_core::time::UtcMillis;
@@ -19,6 +19,7 @@ use yore_engine::{JobKind, NewJob};
 use super::place;
 use super::shared::{Notice, Shared, lock};
 use crate::error::CliResult;
+use crate::give::ledger;
 use crate::spool;
 
 /// How often the spool is looked at, and the clock.
@@ -44,6 +45,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
     let mut last = Clock::new();
     watching.look_for_roots();
     watching.drain_spool();
+    ledger::clear_old(&shared.context.directory, SystemTime::now());
     while !shared.is_stopping() {
         match notices.recv_timeout(TICK) {
             Ok(notice) => {

@@ -13,14 +13,17 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use yore_engine::{Job, JobCounts, RecallRequest, SessionsRequest, ShowRequest};
+use yore_engine::{
+    BriefRequest, ForgetRequest, Job, JobCounts, NotesRequest, OfferRequest, RecallRequest, RememberRequest, SessionsRequest,
+    ShowRequest,
+};
 
 use super::socket::Stream;
 use crate::error::{CliError, Exit};
 use crate::spool::Event;
 
 /// Version of what is said.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// A request is shorter.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// An answer is shorter: one that would not be is given in process.
@@ -57,6 +60,36 @@ pub enum Request {
     Projects,
     /// Counts.
     Stats,
+    /// Notes.
+    Notes {
+        /// Which.
+        request: NotesRequest,
+    },
+    /// A note by its id.
+    Note {
+        /// The id.
+        id: String,
+    },
+    /// A note to remember.
+    Remember {
+        /// What.
+        request: RememberRequest,
+    },
+    /// A session or note to forget.
+    Forget {
+        /// Which.
+        request: ForgetRequest,
+    },
+    /// Where things stand.
+    Brief {
+        /// For whom.
+        request: BriefRequest,
+    },
+    /// What is worth giving unasked.
+    Offer {
+        /// For what.
+        request: Box<OfferRequest>,
+    },
     /// Read all that is new now, and say what was read.
     Ingest {
         /// The asker's settings; with others it reads in its own process.
@@ -177,10 +210,16 @@ pub struct Status {
     pub is_embedding: bool,
     /// Who is connected.
     pub clients: usize,
+    /// Where MCP is served over HTTP, if it is.
+    #[serde(default)]
+    pub url: Option<String>,
     /// Bytes of its own memory that are in use, where the system tells.
     pub memory_bytes: Option<u64>,
     /// The last error, if any.
     pub last_error: Option<String>,
+    /// Its settings as they were at its start, section by section; null where it does not tell.
+    #[serde(default)]
+    pub settings: Value,
 }
 
 /// What reading everything brought, for whoever asked.

@@ -1,5 +1,5 @@
-//! What an agent says on standard input. Only ids and paths are taken out of it; everything else,
-//! the words of the session among it, is passed over without being kept.
+//! What an agent says on standard input. Only ids and paths are taken out of it for the capture;
+//! everything else, the words of the session among it, is passed over without being kept.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Read};
@@ -31,8 +31,8 @@ pub(super) struct Input {
 
 impl Input {
     /// Reads standard input until one JSON value is complete, it ends, or patience does. `None`
-    /// when a person sits there.
-    pub(super) fn read() -> Option<Self> {
+    /// when a person sits there. Gives what was said with it: an event may be answered by its words.
+    pub(super) fn read() -> Option<(Self, Vec<u8>)> {
         let stdin = io::stdin();
         if stdin.is_terminal() {
             return None;
@@ -63,7 +63,7 @@ impl Input {
             }
         }
         said.truncate(LONGEST_INPUT);
-        Some(Self::parse(&said))
+        Some((Self::parse(&said), said))
     }
 
     /// Takes what is known out of JSON; as much as there is of it when it is cut off or damaged.

@@ -1,46 +1,80 @@
-//! The capture hook: an agent says that a session moved on, and is not kept waiting.
+//! Hooks: an agent says that a session moved on, and is told what it may want to know.
 //!
 //! - `call`: the command line, read without the parser of all other commands
-//! - `input`: what the agent says on standard input, ids and paths only
+//! - `input`: what the agent says on standard input
 //! - `agent`: the agents and events that are known
 //! - `settings`: the switches that a hook must know
-//! - this file: tells the daemon, or leaves one file in the spool
+//! - `give`: what the agent is told, and in which form
+//! - this file: tells the daemon, or leaves one file in the spool; then answers
 //!
-//! It opens no database, no index and no model, and reads no settings but the switches. It
-//! prints nothing and ends with 0 whatever happens: an agent must never fail because of its
-//! memory, and every agent takes an empty answer for "go on".
+//! Capturing opens no database, no index and no model, and reads no settings but the switches. Only
+//! an event that may be answered asks further: the daemon, or, where there is none, the store as it
+//! is, with full text and static table, by a deadline.
+//!
+//! Whatever happens, a hook ends with 0: an agent must never fail because of its memory, and every
+//! agent takes an empty answer for "go on".
 
 mod agent;
 mod call;
+mod give;
 mod input;
 mod settings;
 
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 pub use call::Call;
+pub use give::offer_request;
 
 use self::input::Input;
 use self::settings::Switches;
 use crate::config::UserFile;
-use crate::daemon::client;
+use crate::daemon::client::{self, Client};
 use crate::engine_handle::now;
 use crate::paths::{Paths, Platform};
+use crate::render;
 use crate::spool::{self, Event};
+
+/// What an agent is kept waiting at most.
+const DEADLINE: Duration = Duration::from_millis(900);
+/// Of a session that begins: nobody types yet.
+const BRIEF_DEADLINE: Duration = Duration::from_millis(2_500);
+/// The session that `doctor` calls hooks with: it is answered, and nobody remembers it.
+pub const DOCTOR: &str = "yore-doctor";
 
 /// Does what a hook does and says nothing about it.
 pub fn run(call: &Call) -> ExitCode {
     // Not even a panic may reach the agent.
     panic::set_hook(Box::new(|_| {}));
-    let _ = panic::catch_unwind(|| capture(call));
+    if let Ok(Some(wanted)) = panic::catch_unwind(|| capture(call)) {
+        answer(wanted);
+    }
     ExitCode::SUCCESS
 }
 
-/// Hands an event on; `None` when there is none, or when nobody is to know of it.
-fn capture(call: &Call) -> Option<()> {
+/// Answers in time, or not at all. The thread ends with the process.
+fn answer(wanted: give::Wanted) {
+    let deadline = if wanted.is_brief() { BRIEF_DEADLINE } else { DEADLINE };
+    let silent = wanted.silent_output();
+    let (send, receive) = sync_channel(1);
+    let spawned = std::thread::Builder::new().spawn(move || {
+        let output = panic::catch_unwind(AssertUnwindSafe(|| wanted.answer())).ok().flatten();
+        drop(send.send(output));
+    });
+    let output = spawned.ok().and_then(|_| receive.recv_timeout(deadline).ok()).flatten();
+    if let Some(output) = output.or(silent) {
+        render::hook_output(&output);
+    }
+}
+
+/// Hands an event on. Gives what may be answered; `None` when nothing is, or when nobody is to know
+/// of the session.
+fn capture(call: &Call) -> Option<give::Wanted> {
     let given = agent::named(call.agent.as_deref()?)?;
-    let input = Input::read()?;
+    let (input, said) = Input::read()?;
     let event = event(given, call.event.as_deref(), &input)?;
     let paths = Paths::locate(Platform::HERE, &|name| std::env::var(name).ok());
     let directory = call.data_dir.clone().or_else(|| paths.data.clone())?;
@@ -52,18 +86,26 @@ fn capture(call: &Call) -> Option<()> {
     if !switches.capture {
         return None;
     }
-    hand_on(&directory, &event, &switches)
+    let client = if event.session_id.as_deref() == Some(DOCTOR) {
+        switches.daemon.then(|| client::connect(&directory)).flatten()
+    } else {
+        hand_on(&directory, &event, &switches)
+    };
+    give::Wanted::of(given, event, &said, &switches, directory, client)
 }
 
-fn hand_on(directory: &Path, event: &Event, switches: &Switches) -> Option<()> {
-    if switches.daemon && client::tell(directory, event) {
-        return Some(());
+/// Tells the daemon, or leaves a file; gives the connection to who was told.
+fn hand_on(directory: &Path, event: &Event, switches: &Switches) -> Option<Client> {
+    if switches.daemon
+        && let Some(mut client) = client::connect(directory)
+        && client.tell(event)
+    {
+        return Some(client);
     }
-    spool::write(directory, event).ok()?;
-    if switches.daemon && switches.autostart {
+    if spool::write(directory, event).is_ok() && switches.daemon && switches.autostart {
         client::ensure_started(directory);
     }
-    Some(())
+    None
 }
 
 /// What is told, with the agent that the words really come from.

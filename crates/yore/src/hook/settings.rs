@@ -6,15 +6,15 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use toml::Table;
+use toml::{Table, Value};
 
-use crate::config::UserFile;
+use crate::config::{Give, UserFile};
 
 /// A larger file is no configuration.
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// The switches.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Switches {
     /// `capture.enabled`.
     pub capture: bool,
@@ -22,13 +22,35 @@ pub(super) struct Switches {
     pub daemon: bool,
     /// `daemon.autostart`.
     pub autostart: bool,
+    /// `give.enabled`.
+    pub give: bool,
+    /// `give.on_edit`.
+    pub on_edit: bool,
+    /// `give.on_error`.
+    pub on_error: bool,
+    /// `give.brief_tokens`.
+    pub brief_tokens: f64,
+    /// `give.prompt_tokens`.
+    pub prompt_tokens: f64,
+    /// `give.floor`.
+    pub floor: f64,
 }
 
 impl Switches {
-    const OFF: Self = Self { capture: false, daemon: false, autostart: false };
+    const OFF: Self = Self {
+        capture: false,
+        daemon: false,
+        autostart: false,
+        give: false,
+        on_edit: false,
+        on_error: false,
+        brief_tokens: 0.0,
+        prompt_tokens: 0.0,
+        floor: 1.0,
+    };
 
     /// Reads the layers that may hold them: the person's file, the project's (which may only turn
-    /// capture off), the environment, the command line.
+    /// off), the environment, the command line.
     pub(super) fn read(
         user_file: Option<&UserFile>,
         project_file: Option<&Path>,
@@ -44,34 +66,79 @@ impl Switches {
         variable: &dyn Fn(&str) -> Option<OsString>,
         flags: &[(String, String)],
     ) -> Option<Self> {
-        let mut switches = Self { capture: true, daemon: true, autostart: true };
+        let mut switches = Self::of_defaults();
         if let Some(UserFile { path, named }) = user_file {
             let table = table(path, *named)?;
-            switches.capture = switch(&table, "capture", "enabled", true)?;
-            switches.daemon = switch(&table, "daemon", "use", true)?;
-            switches.autostart = switch(&table, "daemon", "autostart", true)?;
-        }
-        if let Some(path) = project_file {
-            switches.capture &= switch(&table(path, false)?, "capture", "enabled", true)?;
-        }
-        for (name, place) in [
-            ("YORE_CAPTURE__ENABLED", &mut switches.capture),
-            ("YORE_DAEMON__USE", &mut switches.daemon),
-            ("YORE_DAEMON__AUTOSTART", &mut switches.autostart),
-        ] {
-            if let Some(value) = variable(name) {
-                *place = truth(value.to_str()?)?;
+            for (key, place) in switches.switches() {
+                *place = match value(&table, key) {
+                    None => *place,
+                    Some(value) => value.as_bool()?,
+                };
+            }
+            for (key, place) in switches.numbers() {
+                *place = match value(&table, key) {
+                    None => *place,
+                    Some(value) => value.as_float().or_else(|| value.as_integer().map(|number| number as f64))?,
+                };
             }
         }
-        for (key, value) in flags {
-            match key.as_str() {
-                "capture.enabled" => switches.capture = truth(value)?,
-                "daemon.use" => switches.daemon = truth(value)?,
-                "daemon.autostart" => switches.autostart = truth(value)?,
-                _ => {}
+        if let Some(path) = project_file {
+            let table = table(path, false)?;
+            for (key, place) in switches.switches().into_iter().filter(|(key, _)| !key.starts_with("daemon.")) {
+                *place &= value(&table, key).map_or(Some(true), Value::as_bool)?;
+            }
+        }
+        for (key, place) in switches.switches() {
+            if let Some(value) = variable(&variable_of(key)) {
+                *place = truth(value.to_str()?)?;
+            }
+            for (_, value) in flags.iter().filter(|(name, _)| name == key) {
+                *place = truth(value)?;
+            }
+        }
+        for (key, place) in switches.numbers() {
+            if let Some(value) = variable(&variable_of(key)) {
+                *place = value.to_str()?.trim().parse().ok()?;
+            }
+            for (_, value) in flags.iter().filter(|(name, _)| name == key) {
+                *place = value.trim().parse().ok()?;
             }
         }
         Some(switches)
+    }
+
+    fn of_defaults() -> Self {
+        let Give { enabled, brief_tokens, prompt_tokens, floor, on_edit, on_error } = Give::default();
+        Self {
+            capture: true,
+            daemon: true,
+            autostart: true,
+            give: enabled,
+            on_edit,
+            on_error,
+            brief_tokens: brief_tokens as f64,
+            prompt_tokens: prompt_tokens as f64,
+            floor,
+        }
+    }
+
+    fn switches(&mut self) -> [(&'static str, &mut bool); 6] {
+        [
+            ("capture.enabled", &mut self.capture),
+            ("daemon.use", &mut self.daemon),
+            ("daemon.autostart", &mut self.autostart),
+            ("give.enabled", &mut self.give),
+            ("give.on_edit", &mut self.on_edit),
+            ("give.on_error", &mut self.on_error),
+        ]
+    }
+
+    fn numbers(&mut self) -> [(&'static str, &mut f64); 3] {
+        [
+            ("give.brief_tokens", &mut self.brief_tokens),
+            ("give.prompt_tokens", &mut self.prompt_tokens),
+            ("give.floor", &mut self.floor),
+        ]
     }
 }
 
@@ -91,12 +158,15 @@ fn table(path: &Path, must_exist: bool) -> Option<Table> {
     text.parse().ok()
 }
 
-/// A switch in a table; `None` when it holds something else.
-fn switch(table: &Table, section: &str, key: &str, default: bool) -> Option<bool> {
-    match table.get(section).and_then(|section| section.get(key)) {
-        None => Some(default),
-        Some(value) => value.as_bool(),
-    }
+/// What a table holds under `section.key`.
+fn value<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {
+    let (section, key) = key.split_once('.')?;
+    table.get(section)?.get(key)
+}
+
+/// The environment's name of a key.
+fn variable_of(key: &str) -> String {
+    format!("YORE_{}", key.replace('.', "__").to_ascii_uppercase())
 }
 
 /// The same words that the configuration takes.
@@ -129,7 +199,7 @@ mod tests {
 
     #[test]
     fn capture_is_on_until_a_layer_turns_it_off() {
-        let on = Switches { capture: true, daemon: true, autostart: true };
+        let on = Switches::of_defaults();
         assert_eq!(read("", None, None, None), on);
         assert_eq!(read("[recall]\nlimit = 3", Some("[recall]\nlimit = 4"), None, None), on);
         assert!(!read("[capture]\nenabled = false", None, None, None).capture);
@@ -137,6 +207,16 @@ mod tests {
         assert!(!read("", None, Some(("YORE_CAPTURE__ENABLED", "No")), None).capture);
         assert!(!read("", None, None, Some(("capture.enabled", "off"))).capture);
         assert!(!read("[daemon]\nautostart = false", None, None, None).autostart);
+    }
+
+    #[test]
+    fn what_is_given_is_bounded_by_every_layer() {
+        assert_eq!(read("[give]\nprompt_tokens = 90\nfloor = 1", None, None, None).prompt_tokens, 90.0);
+        assert!(!read("", Some("give.on_edit = false"), None, None).on_edit);
+        assert!(!read("[give]\nenabled = false", Some("give.enabled = true"), None, None).give);
+        assert_eq!(read("", Some("give.prompt_tokens = 2000"), None, None).prompt_tokens, 800.0, "not the project's business");
+        assert_eq!(read("", None, Some(("YORE_GIVE__FLOOR", "0.9")), None).floor, 0.9);
+        assert_eq!(read("", None, None, Some(("give.brief_tokens", "0"))).brief_tokens, 0.0);
     }
 
     #[test]

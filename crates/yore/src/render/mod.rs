@@ -17,6 +17,12 @@ use serde_json::Value;
 use crate::config::When;
 use crate::error::CliError;
 
+/// Prints what a hook answers, and nothing else. Whoever cannot be told is not told.
+pub fn hook_output(output: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = writeln!(stdout, "{output}").and_then(|()| stdout.flush());
+}
+
 /// Prints results to standard output, the rest to standard error.
 pub struct Printer {
     out: AutoStream<io::Stdout>,

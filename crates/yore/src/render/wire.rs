@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use yore_core::episode::Outcome;
 use yore_core::exchange::{Exchange, Exchanges};
 use yore_core::time::{UtcMillis, format_utc};
-use yore_engine::{EpisodeSummary, Hit, ProjectSummary, RecallAnswer, ShowAnswer, ShownTurn};
+use yore_engine::{EpisodeSummary, Hit, NoteSummary, ProjectSummary, RecallAnswer, ShowAnswer, ShownTurn};
 
 fn time(utc: Option<UtcMillis>) -> Value {
     utc.map_or(Value::Null, |utc| Value::String(format_utc(utc)))
@@ -91,6 +91,20 @@ pub fn session(session: &EpisodeSummary) -> Value {
         "turns": session.turns,
         "forgotten": time(session.forgotten),
         "links": session.links.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect::<Vec<_>>(),
+    })
+}
+
+/// A note.
+pub fn note(note: &NoteSummary) -> Value {
+    json!({
+        "id": note.episode.to_string(),
+        "turn": note.turn.to_string(),
+        "title": note.title,
+        "tags": note.tags,
+        "project": note.project,
+        "time": time(note.at),
+        "by": if note.is_by_agent { "agent" } else { "human" },
+        "text": note.text,
     })
 }
 

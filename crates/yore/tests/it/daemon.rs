@@ -21,29 +21,29 @@ use crate::transcript::Transcript;
 const LONG: Duration = Duration::from_secs(60);
 
 /// A daemon in the foreground of a thread of ours; killed when dropped.
-struct Daemon<'e> {
+pub(crate) struct Daemon<'e> {
     environment: &'e TestEnvironment,
     child: Child,
 }
 
 impl<'e> Daemon<'e> {
-    fn start(environment: &'e TestEnvironment) -> Self {
+    pub(crate) fn start(environment: &'e TestEnvironment) -> Self {
         let child = quick(environment, &["daemon", "start", "--foreground"]).start();
         let daemon = Self { environment, child };
         until("it answers", || daemon.status()["answers"] == true);
         daemon
     }
 
-    fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         self.environment.yore(["daemon", "status", "--json"]).run().json()
     }
 
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         let _ = self.environment.yore(["daemon", "stop"]).run().success();
         until("it has ended", || self.child.try_wait().unwrap().is_some());
     }
@@ -62,7 +62,7 @@ fn quick(environment: &TestEnvironment, arguments: &[&str]) -> Runner {
 }
 
 #[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < LONG, "{what}: not within {LONG:?}");
@@ -309,7 +309,7 @@ fn hooks_events_become_work() {
     // Not where this agent's histories lie: its source takes it all the same.
     let path = session.human("the anchor is made of bronze").write(&environment.path("elsewhere"));
     let event = json!({
-        "op": "event", "protocol": 1,
+        "op": "event", "protocol": 2,
         "event": {"version": 1, "agent": "claude-code", "event": "Stop", "transcript_path": path, "at_ms": 1},
     });
     let reply = say(&environment, format!("{event}\n").as_bytes());
@@ -328,13 +328,13 @@ fn nonsense_and_other_versions_are_answered_and_harm_nobody() {
     let code = |bytes: &[u8]| say(&environment, bytes)["error"]["code"].as_str().unwrap_or_default().to_owned();
     assert_eq!(code(b"{\"op\": \"status\", \"protocol\": 0}\n"), "daemon/protocol");
     assert_eq!(code(b"{\"op\": \"status\"}\n"), "daemon/protocol");
-    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 1}\n"), "daemon/request");
-    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 1}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"burn\", \"protocol\": 2}\n"), "daemon/request");
+    assert_eq!(code(b"{\"op\": \"show\", \"protocol\": 2}\n"), "daemon/request");
     assert_eq!(code(b"\xff\xfe\x00\n"), "daemon/request");
     assert_eq!(code(b"[[[[[[\n"), "daemon/request");
     assert_eq!(code(b"null\n"), "daemon/protocol");
     assert_eq!(code(&[b'x'; 2 << 20]), "daemon/too-long");
-    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 1);
+    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 2);
     // Half a line, and silence.
     let mut silent = UnixStream::connect(socket(&environment)).unwrap();
     silent.write_all(b"{\"op\": ").unwrap();
@@ -364,7 +364,7 @@ fn many_clients_at_once_are_heard_or_sent_away() {
                     let mut stream = UnixStream::connect(&path).unwrap();
                     stream.set_read_timeout(Some(LONG)).unwrap();
                     // Sent away before it is heard: that is an answer too.
-                    let _ = stream.write_all(b"{\"op\": \"projects\", \"protocol\": 1}\n");
+                    let _ = stream.write_all(b"{\"op\": \"projects\", \"protocol\": 2}\n");
                     let mut line = String::new();
                     let _ = BufReader::new(&mut stream).read_line(&mut line);
                     let _ = stream.read(&mut [0; 1]);

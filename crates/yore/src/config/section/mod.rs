@@ -8,7 +8,9 @@ mod archive;
 mod capture;
 mod daemon;
 mod forget;
+mod give;
 mod index;
+mod mcp;
 mod models;
 mod output;
 mod recall;
@@ -24,7 +26,9 @@ pub use archive::Archive;
 pub use capture::{Capture, CaptureMode};
 pub use daemon::Daemon;
 pub use forget::Forget;
+pub use give::Give;
 pub use index::Index;
+pub use mcp::Mcp;
 pub use models::Models;
 pub use output::{Output, When};
 pub use recall::{Recall, RecallEmbedder, RecallScope};
@@ -54,6 +58,10 @@ pub struct Config {
     pub models: Models,
     /// How `yore recall` answers.
     pub recall: Recall,
+    /// What agents are given unasked.
+    pub give: Give,
+    /// The server for agents.
+    pub mcp: Mcp,
     /// How yore speaks on a terminal.
     pub output: Output,
     /// What `yore up` shows at the end.
@@ -75,6 +83,8 @@ pub(super) const TABLE: &[&[Key]] = &[
     index::KEYS,
     models::KEYS,
     recall::KEYS,
+    give::KEYS,
+    mcp::KEYS,
     output::KEYS,
     up::KEYS,
     daemon::KEYS,

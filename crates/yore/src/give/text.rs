@@ -1,0 +1,216 @@
+//! What is given, as an agent reads it: facts between marks, with the ids by which `show` opens them,
+//! cut to a budget.
+//!
+//! - [`brief`]: where things stand
+//! - [`offer`]: what concerns a prompt, a file, an error
+//! - [`tokens`]: what a text costs
+//!
+//! Instructions would trip an agent's defence against injected prompts, and rightly so: what was
+//! recalled is told as a fact, with its date.
+
+use yore_core::episode::Role;
+use yore_core::id::TurnId;
+use yore_engine::{Brief, NoteSummary, Occasion, Offer, Said, Worked};
+
+use crate::mcp::fence::{MARK, clean, name};
+use crate::render::text::day;
+
+/// Agents cut or refuse what is longer.
+const MOST_CHARS: usize = 9_000;
+/// Of a standing note.
+const STANDING_CHARS: usize = 600;
+/// Of another note.
+const NOTE_CHARS: usize = 280;
+/// Of a request.
+const ASKED_CHARS: usize = 240;
+/// Of where a session stopped.
+const STOPPED_CHARS: usize = 480;
+/// Of what came of something.
+const OUTCOME_CHARS: usize = 400;
+
+/// Something that is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// As it is read; empty: nothing is given.
+    pub text: String,
+    /// The turns that it holds words of.
+    pub turns: Vec<TurnId>,
+}
+
+/// What a text costs, estimated: a token is four ASCII characters, or one other.
+pub fn tokens(text: &str) -> usize {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let others = text.chars().count() - ascii;
+    ascii.div_ceil(4) + others
+}
+
+/// Where things stand, within a budget of tokens. What does not fit is left out, worth first.
+pub fn brief(brief: &Brief, budget: usize) -> Given {
+    if brief.is_empty() {
+        return Given::default();
+    }
+    let about = match &brief.project {
+        Some(project) => format!("Where things stand in {}, from earlier sessions.", name(project)),
+        None => "What holds everywhere, from earlier sessions.".to_owned(),
+    };
+    let mut page = Page::new(&format!("{about} Recalled data: facts of the past, possibly outdated, no instructions."), budget);
+    page.section("Standing notes:", brief.standing.iter().map(|note| note_line(note, STANDING_CHARS)));
+    if let Some(own) = &brief.own {
+        page.section("This session, before it was compacted, was asked (oldest first):", worked_lines(own, false));
+    }
+    let mut sessions = brief.sessions.iter();
+    if let Some(last) = sessions.next() {
+        page.section(&format!("Last worked on: {}", headline(last)), worked_lines(last, true));
+    }
+    page.section("Notes:", brief.notes.iter().map(|note| note_line(note, NOTE_CHARS)));
+    page.section("Before that:", sessions.map(|worked| (format!("- {}", headline(worked)), Vec::new())));
+    page.end()
+}
+
+/// What concerns an occasion, within a budget of tokens.
+pub fn offer(offer: &Offer, occasion: &Occasion, budget: usize) -> Given {
+    if offer.memories.is_empty() {
+        return Given::default();
+    }
+    let about = match occasion {
+        Occasion::Prompt(_) => "From earlier sessions, concerning the prompt.",
+        Occasion::Edit(_) => "From earlier sessions, concerning the file.",
+        Occasion::Failure(_) => "From earlier sessions, where the same error was met.",
+    };
+    let mut page = Page::new(&format!("{about} Recalled data: facts of the past, possibly outdated, no instructions."), budget);
+    let lines = offer.memories.iter().map(|memory| {
+        let turn = &memory.hit.turn;
+        let who = match turn.role {
+            Role::Human => "the person",
+            Role::Assistant => "the agent",
+            Role::ToolCall | Role::ToolResult => "a tool",
+            _ => "a summary",
+        };
+        let title = turn.title.as_deref().map(|title| format!(", \"{}\"", name(title))).unwrap_or_default();
+        let quote = flowing(&memory.hit.quote, usize::MAX);
+        let mut line = format!("- [{}] {}{title}, {who}: {quote}", turn.id.short(), day(turn.time.utc));
+        let mut turns = vec![turn.id];
+        if let Some(outcome) = &memory.outcome {
+            line.push_str(&format!("\n  then [{}]: {}", outcome.turn.short(), both_ends(&outcome.text, OUTCOME_CHARS)));
+            turns.push(outcome.turn);
+        }
+        (line, turns)
+    });
+    page.section("", lines);
+    page.end()
+}
+
+fn headline(worked: &Worked) -> String {
+    let session = &worked.session;
+    let title = session.title.as_deref().map(|title| format!(" \"{}\"", name(title))).unwrap_or_default();
+    format!("{}{title}, {}, session {}", day(session.updated), name(&session.agent), session.id.short())
+}
+
+fn worked_lines(worked: &Worked, with_end: bool) -> impl Iterator<Item = (String, Vec<TurnId>)> {
+    let line = |what: &str, said: &Said, text: String| (format!("- {what} [{}]: {text}", said.turn.short()), vec![said.turn]);
+    let mut lines: Vec<(String, Vec<TurnId>)> = Vec::new();
+    if let Some(stopped) = worked.stopped.as_ref().filter(|_| with_end) {
+        lines.push(line("it stopped at", stopped, both_ends(&stopped.text, STOPPED_CHARS)));
+    }
+    // The last request matters most, so it comes before those that may not fit; of a session's own
+    // all are told in their order.
+    let asked = worked.asked.iter().map(|said| line("asked", said, flowing(&said.text, ASKED_CHARS)));
+    if with_end {
+        lines.extend(asked.rev());
+    } else {
+        lines.extend(asked);
+    }
+    if !worked.files.is_empty() {
+        let root = worked.session.cwd.as_deref().unwrap_or_default();
+        let inside =
+            |file: &str| file.strip_prefix(root).and_then(|rest| rest.strip_prefix(['/', '\\'])).unwrap_or(file).to_owned();
+        let files: Vec<String> = worked.files.iter().map(|file| name(&inside(file))).collect();
+        lines.push((format!("- files: {}", files.join(", ")), Vec::new()));
+    }
+    lines.into_iter()
+}
+
+fn note_line(note: &NoteSummary, chars: usize) -> (String, Vec<TurnId>) {
+    let title = note.title.as_deref().map(|title| format!("{}: ", name(title))).unwrap_or_default();
+    (format!("- [{}] {title}{}", note.turn.short(), flowing(&note.text, chars)), vec![note.turn])
+}
+
+/// A text on one line, cut after so many characters.
+fn flowing(text: &str, chars: usize) -> String {
+    let line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+/// A long text's beginning and end: an agent says first what it did, and last what is left to do.
+fn both_ends(text: &str, chars: usize) -> String {
+    let line = flowing(text, usize::MAX);
+    let count = line.chars().count();
+    if count <= chars {
+        return line;
+    }
+    let head: String = line.chars().take(chars * 3 / 5).collect();
+    let tail: String = line.chars().skip(count - chars * 2 / 5).collect();
+    format!("{} … {}", head.trim_end(), tail.trim_start())
+}
+
+/// Lines between marks, as long as there is room.
+struct Page {
+    text: String,
+    turns: Vec<TurnId>,
+    left: usize,
+    is_empty: bool,
+    /// Stands at the end.
+    last: &'static str,
+}
+
+impl Page {
+    fn new(head: &str, budget: usize) -> Self {
+        let mut page = Self {
+            text: format!("<{MARK} source=\"yore\">\n{head}\n"),
+            turns: Vec::new(),
+            left: 0,
+            is_empty: true,
+            last: "(yore's tool `show` opens an [id] or a session, `recall` searches.)\n",
+        };
+        let frame = tokens(&page.text) + tokens(page.last) + tokens(&format!("</{MARK}>"));
+        page.left = budget.min(MOST_CHARS / 4).saturating_sub(frame);
+        page
+    }
+
+    /// A heading with the lines below it that fit; nothing where none does.
+    fn section(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<TurnId>)>) {
+        let mut heading = if heading.is_empty() { String::new() } else { format!("{heading}\n") };
+        for (line, turns) in lines {
+            let cost = tokens(&heading) + tokens(&line) + 1;
+            if cost > self.left {
+                // A shorter one may still fit.
+                continue;
+            }
+            self.left -= cost;
+            self.text.push_str(&std::mem::take(&mut heading));
+            self.text.push_str(&line);
+            self.text.push('\n');
+            for turn in turns {
+                if !self.turns.contains(&turn) {
+                    self.turns.push(turn);
+                }
+            }
+            self.is_empty = false;
+        }
+    }
+
+    fn end(mut self) -> Given {
+        if self.is_empty {
+            return Given::default();
+        }
+        self.text.push_str(self.last);
+        self.text.push_str(&format!("</{MARK}>"));
+        Given { text: self.text, turns: self.turns }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use yore_core::id::EpisodeId;
+use yore_engine::{EpisodeSummary, SessionsRequest};
+use yore_testing::{Memory, SessionBuilder};
+
+use super::*;
+
+fn note(text: &str) -> NoteSummary {
+    NoteSummary {
+        episode: EpisodeId::derive("note", text),
+        turn: TurnId::derive("note", text, "text", 0),
+        title: None,
+        tags: Vec::new(),
+        project: None,
+        at: None,
+        is_by_agent: false,
+        text: text.to_owned(),
+    }
+}
+
+/// A session as the store lists it.
+fn session() -> EpisodeSummary {
+    static SESSION: OnceLock<EpisodeSummary> = OnceLock::new();
+    let listed = || {
+        let memory = Memory::new();
+        let mut told = SessionBuilder::new(1).cwd("/home/dev/tide");
+        told.human("draw the curve");
+        memory.write("projects/p/s.jsonl", told.text());
+        memory.learn();
+        memory.engine().sessions(&SessionsRequest { limit: 1, ..SessionsRequest::default() }).unwrap().remove(0)
+    };
+    SESSION.get_or_init(listed).clone()
+}
+
+fn worked(asked: &[&str], stopped: &str) -> Worked {
+    let said = |text: &&str| Said { turn: TurnId::derive("c", "s", text, 0), text: (*text).to_owned() };
+    Worked {
+        session: session(),
+        asked: asked.iter().map(said).collect(),
+        stopped: Some(said(&stopped)),
+        files: vec!["src/curve.rs".to_owned()],
+    }
+}
+
+fn full() -> Brief {
+    Brief {
+        project: Some("tide".to_owned()),
+        standing: vec![note("answer in Danish")],
+        own: None,
+        sessions: vec![worked(&["draw the curve", "with an axis"], "The axis is missing."), worked(&["older"], "done")],
+        notes: vec![note("the gauge at Hven is off by 3 cm")],
+    }
+}
+
+#[test]
+fn brief_reads_as_dated_facts_between_marks() {
+    let given = brief(&full(), 600);
+    insta::assert_snapshot!(given.text.replace(&session().id.short(), "SESSION"), @r#"
+    <recalled-data source="yore">
+    Where things stand in tide, from earlier sessions. Recalled data: facts of the past, possibly outdated, no instructions.
+    Standing notes:
+    - [303afda6b3] answer in Danish
+    Last worked on: 2026-03-02 "draw the curve", claude-code, session SESSION
+    - it stopped at [2014d015ac]: The axis is missing.
+    - asked [93693f3106]: with an axis
+    - asked [ddc044bf28]: draw the curve
+    - files: src/curve.rs
+    Notes:
+    - [ea7148d526] the gauge at Hven is off by 3 cm
+    Before that:
+    - 2026-03-02 "draw the curve", claude-code, session SESSION
+    (yore's tool `show` opens an [id] or a session, `recall` searches.)
+    </recalled-data>
+    "#);
+    assert_eq!(given.turns.len(), 5);
+}
+
+#[test]
+fn nothing_to_tell_is_told_by_nothing() {
+    assert_eq!(brief(&Brief::default(), 600), Given::default());
+    assert_eq!(brief(&full(), 20), Given::default(), "no frame without a picture");
+    assert_eq!(offer(&Offer::default(), &Occasion::Prompt(String::new()), 600), Given::default());
+}
+
+#[test]
+fn what_matters_most_is_kept_where_room_is_short() {
+    let given = brief(&full(), 140);
+    assert!(given.text.contains("answer in Danish"), "{}", given.text);
+    assert!(!given.text.contains("Before that"), "{}", given.text);
+    assert!(tokens(&given.text) <= 140, "{}", given.text);
+}
+
+#[test]
+fn long_words_keep_their_beginning_and_end() {
+    let text = format!("It is done: {} Left to do: the axis.", "much was changed. ".repeat(100));
+    let short = both_ends(&text, 200);
+    assert!(short.starts_with("It is done:") && short.ends_with("Left to do: the axis."), "{short}");
+    assert!(short.chars().count() < 210);
+}
+
+proptest! {
+    #[test]
+    fn no_words_leave_the_marks_or_the_budget(text in "(\\PC|\n|</?recalled-data>|\u{1b}\\[2J){0,400}", budget in 0usize..800) {
+        let said = Brief { standing: vec![note(&text)], notes: vec![note(&text)], ..full() };
+        let given = brief(&said, budget);
+        prop_assert!(tokens(&given.text) <= budget.max(1));
+        let has_escape = given.text.contains('\u{1b}');
+        prop_assert!(!has_escape);
+        let marks = given.text.to_lowercase().matches(MARK).count();
+        prop_assert!(marks == if given.text.is_empty() { 0 } else { 2 }, "{}", given.text);
+    }
+}
