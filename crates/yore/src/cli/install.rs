@@ -1,0 +1,359 @@
+use std::path::{Path, PathBuf};
+
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::Context;
+use crate::error::{CliError, CliResult, Exit};
+use crate::install::found::{Installed, What};
+use crate::install::{AGENTS, Agent, Done, Installer, Machine, Outcome, Part, Program, Purpose, Scope, installed};
+use crate::paths::Platform;
+use crate::render::text;
+
+/// Put yore into the settings of coding agents: the MCP server, hooks, and what tells them about it
+///
+/// Without an agent it lists what it would do and changes nothing. Each file that is changed is kept
+/// as it was in the data directory; nothing in it but yore's own entries is touched, and a file that
+/// cannot be read is left alone. Doing it again changes nothing. `yore uninstall` undoes it.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Agents, or "all" for those on this computer
+    #[arg(value_name = "AGENT")]
+    agents: Vec<Choice>,
+    /// For yourself everywhere, or for the project of this directory
+    #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
+    scope: ScopeChoice,
+    /// Show the changes and make none
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Leave out hooks: nothing is captured or given by itself
+    #[arg(long)]
+    no_hooks: bool,
+    /// Leave out the MCP server and the text that tells of it
+    #[arg(long)]
+    no_mcp: bool,
+    /// Add a status line to Claude Code, if it has none
+    #[arg(long)]
+    status_line: bool,
+}
+
+/// An agent as it is named on the command line, or all of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choice {
+    All,
+    /// Its place in the table.
+    One(usize),
+}
+
+/// `all`, and the table's agents in its order.
+const CHOICES: [Choice; AGENTS.len() + 1] = {
+    let mut choices = [Choice::All; AGENTS.len() + 1];
+    let mut index = 0;
+    while index < AGENTS.len() {
+        choices[index + 1] = Choice::One(index);
+        index += 1;
+    }
+    choices
+};
+
+impl ValueEnum for Choice {
+    fn value_variants<'a>() -> &'a [Self] {
+        &CHOICES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::All => PossibleValue::new("all"),
+            Self::One(index) => PossibleValue::new(AGENTS[*index].name).aliases(AGENTS[*index].aliases.iter().copied()),
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ScopeChoice {
+    User,
+    Project,
+}
+
+impl From<ScopeChoice> for Scope {
+    fn from(choice: ScopeChoice) -> Self {
+        match choice {
+            ScopeChoice::User => Self::User,
+            ScopeChoice::Project => Self::Project,
+        }
+    }
+}
+
+/// What came of one agent.
+pub(super) struct Report {
+    pub agent: &'static Agent,
+    pub is_here: bool,
+    pub files: Vec<Done>,
+    pub advice: Vec<&'static str>,
+    pub needless: Option<String>,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    if arguments.no_hooks && arguments.no_mcp && !arguments.status_line {
+        return Err(CliError::usage("without hooks and server there is nothing to install", None));
+    }
+    let is_list = arguments.agents.is_empty();
+    let is_dry = arguments.dry_run || is_list;
+    let scope = Scope::from(arguments.scope);
+    let program = this_program(context)?;
+    let mut reports = Vec::new();
+    with_machine(context, scope, |machine| {
+        let mut installer = Installer::open(machine, &program, scope, &context.directory, is_dry)
+            .map_err(|error| unreadable_record(context, &error))?;
+        // What is there for the person would run twice in a project that has it, too.
+        let there = if scope == Scope::Project { installed(machine) } else { Vec::new() };
+        for agent in chosen(&arguments.agents) {
+            let is_here = agent.is_here(machine);
+            // Whoever is not here is installed in only by name.
+            let is_named = arguments.agents.iter().any(|choice| matches!(choice, Choice::One(_)));
+            let mut report = Report { agent, is_here, files: Vec::new(), advice: Vec::new(), needless: None };
+            if is_here || is_named && !is_list {
+                let by_plugin = (agent.needless)(machine);
+                let everywhere = parts_everywhere(agent, &there);
+                let is_brought =
+                    |part: Part| by_plugin.is_some() && matches!(part, Part::Mcp | Part::Hooks) || everywhere.contains(&part);
+                report.files = installer.install(agent, &|part| {
+                    let is_asked = match part {
+                        Part::Mcp => !arguments.no_mcp,
+                        Part::Hooks => !arguments.no_hooks,
+                        // All that Aider can be brought.
+                        Part::Rules => !arguments.no_mcp || agent.name == "aider",
+                        Part::StatusLine => arguments.status_line,
+                    };
+                    is_asked && !is_brought(part)
+                });
+                let names: Vec<&str> = everywhere.iter().map(|part| part.name()).collect();
+                let is_everywhere =
+                    (!names.is_empty()).then(|| format!("there for you in every project already: {}", names.join(", ")));
+                report.needless = by_plugin.or(is_everywhere);
+                report.advice = (agent.advice)(&installer.wanted(Purpose::Put));
+            }
+            reports.push(report);
+        }
+        Ok(())
+    })?;
+    show(&reports, &program, scope, is_dry, arguments, context)
+}
+
+/// The parts that an agent has for the person, in every project.
+fn parts_everywhere(agent: &Agent, there: &[Installed]) -> Vec<Part> {
+    let has = |part: Part| {
+        there.iter().filter(|one| one.agent == agent.name && one.scope == Scope::User).any(|one| match one.what {
+            What::Mcp { .. } => part == Part::Mcp,
+            What::Hook { .. } | What::Plugin { .. } => part == Part::Hooks,
+            What::StatusLine { .. } => part == Part::StatusLine,
+            What::Rules | What::Unreadable(_) => false,
+        })
+    };
+    [Part::Mcp, Part::Hooks, Part::StatusLine].into_iter().filter(|part| has(*part)).collect()
+}
+
+/// The record of what was changed cannot be used.
+pub(super) fn unreadable_record(context: &Context, error: &std::io::Error) -> CliError {
+    CliError {
+        hint: Some("move it away: without it yore's entries are known by what they run".to_owned()),
+        ..CliError::io(&context.directory.join("install.json"), error)
+    }
+}
+
+/// Does something with the computer as it is.
+pub(super) fn with_machine<T>(context: &Context, scope: Scope, act: impl FnOnce(&Machine<'_>) -> CliResult<T>) -> CliResult<T> {
+    let Some(home) = context.paths.home.clone() else {
+        return Err(CliError::usage("there is no home directory, so nobody knows where agents keep their settings", None));
+    };
+    let project = context.here.as_deref().map(project_root);
+    if scope == Scope::Project && project.as_ref().is_none_or(|project| *project == home) {
+        return Err(CliError::usage("this directory is no project", Some("go to the project's directory first")));
+    }
+    let variable = |name: &str| context.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
+    act(&Machine { platform: Platform::HERE, project: project.filter(|project| *project != home), home, variable: &variable })
+}
+
+/// The repository that a directory is in, else the directory.
+fn project_root(directory: &Path) -> PathBuf {
+    directory.ancestors().find(|path| path.join(".git").exists()).unwrap_or(directory).to_path_buf()
+}
+
+/// This program as agents shall call it: by the name that leads to it from the search path, which stays
+/// right when it is renewed, else by its own.
+pub(super) fn this_program(context: &Context) -> CliResult<Program> {
+    let own = std::env::current_exe().map_err(|error| CliError::io(Path::new("yore"), &error))?;
+    let real = own.canonicalize().ok();
+    let name = if cfg!(windows) { "yore.exe" } else { "yore" };
+    let search = context.environment.get("PATH").map(std::env::split_paths);
+    let named = search
+        .into_iter()
+        .flatten()
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_absolute() && real.is_some() && path.canonicalize().ok() == real);
+    let path = named.unwrap_or(own);
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let unicode = |path: PathBuf| {
+        path.into_os_string().into_string().map_err(|path| {
+            CliError::usage(format!("{} cannot be written into settings: it is not Unicode", path.to_string_lossy()), None)
+        })
+    };
+    let is_usual = context.paths.data.as_ref() == Some(&context.directory);
+    let data_dir = if is_usual { None } else { Some(unicode(absolute(&context.directory))?) };
+    Ok(Program { path: unicode(path)?, data_dir })
+}
+
+/// The agents that are asked for, in the table's order; all where none is named.
+pub(super) fn chosen(choices: &[Choice]) -> Vec<&'static Agent> {
+    let is_all = choices.is_empty() || choices.iter().any(|choice| matches!(choice, Choice::All));
+    let is_chosen = |index: usize| choices.iter().any(|choice| matches!(choice, Choice::One(one) if *one == index));
+    AGENTS.iter().enumerate().filter(|(index, _)| is_all || is_chosen(*index)).map(|(_, agent)| agent).collect()
+}
+
+fn show(
+    reports: &[Report],
+    program: &Program,
+    scope: Scope,
+    is_dry: bool,
+    arguments: &Arguments,
+    context: &mut Context,
+) -> CliResult {
+    let is_list = arguments.agents.is_empty();
+    let done: Vec<&Report> = reports.iter().filter(|report| !report.files.is_empty() || report.needless.is_some()).collect();
+    let refused = done.iter().flat_map(|report| &report.files).any(|file| matches!(file.outcome, Outcome::Refused(_)));
+    let exit = if refused || done.is_empty() && !is_list { Exit::Nothing } else { Exit::Success };
+    let not_here: Vec<&str> = reports.iter().filter(|report| !report.is_here).map(|report| report.agent.name).collect();
+    if context.printer.is_json() {
+        let agents: Vec<Value> = done.iter().map(|report| wire(report, arguments.dry_run)).collect();
+        context.printer.json(&json!({
+            "program": program.path,
+            "scope": scope.name(),
+            "dry_run": is_dry,
+            "agents": agents,
+            "not_found": not_here,
+        }))?;
+        return Ok(exit);
+    }
+    for report in &done {
+        lines(report, is_dry, arguments.dry_run, context)?;
+        let advice = report.advice.iter().filter(|_| !is_dry && report.files.iter().any(|file| file.outcome.is_change()));
+        for advice in advice {
+            context.printer.line(format!("  {}→{} {advice}", text::CYAN, text::RESET))?;
+        }
+    }
+    if done.is_empty() {
+        context.printer.line("none of the agents that yore knows was found on this computer")?;
+    }
+    if !not_here.is_empty() && arguments.agents.iter().all(|choice| matches!(choice, Choice::All)) {
+        context.printer.line(format!("{}not found: {}{}", text::DIM, not_here.join(", "), text::RESET))?;
+    }
+    let changes = done.iter().flat_map(|report| &report.files).any(|file| file.outcome.is_change());
+    if is_list && changes {
+        let flag = if scope == Scope::Project { " --scope project" } else { "" };
+        context.printer.note(format!(
+            "nothing was changed; `yore install {}{flag}` does this, `yore install all{flag}` does all of it, and --dry-run shows every change",
+            done.first().map_or("AGENT", |report| report.agent.name)
+        ))?;
+    } else if is_dry {
+        context.printer.note("nothing was changed")?;
+    } else if changes && !context.directory.join("yore.db").exists() {
+        context.printer.note("`yore up` reads the conversations that are here already")?;
+    }
+    Ok(exit)
+}
+
+/// An agent and what came of its files.
+pub(super) fn lines(report: &Report, is_dry: bool, with_diff: bool, context: &mut Context) -> CliResult<()> {
+    let home = context.paths.home.clone();
+    context.printer.line(format!("{}{}{}", text::BOLD, report.agent.title, text::RESET))?;
+    if let Some(needless) = &report.needless {
+        context.printer.line(format!("  {}·{} {}", text::CYAN, text::RESET, text::harmless(needless)))?;
+    }
+    for file in &report.files {
+        let (mark, color) = match file.outcome {
+            Outcome::Refused(_) => ("✗", text::RED),
+            Outcome::Already | Outcome::Absent | Outcome::Kept(_) => ("·", text::CYAN),
+            _ if is_dry => ("+", text::GREEN),
+            _ => ("✓", text::GREEN),
+        };
+        let parts: Vec<&str> = file.parts.iter().map(|part| part.name()).collect();
+        let path = text::harmless(&shortened(&file.path, home.as_deref()));
+        let words = words(file, is_dry, home.as_deref());
+        context.printer.line(format!(
+            "  {color}{mark}{} {path}: {}, {}",
+            text::RESET,
+            parts.join(" and "),
+            text::harmless(&words)
+        ))?;
+        for line in file.diff.iter().filter(|_| with_diff).flat_map(|diff| diff.lines()) {
+            let color = match line.as_bytes().first() {
+                Some(b'+') => text::GREEN,
+                Some(b'-') => text::RED,
+                _ => text::DIM,
+            };
+            context.printer.line(format!("    {color}{}{}", text::harmless(line), text::RESET))?;
+        }
+    }
+    Ok(())
+}
+
+fn words(file: &Done, is_dry: bool, home: Option<&Path>) -> String {
+    let tense = |done: &str, would: &str| if is_dry { format!("would be {would}") } else { done.to_owned() };
+    match &file.outcome {
+        Outcome::Created => tense("file made", "a new file"),
+        Outcome::Changed => tense("added", "added"),
+        Outcome::Already => "there already".to_owned(),
+        Outcome::Restored => tense("taken out, the file is as it was", "taken out, the file as it was"),
+        Outcome::Removed => tense("removed with the file", "removed with the file"),
+        Outcome::Cleaned => tense("taken out, later changes stay", "taken out, later changes stay"),
+        Outcome::RemovedWithCopy(copy) if copy.as_os_str().is_empty() => tense("removed", "removed, with a copy kept"),
+        Outcome::RemovedWithCopy(copy) => {
+            format!("removed; it had been changed, so a copy is kept: {}", shortened(copy, home))
+        }
+        Outcome::Kept(others) => format!("stays for {}", others.join(", ")),
+        Outcome::Absent => "nothing there".to_owned(),
+        Outcome::Refused(why) => format!("left as it is: {why}"),
+    }
+}
+
+/// A path with the home directory as `~`.
+fn shortened(path: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if !cfg!(windows) => format!("~/{}", rest.display()),
+        _ => path.display().to_string(),
+    }
+}
+
+/// An agent and what came of its files, for programs.
+pub(super) fn wire(report: &Report, with_diff: bool) -> Value {
+    let files: Vec<Value> = report
+        .files
+        .iter()
+        .map(|file| {
+            let mut value = json!({
+                "path": file.path,
+                "parts": file.parts.iter().map(|part| part.name()).collect::<Vec<_>>(),
+                "outcome": file.outcome.name(),
+            });
+            match &file.outcome {
+                Outcome::Refused(why) => value["reason"] = why.as_str().into(),
+                Outcome::Kept(others) => value["used_by"] = json!(others),
+                Outcome::RemovedWithCopy(copy) => value["copy"] = json!(copy),
+                _ => {}
+            }
+            if with_diff {
+                value["diff"] = json!(file.diff);
+            }
+            value
+        })
+        .collect();
+    json!({
+        "agent": report.agent.name,
+        "title": report.agent.title,
+        "found": report.is_here,
+        "files": files,
+        "advice": report.advice,
+        "needless": report.needless,
+    })
+}

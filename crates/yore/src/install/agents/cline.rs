@@ -1,0 +1,98 @@
+//! Cline: a server in the extension's settings, hooks that are executables named after their events,
+//! and rules, because its hooks are off until somebody switches them on.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{Agent, NEEDED, extension_settings, extension_traces, json_file, rules_block, rules_file, scoped, server, whole};
+use crate::install::edit::whole::Role;
+use crate::install::machine::Machine;
+use crate::install::{FileEdit, Part, Scope, Wanted};
+
+const EXTENSION: &str = "saoudrizwan.claude-dev";
+const HOOK: &str = include_str!("../assets/cline-hook.sh");
+const PROGRAM: &str = "yore='@YORE@'";
+const CALL: &str = "\"$yore\" hook cline \"${0##*/}\"";
+const EVENTS: [&str; 6] = ["TaskStart", "TaskResume", "UserPromptSubmit", "PreCompact", "TaskComplete", "TaskCancel"];
+
+pub(super) const AGENT: Agent = Agent {
+    name: "cline",
+    aliases: &[],
+    title: "Cline",
+    traces: |machine| {
+        let mut traces = extension_traces(machine, EXTENSION);
+        traces.push(data(machine));
+        traces
+    },
+    edits,
+    advice: |wanted| {
+        let mut advice = Vec::new();
+        if !wanted.machine.is_windows() {
+            advice.push("Cline runs hooks only where its setting for them is on");
+        }
+        if wanted.scope == Scope::Project {
+            advice.push("Cline has servers for the person only: `yore install cline` adds it");
+        }
+        advice
+    },
+    needless: NEEDED,
+};
+
+/// Where its command line keeps its data.
+fn data(machine: &Machine<'_>) -> PathBuf {
+    machine.named("CLINE_DATA_DIR").unwrap_or_else(|| machine.directory("CLINE_DIR", ".cline").join("data"))
+}
+
+fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
+    let machine = wanted.machine;
+    let mut edits = Vec::new();
+    if wanted.scope == Scope::User {
+        const FILE: &str = "cline_mcp_settings.json";
+        let is_elsewhere = data(machine).is_dir();
+        let mut settings = extension_settings(wanted, EXTENSION, FILE, is_elsewhere);
+        if is_elsewhere {
+            settings.push(data(machine).join("settings").join(FILE));
+        }
+        edits.extend(settings.into_iter().map(|path| json_file(path, vec![server(wanted, &["mcpServers"], json!({}))])));
+    }
+    let folder = machine.in_project(".clinerules");
+    let is_file = wanted.scope == Scope::Project && folder.as_ref().is_some_and(|folder| folder.is_file());
+    // There Cline runs none.
+    if !machine.is_windows() && !is_file {
+        for event in EVENTS {
+            let place =
+                scoped(wanted, || machine.at_home("Documents/Cline/Hooks").join(event), &format!(".clinerules/hooks/{event}"));
+            edits.extend(place.map(|path| whole(path, Part::Hooks, text(wanted), Role::Hook(event))));
+        }
+    }
+    if is_file {
+        edits.extend(folder.map(rules_block));
+    } else {
+        let place = scoped(wanted, || machine.at_home("Documents/Cline/Rules/yore.md"), ".clinerules/yore.md");
+        edits.extend(place.map(|path| rules_file(path, "")));
+    }
+    edits
+}
+
+fn text(wanted: &Wanted<'_>) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let extra: Vec<String> = wanted.program.mcp().iter().skip(1).map(|argument| format!(" {}", quoted(argument))).collect();
+    HOOK.replacen(PROGRAM, &format!("yore={}", quoted(&wanted.program.path)), 1).replacen(
+        CALL,
+        &format!("{CALL}{}", extra.concat()),
+        1,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hook_has_the_places_that_are_filled_in() {
+        assert_eq!(HOOK.matches(PROGRAM).count(), 1);
+        assert_eq!(HOOK.matches(CALL).count(), 1);
+        assert!(HOOK.contains("ritten by `yore install"));
+    }
+}

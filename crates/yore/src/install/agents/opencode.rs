@@ -1,0 +1,78 @@
+//! OpenCode: a server in its configuration, and a plugin in the place of hooks.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Agent, NEEDED, json_file, whole};
+use crate::install::edit::entries::Entry;
+use crate::install::edit::whole::Role;
+use crate::install::{FileEdit, Part, Purpose, Scope, Wanted};
+
+const NAME: &str = "opencode";
+const PLUGIN: &str = include_str!("../assets/opencode-yore.js");
+const PROGRAM: &str = "\"@YORE@\"";
+const ARGUMENTS: &str = "[\"hook\", \"opencode\", event]";
+
+pub(super) const AGENT: Agent = Agent {
+    name: NAME,
+    aliases: &[],
+    title: "OpenCode",
+    // Not where the plugin is put.
+    traces: |machine| vec![machine.xdg_configuration().join(NAME), machine.directory("XDG_DATA_HOME", ".local/share").join(NAME)],
+    edits,
+    advice: |_| vec!["sessions that run already go on without it"],
+    needless: NEEDED,
+};
+
+fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
+    let machine = wanted.machine;
+    let command: Vec<String> = std::iter::once(wanted.program.path.clone()).chain(wanted.program.mcp()).collect();
+    let mcp = Entry::Server { at: &["mcp"], value: json!({"type": "local", "command": command, "enabled": true}) };
+    let user = machine.xdg_configuration().join(NAME);
+    let (configurations, plugin): (Vec<PathBuf>, PathBuf) = match wanted.scope {
+        Scope::User => {
+            let known = ["opencode.jsonc", "opencode.json", "config.json"].map(|name| user.join(name));
+            (pick(wanted, &known, 1), user.join("plugins").join("yore.js"))
+        }
+        Scope::Project => {
+            let Some(root) = &machine.project else { return Vec::new() };
+            let known = ["opencode.jsonc", "opencode.json", ".opencode/opencode.jsonc", ".opencode/opencode.json"];
+            let known = known.map(|name| crate::install::machine::below(root, name));
+            (pick(wanted, &known, 1), crate::install::machine::below(root, ".opencode/plugins/yore.js"))
+        }
+    };
+    let mut edits: Vec<FileEdit> = configurations.into_iter().map(|path| json_file(path, vec![mcp.clone()])).collect();
+    edits.push(whole(plugin, Part::Hooks, text(wanted), Role::Plugin("const YORE = \"", "\"\n")));
+    edits
+}
+
+/// To put something in: the first of the files that is there, or the one that is usual. To take
+/// something out: all of them.
+pub(super) fn pick(wanted: &Wanted<'_>, known: &[impl AsRef<Path>], usual: usize) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = known.iter().map(|path| path.as_ref().to_path_buf()).collect();
+    if wanted.purpose == Purpose::Take {
+        return paths;
+    }
+    let chosen = paths.iter().position(|path| path.exists()).unwrap_or(usual);
+    vec![paths.swap_remove(chosen)]
+}
+
+fn text(wanted: &Wanted<'_>) -> String {
+    let quoted = |text: &str| Value::String(text.to_owned()).to_string();
+    let text = PLUGIN.replacen(PROGRAM, &quoted(&wanted.program.path), 1);
+    let extra: Vec<String> = wanted.program.mcp().iter().skip(1).map(|argument| format!(", {}", quoted(argument))).collect();
+    text.replacen(ARGUMENTS, &ARGUMENTS.replace(']', &format!("{}]", extra.concat())), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plugin_has_the_places_that_are_filled_in() {
+        assert_eq!(PLUGIN.matches(PROGRAM).count(), 1);
+        assert_eq!(PLUGIN.matches(ARGUMENTS).count(), 1);
+        assert!(PLUGIN.contains("ritten by `yore install"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Copilot Chat in VS Code and its variants: a server in the profile, hooks in files of their own, and
+//! instructions, because hooks are a preview there that a company may have switched off.
+
+use serde_json::{Map, Value, json};
+
+use super::{Agent, COPILOT, Hook, NEEDED, Unit, json_file, line, own_json_file, rules_file, server};
+use crate::install::command::Shell;
+use crate::install::edit::entries::Entry;
+use crate::install::machine::{Machine, below};
+use crate::install::{FileEdit, Scope, Wanted};
+
+/// As hooks call it.
+const NAME: &str = "copilot-chat";
+const VARIANTS: [&str; 4] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium"];
+const HOOKS: [Hook; 4] =
+    [Hook::new("SessionStart", 10), Hook::new("UserPromptSubmit", 5), Hook::new("PreCompact", 5), Hook::new("Stop", 5)];
+
+pub(super) const AGENT: Agent = Agent {
+    name: "vscode",
+    aliases: &["copilot-chat", "code"],
+    title: "VS Code (Copilot Chat)",
+    // What its extensions keep may have been put there for them.
+    traces: |machine| {
+        let users = machine.editors(&VARIANTS);
+        let names = ["settings.json", "workspaceStorage", "globalStorage/state.vscdb"];
+        users.iter().flat_map(|user| names.map(|name| below(user, name))).collect()
+    },
+    edits,
+    advice: |wanted| match wanted.scope {
+        Scope::User => vec![
+            "VS Code asks once whether the server may be started",
+            "hooks are a preview in VS Code: the setting chat.useHooks switches them on",
+        ],
+        Scope::Project => vec![
+            "VS Code asks once whether the server may be started",
+            "these files name the program on this computer; others who share them need their own path",
+        ],
+    },
+    needless: NEEDED,
+};
+
+fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
+    let machine = wanted.machine;
+    let mcp = || server(wanted, &["servers"], json!({"type": "stdio"}));
+    let hooks = Entry::Hooks { agents: &[NAME], events: HOOKS.iter().map(|hook| call(hook, wanted)).collect() };
+    match wanted.scope {
+        Scope::User => {
+            let mut edits = Vec::new();
+            for user in users(machine) {
+                edits.push(json_file(user.join("mcp.json"), vec![mcp()]));
+                edits.push(rules_file(user.join("prompts").join("yore.instructions.md"), COPILOT));
+            }
+            edits.push(own_json_file(machine.at_home(".copilot/hooks/yore-vscode.json"), vec![hooks]));
+            edits
+        }
+        Scope::Project => {
+            let Some(root) = &machine.project else { return Vec::new() };
+            vec![
+                json_file(root.join(".vscode").join("mcp.json"), vec![mcp()]),
+                own_json_file(root.join(".github").join("hooks").join("yore-vscode.json"), vec![hooks]),
+                rules_file(root.join(".github").join("instructions").join("yore.instructions.md"), COPILOT),
+            ]
+        }
+    }
+}
+
+/// The profiles of all variants that are here; of VS Code itself where none is.
+fn users(machine: &Machine<'_>) -> Vec<std::path::PathBuf> {
+    let mut users = machine.editors(&VARIANTS);
+    if users.is_empty() {
+        users.push(machine.configuration().join("Code").join("User"));
+    }
+    users
+}
+
+fn call(hook: &Hook, wanted: &Wanted<'_>) -> (&'static str, Value) {
+    let mut call = Map::new();
+    call.insert("type".to_owned(), "command".into());
+    call.insert("command".to_owned(), line(wanted, Shell::of(wanted.machine.platform), NAME, hook.event).into());
+    call.insert("timeout".to_owned(), hook.timeout(Unit::Seconds));
+    (hook.event, Value::Object(call))
+}

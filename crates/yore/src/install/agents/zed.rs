@@ -1,0 +1,63 @@
+//! Zed: a server in its settings; rules of a project in the file of them that Zed reads.
+
+use serde_json::json;
+
+use super::opencode::pick;
+use super::{Agent, NEEDED, json_file, rules_block, scoped, server};
+use crate::install::machine::{Machine, below};
+use crate::install::{FileEdit, Scope, Wanted};
+use crate::paths::Platform;
+
+/// Zed reads the first of these that is there, and no other.
+const RULES: [&str; 9] = [
+    ".rules",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".github/copilot-instructions.md",
+    "AGENT.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+];
+/// Of these, the one that is made where there is none.
+const USUAL: usize = 6;
+
+pub(super) const AGENT: Agent = Agent {
+    name: "zed",
+    aliases: &[],
+    title: "Zed",
+    traces: |machine| vec![settings(machine)],
+    edits,
+    advice: |wanted| match wanted.scope {
+        Scope::User => vec!["`yore install zed --scope project` adds rules, which tell Zed's agent when to ask"],
+        Scope::Project => vec!["Zed reads a project's settings only where the folder is trusted"],
+    },
+    needless: NEEDED,
+};
+
+/// Also on macOS below `.config`.
+fn settings(machine: &Machine<'_>) -> std::path::PathBuf {
+    match machine.platform {
+        Platform::Windows => machine.configuration().join("Zed"),
+        Platform::Mac => machine.at_home(".config/zed"),
+        Platform::Xdg => machine.xdg_configuration().join("zed"),
+    }
+}
+
+fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
+    let mcp = server(wanted, &["context_servers"], json!({"source": "custom"}));
+    let place = scoped(wanted, || settings(wanted.machine).join("settings.json"), ".zed/settings.json");
+    let mut edits: Vec<FileEdit> = place.map(|path| json_file(path, vec![mcp])).into_iter().collect();
+    if let (Scope::Project, Some(root)) = (wanted.scope, &wanted.machine.project) {
+        // A folder of that name is another agent's.
+        let known: Vec<_> = RULES.iter().map(|name| below(root, name)).collect();
+        let chosen = if pick(wanted, &known, USUAL).iter().any(|path| path.is_dir()) {
+            pick(wanted, &known.iter().filter(|path| !path.is_dir()).collect::<Vec<_>>(), USUAL - 1)
+        } else {
+            pick(wanted, &known, USUAL)
+        };
+        edits.extend(chosen.into_iter().map(rules_block));
+    }
+    edits
+}

@@ -1,0 +1,215 @@
+//! How agents call yore: the command lines that are written into their settings, and how they are
+//! known again.
+//!
+//! - [`Program`]: this program as agents shall call it
+//! - [`Shell`]: who reads a command line
+//! - [`words`]: a command line taken apart
+//! - [`is_yore`], [`is_hook`]: whose entry is this
+
+use crate::paths::Platform;
+
+/// Who reads a command line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Shell {
+    /// A POSIX shell.
+    Posix,
+    /// PowerShell.
+    Pwsh,
+    /// On Windows, where an agent does not say: `cmd`, or PowerShell.
+    WindowsAny,
+}
+
+impl Shell {
+    /// Whoever reads command lines on this platform.
+    pub fn of(platform: Platform) -> Self {
+        if platform == Platform::Windows { Self::WindowsAny } else { Self::Posix }
+    }
+
+    /// A command line that calls `program` with these arguments.
+    pub fn line(self, program: &str, arguments: &[String]) -> String {
+        let mut line = match self {
+            Self::Posix => quoted_for_posix(program),
+            Self::Pwsh => format!("& {}", quoted_for_powershell(program)),
+            Self::WindowsAny if program.chars().all(is_plain_on_windows) => program.to_owned(),
+            // To PowerShell a line that begins with a quote is a text; `cmd` alone drops quotes that
+            // come first. This is read alike by both.
+            Self::WindowsAny => format!("cmd /c call \"{program}\""),
+        };
+        for argument in arguments {
+            line.push(' ');
+            let is_plain = !argument.is_empty() && argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+            match self {
+                _ if is_plain => line.push_str(argument),
+                Self::Posix => line.push_str(&quoted_for_posix(argument)),
+                Self::Pwsh => line.push_str(&quoted_for_powershell(argument)),
+                Self::WindowsAny => line.push_str(&format!("\"{argument}\"")),
+            }
+        }
+        line
+    }
+}
+
+fn is_plain_on_windows(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, ':' | '\\' | '.' | '_' | '-' | '~')
+}
+
+fn quoted_for_posix(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        if matches!(character, '"' | '\\' | '$' | '`') {
+            quoted.push('\\');
+        }
+        quoted.push(character);
+    }
+    quoted + "\""
+}
+
+fn quoted_for_powershell(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// This program as agents shall call it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Program {
+    /// Its absolute path.
+    pub path: String,
+    /// The data directory to name, where it is not the usual one.
+    pub data_dir: Option<String>,
+}
+
+impl Program {
+    /// The arguments of a hook.
+    pub fn hook(&self, agent: &str, event: &str) -> Vec<String> {
+        self.with_data(["hook", agent, event])
+    }
+
+    /// The arguments of the MCP server.
+    pub fn mcp(&self) -> Vec<String> {
+        self.with_data(["mcp"])
+    }
+
+    /// The arguments of the status line.
+    pub fn status_line(&self) -> Vec<String> {
+        self.with_data(["status-line"])
+    }
+
+    fn with_data<const N: usize>(&self, arguments: [&str; N]) -> Vec<String> {
+        let mut arguments: Vec<String> = arguments.map(str::to_owned).into();
+        if let Some(directory) = &self.data_dir {
+            arguments.extend(["--data-dir".to_owned(), directory.clone()]);
+        }
+        arguments
+    }
+}
+
+/// A command line taken apart as a shell would, as far as yore's own ones need it. What stands
+/// before the program (`cmd /c call`, `&`) is left out.
+pub fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => {
+                let word = word.get_or_insert_default();
+                while let Some(inner) = characters.next() {
+                    match inner {
+                        '"' => break,
+                        '\\' => match characters.peek() {
+                            Some('"' | '\\' | '$' | '`') => word.extend(characters.next()),
+                            _ => word.push('\\'),
+                        },
+                        _ => word.push(inner),
+                    }
+                }
+            }
+            '\'' => word.get_or_insert_default().extend(characters.by_ref().take_while(|inner| *inner != '\'')),
+            _ if character.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    let mut leading = 0;
+    if words.first().is_some_and(|word| word == "&") {
+        leading = 1;
+    } else if words.first().is_some_and(|word| matches!(base_name(word).as_str(), "cmd" | "cmd.exe")) {
+        leading = 1;
+        while words.get(leading).is_some_and(|word| word.starts_with('/') && word.len() == 2 || word == "call") {
+            leading += 1;
+        }
+    }
+    words.split_off(leading.min(words.len()))
+}
+
+fn base_name(path: &str) -> String {
+    path.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Whether a program is yore, wherever it lies.
+pub fn is_yore(program: &str) -> bool {
+    matches!(base_name(program).as_str(), "yore" | "yore.exe")
+}
+
+/// Whether these words call `yore hook` for one of `agents`. A call that names no agent is anybody's.
+pub fn is_hook(words: &[String], agents: &[&str]) -> bool {
+    let [program, first, rest @ ..] = words else { return false };
+    is_yore(program) && first == "hook" && rest.first().is_none_or(|agent| agents.contains(&agent.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hook(path: &str) -> (Program, Vec<String>) {
+        let program = Program { path: path.to_owned(), data_dir: None };
+        let arguments = program.hook("codex", "Stop");
+        (program, arguments)
+    }
+
+    #[test]
+    fn every_shell_reads_the_path_whatever_is_in_it() {
+        let (_, arguments) = hook("");
+        let line = |shell: Shell, path: &str| shell.line(path, &arguments);
+        assert_eq!(line(Shell::Posix, "/home/dev/bin/yore"), "\"/home/dev/bin/yore\" hook codex Stop");
+        assert_eq!(line(Shell::Posix, "/a b/$c`\"\\/yore"), "\"/a b/\\$c\\`\\\"\\\\/yore\" hook codex Stop");
+        assert_eq!(line(Shell::Pwsh, "C:\\it's\\yore.exe"), "& 'C:\\it''s\\yore.exe' hook codex Stop");
+        assert_eq!(line(Shell::WindowsAny, "C:\\Users\\sam\\yore.exe"), "C:\\Users\\sam\\yore.exe hook codex Stop");
+        assert_eq!(
+            line(Shell::WindowsAny, "C:\\Program Files (x86)\\yore.exe"),
+            "cmd /c call \"C:\\Program Files (x86)\\yore.exe\" hook codex Stop"
+        );
+    }
+
+    #[test]
+    fn data_directory_is_named_where_it_is_not_the_usual_one() {
+        let program = Program { path: "/bin/yore".into(), data_dir: Some("/my data".into()) };
+        assert_eq!(
+            Shell::Posix.line(&program.path, &program.hook("cursor", "stop")),
+            "\"/bin/yore\" hook cursor stop --data-dir \"/my data\""
+        );
+        assert_eq!(program.mcp(), ["mcp", "--data-dir", "/my data"]);
+    }
+
+    #[test]
+    fn what_was_written_is_known_again() {
+        for path in ["/a/yore", "/a b/yore", "/$x/`/\"/\\/yore", "C:\\a\\yore.exe", "C:\\a (b)\\c d\\Yore.exe"] {
+            let (program, arguments) = hook(path);
+            let is_windows = path.starts_with('C');
+            let shells: &[Shell] = if is_windows { &[Shell::Pwsh, Shell::WindowsAny] } else { &[Shell::Posix] };
+            for shell in shells {
+                let found = words(&shell.line(&program.path, &arguments));
+                assert_eq!(found, [&[path.to_owned()], arguments.as_slice()].concat(), "{shell:?} {path}");
+                assert!(is_hook(&found, &["codex"]), "{found:?}");
+                assert!(!is_hook(&found, &["cursor"]), "{found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_ours_is_not_taken_for_it() {
+        for line in ["yore recall hook", "echo yore hook codex", "yored hook codex", "/yore/other hook codex", "", "yore", "\""] {
+            assert!(!is_hook(&words(line), &["codex"]), "{line}");
+        }
+        assert!(is_hook(&words("yore hook"), &["codex"]));
+    }
+}

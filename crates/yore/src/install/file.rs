@@ -1,0 +1,253 @@
+//! One file of somebody's, read and replaced.
+//!
+//! A symbolic link stays one; the file that it leads to is changed. A file keeps its permissions. It is
+//! replaced as a whole, and only if it still holds what it held when the change was planned.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A larger file is no settings file.
+const LARGEST: u64 = 10 << 20;
+
+/// Why a file was left as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It is no file.
+    #[error("it is a directory")]
+    Directory,
+    /// It is no plain file.
+    #[error("it is no ordinary file")]
+    Special,
+    /// It is too large for settings.
+    #[error("it is larger than 10 MB")]
+    TooLarge,
+    /// It is no text.
+    #[error("it is not UTF-8 text")]
+    NotText,
+    /// It may not be written.
+    #[error("it may not be written")]
+    ReadOnly,
+    /// Somebody else wrote it meanwhile.
+    #[error("something else keeps changing it; try again later")]
+    Changed,
+    /// The system says no.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// Who may read a new file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mode {
+    /// Only its owner.
+    pub is_private: bool,
+    /// It is a program.
+    pub is_executable: bool,
+}
+
+/// The text of a file; `None` where there is none.
+pub fn read(path: &Path) -> Result<Option<String>, FileError> {
+    let file = match fs::metadata(path) {
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error.into()),
+        Ok(meta) if meta.is_dir() => return Err(FileError::Directory),
+        Ok(meta) if !meta.is_file() => return Err(FileError::Special),
+        Ok(meta) if meta.len() > LARGEST => return Err(FileError::TooLarge),
+        Ok(_) => File::open(path)?,
+    };
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(FileError::TooLarge);
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| FileError::NotText)
+}
+
+/// Whether there is nothing of that name. Below something that is no directory there is nothing.
+fn is_absent(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+/// Replaces a file that holds `before` and says which directories it made.
+pub fn write(path: &Path, before: Option<&str>, after: &str, mode: Mode) -> Result<Vec<PathBuf>, FileError> {
+    let target = final_target(path)?;
+    match fs::metadata(&target) {
+        Ok(meta) if meta.permissions().readonly() => return Err(FileError::ReadOnly),
+        _ => {}
+    }
+    let directory = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let made = make_directories(directory, mode.is_private)?;
+    let written = write_in(directory, &target, path, before, after, mode);
+    if written.is_err() {
+        remove_directories(&made);
+    }
+    written.map(|()| made)
+}
+
+fn write_in(
+    directory: &Path,
+    target: &Path,
+    path: &Path,
+    before: Option<&str>,
+    after: &str,
+    mode: Mode,
+) -> Result<(), FileError> {
+    let (mut file, temporary) = create_beside(target, directory, mode)?;
+    let written = (|| {
+        file.write_all(after.as_bytes())?;
+        if let Ok(meta) = fs::metadata(target) {
+            file.set_permissions(meta.permissions())?;
+        }
+        file.sync_all()?;
+        drop(file);
+        // Somebody may have written it since.
+        if read(path)?.as_deref() != before {
+            return Err(FileError::Changed);
+        }
+        fs::rename(&temporary, target)?;
+        Ok(())
+    })();
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Removes a file that holds `before`.
+pub fn remove(path: &Path, before: &str) -> Result<(), FileError> {
+    if read(path)?.as_deref() != Some(before) {
+        return Err(FileError::Changed);
+    }
+    fs::remove_file(final_target(path)?)?;
+    Ok(())
+}
+
+/// Follows symbolic links, also one that leads to a file that does not exist yet.
+fn final_target(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_owned();
+    for _ in 0..40 {
+        match fs::read_link(&target) {
+            Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links"))
+}
+
+fn create_beside(target: &Path, directory: &Path, mode: Mode) -> io::Result<(File, PathBuf)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        let bits = if mode.is_executable { 0o777 } else { 0o666 };
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, if mode.is_private { bits & 0o700 } else { bits });
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}-{number}.tmp", std::process::id()));
+        let temporary = directory.join(hidden);
+        match options.open(&temporary) {
+            Ok(file) => return Ok((file, temporary)),
+            // Left behind by a process that had this number before.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Makes what is missing of a path, outermost first.
+fn make_directories(directory: &Path, is_private: bool) -> io::Result<Vec<PathBuf>> {
+    let mut missing: Vec<&Path> =
+        directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
+    missing.reverse();
+    let mut made = Vec::new();
+    for path in missing {
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, if is_private { 0o700 } else { 0o777 });
+        #[cfg(not(unix))]
+        let _ = is_private;
+        match builder.create(path) {
+            Ok(()) => made.push(path.to_path_buf()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                remove_directories(&made);
+                return Err(error);
+            }
+        }
+    }
+    Ok(made)
+}
+
+/// Removes directories that were made for nothing.
+fn remove_directories(made: &[PathBuf]) {
+    for directory in made.iter().rev() {
+        // One that holds something stays.
+        let _ = fs::remove_dir(directory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_that_changed_meanwhile_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/b/c.json");
+        let made = write(&path, None, "one", Mode::default()).unwrap();
+        assert_eq!(made, [directory.path().join("a"), directory.path().join("a/b")]);
+        assert!(matches!(write(&path, None, "two", Mode::default()), Err(FileError::Changed)));
+        assert!(matches!(write(&path, Some("0"), "two", Mode::default()), Err(FileError::Changed)));
+        assert!(matches!(remove(&path, "0"), Err(FileError::Changed)));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        write(&path, Some("one"), "two", Mode::default()).unwrap();
+        assert_eq!(read(&path).unwrap().as_deref(), Some("two"));
+        remove(&path, "two").unwrap();
+        assert!(read(&path).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_no_text_file_of_a_usual_size_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(matches!(read(directory.path()), Err(FileError::Directory)));
+        let path = directory.path().join("x");
+        fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(matches!(read(&path), Err(FileError::NotText)));
+        File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        assert!(matches!(read(&path), Err(FileError::TooLarge)));
+        assert!(read(&directory.path().join("none/x")).unwrap().is_none());
+        assert!(matches!(read(&path.join("below")), Err(FileError::Io(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn link_stays_a_link_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (directory.path().join("real"), directory.path().join("link"));
+        fs::write(&real, "one").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("real", &link).unwrap();
+        write(&link, Some("one"), "two", Mode { is_private: true, is_executable: false }).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "two");
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o440)).unwrap();
+        assert!(matches!(write(&link, Some("two"), "three", Mode::default()), Err(FileError::ReadOnly)));
+        let program = directory.path().join("program");
+        write(&program, None, "#!/bin/sh\n", Mode { is_private: true, is_executable: true }).unwrap();
+        assert_eq!(fs::metadata(&program).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+}

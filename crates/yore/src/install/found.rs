@@ -1,0 +1,114 @@
+//! What stands in the agents' files now, read back as the agents read it.
+//!
+//! - [`installed`]: everything of yore's on a computer
+//! - [`Installed`], [`What`], [`Call`]: one thing of it, and how the agent would run it
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::agents::AGENTS;
+use super::file::{self, FileError};
+use super::machine::Machine;
+use super::{Purpose, Scope, Wanted};
+use crate::install::command::Program;
+
+/// One thing of yore's in an agent's file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Installed {
+    /// The agent's name, as `yore install` takes it.
+    pub agent: &'static str,
+    /// The file.
+    pub file: PathBuf,
+    /// For the person, or for the project that is asked from.
+    pub scope: Scope,
+    /// What it is.
+    pub what: What,
+}
+
+/// What stands in an agent's file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum What {
+    /// A hook.
+    Hook {
+        /// The event that it is run for.
+        event: String,
+        /// What is run.
+        call: Call,
+        /// Which tools or sources it is run for; all where it says nothing.
+        matcher: Option<String>,
+        /// How long the agent waits for it; nothing where the agent decides.
+        timeout: Option<Duration>,
+    },
+    /// The MCP server.
+    Mcp {
+        /// The program.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Environment variables that are set for it.
+        env: Vec<(String, String)>,
+    },
+    /// A text that the agent reads.
+    Rules,
+    /// The status line.
+    StatusLine {
+        /// What is run.
+        call: Call,
+    },
+    /// A program text that the agent runs, and that runs yore.
+    Plugin {
+        /// The program that it runs.
+        program: String,
+    },
+    /// The agent cannot read this file, and neither can yore.
+    Unreadable(String),
+}
+
+/// How an agent runs yore.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Call {
+    /// A command line, for the shell.
+    Line(String),
+    /// A program and its arguments.
+    Program {
+        /// The program.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+}
+
+/// Everything of yore's in the files of all agents, for the person and for the project.
+pub fn installed(machine: &Machine<'_>) -> Vec<Installed> {
+    let nobody = Program { path: String::new(), data_dir: None };
+    let mut all: Vec<Installed> = Vec::new();
+    for agent in &AGENTS {
+        for scope in [Scope::User, Scope::Project] {
+            if scope == Scope::Project && machine.project.is_none() {
+                continue;
+            }
+            let wanted = Wanted { machine, program: &nobody, scope, purpose: Purpose::Take };
+            for edit in (agent.edits)(&wanted) {
+                let found = match file::read(&edit.path) {
+                    Ok(None) | Err(FileError::Directory) => continue,
+                    Ok(Some(text)) => edit.content.found(&text, machine).map_err(|error| error.to_string()),
+                    Err(error) => Err(error.to_string()),
+                };
+                let found = found.unwrap_or_else(|problem| vec![What::Unreadable(problem)]);
+                for mut what in found {
+                    // A hook that is a file is run as this file.
+                    if let What::Hook { call: Call::Program { program, .. }, .. } = &mut what
+                        && program.is_empty()
+                    {
+                        *program = edit.path.to_string_lossy().into_owned();
+                    }
+                    let one = Installed { agent: agent.name, file: edit.path.clone(), scope, what };
+                    if !all.contains(&one) {
+                        all.push(one);
+                    }
+                }
+            }
+        }
+    }
+    all
+}

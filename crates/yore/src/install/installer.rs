@@ -1,0 +1,367 @@
+//! Installs and uninstalls, file by file. A file that cannot be changed is told and keeps no other from
+//! being changed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use similar::TextDiff;
+
+use super::agents::Agent;
+use super::edit::{Content, Original};
+use super::file::{self, FileError, Mode};
+use super::record::{Before, Changed, Record, hash_of};
+use super::{FileEdit, Machine, Part, Program, Purpose, Scope, Wanted};
+
+/// What came of a file, with its diff.
+type Told = Result<(Outcome, Option<String>), FileError>;
+
+/// How often a file is read again that something else wrote meanwhile.
+const ATTEMPTS: u32 = 3;
+
+/// What came of one file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Done {
+    /// The file.
+    pub path: PathBuf,
+    /// What it brings.
+    pub parts: Vec<Part>,
+    /// What was done, or would be.
+    pub outcome: Outcome,
+    /// The change, as a unified diff.
+    pub diff: Option<String>,
+}
+
+/// What was done with a file, or would be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// It was made.
+    Created,
+    /// It was changed.
+    Changed,
+    /// All is in it already.
+    Already,
+    /// The bytes of before are back.
+    Restored,
+    /// It is gone again.
+    Removed,
+    /// Yore's entries are out of it; what else was changed since stays.
+    Cleaned,
+    /// It is gone, but it had been changed since; a copy lies here.
+    RemovedWithCopy(PathBuf),
+    /// It stays, because these agents use it too.
+    Kept(Vec<String>),
+    /// Nothing of yore's is in it.
+    Absent,
+    /// It was left as it is.
+    Refused(String),
+}
+
+impl Outcome {
+    /// A word for scripts.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Already => "already",
+            Self::Restored => "restored",
+            Self::Removed => "removed",
+            Self::Cleaned => "cleaned",
+            Self::RemovedWithCopy(_) => "removed-with-copy",
+            Self::Kept(_) => "kept",
+            Self::Absent => "absent",
+            Self::Refused(_) => "refused",
+        }
+    }
+
+    /// Whether a file is, or would be, other than it was.
+    pub fn is_change(&self) -> bool {
+        !matches!(self, Self::Already | Self::Kept(_) | Self::Absent | Self::Refused(_))
+    }
+}
+
+/// Does what is asked, or says what it would do.
+pub struct Installer<'i> {
+    machine: &'i Machine<'i>,
+    program: &'i Program,
+    scope: Scope,
+    record: Record,
+    is_dry: bool,
+}
+
+impl<'i> Installer<'i> {
+    /// `directory` is the data directory. With `is_dry` nothing is written.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn open(
+        machine: &'i Machine<'i>,
+        program: &'i Program,
+        scope: Scope,
+        directory: &Path,
+        is_dry: bool,
+    ) -> io::Result<Self> {
+        Ok(Self { machine, program, scope, record: Record::open(directory)?, is_dry })
+    }
+
+    /// What is asked for, in this direction.
+    pub fn wanted(&self, purpose: Purpose) -> Wanted<'_> {
+        Wanted { machine: self.machine, program: self.program, scope: self.scope, purpose }
+    }
+
+    /// The files of projects that are still changed.
+    pub fn projects_left(&self) -> usize {
+        self.record.files().iter().filter(|file| file.scope == Scope::Project.name()).count()
+    }
+
+    /// Puts the wanted parts into an agent's files.
+    pub fn install(&mut self, agent: &Agent, is_wanted: &dyn Fn(Part) -> bool) -> Vec<Done> {
+        let edits: Vec<FileEdit> = (agent.edits)(&self.wanted(Purpose::Put));
+        let edits = edits.into_iter().filter_map(|edit| {
+            let content = edit.content.only(is_wanted)?;
+            Some(FileEdit { content, ..edit })
+        });
+        edits.collect::<Vec<_>>().into_iter().map(|edit| self.attempt(agent, &edit, Self::install_one)).collect()
+    }
+
+    /// Takes yore out of an agent's files.
+    pub fn uninstall(&mut self, agent: &Agent) -> Vec<Done> {
+        let edits: Vec<FileEdit> = (agent.edits)(&self.wanted(Purpose::Take));
+        let mut done = Vec::new();
+        for edit in &edits {
+            // What was there, of all that may have been.
+            let text = file::read(&edit.path).ok().flatten().unwrap_or_default();
+            let is_there = |part: &Part| edit.content.only(&|other| other == *part).is_some_and(|content| content.is_in(&text));
+            let there: Vec<Part> = edit.content.parts().into_iter().filter(is_there).collect();
+            let mut one = self.attempt(agent, edit, Self::uninstall_one);
+            if !there.is_empty() {
+                one.parts = there;
+            }
+            done.push(one);
+        }
+        if !self.is_dry {
+            // One that stays harms nobody.
+            let _ = self.record.remove_directories();
+        }
+        done.into_iter().filter(|done| done.outcome != Outcome::Absent).collect()
+    }
+
+    fn attempt(&mut self, agent: &Agent, edit: &FileEdit, change: fn(&mut Self, &Agent, &FileEdit) -> Told) -> Done {
+        let mut attempts = 1;
+        let (outcome, diff) = loop {
+            match change(self, agent, edit) {
+                Err(FileError::Changed) if attempts < ATTEMPTS => attempts += 1,
+                Err(error) => break (Outcome::Refused(told(error)), None),
+                Ok(done) => break done,
+            }
+        };
+        Done { path: edit.path.clone(), parts: edit.content.parts(), outcome, diff }
+    }
+
+    fn install_one(&mut self, agent: &Agent, edit: &FileEdit) -> Told {
+        let Some(name) = edit.path.to_str() else { return refused("its path is not Unicode") };
+        let before = file::read(&edit.path)?;
+        let after = match edit.content.put(before.as_deref()) {
+            Ok(after) => after,
+            Err(error) => return refused(&error.to_string()),
+        };
+        let known = self.record.find(name).cloned();
+        if before.as_ref() == Some(&after) {
+            if let Some(mut known) = known
+                && !self.is_dry
+                && known.agents.insert(agent.name.to_owned())
+            {
+                self.record.note(known)?;
+            }
+            return Ok((Outcome::Already, None));
+        }
+        let outcome = if before.is_none() { Outcome::Created } else { Outcome::Changed };
+        let diff = Some(self.diff(&edit.path, before.as_deref().unwrap_or_default(), &after));
+        if self.is_dry {
+            return Ok((outcome, diff));
+        }
+        let mut noted = known.clone().unwrap_or_else(|| Changed::new(name.to_owned(), self.scope));
+        let is_as_written =
+            known.as_ref().is_some_and(|known| before.as_deref().map(hash_of).as_ref() == Some(&known.hash_after));
+        if !is_as_written {
+            // What uninstall puts back has nothing of yore's, not even an older entry.
+            let clean = match &before {
+                None => Some(None),
+                Some(text) => {
+                    let original = known.as_ref().and_then(|known| self.original(known));
+                    let all = (agent.edits)(&self.wanted(Purpose::Take)).into_iter().find(|other| other.path == edit.path);
+                    let content = all.map_or_else(|| edit.content.clone(), |all| all.content);
+                    content.take(text, as_original(original.as_ref())).ok()
+                }
+            };
+            noted.before = match &clean {
+                None => Before::Unknown,
+                Some(None) => Before::Missing,
+                Some(Some(text)) => Before::Backup(self.record.back_up(&edit.path, text)?),
+            };
+            noted.replaced = match &before {
+                Some(text) if clean.as_ref().and_then(Option::as_ref) != Some(text) => {
+                    Some(self.record.back_up(&edit.path, text)?)
+                }
+                _ => None,
+            };
+            noted.hash_before = before.as_deref().map(hash_of);
+        }
+        noted.agents.insert(agent.name.to_owned());
+        noted.hash_after = hash_of(&after);
+        // First the note: whoever is interrupted between the two finds an entry that says less than
+        // it could, never a change that nobody knows of.
+        self.record.note(noted)?;
+        let mode = Mode {
+            is_private: self.scope == Scope::User,
+            is_executable: matches!(&edit.content, Content::Whole(whole) if whole.is_executable()),
+        };
+        match file::write(&edit.path, before.as_deref(), &after, mode) {
+            Ok(made) => self.record.note_directories(made)?,
+            Err(error) => {
+                match known {
+                    Some(known) => self.record.note(known)?,
+                    None => self.record.forget(name)?,
+                }
+                return Err(error);
+            }
+        }
+        Ok((outcome, diff))
+    }
+
+    fn uninstall_one(&mut self, agent: &Agent, edit: &FileEdit) -> Told {
+        let Some(name) = edit.path.to_str() else { return refused("its path is not Unicode") };
+        let known = self.record.find(name).cloned();
+        let before = match file::read(&edit.path) {
+            // Nothing of ours can be in what nobody can read.
+            Err(FileError::Directory | FileError::Special) | Ok(None) => {
+                if known.is_some() && !self.is_dry {
+                    self.record.forget(name)?;
+                }
+                return Ok((Outcome::Absent, None));
+            }
+            Err(FileError::NotText | FileError::TooLarge) if known.is_none() => return Ok((Outcome::Absent, None)),
+            Err(error) => return Err(error),
+            Ok(Some(before)) => before,
+        };
+        let others: Vec<String> =
+            known.iter().flat_map(|known| &known.agents).filter(|other| *other != agent.name).cloned().collect();
+        let is_shared = !others.is_empty();
+        if is_shared && !matches!(edit.content, Content::Json(_)) {
+            return self.left_to(agent, known, others);
+        }
+        let is_as_written = known.as_ref().is_some_and(|known| known.hash_after == hash_of(&before));
+        let original = known.as_ref().and_then(|known| self.original(known));
+        let (after, outcome) = match &original {
+            Some(bytes) if is_as_written && !is_shared => {
+                (bytes.clone(), if bytes.is_none() { Outcome::Removed } else { Outcome::Restored })
+            }
+            _ => {
+                let original = match &original {
+                    None if edit.is_own => Original::Missing,
+                    original => as_original(original.as_ref()),
+                };
+                match edit.content.take(&before, original) {
+                    // It is empty, or nearly, and was so before.
+                    Ok(None) if known.is_none() && !edit.content.is_in(&before) => return Ok((Outcome::Absent, None)),
+                    Ok(after) if after.as_ref() == Some(&before) => {
+                        return if is_shared { self.left_to(agent, known, others) } else { self.nothing_in(name, known) };
+                    }
+                    Ok(after) if after.is_none() && self.is_edited(edit, &before, is_as_written) => {
+                        (after, Outcome::RemovedWithCopy(PathBuf::new()))
+                    }
+                    Ok(after) => {
+                        let outcome = if after.is_none() { Outcome::Removed } else { Outcome::Cleaned };
+                        (after, outcome)
+                    }
+                    // Nothing of ours is known to be there, so it is no concern of ours.
+                    Err(_) if known.is_none() && !before.contains("yore") => return Ok((Outcome::Absent, None)),
+                    Err(error) => return refused(&error.to_string()),
+                }
+            }
+        };
+        let diff = Some(self.diff(&edit.path, &before, after.as_deref().unwrap_or_default()));
+        if self.is_dry {
+            return Ok((outcome, diff));
+        }
+        let outcome = match outcome {
+            Outcome::RemovedWithCopy(_) => {
+                let copy = self.record.back_up(&edit.path, &before)?;
+                Outcome::RemovedWithCopy(self.record.backups().join(copy))
+            }
+            outcome => outcome,
+        };
+        match &after {
+            None => file::remove(&edit.path, &before)?,
+            Some(after) => drop(file::write(&edit.path, Some(&before), after, Mode::default())?),
+        }
+        match (known, &after) {
+            (Some(mut known), Some(after)) if is_shared => {
+                known.agents.remove(agent.name);
+                known.hash_after = hash_of(after);
+                self.record.note(known)?;
+            }
+            _ => self.record.forget(name)?,
+        }
+        Ok((outcome, diff))
+    }
+
+    /// Whether a file of yore's own was changed by somebody.
+    fn is_edited(&self, edit: &FileEdit, before: &str, is_as_written: bool) -> bool {
+        matches!(&edit.content, Content::Whole(whole) if !is_as_written && whole.text != before)
+    }
+
+    /// A file that other agents use too.
+    fn left_to(&mut self, agent: &Agent, known: Option<Changed>, others: Vec<String>) -> Told {
+        let was_ours = known.as_ref().is_some_and(|known| known.agents.contains(agent.name));
+        if let Some(mut known) = known
+            && was_ours
+            && !self.is_dry
+        {
+            known.agents.remove(agent.name);
+            self.record.note(known)?;
+        }
+        Ok((if was_ours { Outcome::Kept(others) } else { Outcome::Absent }, None))
+    }
+
+    /// A file that has nothing of ours, whatever was noted of it.
+    fn nothing_in(&mut self, name: &str, known: Option<Changed>) -> Told {
+        if known.is_some() && !self.is_dry {
+            self.record.forget(name)?;
+        }
+        Ok((Outcome::Absent, None))
+    }
+
+    /// A file as it was before yore: nothing if that is not known, `Some(None)` if there was none.
+    fn original(&self, known: &Changed) -> Option<Option<String>> {
+        match &known.before {
+            Before::Unknown => None,
+            Before::Missing => Some(None),
+            Before::Backup(name) => self.record.backup(name).map(Some),
+        }
+    }
+
+    fn diff(&self, path: &Path, before: &str, after: &str) -> String {
+        let name = path.display().to_string();
+        TextDiff::from_lines(before, after).unified_diff().context_radius(2).header(&name, &name).to_string()
+    }
+}
+
+fn as_original(original: Option<&Option<String>>) -> Original<'_> {
+    match original {
+        None => Original::Unknown,
+        Some(None) => Original::Missing,
+        Some(Some(text)) => Original::Text(text),
+    }
+}
+
+fn refused(why: &str) -> Told {
+    Ok((Outcome::Refused(why.to_owned()), None))
+}
+
+/// An error as it is told beside the file's name.
+fn told(error: FileError) -> String {
+    match error {
+        FileError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => "it may not be read or written".to_owned(),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,202 @@
+//! What was changed, and the bytes as they were: `install.json` and `backups/install` in the data
+//! directory, for their owner only.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Scope;
+use crate::config::replace_file;
+
+const NAME: &str = "install.json";
+const VERSION: u32 = 1;
+
+/// All files that were changed.
+#[derive(Debug)]
+pub struct Record {
+    directory: PathBuf,
+    wire: Wire,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Wire {
+    version: u32,
+    files: Vec<Changed>,
+    /// Directories that were made for them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    directories: BTreeSet<PathBuf>,
+}
+
+/// A file that was changed.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Changed {
+    /// The file.
+    pub path: String,
+    /// The agents that it was changed for.
+    pub agents: BTreeSet<String>,
+    /// For whom.
+    pub scope: String,
+    /// The file without anything of yore's.
+    pub before: Before,
+    /// Hash of the bytes that were there, whatever they held.
+    pub hash_before: Option<String>,
+    /// The bytes that were there, if they held an older entry of yore's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
+    /// Hash of the bytes that were written.
+    pub hash_after: String,
+}
+
+/// A file as it was.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Before {
+    /// There was none.
+    Missing,
+    /// The backup of this name.
+    Backup(String),
+    /// Nobody knows any more.
+    Unknown,
+}
+
+/// The hash of a text.
+pub fn hash_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+impl Record {
+    /// Reads the record of a data directory; there need not be one.
+    ///
+    /// # Errors
+    /// It cannot be read, or a newer yore wrote it.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(NAME);
+        let wire = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Wire { version: VERSION, ..Wire::default() },
+            Err(error) => return Err(error),
+            Ok(text) => serde_json::from_str(&text).map_err(io::Error::other)?,
+        };
+        if wire.version > VERSION {
+            return Err(io::Error::other("a newer yore wrote it"));
+        }
+        Ok(Self { directory: directory.to_path_buf(), wire })
+    }
+
+    /// All files.
+    pub fn files(&self) -> &[Changed] {
+        &self.wire.files
+    }
+
+    /// A file, if it was changed.
+    pub fn find(&self, path: &str) -> Option<&Changed> {
+        self.wire.files.iter().find(|file| file.path == path)
+    }
+
+    /// Notes a file in the place of what was noted of it.
+    pub fn note(&mut self, file: Changed) -> io::Result<()> {
+        self.wire.files.retain(|other| other.path != file.path);
+        self.wire.files.push(file);
+        self.wire.files.sort_by(|one, other| one.path.cmp(&other.path));
+        self.save()
+    }
+
+    /// Notes directories that were made.
+    pub fn note_directories(&mut self, made: Vec<PathBuf>) -> io::Result<()> {
+        if made.is_empty() {
+            return Ok(());
+        }
+        self.wire.directories.extend(made);
+        self.save()
+    }
+
+    /// Removes the directories that were made and are empty now.
+    pub fn remove_directories(&mut self) -> io::Result<()> {
+        let before = self.wire.directories.len();
+        // Innermost first. One that holds something stays, and is nobody's affair once no file of ours
+        // is below it.
+        let made: Vec<PathBuf> = self.wire.directories.iter().rev().cloned().collect();
+        for directory in made {
+            let is_gone = fs::remove_dir(&directory).is_ok() || !directory.exists();
+            let is_used = self.wire.files.iter().any(|file| Path::new(&file.path).starts_with(&directory));
+            if is_gone || !is_used {
+                self.wire.directories.remove(&directory);
+            }
+        }
+        if self.wire.directories.len() == before { Ok(()) } else { self.save() }
+    }
+
+    /// Forgets a file, with the backups that nobody needs then.
+    pub fn forget(&mut self, path: &str) -> io::Result<()> {
+        let gone: Vec<Changed> = self.wire.files.extract_if(.., |file| file.path == path).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        self.save()?;
+        for file in gone {
+            for name in backups_of(&file) {
+                if !self.wire.files.iter().any(|other| backups_of(other).contains(&name)) {
+                    // One that cannot be removed harms nobody.
+                    let _ = fs::remove_file(self.backups().join(name));
+                }
+            }
+        }
+        let _ = fs::remove_dir(self.backups());
+        let _ = self.backups().parent().map(fs::remove_dir);
+        Ok(())
+    }
+
+    fn save(&self) -> io::Result<()> {
+        let path = self.directory.join(NAME);
+        if self.wire.files.is_empty() {
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        let text = serde_json::to_string_pretty(&self.wire).map_err(io::Error::other)?;
+        replace_file(&path, &(text + "\n"))
+    }
+
+    /// Keeps a text and says under which name.
+    pub fn back_up(&self, path: &Path, text: &str) -> io::Result<String> {
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{}-{file_name}", &hash_of(text)[..16]);
+        replace_file(&self.backups().join(&name), text)?;
+        Ok(name)
+    }
+
+    /// A text that was kept, if it is still what it was.
+    pub fn backup(&self, name: &str) -> Option<String> {
+        let is_plain = !name.contains(['/', '\\']) && name != "..";
+        let text = fs::read_to_string(self.backups().join(name)).ok().filter(|_| is_plain)?;
+        name.starts_with(&hash_of(&text)[..16]).then_some(text)
+    }
+
+    /// Where texts are kept.
+    pub fn backups(&self) -> PathBuf {
+        self.directory.join("backups").join("install")
+    }
+}
+
+fn backups_of(file: &Changed) -> Vec<String> {
+    let before = if let Before::Backup(name) = &file.before { Some(name.clone()) } else { None };
+    before.into_iter().chain(file.replaced.clone()).collect()
+}
+
+impl Changed {
+    /// What is noted of a file that is changed for the first time.
+    pub fn new(path: String, scope: Scope) -> Self {
+        Self {
+            path,
+            agents: BTreeSet::new(),
+            scope: scope.name().to_owned(),
+            before: Before::Unknown,
+            hash_before: None,
+            replaced: None,
+            hash_after: String::new(),
+        }
+    }
+}

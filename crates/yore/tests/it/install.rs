@@ -1,0 +1,405 @@
+//! `yore install` and `yore uninstall` as a person meets them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::environment::{Outcome, PROGRAM, TestEnvironment};
+
+/// Every file and folder of a computer but yore's own.
+fn state(environment: &TestEnvironment) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    fn walk(directory: &Path, state: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.is_symlink() {
+                state.insert(path.clone(), None);
+                walk(&path, state);
+            } else {
+                state.insert(path.clone(), Some(fs::read(&path).unwrap()));
+            }
+        }
+    }
+    let mut state = BTreeMap::new();
+    for name in ["home", "work"] {
+        walk(&environment.path(name), &mut state);
+    }
+    state
+}
+
+/// A computer with three agents, one of which somebody uses in earnest.
+fn computer() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    environment.write("home/.claude/settings.json", SETTINGS);
+    environment.write("home/.claude.json", "{\"numStartups\":3,\"mcpServers\":{\"other\":{\"command\":\"npx\"}}}");
+    environment.write("home/.codex/config.toml", "model = \"o3\" # best\n");
+    environment.write("home/.cursor/argv.json", "{}");
+    fs::create_dir_all(environment.path("work/.git")).unwrap();
+    environment
+}
+
+const SETTINGS: &str = r#"{
+  // mine
+  "model": "opus",
+  "hooks": {
+    "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}],
+  },
+}
+"#;
+
+fn shown(outcome: &Outcome) -> String {
+    outcome.shown().replace(PROGRAM, "[yore]").replace("[root]/work", "[project]")
+}
+
+fn read(environment: &TestEnvironment, name: &str) -> String {
+    fs::read_to_string(environment.path(name)).unwrap()
+}
+
+fn json(environment: &TestEnvironment, name: &str) -> Value {
+    serde_json::from_str(&read(environment, name)).unwrap()
+}
+
+#[test]
+fn bare_install_says_what_it_would_do_and_does_nothing() {
+    let environment = computer();
+    let before = state(&environment);
+    let outcome = environment.yore(["install"]).run().success();
+    insta::assert_snapshot!(shown(&outcome), @r#"
+    Claude Code
+      + ~/.claude/settings.json: hooks, would be added
+      + ~/.claude.json: MCP server, would be added
+    Cursor
+      + ~/.cursor/mcp.json: MCP server, would be a new file
+      + ~/.cursor/hooks.json: hooks, would be a new file
+    Codex
+      + ~/.codex/config.toml: MCP server, would be added
+      + ~/.codex/hooks.json: hooks, would be a new file
+    not found: gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    --- standard error
+    nothing was changed; `yore install claude-code` does this, `yore install all` does all of it, and --dry-run shows every change
+    "#);
+    assert_eq!(state(&environment), before);
+    assert!(!environment.data().exists());
+    let outcome = environment.yore(["uninstall"]).run().success();
+    insta::assert_snapshot!(shown(&outcome), @"nothing of yore's was found in the agents' settings");
+}
+
+#[test]
+fn install_again_and_uninstall_leave_the_computer_as_it_was() {
+    let environment = computer();
+    let before = state(&environment);
+    let first = environment.yore(["install", "all"]).run().success();
+    insta::assert_snapshot!(shown(&first), @r#"
+    Claude Code
+      ✓ ~/.claude/settings.json: hooks, added
+      ✓ ~/.claude.json: MCP server, added
+      → sessions that run already go on without it; new ones have it
+    Cursor
+      ✓ ~/.cursor/mcp.json: MCP server, file made
+      ✓ ~/.cursor/hooks.json: hooks, file made
+      → Cursor's settings list the server under Tools & MCP; switch it on there if it is off
+      → `yore install cursor --scope project` adds a rule, which Cursor reads more reliably than what hooks say
+    Codex
+      ✓ ~/.codex/config.toml: MCP server, added
+      ✓ ~/.codex/hooks.json: hooks, file made
+      → Codex runs no hook before you trusted it: type /hooks in Codex
+    not found: gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    --- standard error
+    `yore up` reads the conversations that are here already
+    "#);
+    assert!(read(&environment, "home/.claude/settings.json").starts_with("{\n  // mine\n  \"model\": \"opus\",\n"));
+    let servers = &json(&environment, "home/.claude.json")["mcpServers"];
+    assert_eq!(servers["yore"], json!({"type": "stdio", "command": PROGRAM, "args": ["mcp"]}));
+    let installed = state(&environment);
+    let second = environment.yore(["install", "all"]).run().success();
+    assert!(
+        second.stdout.lines().filter(|line| line.starts_with("  ")).all(|line| line.ends_with("there already")),
+        "{}",
+        second.stdout
+    );
+    assert_eq!(state(&environment), installed);
+    let record = json(&environment, "data/install.json");
+    assert_eq!(record["files"].as_array().unwrap().len(), 6, "{record:#}");
+    let outcome = environment.yore(["uninstall", "all"]).run().success();
+    insta::assert_snapshot!(shown(&outcome), @r#"
+    Claude Code
+      ✓ ~/.claude/settings.json: hooks, taken out, the file is as it was
+      ✓ ~/.claude.json: MCP server, taken out, the file is as it was
+    Cursor
+      ✓ ~/.cursor/mcp.json: MCP server, removed with the file
+      ✓ ~/.cursor/hooks.json: hooks, removed with the file
+    Codex
+      ✓ ~/.codex/config.toml: MCP server, taken out, the file is as it was
+      ✓ ~/.codex/hooks.json: hooks, removed with the file
+    "#);
+    assert_eq!(state(&environment), before);
+    assert!(!environment.path("data/install.json").exists() && !environment.path("data/backups").exists());
+    let outcome = environment.yore(["uninstall", "all"]).run().success();
+    insta::assert_snapshot!(shown(&outcome), @"nothing of yore's was found in the agents' settings");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_installed_is_for_its_owner_and_can_be_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let environment = computer();
+    environment.yore(["install", "claude-code", "cline"]).run().success();
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(environment.path("data/install.json")), 0o600);
+    assert_eq!(mode(environment.path("data/backups/install")), 0o700);
+    for backup in fs::read_dir(environment.path("data/backups/install")).unwrap() {
+        assert_eq!(mode(backup.unwrap().path()), 0o600);
+    }
+    let said =
+        json!({"session_id": "5f0c", "cwd": environment.path("work"), "hook_event_name": "Stop", "prompt": "hello"}).to_string();
+    let settings = read(&environment, "home/.claude/settings.json")
+        .replace("  // mine\n", "")
+        .replace("],\n  }", "]\n  }")
+        .replace("},\n}", "}\n}");
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let hooks = settings["hooks"].as_object().unwrap();
+    assert_eq!(hooks.len(), 10);
+    for (event, groups) in hooks {
+        let group = groups.as_array().unwrap().last().unwrap();
+        let command = group["hooks"][0]["command"].as_str().unwrap();
+        assert_eq!(command, format!("\"{PROGRAM}\" hook claude-code {event}"));
+        environment.program("/bin/sh").args(["-c", command]).stdin(&said).run().success();
+    }
+    let hook = environment.path("home/Documents/Cline/Hooks/TaskStart");
+    assert_eq!(mode(hook.clone()), 0o700);
+    let answer = environment.program(hook).stdin(&said).run().success();
+    assert!(answer.json().is_object(), "{}", answer.stdout);
+}
+
+#[test]
+fn dry_run_shows_every_change_and_makes_none() {
+    let environment = computer();
+    let before = state(&environment);
+    let outcome = environment.yore(["install", "codex", "--dry-run", "--no-hooks"]).run().success();
+    insta::assert_snapshot!(shown(&outcome), @r#"
+    Codex
+      + ~/.codex/config.toml: MCP server, would be added
+        --- [root]/home/.codex/config.toml
+        +++ [root]/home/.codex/config.toml
+        @@ -1 +1,5 @@
+         model = "o3" # best
+        +
+        +[mcp_servers.yore]
+        +command = "[yore]"
+        +args = ["mcp"]
+    --- standard error
+    nothing was changed
+    "#);
+    assert_eq!(state(&environment), before);
+    environment.yore(["install", "codex"]).run().success();
+    let installed = state(&environment);
+    let outcome = environment.yore(["uninstall", "codex", "--dry-run"]).run().success();
+    assert!(outcome.stdout.contains("-[mcp_servers.yore]"), "{}", outcome.stdout);
+    assert_eq!(state(&environment), installed);
+}
+
+#[test]
+fn file_that_cannot_be_changed_is_told_and_keeps_no_other_from_it() {
+    let environment = computer();
+    environment.write("home/.claude/settings.json", "{\"hooks\": ");
+    environment.write("home/.claude.json", "{\"mcpServers\": {\"yore\": {\"command\": \"npx\", \"args\": [\"yore\"]}}}");
+    fs::create_dir_all(environment.path("home/.cursor/mcp.json")).unwrap();
+    let locked = environment.write("home/.cursor/hooks.json", "{}");
+    let mut permissions = fs::metadata(&locked).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&locked, permissions.clone()).unwrap();
+    environment.write("home/.codex/hooks.json", [b'{', 0xff, b'}']);
+    let outcome = environment.yore(["install", "all"]).run().ends_with(1);
+    insta::assert_snapshot!(shown(&outcome), @r#"
+    Claude Code
+      ✗ ~/.claude/settings.json: hooks, left as it is: it cannot be read: Expected value after colon in object property on line 1 column 11
+      ✗ ~/.claude.json: MCP server, left as it is: there is a server called "yore" already that runs "npx" (mcpServers.yore); rename or remove it first
+    Cursor
+      ✗ ~/.cursor/mcp.json: MCP server, left as it is: it is a directory
+      ✗ ~/.cursor/hooks.json: hooks, left as it is: it may not be written
+    Codex
+      ✓ ~/.codex/config.toml: MCP server, added
+      ✗ ~/.codex/hooks.json: hooks, left as it is: it is not UTF-8 text
+      → Codex runs no hook before you trusted it: type /hooks in Codex
+    not found: gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    --- standard error
+    `yore up` reads the conversations that are here already
+    --- exit code Some(1)
+    "#);
+    assert_eq!(read(&environment, "home/.claude/settings.json"), "{\"hooks\": ");
+    assert_eq!(read(&environment, "home/.cursor/hooks.json"), "{}");
+    #[expect(clippy::permissions_set_readonly_false, reason = "it is a temporary file")]
+    permissions.set_readonly(false);
+    fs::set_permissions(&locked, permissions).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn settings_behind_a_link_are_changed_where_they_lie() {
+    let environment = computer();
+    let real = environment.write("home/dotfiles/claude.json", "{\n\t\"model\": \"opus\"\n}\n");
+    let link = environment.path("home/.claude/settings.json");
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/claude.json", &link).unwrap();
+    environment.yore(["install", "claude-code"]).run().success();
+    assert!(link.is_symlink() && fs::read_to_string(&real).unwrap().contains("\t\"hooks\": {"));
+    environment.yore(["uninstall", "claude-code"]).run().success();
+    assert!(link.is_symlink());
+    assert_eq!(fs::read_to_string(&real).unwrap(), "{\n\t\"model\": \"opus\"\n}\n");
+}
+
+#[test]
+fn what_somebody_changed_meanwhile_survives_uninstall() {
+    let environment = computer();
+    environment.yore(["install", "claude-code", "codex"]).run().success();
+    let text = read(&environment, "home/.claude.json").replace("\"numStartups\":3", "\"numStartups\":4");
+    environment.write("home/.claude.json", text);
+    let text = read(&environment, "home/.codex/config.toml") + "\n[projects.\"/work\"]\ntrust_level = \"trusted\"\n";
+    environment.write("home/.codex/config.toml", text);
+    // The record is lost for some.
+    fs::remove_dir_all(environment.path("data")).unwrap();
+    environment.yore(["uninstall", "all"]).run().success();
+    assert_eq!(read(&environment, "home/.claude/settings.json"), SETTINGS);
+    assert_eq!(read(&environment, "home/.claude.json"), "{\"numStartups\":4,\"mcpServers\":{\"other\":{\"command\":\"npx\"}}}");
+    assert_eq!(
+        read(&environment, "home/.codex/config.toml"),
+        "model = \"o3\" # best\n\n[projects.\"/work\"]\ntrust_level = \"trusted\"\n"
+    );
+}
+
+#[test]
+fn project_has_settings_of_its_own() {
+    let environment = computer();
+    let before = state(&environment);
+    fs::create_dir_all(environment.path("work/src/deep")).unwrap();
+    let runner = environment.yore(["install", "all", "--scope", "project"]).current_dir(environment.path("work/src/deep"));
+    let outcome = runner.run().success();
+    insta::assert_snapshot!(shown(&outcome), @r#"
+    Claude Code
+      ✓ [project]/.claude/settings.local.json: hooks, file made
+      ✓ [project]/.mcp.json: MCP server, file made
+      → Claude Code asks once whether the server in .mcp.json may be used
+      → .mcp.json names the program on this computer; others who share it need their own path
+    Cursor
+      ✓ [project]/.cursor/mcp.json: MCP server, file made
+      ✓ [project]/.cursor/hooks.json: hooks, file made
+      ✓ [project]/.cursor/rules/yore.mdc: rules, file made
+      → Cursor's settings list the server under Tools & MCP; switch it on there if it is off
+    Codex
+      ✓ [project]/.codex/config.toml: MCP server, file made
+      ✓ [project]/.codex/hooks.json: hooks, file made
+      → Codex runs no hook before you trusted it: type /hooks in Codex
+      → Codex reads a project's settings only where the project is trusted
+    not found: gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    --- standard error
+    `yore up` reads the conversations that are here already
+    "#);
+    let outcome = environment.yore(["uninstall", "all"]).run().success();
+    insta::assert_snapshot!(shown(&outcome), @r#"
+    nothing of yore's was found in the agents' settings
+    --- standard error
+    settings of projects name yore too; `yore uninstall all --scope project` there takes it out
+    "#);
+    environment.yore(["uninstall", "all", "--scope", "project"]).run().success();
+    fs::remove_dir_all(environment.path("work/src")).unwrap();
+    assert_eq!(state(&environment), before);
+    let outcome =
+        environment.yore(["install", "zed", "--scope", "project"]).current_dir(environment.path("home")).run().ends_with(2);
+    assert_eq!(outcome.code(), "usage");
+}
+
+#[test]
+fn project_is_not_given_what_is_there_in_every_project() {
+    let environment = computer();
+    environment.yore(["install", "cursor", "--no-mcp"]).run().success();
+    let before = state(&environment);
+    let outcome = environment.yore(["install", "cursor", "--scope", "project"]).run().success();
+    insta::assert_snapshot!(shown(&outcome), @r#"
+    Cursor
+      · there for you in every project already: hooks
+      ✓ [project]/.cursor/mcp.json: MCP server, file made
+      ✓ [project]/.cursor/rules/yore.mdc: rules, file made
+      → Cursor's settings list the server under Tools & MCP; switch it on there if it is off
+    --- standard error
+    `yore up` reads the conversations that are here already
+    "#);
+    environment.yore(["uninstall", "cursor", "--scope", "project"]).run().success();
+    assert_eq!(state(&environment), before);
+}
+
+#[test]
+fn agent_is_installed_by_name_where_it_was_not_found_and_by_other_names() {
+    let environment = TestEnvironment::new();
+    let outcome = environment.yore(["install", "all"]).run().ends_with(1);
+    insta::assert_snapshot!(shown(&outcome), @r#"
+    none of the agents that yore knows was found on this computer
+    not found: claude-code, cursor, codex, gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    --- exit code Some(1)
+    "#);
+    environment.yore(["install", "gemini-cli", "--no-mcp"]).run().success();
+    let settings = json(&environment, "home/.gemini/settings.json");
+    assert!(settings["mcpServers"].is_null());
+    assert_eq!(settings["hooks"]["BeforeAgent"][0]["hooks"][0]["timeout"], 5000);
+    environment.yore(["install", "gemini", "--no-hooks"]).run().success();
+    let settings = json(&environment, "home/.gemini/settings.json");
+    assert_eq!(settings["mcpServers"]["yore"]["command"], PROGRAM);
+    let outcome = environment.yore(["install", "emacs"]).run().ends_with(2);
+    assert!(outcome.stderr.contains("claude-code"), "{}", outcome.stderr);
+    environment.yore(["install", "gemini", "--no-hooks", "--no-mcp"]).run().ends_with(2);
+}
+
+#[test]
+fn scripts_read_what_was_done() {
+    let environment = computer();
+    let outcome = environment.yore(["install", "codex", "--json"]).run().success();
+    let answer = outcome.json();
+    assert_eq!(answer["program"], PROGRAM);
+    assert_eq!(answer["dry_run"], false);
+    let files = answer["agents"][0]["files"].as_array().unwrap();
+    let outcomes: Vec<&str> = files.iter().map(|file| file["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["changed", "created"]);
+    assert_eq!(files[0]["parts"], json!(["MCP server"]));
+    let outcome = environment.yore(["uninstall", "codex", "--json"]).run().success();
+    let files = outcome.json()["agents"][0]["files"].as_array().unwrap().clone();
+    let outcomes: Vec<&str> = files.iter().map(|file| file["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["restored", "removed"]);
+}
+
+#[test]
+fn data_directory_that_was_named_is_named_to_the_agents() {
+    let environment = computer();
+    let data = environment.path("elsewhere");
+    environment.yore(["--data-dir", data.to_str().unwrap(), "install", "claude-code", "--status-line"]).run().success();
+    assert_eq!(json(&environment, "home/.claude.json")["mcpServers"]["yore"]["args"], json!(["mcp", "--data-dir", data]));
+    let settings = read(&environment, "home/.claude/settings.json");
+    assert!(settings.contains(&format!("hook claude-code Stop --data-dir {}", data.display())), "{settings}");
+    assert!(settings.contains("status-line --data-dir"), "{settings}");
+}
+
+#[test]
+fn plugin_that_brings_the_same_makes_it_needless() {
+    let environment = computer();
+    let settings = "{\"enabledPlugins\": {\"yore@yore\": true}}";
+    environment.write("home/.claude/settings.json", settings);
+    let outcome = environment.yore(["install", "claude-code", "--no-mcp"]).run().success();
+    assert!(outcome.stdout.contains("plugin is enabled"), "{}", outcome.stdout);
+    assert_eq!(read(&environment, "home/.claude/settings.json"), settings);
+}
+
+#[cfg(unix)]
+#[test]
+fn program_is_named_as_the_search_path_leads_to_it() {
+    let environment = computer();
+    let bin = environment.path("home/bin");
+    fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(PROGRAM, bin.join("yore")).unwrap();
+    let path = format!("relative:/nowhere:{}", bin.display());
+    environment.yore(["install", "cursor"]).env("PATH", &path).run().success();
+    let link = bin.join("yore");
+    assert_eq!(json(&environment, "home/.cursor/mcp.json")["mcpServers"]["yore"]["command"], json!(link));
+    // By its own name again: corrected in its place.
+    let outcome = environment.yore(["install", "cursor"]).run().success();
+    assert_eq!(outcome.stdout.matches("added").count(), 2, "{}", outcome.stdout);
+    assert_eq!(json(&environment, "home/.cursor/mcp.json")["mcpServers"]["yore"]["command"], PROGRAM);
+}
