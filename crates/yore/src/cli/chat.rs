@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use yore_core::scope::{is_within, normalize_directory};
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::{Framing, Nature, NothingKnown, Source, Unit, source_named};
-use yore_engine::ingest::{IngestRequest, SourceRoot, names_of};
-use yore_engine::{ConversationsRequest, Engine};
+use yore_engine::ingest::{IngestReport, IngestRequest, Observer, SourceRoot, names_of};
+use yore_engine::{ConversationsRequest, Engine, SyncReport};
 
 use super::Context;
 use super::ingest::{default_roots, print, read, request};
@@ -330,14 +330,35 @@ fn ingest(limit: Option<usize>, is_dry_run: bool, filter: &Filter, context: &mut
         return tell(found.map(|found| (shown(&found), as_json(&found))).collect(), context);
     }
     let engine = context.engine(true)?;
-    if limit.is_some() || !filter.is_empty() {
-        let chosen = waiting(&request.roots, Some(&engine), filter, &request)?;
-        let chosen: HashSet<String> = chosen.into_iter().take(limit.unwrap_or(usize::MAX)).map(|found| found.name).collect();
-        request.only = Some(Arc::new(chosen));
-    }
+    narrow(&mut request, &engine, limit, filter)?;
     let (report, sync) = read(&engine, &request, context)?;
     print(&report, &sync, false, context)?;
     Ok(if report.failures.is_empty() { Exit::Success } else { Exit::Nothing })
+}
+
+/// Reads what waits for a voice that prints nothing.
+pub fn read_waiting(
+    since: Option<UtcMillis>,
+    has_code: bool,
+    context: &Context,
+    observer: &mut dyn Observer,
+) -> CliResult<(IngestReport, SyncReport)> {
+    let mut request = request(conversation_roots(context)?, context)?;
+    let engine = context.engine(true)?;
+    narrow(&mut request, &engine, None, &Filter { since, project: None, has_code })?;
+    let report = engine.ingest(&request, observer)?;
+    let sync = engine.sync_index(30_000, &mut |_| {})?;
+    Ok((report, sync))
+}
+
+/// Keeps to the conversations that pass the filter, if it is one.
+fn narrow(request: &mut IngestRequest, engine: &Engine, limit: Option<usize>, filter: &Filter) -> CliResult<()> {
+    if limit.is_some() || !filter.is_empty() {
+        let chosen = waiting(&request.roots, Some(engine), filter, request)?;
+        let chosen: HashSet<String> = chosen.into_iter().take(limit.unwrap_or(usize::MAX)).map(|found| found.name).collect();
+        request.only = Some(Arc::new(chosen));
+    }
+    Ok(())
 }
 
 /// Ends when somebody ends it.

@@ -172,6 +172,9 @@ fn status(context: &mut Context) -> CliResult {
             format!("{} watched, {} polled", text::count(status.watched.len() as u64), text::count(status.polled.len() as u64)),
         ],
     ];
+    if let Some(url) = &status.url {
+        rows.push(vec!["MCP".to_owned(), format!("{url}; `yore mcp url` shows the token")]);
+    }
     if status.unembedded > 0 {
         let what = if status.is_embedding { "are being embedded" } else { "lack vectors of the local model" };
         rows.push(vec!["vectors".to_owned(), format!("{} {what}", text::counted(status.unembedded, "turn"))]);

@@ -1,21 +1,25 @@
 use clap::Args;
 use serde_json::json;
 use yore_engine::ForgetRequest;
+use yore_engine::ingest::source::note::{KIND, note_unit};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::render::text;
 
-/// Forget a session
+/// Forget a session or a note
 ///
 /// Soft: nothing answers from it any more, and --restore brings it back. Hard: its words are
 /// removed from the archive, the index and the backups, wherever they stand, copies in resumed
 /// or forked sessions included, and cannot come back from the source.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The session, with its side conversations
-    #[arg(long, value_name = "ID")]
-    session: String,
+    /// The session, with its side conversations, or the note
+    #[arg(value_name = "ID", required_unless_present = "session")]
+    id: Option<String>,
+    /// The same
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    session: Option<String>,
     /// For good
     #[arg(long)]
     hard: bool,
@@ -29,8 +33,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.engine(false)?;
+    let id = arguments.id.as_ref().or(arguments.session.as_ref()).cloned().unwrap_or_default();
     let outcome = engine.forget(&ForgetRequest {
-        session: arguments.session.clone(),
+        session: id.clone(),
         is_hard: arguments.hard,
         is_dry_run: arguments.dry_run,
         restore: arguments.restore,
@@ -69,10 +74,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             backup.display()
         ))?;
     }
-    if arguments.hard && !arguments.dry_run {
+    // A note is no agent's, and lies nowhere else.
+    let is_note = |native: &String| engine.known_unit(KIND, &note_unit(native)).is_ok_and(|known| known.is_some());
+    let is_agents = outcome.episodes.is_empty() || !outcome.episodes.iter().all(is_note);
+    if arguments.hard && !arguments.dry_run && is_agents {
         context.printer.line("the agent's own transcript is not yore's and was not touched")?;
     } else if !arguments.hard && !arguments.restore && !arguments.dry_run {
-        context.printer.line(format!("`yore forget --session {} --restore` brings it back", arguments.session))?;
+        context.printer.line(format!("`yore forget {id} --restore` brings it back"))?;
     }
     Ok(Exit::Success)
 }

@@ -140,7 +140,7 @@ fn addresses(arguments: &Arguments) -> CliResult<Vec<String>> {
 fn fetch(engine: &Engine, address: &str, context: &Context) -> CliResult<Result<PageReport, (PathBuf, String)>> {
     let options = FetchOptions {
         ingest: request(Vec::new(), context)?,
-        directory: super::note::repository_here(context),
+        directory: super::remember::repository_here(context),
         ..FetchOptions::default()
     };
     match engine.fetch_page(address, &options) {

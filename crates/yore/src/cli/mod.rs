@@ -1,6 +1,7 @@
 //! The command line: one file per command, each with its arguments (whose comments are the help)
 //! and the function that runs it.
 
+mod brief;
 mod capture;
 mod chat;
 mod completions;
@@ -12,17 +13,21 @@ mod eval;
 mod forget;
 mod hook;
 pub(crate) mod ingest;
-mod mcp;
+mod install;
+pub(crate) mod mcp;
 mod models;
-mod note;
+mod notes;
 mod pdf_text;
 mod projects;
 mod recall;
 mod reindex;
+mod remember;
 mod sessions;
 mod show;
 mod sources;
 mod stats;
+mod status_line;
+mod uninstall;
 mod up;
 
 use std::path::{Path, PathBuf};
@@ -87,6 +92,7 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Brief(brief::Arguments),
     Capture(capture::Arguments),
     Chat(chat::Arguments),
     Completions(completions::Arguments),
@@ -98,19 +104,24 @@ enum Command {
     Forget(forget::Arguments),
     Hook(hook::Arguments),
     Ingest(ingest::Arguments),
+    Install(install::Arguments),
     Mcp(mcp::Arguments),
     Models(models::Arguments),
-    Note(note::Arguments),
+    Notes(notes::Arguments),
     #[command(hide = true)]
     PdfText(pdf_text::Arguments),
     Projects(projects::Arguments),
     #[command(alias = "search")]
     Recall(recall::Arguments),
     Reindex(reindex::Arguments),
+    #[command(alias = "note")]
+    Remember(remember::Arguments),
     Sessions(sessions::Arguments),
     Show(show::Arguments),
     Sources(sources::Arguments),
     Stats(stats::Arguments),
+    StatusLine(status_line::Arguments),
+    Uninstall(uninstall::Arguments),
     #[command(alias = "init")]
     Up(up::Arguments),
 }
@@ -183,6 +194,9 @@ pub fn run() -> ExitCode {
     if let Some(call) = crate::hook::Call::of(std::env::args_os().skip(1)) {
         return crate::hook::run(&call);
     }
+    if let Some(call) = status_line::Call::of(std::env::args_os().skip(1)) {
+        return status_line::print(&call);
+    }
     let cli = Cli::parse();
     let is_json = cli.global.json;
     match context(&cli.global, &cli.command)
@@ -211,6 +225,7 @@ fn report(printer: &mut Printer, error: CliError) -> CliError {
 
 fn dispatch(command: Command, context: &mut Context) -> CliResult {
     match command {
+        Command::Brief(arguments) => brief::run(&arguments, context),
         Command::Capture(arguments) => capture::run(&arguments, context),
         Command::Chat(arguments) => chat::run(&arguments, context),
         Command::Completions(arguments) => completions::run(&arguments, context),
@@ -222,17 +237,21 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Forget(arguments) => forget::run(&arguments, context),
         Command::Hook(arguments) => hook::run(&arguments, context),
         Command::Ingest(arguments) => ingest::run(&arguments, context),
+        Command::Install(arguments) => install::run(&arguments, context),
         Command::Mcp(arguments) => mcp::run(&arguments, context),
         Command::Models(arguments) => models::run(&arguments, context),
-        Command::Note(arguments) => note::run(&arguments, context),
+        Command::Notes(arguments) => notes::run(&arguments, context),
         Command::PdfText(arguments) => pdf_text::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),
         Command::Recall(arguments) => recall::run(&arguments, context),
         Command::Reindex(arguments) => reindex::run(&arguments, context),
+        Command::Remember(arguments) => remember::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),
         Command::Sources(arguments) => sources::run(&arguments, context),
         Command::Stats(arguments) => stats::run(&arguments, context),
+        Command::StatusLine(arguments) => status_line::run(&arguments, context),
+        Command::Uninstall(arguments) => uninstall::run(&arguments, context),
         Command::Up(arguments) => up::run(&arguments, context),
     }
 }

@@ -180,6 +180,12 @@ impl Runner {
         outcome
     }
 
+    /// Starts and goes on, to be talked with.
+    #[cfg(unix)]
+    pub(crate) fn start_piped(mut self) -> Child {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap()
+    }
+
     /// Starts and goes on; nobody hears it.
     pub(crate) fn start(mut self) -> Child {
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()

@@ -3,20 +3,29 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "what is skipped or measured is told")]
 
+mod agent;
+mod agent_life;
+mod agent_matcher;
 mod broken_input;
 mod commands;
 mod config;
 mod control;
 mod crash;
 mod daemon;
+mod doctor;
 mod environment;
 mod hook;
+mod http;
+mod install;
 mod mcp;
+mod mcp_peers;
 mod models;
-mod note;
 mod pdf;
+mod plugin;
 mod reference;
+mod remember;
 mod shape;
+mod status_line;
 mod transcript;
 mod up;
 

@@ -68,7 +68,7 @@ impl Transcript {
     }
 
     /// Adds a line of the message tree.
-    fn node(&mut self, fields: Value) {
+    pub(crate) fn node(&mut self, fields: Value) {
         let uuid = self.uuid();
         let mut line = json!({
             "parentUuid": self.parent, "isSidechain": self.agent.is_some(), "userType": "external", "cwd": self.cwd,

@@ -3,6 +3,7 @@
 
 mod measure;
 mod questions;
+mod unasked;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
@@ -88,6 +89,10 @@ pub struct Arguments {
     /// Weight of the session's score
     #[arg(long, value_name = "W", hide = true)]
     session_weight: Option<f32>,
+    /// Also take each question, and each line of FILE, as a prompt that an agent's hook hears, and
+    /// count what would be given
+    #[arg(long, value_name = "FILE")]
+    unasked: Option<PathBuf>,
     /// Keep the temporary memory in DIR
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -131,6 +136,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(out) = &arguments.out {
         write_run(out, &asked, &rankings)?;
     }
+    let unasked = match &arguments.unasked {
+        Some(everyday) => Some(unasked::measure(&engine, &asked, everyday, context.config())?),
+        None => None,
+    };
     let statistics = engine.statistics()?;
     times.sort();
     let at = |share: f64| times.get(((times.len().max(1) - 1) as f64 * share) as usize).copied().unwrap_or(Duration::ZERO);
@@ -144,7 +153,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             .collect();
         context.printer.json(&json!({
             "level": arguments.level, "program": arguments.program, "embed_cpu_s": embed_cpu.as_secs_f64(),
-            "texts_embedded": embedded.map(|report| report.embedded), "categories": rows, "extras": extras, "turns": turns,
+            "texts_embedded": embedded.map(|report| report.embedded), "categories": rows, "extras": extras, "unasked": unasked.as_ref().map(unasked::Unasked::json), "turns": turns,
             "ingest_cpu_s": ingest_cpu.as_secs_f64(), "query_cpu_p50_ms": at(0.5).as_secs_f64() * 1e3, "query_cpu_p95_ms": at(0.95).as_secs_f64() * 1e3,
             "ingest_peak_bytes": ingest_peak, "peak_bytes": measure::peak_memory(), "anonymous_bytes": measure::anonymous_memory(), "directory_bytes": statistics.directory_bytes,
         }))?;
@@ -154,6 +163,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         for (name, value) in &extras {
             context.printer.line(format!("{name}: {value}"))?;
+        }
+        for line in unasked.iter().flat_map(unasked::Unasked::lines) {
+            context.printer.line(line)?;
         }
         context.printer.line(format!(
             "{}; {}; ingest {:.2} CPU s{}; query CPU p50 {:.2} ms, p95 {:.2} ms; peak memory {}, of it {} when ingested; anonymous after the last answer {}; on disk {}",

@@ -1,3 +1,7 @@
+//! What is remembered, and what a session was given.
+
+mod session;
+
 use clap::Args;
 use serde_json::json;
 
@@ -7,9 +11,17 @@ use crate::render::text;
 
 /// Count what is remembered, redacted and skipped
 #[derive(Args, Debug)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// What a session was given instead: when, by what, for how many tokens, and why nothing [default
+    /// ID: the session that this is called from, else the latest]
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    session: Option<Option<String>>,
+}
 
-pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    if let Some(session) = &arguments.session {
+        return session::run(session.as_deref(), context);
+    }
     let statistics = context.memory()?.statistics()?;
     let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);
     if context.printer.is_json() {

@@ -1,109 +1,26 @@
+//! How soon agents would delete transcripts that lie on this computer, and the offer to put that off.
+
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use clap::Args;
-use serde_json::json;
+use yore_engine::Severity;
 use yore_engine::ingest::source::{NothingKnown, SOURCES, source_named};
-use yore_engine::{Engine, EngineError, Finding, Severity};
 
-use super::Context;
-use super::ingest::{default_roots, places};
-use crate::error::{CliError, CliResult, Exit};
+use super::super::Context;
+use super::super::ingest::{default_roots, places};
+use super::Told;
+use crate::error::{CliError, CliResult};
 use crate::render::text;
 use crate::rescue::{self, Raised};
-use crate::spool;
 
 /// The source whose agent can be told to keep transcripts longer.
 const CLAUDE_CODE: &str = "claude-code";
 
-/// Check store, archive, index, sources and permissions
-#[derive(Args, Debug)]
-pub struct Arguments {
-    /// Read every blob and index file, not only their counts
-    #[arg(long)]
-    deep: bool,
-    /// Mend what can be mended: permissions, the index; offer to keep transcripts longer
-    #[arg(long)]
-    fix: bool,
-    /// With --fix: yes to every question
-    #[arg(short, long, requires = "fix")]
-    yes: bool,
-}
-
-pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let mut findings = vec![finding(
-        "program",
-        Severity::Fine,
-        format!("yore {}, schema {}", env!("CARGO_PKG_VERSION"), yore_engine::SCHEMA_VERSION),
-        None,
-    )];
-    findings.push(finding("data-directory", Severity::Fine, context.directory.display().to_string(), None));
-    match context.engine(false) {
-        Ok(engine) => {
-            if arguments.fix {
-                engine.make_private()?;
-                engine.sync_index(5_000, &mut |_| {})?;
-            }
-            findings.extend(examine(&engine, arguments.deep)?);
-        }
-        Err(error) => findings.push(finding(
-            "store",
-            if error.code == "store/missing" { Severity::Note } else { Severity::Broken },
-            error.message,
-            error.hint.as_deref(),
-        )),
-    }
-    if arguments.fix {
-        offer_longer_retention(arguments.yes, context)?;
-    }
-    findings.extend(retention(context));
-    findings.extend(hooks(context));
-    findings.extend(unreadable_histories(context));
-    findings.extend(unverified(context));
-    let worst = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Fine);
-    if context.printer.is_json() {
-        context.printer.json(&json!(
-            findings.iter().map(|finding| json!({"code": finding.code, "severity": name(finding.severity), "text": finding.text, "remedy": finding.remedy})).collect::<Vec<_>>()
-        ))?;
-    } else {
-        for finding in &findings {
-            let (mark, color) = match finding.severity {
-                Severity::Fine => ("✓", text::GREEN),
-                Severity::Note => ("·", text::CYAN),
-                Severity::Warning => ("!", text::YELLOW),
-                Severity::Broken => ("✗", text::RED),
-            };
-            context.printer.line(format!(
-                "{color}{mark}{} {:<16} {}",
-                text::RESET,
-                finding.code,
-                text::harmless(&finding.text)
-            ))?;
-            if let Some(remedy) = &finding.remedy {
-                context.printer.line(format!("  {:<16} {remedy}", ""))?;
-            }
-        }
-    }
-    Ok(if worst >= Severity::Warning { Exit::Nothing } else { Exit::Success })
-}
-
-/// The engine's findings; a store that fails while it is looked at is a finding too.
-fn examine(engine: &Engine, deep: bool) -> CliResult<Vec<Finding>> {
-    match engine.examine(deep) {
-        Ok(findings) => Ok(findings),
-        Err(error) if error.store_error().is_some() || matches!(error, EngineError::Index(_)) => {
-            let error = CliError::from(error);
-            Ok(vec![finding("store", Severity::Broken, error.message, error.hint.as_deref())])
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// How soon agents would delete transcripts that lie on this computer.
-fn retention(context: &Context) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub(super) fn examine(context: &Context) -> Vec<Told> {
+    let mut told = Vec::new();
     for source in SOURCES {
         let Some(days) = retention_days(context, source.kind()) else { continue };
         let fuse = fuse(context, source.kind(), days);
@@ -117,65 +34,16 @@ fn retention(context: &Context) -> Vec<Finding> {
             (false, false) => (Severity::Fine, None),
         };
         let text = format!("{} deletes transcripts after {days} days; {}", source.display_name(), fuse.sentence());
-        findings.push(finding("retention", severity, text, remedy));
+        let finding = Told::new("retention", severity, text)
+            .fact("agent", source.kind())
+            .fact("days", days)
+            .fact("days_left", fuse.days_left);
+        told.push(match remedy {
+            Some(remedy) => finding.remedy(remedy),
+            None => finding,
+        });
     }
-    findings
-}
-
-/// What hooks left that nobody has taken yet, or that nobody can take.
-fn hooks(context: &Context) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let waiting = spool::waiting(&context.directory) as u64;
-    if waiting > 0 {
-        let text = format!("{} of hooks wait", text::counted(waiting, "event"));
-        findings.push(finding(
-            "spool",
-            Severity::Note,
-            text,
-            Some("`yore daemon start` takes them, as does every running daemon"),
-        ));
-    }
-    let unreadable = spool::unreadable(&context.directory) as u64;
-    if unreadable > 0 {
-        let text = format!("{} of hooks could not be understood and lie aside", text::counted(unreadable, "event"));
-        findings.push(finding("spool", Severity::Note, text, None));
-    }
-    findings
-}
-
-/// Histories that lie here and that nobody but their agent can read.
-fn unreadable_histories(context: &Context) -> Vec<Finding> {
-    let Some(home) = &context.paths.home else { return Vec::new() };
-    let folder = home.join(".codeium").join("windsurf").join("cascade");
-    let files = std::fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "pb"))
-        .count() as u64;
-    if files == 0 {
-        return Vec::new();
-    }
-    let text = format!(
-        "Windsurf keeps {} in {}, encrypted: yore cannot read them",
-        text::counted(files, "conversation"),
-        folder.display()
-    );
-    let remedy = "let Windsurf export a conversation and give the file to `yore ingest`";
-    vec![finding("windsurf", Severity::Note, text, Some(remedy))]
-}
-
-/// Sources in use whose format was never seen in real files.
-fn unverified(context: &Context) -> Vec<Finding> {
-    let roots = default_roots(context).unwrap_or_default();
-    SOURCES
-        .iter()
-        .filter(|source| !source.is_verified() && roots.iter().any(|root| root.source == source.kind()))
-        .map(|source| {
-            let text = format!("{} is read by its description: no real file was at hand to test with", source.display_name());
-            finding("unverified", Severity::Note, text, Some("`yore sources` counts what was not understood"))
-        })
-        .collect()
+    told
 }
 
 /// Where Claude Code's settings lie, one file for each of its directories that holds transcripts.
@@ -292,17 +160,4 @@ pub fn retention_days(context: &Context, source: &str) -> Option<u32> {
         .filter(|_| source == CLAUDE_CODE)
         .find_map(|settings| u32::try_from(rescue::configured_days(settings)?).ok());
     Some(configured.unwrap_or(default))
-}
-
-fn finding(code: &'static str, severity: Severity, text: String, remedy: Option<&str>) -> Finding {
-    Finding { code, severity, text, remedy: remedy.map(str::to_owned) }
-}
-
-fn name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Fine => "fine",
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Broken => "broken",
-    }
 }

@@ -1,0 +1,36 @@
+use clap::Args;
+use serde_json::json;
+use yore_engine::BriefRequest;
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::give::text::{self, tokens};
+
+/// Show what a session that begins here is told
+///
+/// Where things stand: standing notes, what was last worked on in this project and where it
+/// stopped, other notes. The same words that an agent's hook gives.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// At most N tokens [default: give.brief_tokens]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    tokens: Option<u32>,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let budget = arguments.tokens.map_or(context.config().give.brief_tokens, |tokens| tokens as usize);
+    let here = context.project_here();
+    let brief = context.memory()?.brief(&BriefRequest { here, session: None, is_compacted: false })?;
+    let given = text::brief(&brief, budget);
+    if context.printer.is_json() {
+        context.printer.json(&json!({
+            "project": brief.project, "text": given.text, "tokens": tokens(&given.text),
+            "turns": given.turns.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }))?;
+    } else if given.text.is_empty() {
+        context.printer.note("there is nothing to tell: no earlier session and no note of this project")?;
+    } else {
+        context.printer.line(&given.text)?;
+    }
+    Ok(if given.text.is_empty() { Exit::Nothing } else { Exit::Success })
+}

@@ -1,0 +1,102 @@
+//! What was read last of each agent, what waits to be read, and what cannot be.
+
+use yore_core::time::UtcMillis;
+use yore_engine::Severity;
+use yore_engine::ingest::SourceRoot;
+use yore_engine::ingest::source::{Nature, SOURCES};
+
+use super::super::Context;
+use super::super::ingest::default_roots;
+use super::super::status_line::ago;
+use super::Told;
+use crate::engine_handle::now;
+use crate::render::text;
+use crate::spool;
+
+/// Everything about capture.
+pub(super) fn examine(context: &Context) -> Vec<Told> {
+    let roots = default_roots(context).unwrap_or_default();
+    let mut told = last(&roots, context);
+    told.extend(hooks(context));
+    told.extend(unreadable_histories(context));
+    told.extend(unverified(&roots));
+    told
+}
+
+/// When something of each agent was read last.
+fn last(roots: &[SourceRoot], context: &Context) -> Vec<Told> {
+    let files = match context.engine(false).and_then(|engine| Ok(engine.source_files()?)) {
+        Ok(files) => files,
+        // That is told elsewhere.
+        Err(_) => return Vec::new(),
+    };
+    let mut told = Vec::new();
+    for source in SOURCES.iter().filter(|source| source.nature() == Nature::Conversation) {
+        let of_it = || files.iter().filter(|file| file.source == source.kind());
+        let count = of_it().count() as u64;
+        let read: Option<UtcMillis> = of_it().filter_map(|file| file.last_read_ms).max();
+        let name = source.display_name();
+        let finding = match read {
+            Some(read) => {
+                let text = format!("{name}: last captured {}, {} in all", ago(now() - read), text::counted(count, "file"));
+                Told::new("capture", Severity::Fine, text)
+            }
+            None if roots.iter().any(|root| root.source == source.kind()) => {
+                Told::new("capture", Severity::Note, format!("{name}: nothing captured yet")).remedy("run `yore ingest`")
+            }
+            None => continue,
+        };
+        told.push(finding.fact("agent", source.kind()).fact("last_capture_ms", read).fact("files", count));
+    }
+    told
+}
+
+/// What hooks left that nobody has taken yet, or that nobody can take.
+fn hooks(context: &Context) -> Vec<Told> {
+    let mut told = Vec::new();
+    let waiting = spool::waiting(&context.directory) as u64;
+    if waiting > 0 {
+        let text = format!("{} of hooks wait", text::counted(waiting, "event"));
+        let remedy = "`yore daemon start` takes them, as does every running daemon";
+        told.push(Told::new("spool", Severity::Note, text).remedy(remedy));
+    }
+    let unreadable = spool::unreadable(&context.directory) as u64;
+    if unreadable > 0 {
+        let text = format!("{} of hooks could not be understood and lie aside", text::counted(unreadable, "event"));
+        told.push(Told::new("spool", Severity::Note, text));
+    }
+    told
+}
+
+/// Histories that lie here and that nobody but their agent can read.
+fn unreadable_histories(context: &Context) -> Option<Told> {
+    let folder = context.paths.home.as_ref()?.join(".codeium").join("windsurf").join("cascade");
+    let files = std::fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "pb"))
+        .count() as u64;
+    if files == 0 {
+        return None;
+    }
+    let text = format!(
+        "Windsurf keeps {} in {}, encrypted: yore cannot read them",
+        text::counted(files, "conversation"),
+        folder.display()
+    );
+    let remedy = "let Windsurf export a conversation and give the file to `yore ingest`";
+    Some(Told::new("windsurf", Severity::Note, text).remedy(remedy))
+}
+
+/// Sources in use whose format was never seen in real files.
+fn unverified(roots: &[SourceRoot]) -> Vec<Told> {
+    SOURCES
+        .iter()
+        .filter(|source| !source.is_verified() && roots.iter().any(|root| root.source == source.kind()))
+        .map(|source| {
+            let text = format!("{} is read by its description: no real file was at hand to test with", source.display_name());
+            Told::new("unverified", Severity::Note, text).remedy("`yore sources` counts what was not understood")
+        })
+        .collect()
+}

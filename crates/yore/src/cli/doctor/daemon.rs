@@ -1,0 +1,335 @@
+//! The daemon: is it of this program's version and of these settings, does it answer, is it the
+//! only one; and other processes of a yore that was replaced since they started.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use yore_engine::{Severity, platform};
+
+use super::super::Context;
+use super::super::ingest::own_config;
+use super::Told;
+use super::handshake;
+use super::versions::OWN;
+use crate::daemon::client::{self, PATIENCE, Started, connect_any};
+use crate::daemon::http;
+use crate::daemon::place::{self, Card};
+use crate::daemon::wire::{Hello, Request, Status};
+use crate::error::CliResult;
+use crate::render::text;
+
+/// How long an end may take: a transaction and the index.
+const ENDING: Duration = Duration::from_secs(30);
+/// Settings that a daemon does not go by.
+const OTHERS: [&str; 4] = ["give", "output", "up", "forget"];
+/// Keys of its own section that are for whoever would ask it.
+const OF_CLIENTS: [&str; 2] = ["use", "autostart"];
+const MEND: &str = "`yore doctor --fix` starts it anew";
+
+/// What is known of the daemon of a data directory.
+enum Daemon {
+    /// None runs; a card of one that did may be left.
+    None(Option<Card>),
+    /// It holds the lock and says nothing.
+    Silent,
+    /// It says who it is, and nothing else that is understood here.
+    Foreign(Hello),
+    /// It answers, so fast.
+    Answers(Box<Status>, Duration),
+}
+
+impl Daemon {
+    fn look(directory: &Path) -> Self {
+        if !place::is_running(directory) {
+            return Self::None(Card::read(directory));
+        }
+        let began = Instant::now();
+        if let Some(Ok(status)) = connect_any(directory).map(|mut client| client.ask::<Status>(&Request::Status, PATIENCE)) {
+            return Self::Answers(Box::new(status), began.elapsed());
+        }
+        match connect_any(directory).map(|mut client| client.hello()) {
+            Some(Ok(hello)) => Self::Foreign(hello),
+            _ => Self::Silent,
+        }
+    }
+
+    /// What keeps it from being what would start now, in words.
+    fn staleness(&self, settings: &Value) -> Vec<String> {
+        match self {
+            Self::None(_) | Self::Silent => Vec::new(),
+            Self::Foreign(hello) => vec![format!("is of version {}, this is {OWN}", hello.version)],
+            Self::Answers(status, _) => {
+                let mut stale = Vec::new();
+                if status.version != OWN {
+                    stale.push(format!("is of version {}, this is {OWN}", status.version));
+                }
+                if program(status.pid).is_some_and(|program| program.is_replaced) {
+                    stale.push("runs a program that was replaced since".to_owned());
+                }
+                let sections = differing(&status.settings, settings);
+                if !sections.is_empty() {
+                    stale.push(format!("runs with other settings than those on disk ({})", sections.join(", ")));
+                }
+                stale
+            }
+        }
+    }
+}
+
+/// The settings by which a daemon would start now.
+fn settings(context: &Context) -> CliResult<Value> {
+    Ok(serde_json::to_value(own_config(context)?).unwrap_or_default())
+}
+
+/// Everything about the daemon and other processes.
+pub(super) fn examine(context: &Context) -> CliResult<Vec<Told>> {
+    let settings = settings(context)?;
+    let daemon = Daemon::look(&context.directory);
+    let stale = daemon.staleness(&settings);
+    let mut told = Vec::new();
+    match &daemon {
+        Daemon::None(Some(card)) => {
+            let text = format!("none runs; process {} ended without clearing up", card.pid);
+            told.push(
+                Told::new("daemon", Severity::Note, text)
+                    .remedy("nothing is lost; the next one clears up, and so does `yore doctor --fix`"),
+            );
+        }
+        Daemon::None(None) if context.config().daemon.is_used && context.directory.is_dir() => {
+            told.push(Told::new("daemon", Severity::Fine, "none runs; every command works without it"));
+        }
+        Daemon::None(None) => {}
+        Daemon::Silent => {
+            let who = Card::read(&context.directory).map(|card| format!(", process {},", card.pid)).unwrap_or_default();
+            told.push(
+                Told::new("daemon", Severity::Broken, format!("one runs{who} and does not answer"))
+                    .remedy("end the process; nothing is lost by it"),
+            );
+        }
+        Daemon::Foreign(_) => {}
+        Daemon::Answers(status, took) => told.extend(of_answering(status, *took, stale.is_empty())),
+    }
+    let pid = match &daemon {
+        Daemon::Answers(status, _) => Some(status.pid),
+        Daemon::Foreign(hello) => Some(hello.pid),
+        _ => None,
+    };
+    if let Some(pid) = pid {
+        told.extend(
+            stale
+                .iter()
+                .map(|why| Told::new("daemon", Severity::Warning, format!("process {pid} {why}")).remedy(MEND).fact("pid", pid)),
+        );
+    }
+    if let Daemon::Answers(status, _) = &daemon {
+        told.extend(status.url.as_deref().map(|url| port(url, &context.directory)));
+    }
+    told.extend(processes(&context.directory));
+    Ok(told)
+}
+
+fn of_answering(status: &Status, took: Duration, is_current: bool) -> Vec<Told> {
+    let mut told = Vec::new();
+    if is_current {
+        let text = format!("process {}, version {}, answers in {}", status.pid, status.version, milliseconds(took));
+        told.push(
+            Told::new("daemon", Severity::Fine, text)
+                .fact("pid", status.pid)
+                .fact("version", status.version.as_str())
+                .fact("ms", took.as_secs_f64() * 1e3)
+                .fact("last_capture_ms", status.last_batch_ms),
+        );
+    }
+    if status.jobs.dead > 0 {
+        let text = format!("{} given up", text::counted(status.jobs.dead, "job"));
+        told.push(Told::new("daemon", Severity::Note, text).remedy("`yore sources` says why, `yore daemon retry` tries again"));
+    }
+    if let Some(error) = &status.last_error {
+        told.push(Told::new("daemon", Severity::Note, format!("its last error: {error}")).remedy("see `yore daemon logs`"));
+    }
+    // It lies outside the data directory where that name is too long.
+    let socket = Path::new(&status.socket);
+    if socket.is_absolute() && platform::is_open_to_others(socket).unwrap_or(false) {
+        let text = format!("others can connect to {}", socket.display());
+        told.push(Told::new("daemon", Severity::Warning, text).remedy(MEND));
+    }
+    told
+}
+
+/// The port for MCP: asked for its tools as an agent would.
+fn port(url: &str, directory: &Path) -> Told {
+    let Some(token) = http::known_token(directory) else {
+        return Told::new(
+            "mcp",
+            Severity::Broken,
+            format!("{url}: the token that must be said there is gone, or others can read it"),
+        )
+        .remedy("`yore daemon stop` and `yore daemon start` make a new one; `yore mcp url` shows it");
+    };
+    match handshake::over_port(url, &token, PATIENCE) {
+        Ok(served) => {
+            let tools = text::counted(served.tools.len() as u64, "tool");
+            let text = format!("{url}: {} answers in {} with {tools}", served.server, milliseconds(served.took));
+            Told::new("mcp", Severity::Fine, text).fact("ms", served.took.as_secs_f64() * 1e3).fact("tools", served.tools)
+        }
+        Err(trouble) => {
+            Told::new("mcp", Severity::Broken, format!("{url}: the daemon {trouble}")).remedy("see `yore daemon logs`")
+        }
+    }
+    .fact("url", url)
+}
+
+/// `12 ms`, or `0.4 ms`.
+pub(super) fn milliseconds(took: Duration) -> String {
+    let milliseconds = took.as_secs_f64() * 1e3;
+    if milliseconds < 10.0 { format!("{milliseconds:.1} ms") } else { format!("{milliseconds:.0} ms") }
+}
+
+/// The sections in which two settings differ, as far as a daemon goes by them. One that does not tell
+/// its settings differs in nothing.
+fn differing<'s>(running: &Value, now: &'s Value) -> Vec<&'s str> {
+    let of_daemon = |value: &Value| {
+        let keys = value.as_object().into_iter().flatten().filter(|(key, _)| !OF_CLIENTS.contains(&key.as_str()));
+        keys.map(|(key, value)| (key.clone(), value.clone())).collect::<serde_json::Map<_, _>>()
+    };
+    let (Some(running), Some(now)) = (running.as_object(), now.as_object()) else { return Vec::new() };
+    now.iter()
+        .filter(|(section, _)| !OTHERS.contains(&section.as_str()))
+        .filter(|(section, value)| match running.get(*section) {
+            Some(running) if *section == "daemon" => of_daemon(running) != of_daemon(value),
+            running => running != Some(value),
+        })
+        .map(|(section, _)| section.as_str())
+        .collect()
+}
+
+/// A process of a yore.
+#[derive(Debug)]
+struct Process {
+    pid: u32,
+    words: Vec<String>,
+    /// Its program is no longer where it was started from.
+    is_replaced: bool,
+}
+
+/// More daemons of this directory than one, and servers of agents that run a program that is gone.
+fn processes(directory: &Path) -> Vec<Told> {
+    let all = all_processes();
+    let mut told = Vec::new();
+    let daemons: Vec<String> =
+        all.iter().filter(|process| process.is_daemon_of(directory)).map(|process| process.pid.to_string()).collect();
+    if daemons.len() > 1 {
+        let text = format!("{} daemons run for this directory: processes {}", daemons.len(), daemons.join(", "));
+        told.push(Told::new("processes", Severity::Warning, text).remedy("`yore daemon stop`, and end those that stay"));
+    }
+    let is_server = |process: &&Process| process.is_replaced && process.words.iter().any(|word| word == "mcp");
+    let servers: Vec<String> = all.iter().filter(is_server).map(|process| process.pid.to_string()).collect();
+    if !servers.is_empty() {
+        let text = format!(
+            "{} of agents run a yore that was replaced since: {}",
+            text::counted(servers.len() as u64, "server"),
+            servers.join(", ")
+        );
+        told.push(Told::new("processes", Severity::Note, text).remedy("start these agents anew"));
+    }
+    told
+}
+
+impl Process {
+    fn is_daemon_of(&self, directory: &Path) -> bool {
+        let has = |word: &str| self.words.iter().any(|found| found == word);
+        let named = self.words.iter().position(|word| word == "--data-dir").and_then(|at| self.words.get(at + 1));
+        let is_same = |named: &String| {
+            let (named, directory) = (Path::new(named), directory);
+            named == directory || matches!((named.canonicalize(), directory.canonicalize()), (Ok(a), Ok(b)) if a == b)
+        };
+        has("daemon") && has("start") && has("--foreground") && named.is_some_and(is_same)
+    }
+}
+
+/// A process of a yore, where the system tells.
+fn program(pid: u32) -> Option<Process> {
+    let place = PathBuf::from("/proc").join(pid.to_string());
+    let program = std::fs::read_link(place.join("exe")).ok()?;
+    let program = program.to_str()?;
+    // So Linux marks a file whose name is gone, also where another has it now.
+    let is_replaced = program.ends_with(" (deleted)");
+    let name = Path::new(program.trim_end_matches(" (deleted)")).file_name()?;
+    if name != "yore" {
+        return None;
+    }
+    let words = std::fs::read(place.join("cmdline")).ok()?;
+    let words = words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    Some(Process { pid, words, is_replaced })
+}
+
+fn all_processes() -> Vec<Process> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| program(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// Clears up after a daemon that was killed, and starts one that is not what would start now anew.
+pub(super) fn mend(context: &mut Context) -> CliResult<()> {
+    let directory = context.directory.clone();
+    let daemon = Daemon::look(&directory);
+    if let Daemon::None(Some(card)) = &daemon {
+        card.remove(&directory);
+        return Ok(());
+    }
+    let is_open =
+        matches!(&daemon, Daemon::Answers(status, _) if platform::is_open_to_others(Path::new(&status.socket)).unwrap_or(false));
+    if daemon.staleness(&settings(context)?).is_empty() && !is_open {
+        return Ok(());
+    }
+    if let Some(mut client) = connect_any(&directory) {
+        // Whoever does not take it is told of below.
+        let _ = client.ask::<Value>(&Request::Stop, PATIENCE);
+    }
+    let until = Instant::now() + ENDING;
+    while place::is_running(&directory) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let arguments: Vec<String> =
+        context.flags.iter().flat_map(|(key, value)| ["--config".to_owned(), format!("{key}={value}")]).collect();
+    if !place::is_running(&directory)
+        && let Ok(Started::Now(hello)) = client::start(&directory, &arguments)
+    {
+        context.printer.note(format!("started the daemon anew, process {}", hello.pid))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_that_differ_are_named() {
+        let now = serde_json::to_value(crate::config::defaults().unwrap().config).unwrap();
+        let with = |section: &str, key: &str| {
+            let mut settings = now.clone();
+            assert!(settings[section].get(key).is_some(), "{section}.{key}");
+            settings[section][key] = Value::from("else");
+            settings
+        };
+        assert_eq!(differing(&now, &now), [""; 0]);
+        assert_eq!(differing(&with("capture", "mode"), &now), ["capture"]);
+        assert_eq!(differing(&with("daemon", "batch_seconds"), &now), ["daemon"]);
+        assert_eq!(differing(&with("daemon", "autostart"), &now), [""; 0]);
+        assert_eq!(differing(&with("daemon", "use"), &now), [""; 0]);
+        assert_eq!(differing(&with("output", "color"), &now), [""; 0]);
+        assert_eq!(differing(&Value::Null, &now), [""; 0], "a daemon that does not tell");
+    }
+
+    #[test]
+    fn daemon_is_known_by_its_command_line() {
+        let process = |line: &str| Process { pid: 1, words: line.split(' ').map(str::to_owned).collect(), is_replaced: false };
+        let directory = Path::new("/home/dev/data");
+        let spawned = "/bin/yore daemon start --foreground --detached --data-dir /home/dev/data";
+        assert!(process(spawned).is_daemon_of(directory));
+        for other in ["yore daemon start", "yore daemon start --foreground --data-dir /home/dev/other", "yore mcp"] {
+            assert!(!process(other).is_daemon_of(directory), "{other}");
+        }
+    }
+}

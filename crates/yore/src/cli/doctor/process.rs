@@ -1,0 +1,109 @@
+//! Another program, run by a deadline.
+
+use std::io::{self, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// As much is read of what it says.
+const LONGEST_OUTPUT: u64 = 1 << 20;
+/// How often is looked whether it has ended.
+const STEP: Duration = Duration::from_millis(2);
+/// After its end its last words arrive within this time; a process that it left may keep the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// What came of it.
+pub(super) struct Ran {
+    pub ending: Ending,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+}
+
+/// How it ended.
+pub(super) enum Ending {
+    /// By itself, with this exit code; by a signal, without one.
+    Ended(Option<i32>),
+    /// Not in time.
+    Late,
+    /// It could not be started.
+    NotStarted(io::Error),
+}
+
+/// Runs a program to its end, or ends it.
+pub(super) fn run(mut command: Command, stdin: &[u8], deadline: Duration) -> Ran {
+    let began = Instant::now();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let (stdout, stderr) = Default::default();
+            return Ran { ending: Ending::NotStarted(error), stdout, stderr, took: began.elapsed() };
+        }
+    };
+    if let Some(mut pipe) = child.stdin.take() {
+        let stdin = stdin.to_vec();
+        // Not everybody listens to the end.
+        thread::spawn(move || drop(pipe.write_all(&stdin)));
+    }
+    let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
+    let ending = wait(&mut child, began + deadline);
+    let took = began.elapsed();
+    let last_words = |from: &Receiver<String>| from.recv_timeout(LAST_WORDS).unwrap_or_default();
+    Ran { ending, stdout: last_words(&stdout), stderr: last_words(&stderr), took }
+}
+
+/// Waits for a process until then, and ends it.
+pub(super) fn wait(child: &mut Child, until: Instant) -> Ending {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ending::Ended(status.code()),
+            Ok(None) if Instant::now() < until => thread::sleep(STEP),
+            Ok(None) => break,
+            Err(error) => return Ending::NotStarted(error),
+        }
+    }
+    // It may have ended this moment.
+    let _ = child.kill();
+    let _ = child.wait();
+    Ending::Late
+}
+
+/// Reads a pipe in a thread of its own: a pipe that stays open must keep nobody waiting.
+pub(super) fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (send, receive) = channel();
+    if let Some(pipe) = pipe {
+        thread::spawn(move || {
+            let mut output = Vec::new();
+            let _ = pipe.take(LONGEST_OUTPUT).read_to_end(&mut output);
+            let _ = send.send(String::from_utf8_lossy(&output).into_owned());
+        });
+    }
+    receive
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, deadline_ms: u64) -> Ran {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        run(command, b"words", Duration::from_millis(deadline_ms))
+    }
+
+    #[test]
+    fn what_it_says_and_how_it_ends_is_told() {
+        let ran = shell("cat; echo oh >&2; exit 3", 60_000);
+        assert!(matches!(ran.ending, Ending::Ended(Some(3))));
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("words", "oh\n"));
+    }
+
+    #[test]
+    fn who_does_not_end_is_ended_and_who_is_not_there_is_told() {
+        assert!(matches!(shell("exec sleep 60", 50).ending, Ending::Late));
+        let ran = run(Command::new("/nowhere/at/all"), b"", Duration::from_secs(60));
+        assert!(matches!(ran.ending, Ending::NotStarted(error) if error.kind() == io::ErrorKind::NotFound));
+    }
+}

@@ -1,0 +1,354 @@
+//! What agents would run of yore, run as they would: every hook with what its agent says, every server
+//! asked for its tools, every status line.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use yore_engine::Severity;
+
+use super::Told;
+use super::daemon::milliseconds;
+use super::handshake::{self, Served, Trouble};
+use super::process::{self, Ending, Ran};
+use super::said::said;
+use crate::hook::DOCTOR;
+use crate::install::command::words;
+use crate::install::found::{Call, Installed, What};
+use crate::render::text;
+
+/// What is waited for a hook at most, also where its agent would wait longer.
+const MOST_PATIENCE: Duration = Duration::from_secs(10);
+/// What is waited for a server.
+const SERVER_PATIENCE: Duration = Duration::from_secs(10);
+/// What is waited for a status line.
+const LINE_PATIENCE: Duration = Duration::from_secs(2);
+/// An agent that waits longer than this is kept waiting.
+const SLOW: Duration = Duration::from_secs(3);
+/// How much of what a program says is shown.
+const SHOWN: usize = 80;
+/// The events with which OpenCode's plugin runs a hook.
+const PLUGIN_EVENTS: [&str; 3] = ["SessionStart", "chat.message", "session.idle"];
+
+/// Runs all of it in this directory.
+pub(super) fn run(all: &[&Installed], directory: &Path) -> Vec<Told> {
+    let mut told = hooks(all, directory);
+    told.extend(servers(all, directory));
+    told.extend(all.iter().filter_map(|one| rest(one, directory)));
+    told
+}
+
+/// A hook that answered.
+struct Answered<'i> {
+    event: &'i str,
+    took: Duration,
+    gave: usize,
+}
+
+/// Runs every hook. What is well is told in one line for each file, what is not in a line of its own.
+fn hooks(all: &[&Installed], directory: &Path) -> Vec<Told> {
+    let mut told = Vec::new();
+    let mut files: Vec<(&str, &Path, Vec<Answered<'_>>)> = Vec::new();
+    for one in all {
+        let runs: Vec<(&str, Call, Option<Duration>)> = match &one.what {
+            What::Hook { event, call, timeout, .. } => vec![(event, call.clone(), *timeout)],
+            What::Plugin { program } => {
+                PLUGIN_EVENTS.iter().map(|event| (*event, plugin_call(program, one.agent, event), None)).collect()
+            }
+            _ => continue,
+        };
+        let at = files.iter().position(|(agent, file, _)| *agent == one.agent && *file == one.file).unwrap_or_else(|| {
+            files.push((one.agent, &one.file, Vec::new()));
+            files.len() - 1
+        });
+        for (event, call, timeout) in runs {
+            match run_hook(one.agent, event, &call, timeout, directory) {
+                Ok(answered) => files[at].2.push(answered),
+                Err((severity, what)) => told.push(
+                    Told::new("hook", severity, format!("{}: {event} {what}", one.agent))
+                        .remedy(format!("see {}; `yore install {}` enters it anew", one.file.display(), one.agent))
+                        .fact("agent", one.agent)
+                        .fact("event", event)
+                        .fact("file", one.file.display().to_string()),
+                ),
+            }
+        }
+    }
+    for (agent, file, answered) in files.into_iter().filter(|(_, _, answered)| !answered.is_empty()) {
+        told.push(all_well(agent, file, &answered));
+    }
+    told
+}
+
+fn all_well(agent: &str, file: &Path, answered: &[Answered<'_>]) -> Told {
+    let count = text::counted(answered.len() as u64, "hook");
+    let verb = if answered.len() == 1 { "answers" } else { "answer" };
+    let each: Vec<String> = answered
+        .iter()
+        .map(|hook| {
+            let gave =
+                if hook.gave > 0 { format!(" with {}", text::counted(hook.gave as u64, "character")) } else { String::new() };
+            format!("{} {}{gave}", hook.event, milliseconds(hook.took))
+        })
+        .collect();
+    let hooks: Vec<Value> = answered
+        .iter()
+        .map(|hook| json!({"event": hook.event, "ms": hook.took.as_secs_f64() * 1e3, "gave_characters": hook.gave}))
+        .collect();
+    Told::new("hook", Severity::Fine, format!("{agent}: {count} {verb}: {}", each.join(", ")))
+        .fact("agent", agent)
+        .fact("file", file.display().to_string())
+        .fact("hooks", hooks)
+}
+
+/// What OpenCode's plugin runs.
+fn plugin_call(program: &str, agent: &str, event: &str) -> Call {
+    Call::Program { program: program.to_owned(), args: ["hook", agent, event].map(str::to_owned).into() }
+}
+
+/// Runs a hook as its agent would, and looks at what it answers.
+fn run_hook<'i>(
+    agent: &str,
+    event: &'i str,
+    call: &Call,
+    timeout: Option<Duration>,
+    directory: &Path,
+) -> Result<Answered<'i>, (Severity, String)> {
+    let patience = timeout.unwrap_or(MOST_PATIENCE).min(MOST_PATIENCE);
+    let agent = spoken(call).unwrap_or_else(|| agent.to_owned());
+    let said = said(&agent, event, directory).to_string();
+    let ran = process::run(command(call, directory), said.as_bytes(), patience);
+    let broken = |what: String| Err((Severity::Broken, what));
+    if let Err(what) = ended_well(&ran, patience) {
+        return broken(what);
+    }
+    let answer = ran.stdout.trim();
+    let gave = match understood(&agent, event, answer) {
+        Ok(gave) => gave,
+        Err(what) => return broken(what),
+    };
+    if ran.took > SLOW {
+        return Err((Severity::Warning, format!("takes {}", milliseconds(ran.took))));
+    }
+    Ok(Answered { event, took: ran.took, gave })
+}
+
+/// The agent that a call names: some go by another name in their hooks.
+fn spoken(call: &Call) -> Option<String> {
+    let words = match call {
+        Call::Line(line) => words(line),
+        Call::Program { args, .. } => args.clone(),
+    };
+    let mut words = words.into_iter().skip_while(|word| word != "hook");
+    words.next();
+    words.next()
+}
+
+fn ended_well(ran: &Ran, patience: Duration) -> Result<(), String> {
+    let last =
+        ran.stderr.lines().find(|line| !line.trim().is_empty()).map(|line| format!(": {}", shortened(line))).unwrap_or_default();
+    match &ran.ending {
+        Ending::Ended(Some(0)) => Ok(()),
+        Ending::Ended(Some(code)) => Err(format!("ends with exit code {code}{last}")),
+        Ending::Ended(None) => Err(format!("was ended by a signal{last}")),
+        Ending::Late => Err(format!("does not answer within {}", seconds(patience))),
+        Ending::NotStarted(error) => Err(format!("cannot be started: {error}")),
+    }
+}
+
+/// How many characters the agent is given by an answer; or why it cannot take it.
+fn understood(agent: &str, event: &str, answer: &str) -> Result<usize, String> {
+    if answer.is_empty() {
+        return Ok(0);
+    }
+    let may_be_text = match agent {
+        "claude-code" => matches!(event, "SessionStart" | "UserPromptSubmit"),
+        // It is yore's own plugin that reads it.
+        "opencode" => true,
+        _ => false,
+    };
+    let value: Value = match serde_json::from_str(answer) {
+        Ok(value @ Value::Object(_)) => value,
+        _ if may_be_text && !answer.starts_with('{') => return Ok(answer.chars().count()),
+        _ => return Err(format!("answers {:?}, which the agent does not understand", shortened(answer))),
+    };
+    let is_no = |value: &Value| value == &json!(false) || matches!(value.as_str(), Some("block" | "deny"));
+    let inner = &value["hookSpecificOutput"];
+    let decisions = [&value["continue"], &value["decision"], &value["permission"], &inner["permissionDecision"]];
+    if decisions.into_iter().any(is_no) || value["cancel"] == true {
+        return Err("keeps the agent from going on".to_owned());
+    }
+    let texts =
+        [&inner["additionalContext"], &value["additionalContext"], &value["additional_context"], &value["contextModification"]];
+    Ok(texts.into_iter().filter_map(Value::as_str).map(|text| text.chars().count()).sum())
+}
+
+/// The program that an agent would start.
+fn command(call: &Call, directory: &Path) -> Command {
+    let mut command = match call {
+        Call::Program { program, args } => {
+            let mut command = Command::new(program);
+            command.args(args);
+            command
+        }
+        Call::Line(line) => shell(line),
+    };
+    if directory.is_dir() {
+        command.current_dir(directory);
+    }
+    command.env("CLAUDE_PROJECT_DIR", directory).env("CLAUDE_CODE_SESSION_ID", DOCTOR);
+    command
+}
+
+#[cfg(not(windows))]
+fn shell(line: &str) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(line);
+    command
+}
+
+#[cfg(windows)]
+fn shell(line: &str) -> Command {
+    use std::os::windows::process::CommandExt;
+    if line.starts_with('&') {
+        let mut command = Command::new("powershell");
+        command.args(["-NoProfile", "-Command", line]);
+        return command;
+    }
+    let mut command = Command::new("cmd");
+    // As it stands: what reads it knows no other quotes.
+    command.arg("/C").raw_arg(line);
+    command
+}
+
+/// A server as it is entered: program, arguments, variables.
+type Server<'i> = (&'i str, &'i [String], &'i [(String, String)]);
+
+/// Asks every server for its tools; one that several agents start is asked once.
+fn servers(all: &[&Installed], directory: &Path) -> Vec<Told> {
+    let mut servers: Vec<(Server<'_>, BTreeSet<&str>, &Path)> = Vec::new();
+    for one in all {
+        let What::Mcp { program, args, env } = &one.what else { continue };
+        let server: Server<'_> = (program, args, env);
+        match servers.iter_mut().find(|(known, ..)| *known == server) {
+            Some((_, agents, _)) => {
+                agents.insert(one.agent);
+            }
+            None => servers.push((server, BTreeSet::from([one.agent]), &one.file)),
+        }
+    }
+    servers
+        .into_iter()
+        .map(|((program, args, env), agents, file)| {
+            let mut command = Command::new(program);
+            command.args(args).envs(env.iter().map(|(name, value)| (name, value)));
+            if directory.is_dir() {
+                command.current_dir(directory);
+            }
+            let agents: Vec<&str> = agents.into_iter().collect();
+            of_server(&agents, file, handshake::over_pipes(command, SERVER_PATIENCE))
+        })
+        .collect()
+}
+
+fn of_server(agents: &[&str], file: &Path, outcome: Result<Served, Trouble>) -> Told {
+    let names = agents.join(", ");
+    let told = match outcome {
+        Ok(served) if served.tools.is_empty() => {
+            Told::new("mcp", Severity::Broken, format!("{names}: {} has no tools", served.server))
+        }
+        Ok(served) => {
+            let tools = text::counted(served.tools.len() as u64, "tool");
+            let text = format!("{names}: {} answers in {} with {tools}", served.server, milliseconds(served.took));
+            Told::new("mcp", Severity::Fine, text)
+                .fact("ms", served.took.as_secs_f64() * 1e3)
+                .fact("protocol", served.protocol)
+                .fact("tools", served.tools)
+        }
+        Err(trouble) => Told::new("mcp", Severity::Broken, format!("{names}: the server {trouble}")).remedy(format!(
+            "see {}; `yore install {}` enters it anew",
+            file.display(),
+            agents[0]
+        )),
+    };
+    told.fact("agents", agents).fact("file", file.display().to_string())
+}
+
+/// Status lines, and what cannot be read.
+fn rest(one: &Installed, directory: &Path) -> Option<Told> {
+    let file = one.file.display();
+    match &one.what {
+        What::StatusLine { call } => {
+            let said = json!({
+                "hook_event_name": "Status", "session_id": DOCTOR, "cwd": directory,
+                "workspace": {"current_dir": directory, "project_dir": directory}, "model": {"id": "", "display_name": ""},
+            });
+            let ran = process::run(command(call, directory), said.to_string().as_bytes(), LINE_PATIENCE);
+            let told = match ended_well(&ran, LINE_PATIENCE) {
+                Ok(()) if ran.stdout.trim().is_empty() => {
+                    Told::new("status-line", Severity::Broken, format!("{}: the status line is empty", one.agent))
+                }
+                Ok(()) => {
+                    let line = shortened(ran.stdout.lines().next().unwrap_or_default());
+                    Told::new("status-line", Severity::Fine, format!("{}: {line:?} in {}", one.agent, milliseconds(ran.took)))
+                }
+                Err(what) => Told::new("status-line", Severity::Broken, format!("{}: the status line {what}", one.agent))
+                    .remedy(format!("see {file}; `yore install {}` enters it anew", one.agent)),
+            };
+            Some(told.fact("agent", one.agent).fact("ms", ran.took.as_secs_f64() * 1e3))
+        }
+        What::Unreadable(problem) => Some(
+            Told::new("agents", Severity::Warning, format!("{}: {file} cannot be read: {problem}", one.agent))
+                .remedy("the agent cannot read it either; mend it by hand")
+                .fact("agent", one.agent),
+        ),
+        What::Rules | What::Hook { .. } | What::Mcp { .. } | What::Plugin { .. } => None,
+    }
+}
+
+/// `5 s`, or `0.5 s`.
+fn seconds(time: Duration) -> String {
+    if time.subsec_millis() == 0 { format!("{} s", time.as_secs()) } else { format!("{:.1} s", time.as_secs_f64()) }
+}
+
+fn shortened(text: &str) -> String {
+    let text = text.trim();
+    let line: String = text.chars().take(SHOWN).collect();
+    if line.len() < text.len() { line + "…" } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_understood_as_each_agent_would() {
+        assert_eq!(understood("claude-code", "Stop", ""), Ok(0));
+        assert_eq!(understood("claude-code", "SessionStart", "words"), Ok(5));
+        assert_eq!(understood("opencode", "chat.message", "words"), Ok(5));
+        let given = r#"{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"four"}}"#;
+        assert_eq!(understood("codex", "SessionStart", given), Ok(4));
+        assert_eq!(understood("cursor", "sessionStart", r#"{"additional_context":"four"}"#), Ok(4));
+        assert_eq!(understood("cline", "TaskStart", r#"{"cancel":false,"contextModification":"four"}"#), Ok(4));
+        assert_eq!(understood("cursor", "beforeSubmitPrompt", r#"{"continue":true}"#), Ok(0));
+        assert!(understood("codex", "SessionStart", "words").is_err(), "only JSON is understood");
+        assert!(understood("claude-code", "UserPromptSubmit", "{words").is_err());
+        for no in [
+            r#"{"decision":"block"}"#,
+            r#"{"continue":false}"#,
+            r#"{"cancel":true}"#,
+            r#"{"permission":"deny"}"#,
+            r#"{"hookSpecificOutput":{"permissionDecision":"deny"}}"#,
+        ] {
+            assert_eq!(understood("claude-code", "PreToolUse", no).unwrap_err(), "keeps the agent from going on");
+        }
+    }
+
+    #[test]
+    fn times_are_told_as_they_were_asked_for() {
+        assert_eq!(seconds(Duration::from_secs(5)), "5 s");
+        assert_eq!(seconds(Duration::from_millis(1_500)), "1.5 s");
+    }
+}

@@ -1,0 +1,116 @@
+//! What would be given unasked: the questions as prompts of a session, and prompts that need no
+//! memory, by the rules of the hooks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::{Value, json};
+use yore_core::metrics;
+use yore_engine::{Engine, Occasion, OfferRequest};
+
+use super::questions::GoldQuestion;
+use crate::config::Config;
+use crate::error::{CliError, CliResult};
+use crate::give::text::{self, tokens};
+use crate::hook::offer_request;
+
+/// What was given.
+#[derive(Default)]
+pub struct Unasked {
+    /// Questions with gold, how many were given anything, and evidence in it.
+    pub questions: usize,
+    pub answered: usize,
+    /// Share of the evidence that was given.
+    pub evidence: f64,
+    /// Questions of which any evidence was given.
+    pub with_evidence: usize,
+    /// Everyday prompts by corpus: how many there are, how many were given anything.
+    pub everyday: BTreeMap<String, (usize, usize)>,
+    /// Those that were.
+    pub loud: Vec<String>,
+    /// Tokens of everything that was given.
+    pub tokens: Vec<usize>,
+}
+
+/// Asks every question with gold, and every line of a file in each corpus.
+pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config: &Config) -> CliResult<Unasked> {
+    let lines = std::fs::read_to_string(everyday).map_err(|error| CliError::io(everyday, &error))?;
+    let mut outcome = Unasked::default();
+    let corpora: BTreeSet<&str> = asked.iter().map(|question| question.corpus.as_str()).collect();
+    for question in asked.iter().filter(|question| !question.gold.is_empty()) {
+        let request = OfferRequest { as_of: question.as_of, ..request(&question.text, &question.corpus, config) };
+        let given = given(engine, &request, config)?;
+        let ranked: Vec<&str> = given.0.iter().map(String::as_str).collect();
+        let wanted: Vec<Vec<&str>> = if question.groups.is_empty() {
+            vec![question.gold.iter().map(String::as_str).collect()]
+        } else {
+            question.groups.iter().map(|group| group.iter().map(String::as_str).collect()).collect()
+        };
+        let found = metrics::evidence_recall(&ranked, &wanted, ranked.len().max(1));
+        outcome.questions += 1;
+        outcome.answered += usize::from(!ranked.is_empty());
+        outcome.with_evidence += usize::from(found > 0.0);
+        outcome.evidence += found;
+        outcome.tokens.extend((given.1 > 0).then_some(given.1));
+    }
+    outcome.evidence /= outcome.questions.max(1) as f64;
+    for corpus in corpora {
+        for prompt in lines.lines().filter(|line| !line.trim().is_empty()) {
+            let (ranked, _) = given(engine, &request(prompt, corpus, config), config)?;
+            let count = outcome.everyday.entry(corpus.to_owned()).or_default();
+            count.0 += 1;
+            if !ranked.is_empty() {
+                count.1 += 1;
+                outcome.loud.push(format!("{corpus}: {prompt}"));
+            }
+        }
+    }
+    outcome.tokens.sort_unstable();
+    Ok(outcome)
+}
+
+fn request(prompt: &str, corpus: &str, config: &Config) -> OfferRequest {
+    let request = offer_request(Occasion::Prompt(prompt.to_owned()), None, None, Vec::new(), config.give.floor as f32);
+    OfferRequest { projects: vec![corpus.to_owned()], ..request }
+}
+
+/// The agents' own ids of the turns that are given, and the tokens that they take.
+fn given(engine: &Engine, request: &OfferRequest, config: &Config) -> CliResult<(Vec<String>, usize)> {
+    let offer = engine.offer(request)?;
+    let given = text::offer(&offer, &request.occasion, config.give.prompt_tokens);
+    let is_told = |id| given.turns.contains(id);
+    let ids =
+        offer.memories.iter().filter(|memory| is_told(&memory.hit.turn.id)).map(|memory| memory.hit.place.native_message.clone());
+    Ok((ids.collect(), tokens(&given.text)))
+}
+
+impl Unasked {
+    pub fn json(&self) -> Value {
+        json!({
+            "questions": self.questions, "answered": self.answered, "with_evidence": self.with_evidence, "evidence_recall": self.evidence,
+            "everyday": self.everyday.iter().map(|(corpus, (asked, given))| (corpus.clone(), json!({"prompts": asked, "given": given}))).collect::<serde_json::Map<_, _>>(),
+            "given_to": self.loud, "tokens_p50": self.tokens_at(0.5), "tokens_max": self.tokens_at(1.0),
+        })
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!(
+            "as prompts: {} of {} questions are given something, {} with evidence (evidence recall {:.3}), {} tokens in the middle, {} at most",
+            self.answered,
+            self.questions,
+            self.with_evidence,
+            self.evidence,
+            self.tokens_at(0.5),
+            self.tokens_at(1.0)
+        )];
+        for (corpus, (asked, given)) in &self.everyday {
+            lines.push(format!("everyday prompts in {corpus}: {given} of {asked} are given something"));
+        }
+        lines.extend(self.loud.iter().map(|prompt| format!("  {prompt}")));
+        lines
+    }
+
+    fn tokens_at(&self, share: f64) -> usize {
+        self.tokens.get(((self.tokens.len().max(1) - 1) as f64 * share) as usize).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,148 @@
+use clap::Args;
+use serde_json::Value;
+use yore_core::scope::ScopeChoice;
+use yore_engine::{NoteSummary, NotesRequest};
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
+use crate::render::wire;
+
+/// Characters of a note's words in the list.
+const WORDS_CHARS: usize = 80;
+
+/// List the notes that hold here, latest first
+///
+/// Those of this project and those that hold everywhere. `yore show` shows one whole, by its id.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Those of every project
+    #[arg(long, conflicts_with_all = ["global", "project"])]
+    all: bool,
+    /// Only those that hold everywhere
+    #[arg(long, conflicts_with = "project")]
+    global: bool,
+    /// Only those of this project: name, id or directory
+    #[arg(short, long, value_name = "PROJECT")]
+    project: Vec<String>,
+    /// Only those with this tag; may be repeated: with any of them
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only those with this title
+    #[arg(long, value_name = "TITLE")]
+    title: Option<String>,
+    /// At most N
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let Arguments { all, global, project, tags, title, limit } = arguments;
+    let notes = context.memory()?.notes(&NotesRequest {
+        // From nowhere only what holds everywhere is seen.
+        here: if *global { None } else { context.project_here() },
+        scope: match project.as_slice() {
+            _ if *all => ScopeChoice::All,
+            [] => ScopeChoice::Current,
+            names => ScopeChoice::Projects(names.to_vec()),
+        },
+        tags: tags.clone(),
+        title: title.clone(),
+        limit: *limit,
+    })?;
+    if context.printer.is_json() {
+        context.printer.json(&Value::Array(notes.iter().map(wire::note).collect()))?;
+    } else {
+        for line in table(&notes) {
+            context.printer.line(line)?;
+        }
+        if notes.is_empty() {
+            let is_narrowed = !tags.is_empty() || title.is_some();
+            context.printer.note(match (is_narrowed, *all) {
+                (true, _) => "there is no such note",
+                (_, true) => "there are no notes yet; `yore remember` makes one",
+                _ => "no note holds here (--all lists those of every project); `yore remember` makes one",
+            })?;
+        }
+    }
+    Ok(if notes.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+/// A line for each note, in columns.
+fn table(notes: &[NoteSummary]) -> Vec<String> {
+    let is_tagged = notes.iter().any(|note| !note.tags.is_empty());
+    let rows: Vec<Vec<String>> = notes
+        .iter()
+        .map(|note| {
+            let project = note.project.as_deref().map_or_else(|| "everywhere".to_owned(), text::harmless);
+            let tags: Vec<String> = note.tags.iter().map(|tag| format!("#{}", text::harmless(tag))).collect();
+            let author = if note.is_by_agent { format!(" {DIM}(by an agent){RESET}") } else { String::new() };
+            let mut row = vec![note.episode.short(), text::day(note.at), project];
+            row.extend(is_tagged.then(|| tags.join(" ")));
+            row.push(format!("{}{author}", words(note)));
+            row
+        })
+        .collect();
+    // The first column is as wide in every line; colours would count as letters before.
+    let coloured = |line: String| match line.split_once(' ') {
+        Some((id, rest)) => format!("{CYAN}{id}{RESET} {rest}"),
+        None => line,
+    };
+    text::table(&rows).into_iter().map(coloured).collect()
+}
+
+/// A note's title and the beginning of its words, on one line.
+fn words(note: &NoteSummary) -> String {
+    let whole = text::harmless(&note.text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut letters = whole.chars();
+    let mut words: String = letters.by_ref().take(WORDS_CHARS).collect();
+    if letters.next().is_some() {
+        words.push('…');
+    }
+    match &note.title {
+        Some(title) => format!("{BOLD}{}{RESET} {DIM}·{RESET} {words}", text::harmless(title)),
+        None => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use yore_core::id::{EpisodeId, TurnId};
+
+    use super::*;
+
+    fn note(number: u8, title: Option<&str>, text: &str) -> NoteSummary {
+        NoteSummary {
+            episode: EpisodeId::from_bytes([number; 16]),
+            turn: TurnId::from_bytes([number; 16]),
+            title: title.map(str::to_owned),
+            tags: Vec::new(),
+            project: None,
+            at: None,
+            is_by_agent: false,
+            text: text.to_owned(),
+        }
+    }
+
+    fn plain(notes: &[NoteSummary]) -> String {
+        let mut lines = table(notes).join("\n");
+        for colour in [CYAN, DIM, BOLD, RESET] {
+            lines = lines.replace(colour, "");
+        }
+        lines
+    }
+
+    #[test]
+    fn notes_stand_in_columns_with_their_first_words() {
+        let mut first = note(1, Some("Crane"), "opens at six,\n\nnever\x1b[2J before");
+        (first.project, first.tags) = (Some("harbor".to_owned()), vec!["hours".to_owned(), "standing".to_owned()]);
+        let mut second = note(2, None, &"ü".repeat(WORDS_CHARS + 1));
+        second.is_by_agent = true;
+        insta::assert_snapshot!(plain(&[first, second.clone()]), @"
+        0101010101  ?  harbor      #hours #standing  Crane · opens at six, never[2J before
+        0202020202  ?  everywhere                    üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü… (by an agent)
+        ");
+        second.text = "üü".to_owned();
+        assert_eq!(plain(&[second]), "0202020202  ?  everywhere  üü (by an agent)", "no column for tags that there are none of");
+    }
+}

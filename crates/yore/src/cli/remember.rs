@@ -1,0 +1,156 @@
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use yore_core::scope::ProjectAlias;
+use yore_engine::ingest::names_of;
+use yore_engine::ingest::source::note::MAX_BYTES;
+use yore_engine::{RememberRequest, STANDING};
+
+use super::Context;
+use crate::engine_handle::Memory;
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::text;
+
+/// Remember a note
+///
+/// The words are kept as they are, as your own, and are found at once: from the project that they
+/// belong to, or from everywhere. Prints the note's id, with which `yore show` shows it, `yore
+/// remember --replace` changes it and `yore forget` forgets it. `yore notes` lists all that hold.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The note; `-`, or nothing, reads it from standard input
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    text: Option<String>,
+    /// A title
+    #[arg(long, value_name = "TITLE")]
+    title: Option<String>,
+    /// A word to find it by; may be repeated
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// A standing instruction: every session is told when it begins (the tag `standing`)
+    #[arg(long)]
+    standing: bool,
+    /// It holds everywhere, not only in this project
+    #[arg(long)]
+    global: bool,
+    /// The directory whose project it belongs to [default: the repository around this directory]
+    #[arg(long, value_name = "DIR", conflicts_with = "global")]
+    project: Option<PathBuf>,
+    /// Put it in the place of this note, which keeps its id, its project, and whatever title and tags
+    /// are not given; an empty title or tag takes them away
+    #[arg(long, value_name = "ID", conflicts_with_all = ["global", "project"])]
+    replace: Option<String>,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let words = match arguments.text.as_deref() {
+        Some(text) if text != "-" => text.to_owned(),
+        given => read_input(given.is_some())?,
+    };
+    if words.trim().is_empty() {
+        return Err(CliError::usage("the note is empty", None));
+    }
+    if words.len() > MAX_BYTES {
+        return Err(CliError::usage(
+            format!("a note has at most {}", text::bytes(MAX_BYTES as u64)),
+            Some("save it as a file and read that with `yore ingest --source file`"),
+        ));
+    }
+    let mut memory = memory(context)?;
+    let directory = match &arguments.project {
+        _ if arguments.global || arguments.replace.is_some() => None,
+        Some(directory) if !directory.is_dir() => {
+            return Err(CliError::usage(format!("{} is no directory", directory.display()), None));
+        }
+        Some(directory) => directory.canonicalize().ok().and_then(|path| path.to_str().map(str::to_owned)),
+        None => match repository_here(context) {
+            Some(directory) => Some(directory),
+            None => project_here(&mut memory, context)?,
+        },
+    };
+    let mut tags = arguments.tags.clone();
+    if arguments.standing {
+        if let (Some(id), []) = (&arguments.replace, tags.as_slice()) {
+            tags = memory.note(id)?.tags;
+        }
+        tags.push(STANDING.to_owned());
+    }
+    let remembered = memory.remember(&RememberRequest {
+        replaces: arguments.replace.clone(),
+        text: words,
+        title: arguments.title.clone(),
+        tags,
+        directory: directory.clone(),
+        is_by_agent: false,
+        compression_level: context.config().archive.compression_level,
+    })?;
+    let id = remembered.episode.to_string();
+    if context.printer.is_json() {
+        let note = memory.note(&id)?;
+        context.printer.json(&json!({
+            "id": id,
+            "turn": remembered.turn.to_string(),
+            "title": note.title,
+            "tags": note.tags,
+            "project": note.project,
+            "directory": directory,
+            "was_known": remembered.was_known,
+            "redactions": remembered.redactions,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    context.printer.line(id)?;
+    if remembered.was_known {
+        context.printer.note("known already: nothing was stored")?;
+    } else if remembered.redactions > 0 {
+        context.printer.note(format!("{} redacted before storing", text::counted(remembered.redactions, "secret")))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// The memory, made if there is none: a note may be the first that is remembered.
+fn memory(context: &Context) -> CliResult<Memory> {
+    match context.memory() {
+        Err(error) if error.code == "store/missing" => {
+            context.engine(true)?;
+            context.memory()
+        }
+        opened => opened,
+    }
+}
+
+/// Everything on standard input, unless a person would have to type it unasked.
+fn read_input(is_asked: bool) -> CliResult<String> {
+    let input = std::io::stdin();
+    if !is_asked && input.is_terminal() {
+        let hint = "`yore remember \"...\"`, or `yore remember -` to type it";
+        return Err(CliError::usage("there is nothing to remember", Some(hint)));
+    }
+    let mut bytes = Vec::new();
+    input.lock().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| CliError {
+        exit: Exit::Data,
+        code: "input".to_owned(),
+        message: format!("cannot read standard input: {error}"),
+        hint: None,
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The directory that is asked from, if it lies in one that is known as a project's.
+fn project_here(memory: &mut Memory, context: &Context) -> CliResult<Option<String>> {
+    let Some(here) = &context.here else { return Ok(None) };
+    let projects = memory.projects()?;
+    let mut directories = projects.iter().flat_map(|project| &project.aliases).filter(|(kind, _)| kind == "directory");
+    let is_known = directories.any(|(_, directory)| here.starts_with(directory));
+    Ok(here.to_str().filter(|_| is_known).map(str::to_owned))
+}
+
+/// The directory that is asked from, if a repository is around it: notes from elsewhere belong to
+/// no project.
+pub(super) fn repository_here(context: &Context) -> Option<String> {
+    let here = context.here.as_ref()?.to_str()?;
+    let is_repository = names_of(here).aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::GitDir(_)));
+    is_repository.then(|| here.to_owned())
+}

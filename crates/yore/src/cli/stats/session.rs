@@ -1,0 +1,187 @@
+//! What one session was given, from its ledger.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use yore_core::time::UtcMillis;
+use yore_engine::EngineError;
+use yore_engine::ingest::names_of;
+
+use super::super::Context;
+use super::super::status_line::totals;
+use crate::error::{CliResult, Exit};
+use crate::give::ledger::{self, Entry};
+use crate::render::text;
+
+/// Where Claude Code says which session a command is called from.
+const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
+
+/// A session and its ledger.
+struct Session {
+    id: String,
+    entries: Vec<Entry>,
+    /// When something of it was read last.
+    captured: Option<UtcMillis>,
+}
+
+pub fn run(wanted: Option<&str>, context: &mut Context) -> CliResult {
+    let Some(id) = find(wanted, context)? else {
+        if context.printer.is_json() {
+            context.printer.json(&Value::Null)?;
+        } else {
+            context.printer.note("no session was given anything yet")?;
+        }
+        return Ok(Exit::Nothing);
+    };
+    let session = Session { entries: ledger::read(&context.directory, &id), captured: captured(&id, context), id };
+    if context.printer.is_json() {
+        context.printer.json(&session.json())?;
+    } else {
+        for line in session.lines() {
+            context.printer.line(line)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The session that is meant: by name, by who calls, or the latest that has a ledger.
+fn find(wanted: Option<&str>, context: &Context) -> CliResult<Option<String>> {
+    let calling = || Some(context.environment.get(SESSION_VARIABLE)?.to_str()?.to_owned()).filter(|id| !id.is_empty());
+    let Some(id) = wanted.map(str::to_owned).or_else(|| wanted.is_none().then(calling).flatten()) else {
+        return Ok(known(&context.directory).into_iter().map(|(id, _)| id).next());
+    };
+    // A session that nothing was given to is one as well, if it is the caller's.
+    if wanted.is_none() || ledger::path(&context.directory, &id).is_file() {
+        return Ok(Some(id));
+    }
+    let fitting: Vec<String> =
+        known(&context.directory).into_iter().map(|(id, _)| id).filter(|known| known.starts_with(&id)).collect();
+    match <[String; 1]>::try_from(fitting) {
+        Ok([id]) => Ok(Some(id)),
+        Err(fitting) if fitting.is_empty() => Err(EngineError::UnknownSession(id).into()),
+        Err(fitting) => Err(EngineError::AmbiguousId { id, candidates: fitting }.into()),
+    }
+}
+
+/// Sessions that have a ledger, latest first.
+fn known(directory: &Path) -> Vec<(String, SystemTime)> {
+    let folder = ledger::path(directory, "any");
+    let entries = folder.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let mut known: Vec<(String, SystemTime)> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().extension() == Some(OsStr::new("jsonl")))
+        .filter_map(|entry| {
+            let id = entry.path().file_stem()?.to_str()?.to_owned();
+            Some((id, entry.metadata().ok()?.modified().ok()?))
+        })
+        .collect();
+    known.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    known
+}
+
+/// When a session's transcript was read last. Without a memory, or where the transcript does not
+/// carry the session's name, nobody knows.
+fn captured(session: &str, context: &Context) -> Option<UtcMillis> {
+    let files = context.engine(false).ok()?.source_files().ok()?;
+    let is_of_it = |path: &str| Path::new(path).file_stem().and_then(OsStr::to_str).is_some_and(|stem| stem.ends_with(session));
+    files.iter().filter(|file| is_of_it(&file.path)).filter_map(|file| file.last_read_ms).max()
+}
+
+impl Session {
+    fn agent(&self) -> Option<&str> {
+        self.entries.iter().rev().map(|entry| entry.agent.as_str()).find(|agent| !agent.is_empty())
+    }
+
+    fn directory(&self) -> Option<&str> {
+        self.entries.iter().rev().find_map(|entry| entry.directory.as_deref())
+    }
+
+    /// Why nothing was given, by its code, and how often.
+    fn silences(&self) -> BTreeMap<&str, u64> {
+        let mut silences = BTreeMap::new();
+        for code in self.entries.iter().filter_map(|entry| entry.silence.as_deref()) {
+            *silences.entry(code).or_default() += 1;
+        }
+        silences
+    }
+
+    fn json(&self) -> Value {
+        let (memories, tokens) = totals(&self.entries);
+        json!({
+            "session": self.id,
+            "agent": self.agent(),
+            "directory": self.directory(),
+            "project": self.directory().map(|directory| names_of(directory).name),
+            "memories": memories,
+            "tokens": tokens,
+            "micros": self.entries.iter().map(|entry| entry.micros).sum::<u64>(),
+            "silences": self.silences(),
+            "last_capture_ms": self.captured,
+            "answers": self.entries,
+        })
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let (memories, tokens) = totals(&self.entries);
+        let mut of = vec![text::harmless(&self.id)];
+        of.extend(self.agent().map(text::harmless));
+        of.extend(self.directory().map(|directory| text::harmless(&names_of(directory).name)));
+        let speaking = self.entries.iter().filter(|entry| entry.silence.is_none()).count() as u64;
+        let given = format!(
+            "{} {}, {} in {}",
+            text::count(memories as u64),
+            if memories == 1 { "memory" } else { "memories" },
+            text::counted(tokens as u64, "token"),
+            text::counted(speaking, "answer")
+        );
+        let mut rows = vec![vec!["session".to_owned(), of.join(" · ")], vec!["given".to_owned(), given]];
+        let silences: Vec<String> =
+            self.silences().iter().map(|(code, count)| format!("{} × {}", text::count(*count), in_words(code))).collect();
+        if !silences.is_empty() {
+            rows.push(vec!["silent".to_owned(), silences.join(", ")]);
+        }
+        let captured = self.captured.map_or_else(|| "not yet, as far as is known".to_owned(), |at| text::time(Some(at)));
+        rows.push(vec!["last capture".to_owned(), captured]);
+        let mut lines = text::table(&rows);
+        if !self.entries.is_empty() {
+            lines.push(String::new());
+        }
+        let answers: Vec<Vec<String>> = self.entries.iter().map(answer).collect();
+        lines.extend(text::table(&answers));
+        lines
+    }
+}
+
+/// Why nothing was given, as people read it.
+fn in_words(code: &str) -> String {
+    match code {
+        "nothing" => "nothing is known".to_owned(),
+        "floor" => "nothing concerns it enough".to_owned(),
+        "known" => "the session knows it".to_owned(),
+        "short" => "too few words to go by".to_owned(),
+        "budget" => "it does not fit the budget".to_owned(),
+        "project-unknown" => "the project is not known".to_owned(),
+        "index-behind" => "the index is behind".to_owned(),
+        "no-error" => "there is no error in it".to_owned(),
+        "no-outcome" => "nobody said what came of it".to_owned(),
+        other => text::harmless(other),
+    }
+}
+
+/// One answer as a row: when, by what, what, how long.
+fn answer(entry: &Entry) -> Vec<String> {
+    let what = match &entry.silence {
+        Some(code) => format!("nothing: {}", in_words(code)),
+        None => {
+            let turns = entry.turns.len() as u64;
+            let noun = if turns == 1 { "memory" } else { "memories" };
+            format!("{} {noun}, {}", text::count(turns), text::counted(entry.tokens as u64, "token"))
+        }
+    };
+    vec![text::time(Some(entry.at_ms)), text::harmless(&entry.event), format!("{:.1} ms", entry.micros as f64 / 1e3), what]
+}

@@ -1,0 +1,309 @@
+//! One line for an agent's status line. Agents ask for it several times a second and show whatever
+//! comes, so it branches off before the parser and the configuration, as hooks do, and opens neither
+//! the database nor an index: it reads the session's ledger, counts the spool, and asks the daemon
+//! one short question.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read};
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::names_of;
+
+use super::Context;
+use crate::config::When;
+use crate::daemon::client::connect_any;
+use crate::daemon::place::Card;
+use crate::daemon::wire::{Request, Status};
+use crate::engine_handle::now;
+use crate::error::{CliResult, Exit};
+use crate::give::ledger::{self, Entry};
+use crate::paths::{Paths, Platform};
+use crate::render::{Printer, text};
+use crate::spool;
+
+/// An agent that says nothing is not waited for longer.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Nor is the daemon.
+const DAEMON_PATIENCE: Duration = Duration::from_millis(20);
+/// As much is read of what the agent says.
+const LONGEST_INPUT: u64 = 256 << 10;
+/// A project's name is cut here.
+const LONGEST_NAME: usize = 40;
+
+/// Print one line about a session: project, memories given, tokens added, last capture
+///
+/// For Claude Code's `statusLine` setting: reads the JSON that it says on standard input. Ends with 0
+/// whatever it was given. There are no colours unless `--color always` asks for them.
+#[derive(Args, Debug)]
+pub struct Arguments {}
+
+/// Never called: [`Call`] is taken before the settings are read. Only help comes here.
+pub fn run(_arguments: &Arguments, _context: &mut Context) -> CliResult {
+    Ok(Exit::Success)
+}
+
+/// How the line was asked for.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Call {
+    /// `--data-dir`.
+    data_dir: Option<PathBuf>,
+    /// Whether `--color always` was said.
+    is_colored: bool,
+}
+
+impl Call {
+    /// The call, if these arguments (without the program's name) call `yore status-line` and do not
+    /// ask for help.
+    pub fn of(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
+        let mut call = Self::default();
+        let mut is_ours = false;
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            match argument.to_str().unwrap_or_default() {
+                "-h" | "--help" | "-V" | "--version" => return None,
+                "--data-dir" => call.data_dir = arguments.next().map(PathBuf::from),
+                "--color" => call.is_colored = arguments.next().is_some_and(|when| when == "always"),
+                "-c" | "--config" => drop(arguments.next()),
+                "status-line" => is_ours = true,
+                option if option.starts_with('-') => match option.split_once('=') {
+                    Some(("--data-dir", directory)) => call.data_dir = Some(PathBuf::from(directory)),
+                    Some(("--color", when)) => call.is_colored = when == "always",
+                    // Of a version that knows more.
+                    _ => {}
+                },
+                _ if !is_ours => return None,
+                _ => {}
+            }
+        }
+        is_ours.then_some(call)
+    }
+}
+
+/// Prints the line. An agent shows an error as an empty line, so there is none.
+pub fn print(call: &Call) -> ExitCode {
+    panic::set_hook(Box::new(|_| {}));
+    let line = panic::catch_unwind(|| line(call)).unwrap_or_else(|_| "yore".to_owned());
+    let color = if call.is_colored { When::Always } else { When::Never };
+    // Nobody is there to be told.
+    let _ = Printer::new(false, color, When::Never).line(line);
+    ExitCode::SUCCESS
+}
+
+fn line(call: &Call) -> String {
+    let said = Said::read();
+    let paths = Paths::locate(Platform::HERE, &|name| std::env::var(name).ok());
+    let facts = Facts::gather(call.data_dir.clone().or(paths.data), &said);
+    facts.line(now())
+}
+
+/// What the agent says of the session.
+#[derive(Debug, Default, Eq, PartialEq)]
+struct Said {
+    session: Option<String>,
+    directory: Option<String>,
+}
+
+impl Said {
+    fn read() -> Self {
+        let mut said = Self::parse(&input().unwrap_or_default());
+        said.session = said.session.or_else(|| std::env::var("CLAUDE_CODE_SESSION_ID").ok());
+        said.directory = said.directory.or_else(|| Some(std::env::current_dir().ok()?.to_str()?.to_owned()));
+        said
+    }
+
+    fn parse(input: &[u8]) -> Self {
+        let said: Value = serde_json::from_slice(input).unwrap_or_default();
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        Self {
+            session: text(&said["session_id"]),
+            directory: text(&said["workspace"]["current_dir"]).or_else(|| text(&said["cwd"])),
+        }
+    }
+}
+
+/// Standard input to its end, or as much of it as came in time.
+fn input() -> Option<Vec<u8>> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        return None;
+    }
+    let (send, receive) = channel();
+    // A thread, because a read cannot be given up; it ends with the process.
+    thread::spawn(move || {
+        let mut input = Vec::new();
+        let _ = stdin.lock().take(LONGEST_INPUT).read_to_end(&mut input);
+        let _ = send.send(input);
+    });
+    receive.recv_timeout(PATIENCE).ok()
+}
+
+/// What there is to say.
+#[derive(Debug, Default)]
+struct Facts {
+    project: Option<String>,
+    has_memory: bool,
+    memories: usize,
+    tokens: usize,
+    daemon: Daemon,
+    waiting: usize,
+}
+
+/// What the daemon says.
+#[derive(Debug, Default, PartialEq)]
+enum Daemon {
+    /// None runs.
+    #[default]
+    None,
+    /// One runs, and does not answer as quickly as this.
+    Silent,
+    /// It read last at this time, if it has read yet.
+    Read(Option<UtcMillis>),
+}
+
+impl Facts {
+    fn gather(directory: Option<PathBuf>, said: &Said) -> Self {
+        let project = said.directory.as_deref().map(|directory| names_of(directory).name).filter(|name| !name.is_empty());
+        let Some(directory) = directory.filter(|directory| directory.is_dir()) else {
+            return Self { project, ..Self::default() };
+        };
+        let given = said.session.as_deref().map(|session| ledger::read(&directory, session)).unwrap_or_default();
+        let (memories, tokens) = totals(&given);
+        Self { project, has_memory: true, memories, tokens, daemon: Daemon::ask(&directory), waiting: spool::waiting(&directory) }
+    }
+
+    fn line(&self, now: UtcMillis) -> String {
+        let mut parts = vec![format!("{}yore{}", text::BOLD, text::RESET)];
+        if let Some(project) = &self.project {
+            let name: String = text::harmless(project).chars().filter(|letter| *letter != '\n').take(LONGEST_NAME).collect();
+            parts.push(format!("{}{name}{}", text::CYAN, text::RESET));
+        }
+        if !self.has_memory {
+            parts.push(format!("{}no memory yet, `yore up` makes it{}", text::YELLOW, text::RESET));
+            return parts.join(" · ");
+        }
+        parts.push(match self.memories {
+            0 => "nothing given".to_owned(),
+            count => {
+                let noun = if count == 1 { "memory" } else { "memories" };
+                format!("{} {noun}, {}", text::count(count as u64), text::counted(self.tokens as u64, "token"))
+            }
+        });
+        match self.daemon {
+            Daemon::Read(Some(at)) => parts.push(format!("{}captured {}{}", text::DIM, ago(now - at), text::RESET)),
+            Daemon::None if self.waiting > 0 => {
+                let waiting = text::counted(self.waiting as u64, "event");
+                parts.push(format!("{}no daemon, {waiting} to capture{}", text::YELLOW, text::RESET));
+            }
+            Daemon::None | Daemon::Silent | Daemon::Read(None) => {}
+        }
+        parts.join(" · ")
+    }
+}
+
+/// How many different memories, and how many tokens.
+pub(super) fn totals(given: &[Entry]) -> (usize, usize) {
+    let turns: HashSet<&str> = given.iter().flat_map(|entry| &entry.turns).map(String::as_str).collect();
+    (turns.len(), given.iter().map(|entry| entry.tokens).sum())
+}
+
+impl Daemon {
+    fn ask(directory: &Path) -> Self {
+        if Card::read(directory).is_none() {
+            return Self::None;
+        }
+        let (send, receive) = channel();
+        let directory = directory.to_path_buf();
+        // Connecting waits longer than a status line may.
+        thread::spawn(move || {
+            let daemon = match connect_any(&directory) {
+                None => Self::None,
+                Some(mut client) => match client.ask::<Status>(&Request::Status, DAEMON_PATIENCE) {
+                    Ok(status) => Self::Read(status.last_batch_ms),
+                    Err(_) => Self::Silent,
+                },
+            };
+            let _ = send.send(daemon);
+        });
+        receive.recv_timeout(DAEMON_PATIENCE).unwrap_or(Self::Silent)
+    }
+}
+
+/// `12 s ago`.
+pub(super) fn ago(passed_ms: UtcMillis) -> String {
+    match passed_ms / 1000 {
+        ..1 => "now".to_owned(),
+        seconds @ 1..60 => format!("{seconds} s ago"),
+        seconds @ 60..3_600 => format!("{} min ago", seconds / 60),
+        seconds @ 3_600..172_800 => format!("{} h ago", seconds / 3_600),
+        seconds => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(arguments: &[&str]) -> Option<Call> {
+        Call::of(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn call_is_told_from_other_commands() {
+        assert_eq!(call(&["status-line"]), Some(Call::default()));
+        let expected = Call { data_dir: Some("/d".into()), is_colored: true };
+        assert_eq!(call(&["--data-dir", "/d", "status-line", "--color=always", "--later"]), Some(expected.clone()));
+        assert_eq!(call(&["-c", "a=b", "status-line", "--color", "always", "--data-dir=/d", "more"]), Some(expected));
+        for other in [&["recall", "status-line"][..], &["status-line", "--help"], &["-V"], &[]] {
+            assert_eq!(call(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_claude_code_says_is_understood_and_nonsense_survived() {
+        let said = Said::parse(
+            br#"{"session_id":"s","cwd":"/a","workspace":{"current_dir":"/b","project_dir":"/c"},"model":{"id":"m"}}"#,
+        );
+        assert_eq!(said, Said { session: Some("s".into()), directory: Some("/b".into()) });
+        let said = Said::parse(br#"{"session_id":7,"cwd":"/a","workspace":[]}"#);
+        assert_eq!(said, Said { session: None, directory: Some("/a".into()) });
+        assert_eq!(Said::parse(b"[1,"), Said::default());
+    }
+
+    #[test]
+    fn line_says_project_memories_tokens_and_capture() {
+        let shown = |facts: Facts| anstream::adapter::strip_str(&facts.line(100_000)).to_string();
+        let given = Facts { project: Some("tide".into()), has_memory: true, memories: 5, tokens: 640, ..Facts::default() };
+        assert_eq!(
+            shown(Facts { daemon: Daemon::Read(Some(88_000)), ..given }),
+            "yore · tide · 5 memories, 640 tokens · captured 12 s ago"
+        );
+        let silent = Facts { has_memory: true, waiting: 3, ..Facts::default() };
+        assert_eq!(shown(silent), "yore · nothing given · no daemon, 3 events to capture");
+        let one = Facts { has_memory: true, memories: 1, tokens: 1, daemon: Daemon::Silent, ..Facts::default() };
+        assert_eq!(shown(one), "yore · 1 memory, 1 token");
+        let none = Facts { project: Some("a\u{1b}[2J\nb".into()), ..Facts::default() };
+        assert_eq!(shown(none), "yore · a[2Jb · no memory yet, `yore up` makes it");
+    }
+
+    #[test]
+    fn memory_that_is_given_twice_counts_once_and_its_tokens_twice() {
+        let entry =
+            |turns: &[&str], tokens| Entry { turns: turns.iter().map(ToString::to_string).collect(), tokens, ..Entry::default() };
+        assert_eq!(totals(&[entry(&["a", "b"], 10), entry(&[], 0), entry(&["b"], 5)]), (2, 15));
+    }
+
+    #[test]
+    fn ages_are_told_in_one_unit() {
+        let told: Vec<String> = [-5, 0, 12_000, 90_000, 7_200_000, 400_000_000].into_iter().map(ago).collect();
+        assert_eq!(told, ["now", "now", "12 s ago", "1 min ago", "2 h ago", "4 days ago"]);
+    }
+}

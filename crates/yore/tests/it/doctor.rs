@@ -1,0 +1,325 @@
+//! `yore doctor` runs what agents run: hooks, servers, status lines; and looks at the daemon.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::environment::{Outcome, PROGRAM, TestEnvironment};
+use crate::transcript::Transcript;
+
+const SESSION: &str = "4a5b0001-3f08-4714-9c34-5c452003a142";
+
+/// A computer with a memory of one session.
+fn computer() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    let directory = environment.path("work").to_str().unwrap().to_owned();
+    Transcript::new(SESSION, &directory).human("when is high water").assistant("At noon.").write(&environment.projects());
+    environment.ingest(&environment.projects());
+    environment
+}
+
+/// Claude Code's settings, with these hooks: event, command, seconds.
+fn enter(environment: &TestEnvironment, hooks: &[(&str, String, u64)]) {
+    let hooks: serde_json::Map<String, Value> = hooks
+        .iter()
+        .map(|(event, command, timeout)| {
+            ((*event).to_owned(), json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]))
+        })
+        .collect();
+    environment.write("home/.claude/settings.json", json!({"hooks": hooks}).to_string());
+}
+
+/// Enters a server for Claude Code.
+fn enter_server(environment: &TestEnvironment, program: &str) {
+    let servers = json!({"mcpServers": {"yore": {"type": "stdio", "command": program, "args": ["mcp"]}}});
+    environment.write("home/.claude.json", servers.to_string());
+}
+
+/// A program by the name of yore that tells this version and otherwise does as the shell script says.
+#[cfg(unix)]
+fn pretender(environment: &TestEnvironment, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let version = env!("CARGO_PKG_VERSION");
+    let text = format!("#!/bin/sh\ncase \"$1\" in --version) echo yore {version}; exit;; esac\n{script}\n");
+    let path = environment.write("bin/yore", text);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn doctor(environment: &TestEnvironment, arguments: &[&str]) -> Outcome {
+    environment.yore(["doctor", "--json"]).args(arguments).run()
+}
+
+/// The findings of a code: severity and text.
+fn of(outcome: &Outcome, code: &str) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let findings = outcome.json();
+    let found = findings.as_array().unwrap().iter().filter(|finding| finding["code"] == code);
+    found.map(|finding| (text(&finding["severity"]), text(&finding["text"]))).collect()
+}
+
+fn broken(text: &str) -> (String, String) {
+    ("broken".to_owned(), text.to_owned())
+}
+
+#[test]
+fn hooks_servers_and_status_lines_are_run_and_nothing_is_left_of_it() {
+    let environment = computer();
+    let hook = |event: &str| format!("\"{PROGRAM}\" hook claude-code {event}");
+    let hooks = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd"].map(|event| (event, hook(event), 10));
+    enter(&environment, &hooks);
+    let path = environment.path("home/.claude/settings.json");
+    let mut settings: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    settings["statusLine"] = json!({"type": "command", "command": format!("\"{PROGRAM}\" status-line")});
+    fs::write(&path, settings.to_string()).unwrap();
+    enter_server(&environment, PROGRAM);
+    let outcome = doctor(&environment, &[]);
+    let findings = outcome.json();
+    let find = |code: &str| findings.as_array().unwrap().iter().find(|finding| finding["code"] == code).unwrap();
+    assert_ne!(find("hook")["severity"], "broken", "{findings}");
+    let ran: Vec<&Value> = find("hook")["hooks"].as_array().unwrap().iter().map(|hook| &hook["event"]).collect();
+    assert_eq!(ran, ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd"]);
+    assert!(find("hook")["text"].as_str().unwrap().starts_with("claude-code: 5 hooks answer: SessionStart "), "{findings}");
+    assert_eq!(find("mcp")["severity"], "fine", "{findings}");
+    assert!(find("mcp")["tools"].as_array().unwrap().contains(&json!("recall")), "{findings}");
+    assert!(find("status-line")["text"].as_str().unwrap().contains("yore · work · nothing given"), "{findings}");
+    assert!(of(&outcome, "version").is_empty(), "{findings}");
+    assert_eq!(find("capture")["agent"], "claude-code");
+    assert!(!environment.data().join("given").join("yore-doctor.jsonl").exists(), "it was given nothing");
+    assert!(!environment.data().join("spool").exists(), "nobody is told of it");
+}
+
+#[test]
+fn all_is_well_after_an_install_in_every_agent() {
+    let environment = computer();
+    let agents = ["claude-code", "cursor", "codex", "gemini", "opencode", "vscode", "copilot-cli", "windsurf", "zed", "cline"];
+    fs::create_dir_all(environment.path("home/.config/Code/User")).unwrap();
+    environment.yore(["install", "--status-line"]).args(agents).run().success();
+    let outcome = doctor(&environment, &[]);
+    let findings = outcome.json();
+    let told: Vec<&Value> = findings.as_array().unwrap().iter().collect();
+    let is_of_agents =
+        |finding: &&&Value| ["hook", "mcp", "status-line", "agents", "version"].contains(&finding["code"].as_str().unwrap());
+    for finding in told.iter().filter(is_of_agents) {
+        assert_ne!(finding["severity"], "broken", "{finding}");
+    }
+    let tried: Vec<&str> =
+        told.iter().filter(|finding| finding["code"] == "hook").filter_map(|finding| finding["agent"].as_str()).collect();
+    for agent in ["claude-code", "cursor", "codex", "gemini", "opencode", "copilot-cli", "windsurf"] {
+        assert!(tried.contains(&agent), "{agent}: {tried:?}");
+    }
+    #[cfg(unix)]
+    assert!(tried.contains(&"cline"), "{tried:?}");
+    // The same command is the same server.
+    let servers: Vec<&&Value> = told.iter().filter(|finding| finding["code"] == "mcp").collect();
+    assert_eq!(servers.len(), 1, "{servers:?}");
+    assert!(servers[0]["agents"].as_array().unwrap().len() >= 8, "{servers:?}");
+    assert!(!environment.data().join("spool").exists() && !environment.data().join("given").exists(), "it left a trace");
+    environment.yore(["uninstall", "all"]).run().success();
+    assert_eq!(of(&doctor(&environment, &[]), "agents"), [("note".to_owned(), "no agent calls yore yet".to_owned())]);
+}
+
+#[test]
+fn computer_without_yore_is_told_how_to_get_it_into_its_agents() {
+    let outcome = doctor(&computer(), &[]);
+    assert_eq!(of(&outcome, "agents"), [("note".to_owned(), "no agent calls yore yet".to_owned())]);
+    assert_eq!(of(&outcome, "daemon"), [("fine".to_owned(), "none runs; every command works without it".to_owned())]);
+}
+
+#[test]
+fn program_that_is_missing_is_found_and_entered_anew() {
+    let environment = computer();
+    let missing = environment.path("gone/yore").to_str().unwrap().to_owned();
+    enter(&environment, &[("Stop", format!("\"{missing}\" hook claude-code Stop"), 5)]);
+    enter_server(&environment, &missing);
+    let outcome = doctor(&environment, &[]).ends_with(1);
+    assert_eq!(of(&outcome, "version"), [broken(&format!("claude-code: calls {missing}, which is not there"))]);
+    let hooks = of(&outcome, "hook");
+    assert!(hooks.len() == 1 && hooks[0].1.starts_with("claude-code: Stop ends with exit code 127"), "{hooks:?}");
+    let servers = of(&outcome, "mcp");
+    assert!(servers[0].1.starts_with("claude-code: the server cannot be started"), "{servers:?}");
+    let mended = doctor(&environment, &["--fix"]);
+    assert!(mended.stderr.contains("calls this program now"), "{}", mended.stderr);
+    for code in ["hook", "mcp"] {
+        let found = of(&mended, code);
+        assert!(!found.is_empty() && found.iter().all(|(severity, _)| severity != "broken"), "{found:?}");
+    }
+    assert!(of(&mended, "version").is_empty());
+    let settings = fs::read_to_string(environment.path("home/.claude/settings.json")).unwrap();
+    assert!(settings.contains(PROGRAM) && !settings.contains(&missing), "{settings}");
+}
+
+#[cfg(unix)]
+#[test]
+fn hook_that_does_not_answer_or_answers_nonsense_or_stops_the_agent_is_found() {
+    for (script, found) in [
+        ("exec sleep 60", "does not answer within 1 s"),
+        ("cat >/dev/null; echo oh dear >&2; exit 3", "ends with exit code 3: oh dear"),
+        ("echo words", "answers \"words\", which the agent does not understand"),
+        ("echo '{\"decision\":\"block\"}'", "keeps the agent from going on"),
+    ] {
+        let environment = computer();
+        let program = pretender(&environment, script);
+        enter(&environment, &[("Stop", format!("{program} hook claude-code Stop"), 1)]);
+        let outcome = doctor(&environment, &[]).ends_with(1);
+        assert_eq!(of(&outcome, "hook"), [broken(&format!("claude-code: Stop {found}"))], "{script}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn server_that_is_none_is_found() {
+    for (script, found) in [
+        ("echo good morning; exec sleep 60", "answers `initialize` with \"good morning\", which is no answer"),
+        ("echo no config >&2; exit 1", "ends instead of answering `initialize`: no config"),
+    ] {
+        let environment = computer();
+        enter_server(&environment, &pretender(&environment, script));
+        let outcome = doctor(&environment, &[]).ends_with(1);
+        assert_eq!(of(&outcome, "mcp"), [broken(&format!("claude-code: the server {found}"))]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn another_version_is_told_and_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    let environment = computer();
+    let old = environment.write("bin/yore", "#!/bin/sh\necho yore 0.0.9\n");
+    fs::set_permissions(&old, fs::Permissions::from_mode(0o755)).unwrap();
+    let old = old.to_str().unwrap();
+    enter(&environment, &[("Stop", format!("{old} hook claude-code Stop"), 5)]);
+    let found = of(&doctor(&environment, &[]).ends_with(1), "version");
+    let own = env!("CARGO_PKG_VERSION");
+    let expected = format!("claude-code: calls {old}, which is 0.0.9; this one is {own}");
+    assert_eq!(found, [("warning".to_owned(), expected)]);
+    let path = format!("{}:/usr/bin:/bin", environment.path("bin").display());
+    let on_path = environment.yore(["doctor", "--json", "--fix"]).env("PATH", path).run();
+    let expected = format!("the yore on the PATH, {old}, is 0.0.9; this one is {own}");
+    assert_eq!(of(&on_path, "version"), [("warning".to_owned(), expected)], "the agent calls this one now");
+}
+
+/// Started for a test; ends with it.
+struct Daemon<'e>(&'e TestEnvironment);
+
+impl<'e> Daemon<'e> {
+    fn start(environment: &'e TestEnvironment, arguments: &[&str]) -> Self {
+        environment.yore(["daemon", "start"]).args(arguments).run().success();
+        Self(environment)
+    }
+}
+
+impl Drop for Daemon<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.yore(["daemon", "stop"]).run();
+    }
+}
+
+#[test]
+fn daemon_with_other_settings_is_found_and_started_anew() {
+    let environment = computer();
+    let _daemon = Daemon::start(&environment, &["-c", "capture.mode=opt-in"]);
+    let stale = of(&doctor(&environment, &[]).ends_with(1), "daemon");
+    assert_eq!(stale.len(), 1, "{stale:?}");
+    assert!(stale[0].1.ends_with("runs with other settings than those on disk (capture)"), "{stale:?}");
+    let mended = doctor(&environment, &["--fix"]);
+    assert!(mended.stderr.contains("started the daemon anew"), "{}", mended.stderr);
+    let found = of(&mended, "daemon");
+    assert!(found[0].0 == "fine" && found[0].1.contains("answers in "), "{found:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn daemon_of_a_program_that_was_replaced_is_found() {
+    let environment = computer();
+    let program = environment.path("yore");
+    if fs::hard_link(PROGRAM, &program).is_err() {
+        fs::copy(PROGRAM, &program).unwrap();
+    }
+    environment.program(&program).args(["daemon", "start"]).run().success();
+    let _daemon = Daemon(&environment);
+    assert_eq!(of(&doctor(&environment, &[]), "daemon")[0].0, "fine");
+    fs::remove_file(&program).unwrap();
+    let found = of(&doctor(&environment, &[]).ends_with(1), "daemon");
+    assert!(found[0].1.ends_with("runs a program that was replaced since"), "{found:?}");
+    let mended = of(&doctor(&environment, &["--fix"]), "daemon");
+    assert_eq!(mended[0].0, "fine", "{mended:?}");
+}
+
+#[test]
+fn card_of_a_daemon_that_was_killed_is_cleared_away() {
+    let environment = computer();
+    environment.write("data/daemon.json", json!({"pid": 4711, "socket": "/nowhere", "version": "0.0.1"}).to_string());
+    let found = of(&doctor(&environment, &[]), "daemon");
+    assert_eq!(found, [("note".to_owned(), "none runs; process 4711 ended without clearing up".to_owned())]);
+    let _ = doctor(&environment, &["--fix"]);
+    assert!(!environment.data().join("daemon.json").exists());
+}
+
+#[test]
+fn settings_that_nobody_can_read_are_told() {
+    let environment = computer();
+    environment.write("home/.claude/settings.json", "{\"hooks\": [");
+    let found = of(&doctor(&environment, &[]), "agents");
+    assert!(found[0].0 == "warning" && found[0].1.contains("settings.json cannot be read"), "{found:?}");
+}
+
+#[test]
+fn port_of_the_daemon_is_asked_as_an_agent_would() {
+    let environment = computer();
+    let _daemon = Daemon::start(&environment, &["-c", "mcp.http=true"]);
+    let asked = || environment.yore(["doctor", "--json", "-c", "mcp.http=true"]).run();
+    let found = of(&asked(), "mcp");
+    assert!(found[0].0 == "fine" && found[0].1.starts_with("http://127.0.0.1:"), "{found:?}");
+    environment.write("data/mcp-token", "0".repeat(64));
+    let found = of(&asked(), "mcp");
+    assert!(found[0].0 == "broken" && found[0].1.contains("refuses `initialize`: status 401"), "{found:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_project_names_is_run_only_if_it_is_this_program() {
+    let environment = computer();
+    fs::create_dir_all(environment.path("work/.git")).unwrap();
+    let mark = environment.path("mark");
+    let program = pretender(&environment, &format!("touch {}", mark.display()));
+    let hooks = |command: String| {
+        json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command, "timeout": 5}]}]}}).to_string()
+    };
+    let settings = "work/.claude/settings.json";
+    for command in [
+        format!("{program} hook claude-code Stop"),
+        format!("\"{PROGRAM}\" hook claude-code Stop; touch {}", mark.display()),
+        format!("\"{PROGRAM}\" hook claude-code $(touch {})", mark.display()),
+    ] {
+        environment.write(settings, hooks(command.clone()));
+        let outcome = doctor(&environment, &[]);
+        let found = of(&outcome, "agents");
+        assert!(found.len() == 1 && found[0].1.ends_with("it was not run"), "{command}: {found:?}");
+        assert!(of(&outcome, "hook").is_empty() && !mark.exists(), "{command}");
+    }
+    environment.write(
+        "work/.mcp.json",
+        json!({"mcpServers": {"yore": {"command": PROGRAM, "args": ["mcp"], "env": {"LD_PRELOAD": "/x"}}}}).to_string(),
+    );
+    assert!(of(&doctor(&environment, &[]), "mcp").is_empty());
+    environment.write(settings, hooks(format!("\"{PROGRAM}\" hook claude-code Stop")));
+    let found = of(&doctor(&environment, &[]), "hook");
+    assert!(found.len() == 1 && found[0].1.contains("Stop"), "{found:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn plugin_that_is_enabled_is_tried_like_what_was_installed() {
+    let environment = computer();
+    environment.write("home/.claude/settings.json", json!({"enabledPlugins": {"yore@yore-memory": true}}).to_string());
+    fs::create_dir(environment.path("bin")).unwrap();
+    std::os::unix::fs::symlink(PROGRAM, environment.path("bin/yore")).unwrap();
+    let path = |folder: &str| format!("{}:/usr/bin:/bin", environment.path(folder).display());
+    let asked = |folder: &str| environment.yore(["doctor", "--json"]).env("PATH", path(folder)).run();
+    let (hooks, servers) = (of(&asked("bin"), "hook"), of(&asked("bin"), "mcp"));
+    assert!(hooks.len() == 1 && hooks[0].1.starts_with("claude-code: 10 hooks answer"), "{hooks:?}");
+    assert!(servers.len() == 1 && servers[0].0 == "fine", "{servers:?}");
+    let without = asked("work").ends_with(1);
+    assert_eq!(of(&without, "version"), [broken("claude-code: calls yore, which is not there")]);
+}
