@@ -6,8 +6,10 @@
 //! - `config`: layers of settings
 //! - `daemon`: the process in the background, and how it is reached
 //! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
+//! - `give`: what agents are given unasked
 //! - `guess`: which source a path holds
 //! - `hook`: told by an agent, and gone again
+//! - `install`: yore in the agents' settings, and out again
 //! - `models`: where models lie and how they come there
 //! - `render`: the only place that prints
 //! - `rescue`: what agents delete, and how to put that off
@@ -23,8 +25,10 @@ mod daemon;
 mod engine_handle;
 mod error;
 mod example;
+mod give;
 mod guess;
 mod hook;
+mod install;
 mod mcp;
 mod models;
 mod paths;
