@@ -3,12 +3,14 @@
 //! - [`Engine::brief`]: where things stand in a project, for a session that begins, or that was
 //!   compacted (`brief`)
 //! - [`Engine::offer`]: what concerns a prompt, a file that is about to be changed, an error; nothing
-//!   where nothing is sure enough (`occasion`)
+//!   where nothing is sure enough (`occasion`, `edit`, `failure`)
 //!
 //! Only the current project is looked at, and notes that hold everywhere: another project's words
 //! are given to whoever asks for them, never unasked.
 
 mod brief;
+mod edit;
+mod failure;
 mod occasion;
 
 use serde::{Deserialize, Serialize};

@@ -8,10 +8,12 @@ use yore_engine::{Engine, RecallAnswer, RecallRequest, SessionsRequest};
 
 use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::{as_json, default_roots, known_roots, read_histories, summary};
+use super::install::with_machine;
 use super::{Context, embed, recall};
 use crate::daemon::client;
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
+use crate::install::{Scope, installed};
 use crate::render::{text, wire};
 
 /// Find every history on this computer, keep it, and answer a first question
@@ -116,14 +118,24 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some((question, answer)) = &answer {
         tell_answer(question, answer, context)?;
     }
+    if nobody_is_told(context) {
+        context.printer.line("\nnext: `yore install` puts it into your agents' hands (without a name it only lists what it would do)")?;
+    } else {
+        context.printer.line("")?;
+    }
     context
         .printer
-        .line("\nnext: `yore recall \"…\"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything")?;
+        .line("next: `yore recall \"…\"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything")?;
     start_daemon(&engine, context);
     offer_longer_retention(arguments.yes, context)?;
     embed::after_reading(&engine, arguments.no_embed, true, context)?;
     context.wake_daemon();
     Ok(Exit::Success)
+}
+
+/// Whether no agent has yore in its settings.
+fn nobody_is_told(context: &Context) -> bool {
+    with_machine(context, Scope::User, |machine| Ok(installed(machine).is_empty())).unwrap_or(false)
 }
 
 /// From now on what agents write is read as they write it, unless the person wants otherwise.

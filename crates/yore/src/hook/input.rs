@@ -27,6 +27,8 @@ pub(super) struct Input {
     pub event: Option<String>,
     /// Whether it is Cursor that speaks.
     pub is_cursor: bool,
+    /// Whether the event is named as VS Code names it.
+    pub is_camel: bool,
 }
 
 impl Input {
@@ -72,7 +74,7 @@ impl Input {
         let mut json = serde_json::Deserializer::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said));
         // What stands before a fault is no worse for it.
         let _ = fields.deserialize(&mut json);
-        let Fields { session, conversation, transcript, own_transcript, directory, roots, event, is_cursor } = fields;
+        let Fields { session, conversation, transcript, own_transcript, directory, roots, event, is_cursor, is_camel } = fields;
         Self {
             is_cursor: is_cursor || conversation.is_some(),
             session: session.or(conversation),
@@ -80,6 +82,7 @@ impl Input {
             transcript: own_transcript.or(transcript),
             directory: directory.or(roots),
             event,
+            is_camel,
         }
     }
 }
@@ -94,6 +97,7 @@ struct Fields {
     roots: Option<String>,
     event: Option<String>,
     is_cursor: bool,
+    is_camel: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for &mut Fields {
@@ -121,6 +125,10 @@ impl<'de> Visitor<'de> for &mut Fields {
                 Name::Directory => &mut self.directory,
                 Name::Roots => &mut self.roots,
                 Name::Event => &mut self.event,
+                Name::CamelEvent => {
+                    self.is_camel = true;
+                    &mut self.event
+                }
                 Name::CursorVersion => {
                     map.next_value::<IgnoredAny>()?;
                     self.is_cursor = true;
@@ -149,6 +157,8 @@ enum Name {
     Directory,
     Roots,
     Event,
+    /// As VS Code spells it.
+    CamelEvent,
     CursorVersion,
     Other,
 }
@@ -179,7 +189,8 @@ impl Visitor<'_> for KeySeed {
             "agent_transcript_path" => Name::OwnTranscript,
             "cwd" => Name::Directory,
             "workspace_roots" | "workspaceRoots" => Name::Roots,
-            "hook_event_name" | "hookEventName" | "hookName" | "agent_action_name" => Name::Event,
+            "hook_event_name" | "hookName" | "agent_action_name" => Name::Event,
+            "hookEventName" => Name::CamelEvent,
             "cursor_version" => Name::CursorVersion,
             _ => Name::Other,
         }))
@@ -261,7 +272,8 @@ mod tests {
                 transcript: Some("/t".into()),
                 directory: Some("/c".into()),
                 event: Some("Stop".into()),
-                is_cursor: false
+                is_cursor: false,
+                is_camel: false
             }
         );
     }

@@ -112,7 +112,12 @@ fn hand_on(directory: &Path, event: &Event, switches: &Switches) -> Option<Clien
 fn event(given: &'static str, name: Option<&str>, input: &Input) -> Option<Event> {
     let name = name.or(input.event.as_deref()).filter(|name| agent::is_event(name))?;
     // Cursor runs the hooks that it finds in Claude Code's settings.
-    let agent = if given == agent::CLAUDE_CODE && input.is_cursor { agent::CURSOR } else { given };
+    // So does VS Code, which spells otherwise.
+    let agent = match given {
+        agent::CLAUDE_CODE if input.is_cursor => agent::CURSOR,
+        agent::CLAUDE_CODE if input.is_camel => "copilot-chat",
+        _ => given,
+    };
     let event = Event {
         version: spool::VERSION,
         agent: agent.to_owned(),
@@ -167,6 +172,7 @@ mod tests {
             assert_eq!(told("claude-code", Some("Stop"), inside).unwrap().agent, "cursor");
         }
         assert_eq!(told("claude", Some("Stop"), r#"{"session_id":"x"}"#).unwrap().agent, "claude-code");
+        assert_eq!(told("claude", None, r#"{"sessionId":"x","hookEventName":"Stop"}"#).unwrap().agent, "copilot-chat");
     }
 
     #[test]

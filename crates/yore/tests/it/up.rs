@@ -57,6 +57,7 @@ fn first_up_keeps_every_session_and_answers_a_question() {
         The album queue is closed by the first worker that finishes; the uploader must close it itself.
         ce8fb1b43f · [root]/home/.claude/projects/-home-dev-lanternfish/1a47e401-5d0c-4f7e-9a51-8f0c7b6a1101.jsonl:6
 
+    next: `yore install` puts it into your agents' hands (without a name it only lists what it would do)
     next: `yore recall "…"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything
     --- standard error
     `yore doctor --fix --yes` lets Claude Code keep its transcripts longer
