@@ -635,6 +635,11 @@ impl Engine {
         Ok(self.store.source_files()?)
     }
 
+    /// When the transcript that is named after a session, by the agent's own id, was read last.
+    pub fn last_read_of(&self, session: &str) -> Result<Option<UtcMillis>, EngineError> {
+        Ok(self.store.last_read_of(session)?)
+    }
+
     /// Reads the archive again with the readers of today, then makes the index anew.
     pub fn reindex(
         &self,

@@ -198,6 +198,16 @@ impl Engine {
         Ok(self.store().next_job(now)?.map(|due| (due - now).max(0)))
     }
 
+    /// Makes jobs of this kind due that wait for more of the same; returns how many.
+    pub fn hurry_jobs(&self, kind: JobKind) -> Result<usize, EngineError> {
+        Ok(self.store().hurry_jobs(kind.as_str(), self.now())?)
+    }
+
+    /// How many jobs are due or being done.
+    pub fn pressing_jobs(&self) -> Result<u64, EngineError> {
+        Ok(self.store().pressing_jobs(self.now())?)
+    }
+
     /// These jobs are done.
     pub fn finish_jobs(&self, worker: &JobWorker, jobs: &[i64]) -> Result<(), EngineError> {
         Ok(self.store().finish_jobs(worker.holder.name(), jobs)?)
@@ -350,6 +360,22 @@ mod tests {
         assert_eq!(targets(taken(&fixture)), ["/t/a", "/t/b"]);
         pass(5_000);
         assert_eq!(targets(taken(&fixture)), ["/t/c"]);
+    }
+
+    #[test]
+    fn job_that_waits_is_pulled_forward_and_a_failed_one_keeps_its_pause() {
+        let fixture = fixture();
+        fixture.engine.queue_jobs(&[file("/t/a"), file("/t/b")]).unwrap();
+        assert_eq!(fixture.engine.pressing_jobs().unwrap(), 0);
+        assert_eq!(fixture.engine.queue_jobs(&[NewJob { delay_ms: 0, ..file("/t/a") }]).unwrap(), [false]);
+        assert_eq!(fixture.engine.pressing_jobs().unwrap(), 1);
+        let jobs = taken(&fixture);
+        assert_eq!((jobs.len(), jobs[0].target.as_str()), (1, "/t/a"));
+        assert!(!fixture.engine.fail_job(&fixture.worker, &jobs[0], &bad(true), None).unwrap());
+        assert_eq!(fixture.engine.hurry_jobs(JobKind::Scan).unwrap(), 0);
+        assert_eq!(fixture.engine.hurry_jobs(JobKind::Ingest).unwrap(), 1);
+        assert_eq!(taken(&fixture)[0].target, "/t/b");
+        assert_eq!(fixture.engine.pressing_jobs().unwrap(), 1, "it is being done");
     }
 
     #[test]

@@ -29,6 +29,9 @@ use crate::{Engine, EngineError};
 
 /// The tag of a note that holds always: a standing instruction.
 pub const STANDING: &str = "standing";
+/// The tag of a context: what an agent keeps under a topic, its title. It is known by that and not
+/// by its words, and nothing else is the same note. It is never a standing instruction.
+pub const CONTEXT: &str = "context";
 /// How long remembering waits for another process that writes the index; what is queued is searched
 /// in memory.
 const INDEX_PATIENCE_MS: u64 = 500;
@@ -69,8 +72,9 @@ pub struct Remembered {
     /// Secrets that were redacted.
     pub redactions: u64,
     /// The same words were a note of this project already: nothing was stored. (If the words are
-    /// known, but a tag or the title is new, or a person now says what an agent noted, the note that
-    /// is known is given anew with both.)
+    /// known, but a tag is new, or the title of one that had none, or a person now says what an agent
+    /// noted, the note that is known is given anew with both. Under another title they are another
+    /// note.)
     pub was_known: bool,
 }
 
@@ -216,7 +220,7 @@ impl Engine {
         }
         let fresh = self.new_note(request, at)?;
         let (stored, _) = fresh.as_stored(at, redacted);
-        Ok(match self.note_of(&fresh, &stored.text)? {
+        Ok(match self.note_of(&fresh, &stored)? {
             Some(known) => (Wanted::said_again(&known, request), Some(known)),
             None => (fresh, None),
         })
@@ -244,7 +248,7 @@ impl Engine {
     }
 
     /// The note that has these words already, where the wanted one belongs.
-    fn note_of(&self, wanted: &Wanted, text: &str) -> Result<Option<StoredNote>, EngineError> {
+    fn note_of(&self, wanted: &Wanted, stored: &Stored) -> Result<Option<StoredNote>, EngineError> {
         let project = match &wanted.directory {
             // A project that nobody knows has no notes.
             Some(directory) => match project_here(self.store(), &names_of(directory))? {
@@ -255,7 +259,12 @@ impl Engine {
         };
         let is_there = |note: &StoredNote| !note.is_forgotten && note.project.as_ref().map(|(row, _)| *row) == project;
         let found = self.store().notes(KIND, MESSAGE, usize::MAX, is_there)?;
-        Ok(found.into_iter().find(|note| note.text == text))
+        let title = stored.title.as_deref();
+        let mut same: Vec<StoredNote> =
+            found.into_iter().filter(|note| note.text == stored.text && stored.may_be(note)).collect();
+        // One of the same title before one without.
+        let first = same.iter().position(|note| is_same_title(note.title.as_deref(), title)).unwrap_or(0);
+        Ok((first < same.len()).then(|| same.swap_remove(first)))
     }
 
     /// Whether the one document that was put is there.
@@ -264,6 +273,13 @@ impl Engine {
             return Err(StoreError::Io { path: path.clone(), error: io::Error::other(error.clone()) }.into());
         }
         if report.files_busy > 0 { Err(StoreError::Busy(self.directory().to_path_buf()).into()) } else { Ok(()) }
+    }
+}
+
+impl NoteSummary {
+    /// Whether it is what an agent keeps under a topic.
+    pub fn is_context(&self) -> bool {
+        is_context(self.title.as_deref(), &self.tags, self.is_by_agent)
     }
 }
 
@@ -364,6 +380,15 @@ impl Stored {
             && known.tags == *tags
             && (known.role == Role::Assistant) == *is_by_agent
     }
+
+    /// Whether a note with the same words may be this one: neither has a title that the other has
+    /// not, and a context is known by its title.
+    fn may_be(&self, known: &StoredNote) -> bool {
+        let (title, known_title) = (self.title.as_deref(), known.title.as_deref());
+        let is_context = is_context(title, &self.tags, self.is_by_agent);
+        is_context == self::is_context(known_title, &known.tags, known.role == Role::Assistant)
+            && (is_same_title(title, known_title) || !is_context && (title.is_none() || known_title.is_none()))
+    }
 }
 
 /// Tags as they are kept: one line each, without a hash before them, each once whatever the case of
@@ -379,6 +404,17 @@ fn tags_of(given: &[String]) -> Vec<String> {
     }
     tags.sort();
     tags
+}
+
+/// Whether a note is a context: [`CONTEXT`].
+fn is_context(title: Option<&str>, tags: &[String], is_by_agent: bool) -> bool {
+    let has = |name: &str| tags.iter().any(|tag| tag == name);
+    is_by_agent && title.is_some() && has(CONTEXT) && !has(STANDING)
+}
+
+/// Whether two titles are one, whatever the case of letters.
+fn is_same_title(one: Option<&str>, other: Option<&str>) -> bool {
+    one.map(str::to_lowercase) == other.map(str::to_lowercase)
 }
 
 fn one_line(text: &str) -> String {

@@ -56,6 +56,14 @@ impl From<Platform> for source::Platform {
 }
 
 impl Paths {
+    /// An entry of a list of directories or patterns: `~/` is home.
+    pub fn below_home(&self, entry: &str) -> String {
+        match (entry.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
+            _ => entry.to_owned(),
+        }
+    }
+
     /// Where a source's histories lie by default; `variable` looks into the environment. None
     /// without a home directory.
     pub fn places_of(&self, source: &dyn Source, variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {

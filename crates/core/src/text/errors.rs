@@ -1,9 +1,17 @@
 //! The lines of a tool's output that report an error: what a person would quote of it.
+//!
+//! - [`error_lines`]: all of them
+//! - [`error_line`]: the one that says best what went wrong
+//! - [`error_reasons`]: those that say what went wrong, where an output failed for certain
+//! - [`steady`]: what of an error's words is the same in every run
 
 /// Of a line so many bytes are looked at and given.
 const MAX_LINE_BYTES: usize = 400;
 /// An output with more error lines repeats itself.
 const MAX_LINES: usize = 64;
+
+/// A log's time and level stand within so many bytes.
+const MAX_STAMP_BYTES: usize = 80;
 
 /// Words with which the line of a report begins, compared as they are.
 const BEGINNINGS: &[&str] = &[
@@ -33,11 +41,14 @@ const BEGINNINGS: &[&str] = &[
     "E   ",
     "failed to ",
     "Failed to ",
+    "CONFLICT (",
+    "unknown flag: ",
     "<tool_use_error>",
 ];
 
-/// What stands within the line of a report.
+/// What stands within the line of a report, from the first `: ` on that it begins with.
 const MARKS: &[&str] = &[
+    ": error (",
     ": error:",
     ": error[",
     ": error TS",
@@ -45,14 +56,36 @@ const MARKS: &[&str] = &[
     ": error C2",
     ": error LNK",
     ": fatal error",
-    " panicked at ",
     ": undefined reference",
     ": command not found",
     ": No such file or directory",
+    ": no such file or directory",
+    ": permission denied",
+    ": no matches found: ",
+    ": parse error near ",
 ];
 
 /// What the line of a report ends with.
-const ENDINGS: &[&str] = &["... FAILED", "Permission denied", "command not found", "No such file or directory", " (core dumped)"];
+const ENDINGS: &[&str] = &[
+    "... FAILED",
+    "Permission denied",
+    "command not found",
+    "No such file or directory",
+    "no such file or directory",
+    " (core dumped)",
+];
+
+/// Files of which compilers and linters speak; they say no more of others than `grep` does.
+const SOURCES: &[&str] = &[
+    "adb", "astro", "bzl", "c", "cc", "cfg", "clj", "cpp", "cs", "css", "cts", "cu", "cxx", "dart", "erl", "ex", "exs", "f90",
+    "fs", "go", "gradle", "graphql", "h", "hcl", "hh", "hpp", "hs", "html", "java", "jl", "js", "json", "jsx", "kt", "kts",
+    "less", "lua", "m", "mjs", "ml", "mm", "mod", "mts", "nim", "nix", "php", "pl", "pm", "proto", "py", "pyi", "pyx", "r", "rb",
+    "rs", "scala", "scss", "sh", "sol", "sql", "svelte", "swift", "tex", "tf", "toml", "ts", "tsx", "v", "vue", "yaml", "yml",
+    "zig",
+];
+
+/// What a compiler says that is no error.
+const REMARKS: &[&str] = &["warning", "note", "info", "hint", "help", "remark", "debug"];
 
 /// The lines of an output that report an error, in order, without indentation and colours.
 ///
@@ -61,7 +94,8 @@ const ENDINGS: &[&str] = &["... FAILED", "Permission denied", "command not found
 /// assert_eq!(yore_core::text::error_lines(log).collect::<Vec<_>>(), ["error[E0308]: mismatched types"]);
 /// ```
 pub fn error_lines(output: &str) -> impl Iterator<Item = &str> {
-    output.lines().filter_map(report).take(MAX_LINES)
+    let mut is_below_failure = false;
+    output.lines().filter_map(move |line| report(line, &mut is_below_failure)).take(MAX_LINES)
 }
 
 /// The line of an output that says best what went wrong: the first that reports an error and is no
@@ -77,44 +111,259 @@ pub fn error_line(output: &str) -> Option<&str> {
     heading
 }
 
+/// The first lines, at most `count`, that say why a tool failed: those that report an error, without
+/// headings where there is more than those. Of an output that failed for certain and reports no
+/// error, its first lines that hold words, each of them once.
+pub fn error_reasons(output: &str, count: usize) -> Vec<&str> {
+    let mut reports: Vec<&str> = error_lines(output).collect();
+    let is_reported = !reports.is_empty();
+    if reports.iter().any(|line| !is_heading(line)) {
+        reports.retain(|line| !is_heading(line));
+    } else {
+        reports.retain(|line| !is_empty_heading(line));
+    }
+    let words = output.lines().map(without_lead).filter(|line| !is_reported && is_wordy(line));
+    let mut reasons: Vec<&str> = Vec::with_capacity(count);
+    for line in reports.into_iter().chain(words) {
+        let line = &line[..line.floor_char_boundary(MAX_LINE_BYTES)];
+        if reasons.len() == count {
+            break;
+        }
+        if !reasons.contains(&line) {
+            reasons.push(line);
+        }
+    }
+    reasons
+}
+
+/// Whether a line holds words, and more than which command runs and with what code it ended.
+fn is_wordy(line: &str) -> bool {
+    let is_word = |word: &&str| word.chars().filter(|letter| letter.is_alphabetic()).count() >= 2;
+    !line.starts_with("Exit code ")
+        && !line.starts_with("# ")
+        && !line.starts_with('$')
+        && line.split_whitespace().filter(is_word).count() >= 3
+}
+
+/// What of an error's words is the same in every run: without durations, times, addresses, hashes,
+/// ids of processes and numbers of lines. Two reports of one error are compared by it.
+///
+/// ```
+/// let steady = yore_core::text::steady("--- FAIL: TestTide (0.02s)\n    tide_test.go:33:7: want 3, got 4");
+/// assert_eq!(steady, "--- FAIL: TestTide\ntide_test.go: want 3, got 4");
+/// ```
+pub fn steady(text: &str) -> String {
+    let mut steady = String::with_capacity(text.len());
+    for (number, line) in text.lines().enumerate() {
+        if number > 0 {
+            steady.push('\n');
+        }
+        let (mut before, mut is_first) = ("", true);
+        for word in line.split_whitespace() {
+            let (kept, has_colon) = steady_word(before, word);
+            before = word;
+            if kept.is_empty() {
+                continue;
+            }
+            if !is_first {
+                steady.push(' ');
+            }
+            is_first = false;
+            steady.push_str(kept);
+            if has_colon {
+                steady.push(':');
+            }
+        }
+    }
+    steady
+}
+
+/// The part of a word that stays, and whether the colon after it does; `before` is the word before.
+fn steady_word<'w>(before: &str, word: &'w str) -> (&'w str, bool) {
+    let bare = word.trim_matches(|letter: char| "()[]{},;.:".contains(letter));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let counted = before.trim_matches(|letter: char| !letter.is_ascii_alphabetic()).to_ascii_lowercase();
+    let is_counted = || ["pid", "process", "goroutine", "thread", "line", "column", "col", "port"].contains(&counted.as_str());
+    let is_id = || is_number(bare) && (is_counted() || word.starts_with(['(', '[']) && bare.len() > 3);
+    if is_id() || is_duration(bare) || is_time(bare) || is_hash(bare) {
+        return ("", false);
+    }
+    // `tide.rs:3:14:` and `otter[812]:` keep their name.
+    let mut kept = word.trim_end_matches([':', ')', ',', ';']);
+    let whole = kept.len();
+    while let Some((name, number)) = kept.rsplit_once(':')
+        && is_number(number)
+        && !name.is_empty()
+    {
+        kept = name;
+    }
+    if let Some((name, number)) = kept.strip_suffix(']').and_then(|kept| kept.rsplit_once('['))
+        && is_number(number)
+        && number.len() > 1
+        && !name.is_empty()
+    {
+        kept = name;
+    }
+    if kept.len() < whole { (kept, word.ends_with(':')) } else { (word, false) }
+}
+
+/// `0.01s`, `12ms`, `1m3.5s`, `91µs`.
+fn is_duration(word: &str) -> bool {
+    let mut rest = word;
+    let mut parts = 0;
+    while !rest.is_empty() {
+        let number = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.').len();
+        let unit = ["ms", "µs", "μs", "us", "ns", "secs", "sec", "min", "s", "m", "h"]
+            .iter()
+            .find(|unit| number > 0 && rest.as_bytes()[0].is_ascii_digit() && rest[number..].starts_with(**unit));
+        let Some(unit) = unit else { return false };
+        rest = &rest[number + unit.len()..];
+        parts += 1;
+    }
+    parts > 0
+}
+
+/// `2026-03-01`, `12:00:03.250`, `2026-03-01T12:00:03Z`, `2026/03/01`.
+fn is_time(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let has_form = word.len() >= 8 && word.as_bytes()[0].is_ascii_digit();
+    has_form
+        && digits >= 6
+        && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'/' | b'T' | b'Z' | b'.' | b',' | b'+'))
+        && (word.matches(':').count() >= 2 || word.matches('-').count() == 2 || word.matches('/').count() == 2)
+}
+
+/// `0x7ffe12`, `3999d950`, an UUID.
+fn is_hash(word: &str) -> bool {
+    if let Some(address) = word.strip_prefix("0x") {
+        return address.len() >= 4 && address.bytes().all(|byte| byte.is_ascii_hexdigit());
+    }
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    word.len() >= 7
+        && digits > 0
+        && digits < word.len()
+        && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && !word.starts_with('-')
+}
+
+/// Whether a line says that something failed, and not why.
 fn is_heading(line: &str) -> bool {
     line.starts_with("Caused by:") && line.len() < 12
         || line.starts_with("error: could not compile")
         || line.starts_with("npm ERR! code")
         || line.starts_with("FAIL")
+        || line.starts_with("--- FAIL")
         || line.ends_with("... FAILED")
+        || is_empty_heading(line)
 }
 
-/// The line as it reports an error, if it does.
-fn report(line: &str) -> Option<&str> {
+/// Whether a heading does not even say what failed.
+fn is_empty_heading(line: &str) -> bool {
+    line.ends_with("ERROR task failed")
+        || line.contains("Sibling tool call errored")
+        || line == "FAILED"
+        || line.starts_with("FAIL") && line.ends_with("[build failed]")
+}
+
+/// The line as it reports an error, if it does. `is_below_failure`: the lines that are indented below
+/// the heading of a failed test say why.
+fn report<'l>(line: &'l str, is_below_failure: &mut bool) -> Option<&'l str> {
+    let is_indented = line.starts_with([' ', '\t']);
     let line = without_lead(line);
+    *is_below_failure = *is_below_failure && (is_indented || line.is_empty()) || line.starts_with("--- FAIL");
     // Shorter than any report; most lines of code are not looked at further than this.
     if line.len() < 6 {
         return None;
     }
     let line = &line[..line.floor_char_boundary(MAX_LINE_BYTES)];
     let begins = match line.as_bytes()[0] {
-        b'e' | b'E' | b'f' | b'F' | b'p' | b'n' | b'U' | b'm' | b'S' | b't' | b'C' | b'-' | b'<' => {
+        b'e' | b'E' | b'f' | b'F' | b'p' | b'n' | b'u' | b'U' | b'm' | b'S' | b't' | b'C' | b'-' | b'<' => {
             BEGINNINGS.iter().any(|begin| line.starts_with(begin)) && !is_none(line)
         }
         _ => false,
     };
     let reports = begins
         || is_named_exception(line)
-        || line.contains(": ") && MARKS.iter().any(|mark| line.contains(mark)) && !is_none(line)
+        || has_mark(line) && !is_none(line)
+        || is_diagnostic(line, is_indented, *is_below_failure)
+        || is_logged(line)
         || line.starts_with("thread '") && line.contains("panicked")
         || ENDINGS.iter().any(|end| line.ends_with(end));
     reports.then_some(line)
 }
 
+fn has_mark(line: &str) -> bool {
+    let is_mark = |(at, _): (usize, &str)| MARKS.iter().any(|mark| line[at..].starts_with(mark));
+    let mut colons = line.match_indices(": ").peekable();
+    colons.peek().is_some() && (colons.any(is_mark) || line.contains(" panicked at ") || is_refused_by_server(line))
+}
+
+/// `gh: Not Found (HTTP 404)`.
+fn is_refused_by_server(line: &str) -> bool {
+    let status = line.split_once("(HTTP ").map_or(&[][..], |(_, status)| status.as_bytes());
+    matches!(status, [b'4' | b'5', second, third, b')', ..] if second.is_ascii_digit() && third.is_ascii_digit())
+}
+
+/// `tide.go:12:3: undefined: ebb`, as compilers and linters put it. What `grep -n` found follows
+/// its number without a blank, or with the blanks of an indentation. Without a column it is a
+/// diagnosis only at the beginning of a line, or below the heading of a failed test: tests log
+/// what they like in this form.
+fn is_diagnostic(line: &str, is_indented: bool, is_below_failure: bool) -> bool {
+    // The drive of a Windows path.
+    let drive = if line.as_bytes()[1] == b':' && matches!(line.as_bytes()[2], b'\\' | b'/') { 2 } else { 0 };
+    let Some(colon) = line[drive..].find(':').map(|at| at + drive) else { return false };
+    let (path, rest) = (&line[..colon], &line[colon + 1..]);
+    let Some((name, extension)) = path.rsplit_once('.') else { return false };
+    if name.is_empty() || !SOURCES.contains(&extension) || path.contains(|letter: char| letter.is_whitespace() || letter == '"') {
+        return false;
+    }
+    let number = |text: &str| (1..=7).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let Some((place, said)) = rest.split_once(": ") else { return false };
+    let has_column = match place.split_once(':') {
+        Some((row, column)) if number(row) && number(column) => true,
+        None if number(place) => false,
+        _ => return false,
+    };
+    let first = said.split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is_remark = || REMARKS.iter().any(|remark| first.eq_ignore_ascii_case(remark));
+    (has_column || !is_indented || is_below_failure)
+        // An indentation, or the inner lines of a comment.
+        && !said.starts_with([' ', '\t', '*', ':'])
+        && said.len() > 2
+        && !is_remark()
+}
+
+/// `[lint] ERROR task failed`, `2026-03-01 12:00:03 ERROR tide: gone`, `mise ERROR not trusted`.
+fn is_logged(line: &str) -> bool {
+    let Some((before, said)) = line[..line.floor_char_boundary(MAX_STAMP_BYTES)].split_once(" ERROR ") else { return false };
+    let is_stamp = |word: &str| word.starts_with('[') || word.as_bytes().iter().any(u8::is_ascii_digit) || word == "-";
+    let is_program = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') && word.len() > 2;
+    !said.is_empty()
+        && !before.contains(['"', '\'', '`', '#', '='])
+        && (before.split_whitespace().all(is_stamp) || is_program(before))
+}
+
 /// The line without indentation, colours and the signs that test runners put before a report.
 fn without_lead(line: &str) -> &str {
+    // Of a line that was written over and over its last state.
     let mut line = line.trim();
+    if line.as_bytes().contains(&b'\r') {
+        line = line.rsplit('\r').next().unwrap_or(line).trim_start();
+    }
     while let Some(rest) = line.strip_prefix("\u{1b}[") {
         let Some(end) = rest.find('m').filter(|end| *end < 12) else { break };
         line = rest[end + 1..].trim_start();
     }
-    line.trim_start_matches(['✖', '✗', '×', '❌', '●', '⨯']).trim_start()
+    without_task(line.trim_start_matches(['✖', '✗', '×', '❌', '●', '⨯']).trim_start())
+}
+
+/// The line without the name of the task that printed it, `[lint:go] `, where it is one.
+fn without_task(line: &str) -> &str {
+    let Some((task, rest)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) else { return line };
+    let is_task = (2..=32).contains(&task.len())
+        && task.as_bytes()[0].is_ascii_lowercase()
+        && task.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'-' | b'_' | b'.' | b'/'));
+    if is_task { rest.trim_start() } else { line }
 }
 
 /// "error: 0", "errors: none": no report.
@@ -133,71 +382,4 @@ fn is_named_exception(line: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn reports_of_many_tools_are_recognised() {
-        for line in [
-            "error[E0308]: mismatched types",
-            "error: could not find `otter` in the registry",
-            "  \u{1b}[31merror: expected `;`\u{1b}[0m",
-            "src/main.c:12:5: error: 'x' undeclared",
-            "web/app.ts(12,5): error TS2304: Cannot find name 'tide'.",
-            "thread 'main' panicked at src/main.rs:3:5:",
-            "ValueError: not a tide",
-            "java.lang.IllegalStateException: ebb",
-            "TypeError [ERR_INVALID_ARG]: The tide",
-            "fatal: not a git repository",
-            "bash: otter: command not found",
-            "cat: tide.txt: No such file or directory",
-            "npm ERR! code ELIFECYCLE",
-            "test tide::ebb ... FAILED",
-            "test result: FAILED. 3 passed; 1 failed",
-            "--- FAIL: TestTide (0.00s)",
-            "E   AssertionError: assert 1 == 2",
-            "make: *** [all] Error 2",
-            "Exception in thread \"main\" java.lang.Error",
-            "/tmp/x.o: undefined reference to `tide'",
-        ] {
-            assert_eq!(error_lines(line).count(), 1, "{line}");
-        }
-    }
-
-    #[test]
-    fn other_lines_are_no_reports() {
-        for line in [
-            "0 errors",
-            "error: 0",
-            "fn error(&self) -> Error {",
-            "the error is handled above",
-            "    return Err(ParseError { line })",
-            "test tide::ebb ... ok",
-            "test result: ok. 4 passed; 0 failed",
-            "Compiling thiserror v2.0.0",
-            "use std::error::Error;",
-            "details: errorMessage, cause: error.cause, { error: error }",
-            "",
-        ] {
-            assert_eq!(error_lines(line).count(), 0, "{line}");
-        }
-    }
-
-    #[test]
-    fn line_that_names_the_error_is_chosen() {
-        let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1, in run\nValueError: not a tide\n";
-        assert_eq!(error_line(trace), Some("ValueError: not a tide"));
-        let tests = "test tide::ebb ... FAILED\n\nthread 'tide::ebb' panicked at src/tide.rs:3:5:\nleft: 1";
-        assert_eq!(error_line(tests), Some("thread 'tide::ebb' panicked at src/tide.rs:3:5:"));
-        assert_eq!(error_line("FAIL web/tide.test.ts"), Some("FAIL web/tide.test.ts"));
-        assert_eq!(error_line("all is well"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn error_lines_are_parts_of_the_output(text in "(error: |Error|\\x1b\\[3|m|: |\n|\\PC){0,60}") {
-            for line in error_lines(&text) { prop_assert!(text.contains(line)); }
-        }
-    }
-}
+mod tests;

@@ -4,7 +4,8 @@
 //! - [`Question`]: what a typed question asks the lexical index for
 //! - [`Shingles`]: do two texts say the same in the same words
 //! - [`excerpt`]: the part of a long tool output that is indexed
-//! - [`error_lines`]: the lines of an output that report an error
+//! - [`error_lines`], [`steady`]: the lines of an output that report an error, and what of them is the
+//!   same in every run
 //! - [`code_blocks`], [`paths`]: code and names of files in a text
 //! - [`quote`]: the passage of a turn that is shown for a question
 //! - [`preview`], [`key_concepts`]: what a long text is about
@@ -27,7 +28,7 @@ mod wordpiece;
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
 pub use code_blocks::{CodeBlock, code_blocks, language_name};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
-pub use errors::{error_line, error_lines};
+pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use excerpt::excerpt;
 pub use paths::{PathMention, paths};
 pub use preview::{key_concepts, preview};

@@ -18,6 +18,17 @@ pub(crate) struct Keys {
     pub tombstone: [u8; 32],
     /// Texts that were embedded.
     pub embedding: [u8; 32],
+    /// What a session was told something for.
+    pub ledger: [u8; 32],
+}
+
+/// Keys the digests by which a data directory's ledgers tell prompts apart; `None` where nothing was
+/// read yet. The key file is read, never made.
+///
+/// # Errors
+/// When the key file cannot be read.
+pub fn ledger_key(directory: &Path) -> io::Result<Option<[u8; 32]>> {
+    Ok(Keys::load(&directory.join("key"))?.map(|keys| keys.ledger))
 }
 
 impl Keys {
@@ -66,6 +77,7 @@ impl Keys {
             fingerprint: blake3::derive_key("yore 2026-11 source fingerprints", &secret),
             tombstone: blake3::derive_key("yore 2026-11 tombstones", &secret),
             embedding: blake3::derive_key("yore 2026-11 embedded texts", &secret),
+            ledger: blake3::derive_key("yore 2026-11 ledgers", &secret),
         }))
     }
 

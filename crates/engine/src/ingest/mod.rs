@@ -44,6 +44,7 @@ use self::archive::Archive;
 use self::batch::{Batch, Reader, Start};
 pub(crate) use self::forget::ForgetTarget;
 pub(crate) use self::key::Keys;
+pub use self::key::ledger_key;
 pub(crate) use self::lease::Holder;
 pub use self::policy::{CapturePolicy, PatternError};
 use self::project::ProjectResolver;

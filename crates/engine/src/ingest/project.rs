@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use yore_core::scope::{ProjectAlias, directory_name, normalize_directory, normalize_remote};
+use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_directory, normalize_remote};
 
 /// Below a repository: worktrees that the client made for itself.
 const CLIENT_WORKTREES: &str = "/.claude/worktrees/";
@@ -18,6 +18,34 @@ pub struct ProjectNames {
     pub aliases: Vec<(ProjectAlias, String)>,
     /// A name for people.
     pub name: String,
+}
+
+impl ProjectNames {
+    /// The directories above, nearest first, as a part of which the directory may be known. Of a
+    /// repository only those inside of it: one that nobody knows is a project of its own, whatever it
+    /// was put into.
+    pub fn directories_above(&self) -> impl Iterator<Item = &str> {
+        let mut directory = None;
+        let mut repository = None;
+        for (alias, _) in &self.aliases {
+            match alias {
+                ProjectAlias::Directory(value) => directory = Some(value.as_str()),
+                // Worktrees and submodules have theirs elsewhere: nothing above them is sure.
+                ProjectAlias::GitDir(value) => repository = Some(value.strip_suffix("/.git")),
+                ProjectAlias::Remote(_) | ProjectAlias::Name(_) => {}
+            }
+        }
+        let is_inside = move |directory: &&str| match repository {
+            None => true,
+            Some(root) => root.is_some_and(|root| is_within(directory, root)),
+        };
+        std::iter::successors(directory, |directory| above(directory)).skip(1).take_while(is_inside)
+    }
+}
+
+/// The directory above, in key form; none above the first.
+fn above(directory: &str) -> Option<&str> {
+    directory.rsplit_once('/').map(|(above, _)| above).filter(|above| above.len() > 1)
 }
 
 /// Looks directories up, each once.
@@ -141,6 +169,29 @@ mod tests {
     #[test]
     fn worktree_of_the_client_is_its_repository() {
         assert_eq!(names_of("/nowhere/tide/.claude/worktrees/agent-1/src"), names_of("/nowhere/tide"));
+    }
+
+    #[test]
+    fn what_is_above_a_repository_is_not_its_project() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
+        for directory in ["dev/own/.git/worktrees/fix", "dev/own/src/deep", "dev/loose/src", "dev/fix/src"] {
+            fs::create_dir_all(path(directory)).unwrap();
+        }
+        fs::write(path("dev/own/.git/worktrees/fix/commondir"), "../..\n").unwrap();
+        fs::write(path("dev/fix/.git"), format!("gitdir: {}\n", path("dev/own/.git/worktrees/fix"))).unwrap();
+        let above = |below: &str| -> Vec<String> {
+            names_of(&path(below))
+                .directories_above()
+                .map(str::to_owned)
+                .filter(|above| above.starts_with(&path("dev")))
+                .collect()
+        };
+        assert_eq!(above("dev/loose/src"), [path("dev/loose"), path("dev")]);
+        assert_eq!(above("dev/own/src/deep"), [path("dev/own/src"), path("dev/own")]);
+        assert_eq!(above("dev/own"), [""; 0]);
+        assert_eq!(above("dev/fix/src"), [""; 0], "a worktree is known by its repository");
+        assert_eq!(names_of("/nowhere/at/all").directories_above().collect::<Vec<_>>(), ["/nowhere/at", "/nowhere"]);
     }
 
     #[test]

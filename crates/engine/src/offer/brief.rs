@@ -1,18 +1,22 @@
 //! Where things stand: standing notes, what was last worked on and where it stopped, other notes.
 
-use yore_core::episode::{EpisodeKind, Role};
+use std::collections::HashSet;
+
+use yore_core::episode::Role;
 use yore_core::scope::ScopeChoice;
 
 use super::{Brief, BriefRequest, Said, Worked};
 use crate::notes::{NotesRequest, STANDING};
 use crate::retrieve::project_here;
-use crate::store::{EpisodeSummary, SessionOrder, ShownTurn, Store};
+use crate::store::{EpisodeSummary, ShownTurn, Store};
 use crate::{Engine, EngineError};
 
 /// Sessions that are told of.
 const SESSIONS: usize = 4;
-/// Episodes that are looked at for them: documents and the asking session are passed over.
+/// Sessions that are looked at for them: the asking one, and those nobody spoke in, are passed over.
 const LOOKED_AT: usize = 60;
+/// Standing notes that are told of.
+const STANDING_NOTES: usize = 200;
 /// Notes that are told of, standing ones apart.
 const NOTES: usize = 12;
 /// Requests of a session.
@@ -34,9 +38,10 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     };
     let notes =
         NotesRequest { here: request.here.clone(), scope: ScopeChoice::CurrentOnly, tags: Vec::new(), title: None, limit: NOTES };
-    let standing = engine.notes(&NotesRequest { tags: vec![STANDING.to_owned()], ..notes.clone() })?;
-    let mut others = engine.notes(&notes)?;
+    let standing = engine.notes(&NotesRequest { tags: vec![STANDING.to_owned()], limit: STANDING_NOTES, ..notes.clone() })?;
+    let mut others = engine.notes(&NotesRequest { limit: NOTES + standing.len(), ..notes })?;
     others.retain(|note| !standing.iter().any(|known| known.episode == note.episode));
+    others.truncate(NOTES);
     let mut brief = Brief { standing, notes: others, ..Brief::default() };
     if request.is_compacted
         && let Some(session) = &request.session
@@ -45,12 +50,12 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     }
     let Some(project) = project else { return Ok(brief) };
     brief.project = store.project_names()?.into_iter().find(|(row, ..)| *row == project).map(|(_, _, name)| name);
-    for episode in store.episodes(&[project], false, false, SessionOrder::Recent, LOOKED_AT)? {
+    for episode in store.sessions_lately(Some(project), None, LOOKED_AT)? {
         if brief.sessions.len() == SESSIONS {
             break;
         }
         let is_other = request.session.as_deref() != Some(episode.native_id.as_str());
-        if episode.kind == EpisodeKind::Session && is_other && episode.updated.is_some() {
+        if is_other && episode.updated.is_some() {
             let worked = worked(store, episode, ASKED)?;
             // A session that nobody spoke in has nothing to go on with.
             brief.sessions.extend(Some(worked).filter(|worked| !worked.asked.is_empty()));
@@ -59,10 +64,9 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     Ok(brief)
 }
 
-/// The session with this native id. It speaks just now, so it is among the latest.
+/// The session with this native id.
 fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
-    let recent = store.episodes(&[], false, false, SessionOrder::Recent, LOOKED_AT)?;
-    let Some(summary) = recent.into_iter().find(|episode| episode.native_id == session) else { return Ok(None) };
+    let Some(summary) = store.sessions_lately(None, Some(session), 1)?.pop() else { return Ok(None) };
     let worked = worked(store, summary, ASKED_AGAIN)?;
     Ok(Some(worked).filter(|worked| !worked.asked.is_empty()))
 }
@@ -76,8 +80,82 @@ fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Worked,
         asked = spoken.into_iter().take(1).collect();
     }
     asked.reverse();
-    let stopped = store.last_spoken(session.row, Role::Assistant, 3)?.into_iter().find(|turn| !turn.text.trim().is_empty());
-    let mut files = store.conversation(session.row)?.map(|summary| summary.files).unwrap_or_default();
-    files.truncate(FILES);
+    let last = store.last_spoken(session.row, Role::Assistant, 3)?.into_iter().map(|turn| {
+        let text = without_directives(&turn.text);
+        ShownTurn { text, ..turn }
+    });
+    let stopped = last.into_iter().find(|turn| !turn.text.trim().is_empty());
+    let files = store.conversation(session.row)?.map(|summary| summary.files).unwrap_or_default();
+    let files = worth_naming(files, session.cwd.as_deref().unwrap_or_default());
     Ok(Worked { session, asked: asked.into_iter().map(said).collect(), stopped: stopped.map(said), files })
+}
+
+/// The first files, each once: one may be named from the directory and by its whole path. The
+/// directory itself and what it lies in are no files.
+fn worth_naming(files: Vec<String>, cwd: &str) -> Vec<String> {
+    let cwd = cwd.trim_end_matches(['/', '\\']);
+    let mut seen = HashSet::new();
+    let mut named = Vec::new();
+    for file in files {
+        let whole = file.trim_end_matches(['/', '\\']);
+        let is_above = cwd == whole || cwd.strip_prefix(whole).is_some_and(|rest| rest.starts_with(['/', '\\']));
+        let below = whole.strip_prefix(cwd).filter(|_| !cwd.is_empty()).and_then(|rest| rest.strip_prefix(['/', '\\']));
+        let inside = below.unwrap_or(whole);
+        let inside = inside.strip_prefix("./").unwrap_or(inside);
+        if is_above || matches!(inside, "" | ".") || !seen.insert(inside.to_owned()) {
+            continue;
+        }
+        named.push(file);
+        if named.len() == FILES {
+            break;
+        }
+    }
+    named
+}
+
+/// What was said, without lines that only an agent's own window understands, such as Codex's
+/// `::git-stage{cwd="..."}`.
+fn without_directives(text: &str) -> String {
+    let is_directive = |line: &&str| {
+        let name = line.trim().strip_prefix("::").and_then(|rest| rest.strip_suffix('}')).and_then(|rest| rest.split_once('{'));
+        name.is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        })
+    };
+    text.lines().filter(|line| !is_directive(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_once_and_their_directory_is_none() {
+        let files = |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
+        let named = worth_naming(
+            files(&[
+                "README.md",
+                "/home/dev/tide/README.md",
+                "/home/dev/tide",
+                "/home/dev/tide/",
+                "/home",
+                "src/",
+                "./src/a.rs",
+                "src/a.rs",
+                ".",
+            ]),
+            "/home/dev/tide",
+        );
+        assert_eq!(named, files(&["README.md", "src/", "./src/a.rs"]));
+        assert_eq!(worth_naming(files(&["a", "/b"]), ""), files(&["a", "/b"]));
+        let many: Vec<String> = (0..20).map(|number| format!("{number}.rs")).collect();
+        assert_eq!(worth_naming(many, "/x").len(), FILES);
+    }
+
+    #[test]
+    fn lines_for_an_agents_window_are_left_out() {
+        let said = "It is staged.\n::git-stage{cwd=\"/home/dev/tide\"}\n  ::code-comment{title=\"a\" body=\"b\"}\nWhat is left: ::x{y} in a line, ::std::fs{}";
+        assert_eq!(without_directives(said), "It is staged.\nWhat is left: ::x{y} in a line, ::std::fs{}");
+        assert_eq!(without_directives("::git-push{}"), "");
+    }
 }

@@ -1,26 +1,120 @@
 //! What concerns a file that is about to be changed.
 
 use yore_core::episode::Role;
-use yore_core::query::Filter;
+use yore_core::offer::is_announcement;
+use yore_core::query::{Filter, Place};
+use yore_core::scope::ProjectAlias;
 
 use super::occasion::{ask, chosen};
-use super::{Offer, OfferRequest};
-use crate::{Engine, EngineError};
+use super::{Offer, OfferRequest, Offered, Said};
+use crate::retrieve::{project_here, projects_named};
+use crate::store::{ChangeFilter, ShownTurn};
+use crate::{Engine, EngineError, Hit};
 
-/// What people said about a file, and notes that name it. That an agent once read it is no news.
+/// Earlier sessions that changed the file.
+const CHANGES: usize = 2;
+/// As many are looked at: some ended without a word, or are known.
+const CHANGES_LOOKED_AT: usize = 8;
+/// Characters of what was asked for: what came of it says more.
+const ASKED_CHARS: usize = 120;
+
+/// What people said about a file, notes that name it, and what came of its last changes in other
+/// sessions. That an agent once read it is no news.
 pub(super) fn of_edit(engine: &Engine, request: &OfferRequest, filter: Filter, path: &str) -> Result<Offer, EngineError> {
     let normal = path.trim().replace('\\', "/");
     // Two components tell most files apart and hold on every computer.
     let parts: Vec<&str> = normal.split('/').filter(|part| !part.is_empty()).collect();
     let Some(name) = parts.last() else { return Ok(Offer::silent("short", 0.0)) };
     let suffix = parts[parts.len().saturating_sub(2)..].join("/");
-    let filter = Filter { files: vec![suffix], roles: vec![Role::Human, Role::Summary], ..filter };
+    let filter = Filter { files: vec![suffix.clone()], roles: vec![Role::Human, Role::Summary], ..filter };
     let answer = ask(engine, request, filter, name)?;
     // The filter answers only with turns that name the file.
     let is_found = !answer.hits.is_empty();
-    if !is_found {
+    let mut offer = chosen(engine, request, answer, 1.0, |_| Ok(None))?;
+    let is_changed = add_changes(engine, request, inside(request, &normal).unwrap_or(&suffix), &mut offer.memories)?;
+    if offer.memories.is_empty() && !is_found && !is_changed {
         return Ok(Offer::silent("nothing", 0.0));
     }
-    chosen(request, answer, 1.0, |_| Ok(None))
+    offer.silence = offer.memories.is_empty().then(|| "known".to_owned());
+    Ok(offer)
 }
 
+/// The path within the directory that is worked in, where it tells more than two components.
+fn inside<'p>(request: &OfferRequest, path: &'p str) -> Option<&'p str> {
+    let directories = request.here.iter().flat_map(|here| &here.aliases).filter_map(|(alias, recorded)| match alias {
+        ProjectAlias::Directory(_) => Some(recorded.replace('\\', "/")),
+        _ => None,
+    });
+    let mut rests = directories.filter_map(|directory| path.strip_prefix(directory.trim_end_matches('/'))?.strip_prefix('/'));
+    // A client's own worktrees hold the same files.
+    rests.find_map(|rest| {
+        let rest =
+            rest.strip_prefix(".claude/worktrees/").map_or(Some(rest), |rest| rest.split_once('/').map(|(_, rest)| rest))?;
+        (rest.matches('/').count() > 1).then_some(rest)
+    })
+}
+
+/// Adds what was asked and done when the file was changed last; whether it ever was.
+fn add_changes(engine: &Engine, request: &OfferRequest, file: &str, memories: &mut Vec<Offered>) -> Result<bool, EngineError> {
+    let store = engine.store();
+    let projects = match &request.here {
+        _ if !request.projects.is_empty() => projects_named(store, &request.projects)?,
+        Some(here) => project_here(store, here)?.into_iter().collect(),
+        None => Vec::new(),
+    };
+    let session = request.session.as_deref();
+    let filter = ChangeFilter { file, projects: &projects, session, as_of: request.as_of };
+    let changes = store.last_changes(&filter, CHANGES_LOOKED_AT)?;
+    let rows: Vec<i64> = changes.iter().map(|change| change.turn).collect();
+    let shared = session.map(|session| store.shared_with(session, &rows)).transpose()?.unwrap_or_default();
+    let mut left = CHANGES;
+    for change in &changes {
+        if left == 0 {
+            break;
+        }
+        // A fork holds what it was forked from.
+        if shared.contains(&change.turn) {
+            continue;
+        }
+        let Some(done) = store.conclusion(change.turn)? else { continue };
+        let is_late = request.as_of.is_some_and(|as_of| done.time.utc.is_some_and(|at| at >= as_of));
+        if is_late || request.given.contains(&done.id) || done.text.trim().is_empty() || is_announcement(&done.text) {
+            continue;
+        }
+        let asked = match change.asked {
+            Some(row) => store.shown_turns(&[row])?.pop(),
+            None => None,
+        };
+        let said = Said { turn: done.id, text: done.text.clone() };
+        if let Some(known) = memories.iter_mut().find(|memory| asked.as_ref().is_some_and(|asked| asked.id == memory.hit.turn.id))
+        {
+            known.outcome = Some(said);
+        } else if memories.len() < request.limit {
+            memories.push(match asked {
+                Some(asked) => Offered { hit: hit_of(asked, ASKED_CHARS.min(request.quote_chars)), outcome: Some(said) },
+                None => Offered { hit: hit_of(done, request.quote_chars), outcome: None },
+            });
+        } else {
+            continue;
+        }
+        left -= 1;
+    }
+    Ok(!changes.is_empty())
+}
+
+/// A turn as a hit that was not searched for.
+fn hit_of(turn: ShownTurn, chars: usize) -> Hit {
+    let mut quote: String = turn.text.trim().chars().take(chars).collect();
+    if quote.len() < turn.text.trim().len() {
+        quote.push('…');
+    }
+    let place = Place {
+        episode: turn.episode,
+        turn: turn.id,
+        native_session: turn.native_session.clone(),
+        native_message: turn.native_message.clone(),
+        path: turn.path.clone(),
+        line: turn.line,
+    };
+    Hit { rank: 1, score: 0.0, parts: Vec::new(), lists: Vec::new(), quote, turn, place, also: Vec::new() }
+}

@@ -1,10 +1,10 @@
 //! What concerns an error: where the same one was met, and what came of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use yore_core::id::TurnId;
 use yore_core::query::Filter;
-use yore_core::text::{Tokenizer, Tokens, error_lines};
+use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, steady};
 
 use super::occasion::{ask, bounded, chosen};
 use super::{Offer, OfferRequest, Said};
@@ -12,33 +12,41 @@ use crate::{Engine, EngineError};
 
 /// Lines of a failure that are looked up.
 const ERROR_LINES: usize = 3;
+/// From this share of a line's rare words on it is the same error.
+const SAME_ERROR: f32 = 0.7;
+/// The same, for a line that reports no error by itself.
+const SAME_WORDS: f32 = 0.85;
 
-/// Where the same error was met before, and what came of it.
+/// Where the same error was met before, and what came of it. The output is known to be a failure's:
+/// where no line of it reports an error, its first words are looked up.
 pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter, output: &str) -> Result<Offer, EngineError> {
-    let lines: Vec<&str> = error_lines(output).take(ERROR_LINES).collect();
-    if lines.is_empty() {
+    let reasons: Vec<String> = error_reasons(output, ERROR_LINES).into_iter().map(steady).collect();
+    if reasons.is_empty() {
         return Ok(Offer::silent("no-error", 0.0));
     }
-    let text = bounded(&lines.join("\n"));
-    let answer = ask(engine, request, Filter { only_errors: true, ..filter }, &text)?;
-    let Some(best) = answer.hits.first() else { return Ok(Offer::silent("nothing", 0.0)) };
+    let is_reported = error_lines(output).next().is_some();
+    let least = if is_reported { SAME_ERROR } else { SAME_WORDS };
+    let mut answer = ask(engine, request, Filter { only_errors: true, ..filter }, &bounded(&reasons.join("\n")))?;
+    if answer.hits.is_empty() {
+        return Ok(Offer::silent("nothing", 0.0));
+    }
     let rarity = engine.rarity(&answer.terms)?;
-    let sureness = share_held(&best.turn.tool_text, &best.turn.text, &answer.terms, &rarity);
-    if sureness < SAME_ERROR {
+    let mut asked = Reasons::new(reasons, answer.terms.iter().cloned().zip(rarity).collect());
+    // Another error of the same kind shares words, too: one line must say it all.
+    let mut sureness = 0.0f32;
+    answer.hits.retain(|hit| {
+        let same = asked.share_in(&hit.turn.tool_text, is_reported).max(asked.share_in(&hit.turn.text, is_reported));
+        sureness = sureness.max(same);
+        same >= least
+    });
+    if answer.hits.is_empty() {
         return Ok(Offer::silent("floor", sureness));
     }
-    let terms = answer.terms.clone();
-    let names = quoted_names(&text);
-    chosen(request, answer, sureness, |hit| {
-        // Another error of the same kind shares words, too; what differs are the names in it.
-        let is_same = names.iter().filter(|name| hit.turn.tool_text.contains(**name)).count() * 2 > names.len();
-        if !is_same && !names.is_empty() || share_held(&hit.turn.tool_text, &hit.turn.text, &terms, &rarity) < SAME_ERROR {
-            return Ok(None);
-        }
+    let offer = chosen(engine, request, answer, sureness, |hit| {
         let outcome = engine.store().conclusion(hit.turn.row)?;
         Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { turn: turn.id, text: turn.text }))
-    })
-    .map(|mut offer| {
+    });
+    offer.map(|mut offer| {
         // An error that nobody said anything about is no help, and what was said of several is said once.
         let mut told: HashSet<TurnId> = request.given.iter().copied().collect();
         let is_known = offer.memories.iter().filter_map(|memory| memory.outcome.as_ref()).any(|said| told.contains(&said.turn));
@@ -50,31 +58,86 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     })
 }
 
-/// What a report quotes: names of methods, types, files.
-fn quoted_names(report: &str) -> Vec<&str> {
+/// What a failure says, line by line, to be found in other outputs.
+struct Reasons {
+    lines: Vec<Reason>,
+    tokenizer: Tokenizer,
+    tokens: Tokens,
+}
+
+struct Reason {
+    /// Its terms and how rare they are.
+    terms: HashMap<String, f32>,
+    /// Names of methods and types that it quotes, and of files.
+    names: Vec<String>,
+}
+
+impl Reasons {
+    fn new(lines: Vec<String>, rarity: HashMap<String, f32>) -> Self {
+        let (mut tokenizer, mut tokens) = (Tokenizer::default(), Tokens::default());
+        let reason = |line: &String| {
+            // A file is a name that must be there; its components would outweigh what is said of it.
+            let mut said = line.clone();
+            for mention in paths(line) {
+                said = said.replace(mention.path, " ");
+            }
+            tokenizer.tokenize(&said, &mut tokens);
+            if tokens.is_empty() {
+                tokenizer.tokenize(line, &mut tokens);
+            }
+            let terms = tokens.iter().filter_map(|token| rarity.get_key_value(token.text));
+            Reason { terms: terms.map(|(term, rarity)| (term.clone(), *rarity)).collect(), names: names_in(line) }
+        };
+        let lines = lines.iter().map(reason).collect();
+        Self { lines, tokenizer, tokens }
+    }
+
+    /// The largest share of a line's terms, by their rarity, that stand in one line of an output:
+    /// in one that reports an error, or in any. A line with other names is another error.
+    fn share_in(&mut self, output: &str, is_reported: bool) -> f32 {
+        let mut best = 0.0f32;
+        let lines: Vec<&str> =
+            if is_reported { error_lines(output).collect() } else { output.lines().take(MOST_LINES).collect() };
+        for line in lines {
+            let is_named = |reason: &&Reason| {
+                let named = reason.names.iter().filter(|name| line.contains(name.as_str())).count();
+                reason.names.is_empty() || named * 2 > reason.names.len()
+            };
+            let mut alike = self.lines.iter().filter(is_named).peekable();
+            if alike.peek().is_none() {
+                continue;
+            }
+            self.tokenizer.tokenize(line, &mut self.tokens);
+            let held: HashSet<&str> = self.tokens.iter().map(|token| token.text).collect();
+            for reason in alike {
+                let all: f32 = reason.terms.values().sum();
+                let common: f32 =
+                    reason.terms.iter().filter(|(term, _)| held.contains(term.as_str())).map(|(_, rarity)| rarity).sum();
+                if all > 0.0 {
+                    best = best.max(common / all);
+                }
+            }
+        }
+        best
+    }
+}
+
+/// So many lines of an output that reports no error are read.
+const MOST_LINES: usize = 200;
+
+/// What a report quotes, and the names of files in it.
+fn names_in(line: &str) -> Vec<String> {
     let mut names = Vec::new();
-    for line in report.lines() {
-        for mark in ['`', '\'', '"'] {
-            // Apostrophes come alone or far apart.
-            names.extend(line.split(mark).skip(1).step_by(2).filter(|name| (2..=80).contains(&name.trim().len())));
+    for mark in ['`', '\'', '"'] {
+        // Apostrophes come alone or far apart.
+        let quoted = line.split(mark).skip(1).step_by(2).filter(|name| (2..=80).contains(&name.trim().len()));
+        names.extend(quoted.map(str::to_owned));
+    }
+    let files = paths(line).into_iter().filter_map(|mention| mention.path.rsplit(['/', '\\']).find(|part| !part.is_empty()));
+    for file in files {
+        if !names.iter().any(|name| name.contains(file)) {
+            names.push(file.to_owned());
         }
     }
     names
 }
-
-/// From this share of an error's rare words on it is the same error.
-const SAME_ERROR: f32 = 0.7;
-
-/// The share of the terms, by their rarity, that stand in a text or its companion.
-fn share_held(text: &str, companion: &str, terms: &[String], rarity: &[f32]) -> f32 {
-    let (mut tokenizer, mut tokens) = (Tokenizer::default(), Tokens::default());
-    let mut held: HashSet<String> = HashSet::new();
-    for text in [text, companion] {
-        tokenizer.tokenize(text, &mut tokens);
-        held.extend(tokens.iter().map(|token| token.text.to_owned()));
-    }
-    let all: f32 = rarity.iter().sum();
-    let common: f32 = terms.iter().zip(rarity).filter(|(term, _)| held.contains(*term)).map(|(_, rarity)| rarity).sum();
-    if all > 0.0 { common / all } else { 0.0 }
-}
-

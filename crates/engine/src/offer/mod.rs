@@ -146,10 +146,13 @@ impl Engine {
     /// note holds everywhere.
     pub fn brief(&self, request: &BriefRequest) -> Result<Brief, EngineError> {
         let mut brief = brief::brief(self, request)?;
-        let notes = brief.standing.iter_mut().chain(&mut brief.notes).map(|note| &mut note.text);
-        let worked = brief.own.iter_mut().chain(&mut brief.sessions);
-        let said = worked.flat_map(|worked| worked.asked.iter_mut().chain(&mut worked.stopped)).map(|said| &mut said.text);
-        self.redact_again(notes.chain(said))?;
+        let notes = brief.standing.iter_mut().chain(&mut brief.notes);
+        let notes = notes.flat_map(|note| std::iter::once(&mut note.text).chain(&mut note.title));
+        let worked = brief.own.iter_mut().chain(&mut brief.sessions).flat_map(|worked| {
+            let said = worked.asked.iter_mut().chain(&mut worked.stopped).map(|said| &mut said.text);
+            said.chain(&mut worked.session.title).chain(&mut worked.files)
+        });
+        self.redact_again(notes.chain(worked))?;
         Ok(brief)
     }
 
@@ -158,7 +161,7 @@ impl Engine {
         let mut offer = occasion::offer(self, request)?;
         let texts = offer.memories.iter_mut().flat_map(|memory| {
             let outcome = memory.outcome.as_mut().map(|said| &mut said.text);
-            std::iter::once(&mut memory.hit.quote).chain(outcome)
+            std::iter::once(&mut memory.hit.quote).chain(&mut memory.hit.turn.title).chain(outcome)
         });
         self.redact_again(texts)?;
         Ok(offer)

@@ -1,6 +1,9 @@
 //! May anything be offered at all? And what concerns a prompt.
 
-use yore_core::offer::{Signs, Wording, sureness};
+use std::collections::HashSet;
+
+use yore_core::episode::Role;
+use yore_core::offer::{Signs, Wording, is_announcement, sureness};
 use yore_core::query::{Filter, ListPlace};
 use yore_core::scope::ScopeChoice;
 
@@ -15,7 +18,7 @@ const SHORTEST: usize = 8;
 /// As much of a prompt is read: what somebody asks for stands at its beginning or end.
 const LONGEST: usize = 4_000;
 /// A memory whose score is below this share of the best one's is not offered beside it.
-const LEAST_SHARE: f32 = 0.35;
+const LEAST_SHARE: f32 = 0.45;
 /// More waiting turns than this would have to be read one by one: nobody has time for that now.
 const MOST_PENDING: usize = 1_000;
 /// Beside what is asked for as many are looked at, because some are known to the session.
@@ -49,11 +52,14 @@ fn of_prompt(engine: &Engine, request: &OfferRequest, filter: Filter, prompt: &s
         return Ok(Offer::silent("short", 0.0));
     }
     let answer = ask(engine, request, filter, &text)?;
+    let was_found = !answer.hits.is_empty();
+    let answer = RecallAnswer { hits: news(engine, request, answer.hits)?, ..answer };
     let sureness = sureness(&signs(engine, &text, &answer)?);
     if sureness < request.floor {
-        return Ok(Offer::silent("floor", sureness));
+        let code = if was_found && answer.hits.is_empty() { "known" } else { "floor" };
+        return Ok(Offer::silent(code, sureness));
     }
-    chosen(request, answer, sureness, |_| Ok(None))
+    chosen(engine, request, answer, sureness, |_| Ok(None))
 }
 
 pub(super) fn ask(engine: &Engine, request: &OfferRequest, filter: Filter, text: &str) -> Result<RecallAnswer, EngineError> {
@@ -76,25 +82,40 @@ fn signs(engine: &Engine, text: &str, answer: &RecallAnswer) -> Result<Signs, En
     Ok(Signs { wording: Wording::of(text), words: best_of("words"), turns: engine.indexed()?, nearness: best_of("static") })
 }
 
-/// The best that the session does not know.
+/// What the session neither holds nor was given, and what says something.
+fn news(engine: &Engine, request: &OfferRequest, mut hits: Vec<Hit>) -> Result<Vec<Hit>, EngineError> {
+    let shared = match &request.session {
+        // A fork holds what it was forked from.
+        Some(session) => engine.store().shared_with(session, &hits.iter().map(|hit| hit.turn.row).collect::<Vec<_>>())?,
+        None => HashSet::new(),
+    };
+    hits.retain(|hit| {
+        let turn = &hit.turn;
+        let is_own = request.session.as_deref().is_some_and(|session| {
+            turn.native_session == session
+                || turn.native_session.strip_prefix(session).is_some_and(|rest| rest.starts_with('/'))
+                || shared.contains(&turn.row)
+        });
+        let says_nothing = turn.role == Role::Assistant && is_announcement(&turn.text);
+        !is_own && !says_nothing && !request.given.contains(&turn.id)
+    });
+    Ok(hits)
+}
+
+/// The best that is news to the session.
 pub(super) fn chosen(
+    engine: &Engine,
     request: &OfferRequest,
     answer: RecallAnswer,
     sureness: f32,
     outcome: impl Fn(&Hit) -> Result<Option<Said>, EngineError>,
 ) -> Result<Offer, EngineError> {
-    let best = answer.hits.first().map_or(0.0, |hit| hit.score);
+    let hits = news(engine, request, answer.hits)?;
+    let best = hits.first().map_or(0.0, |hit| hit.score);
     let mut memories = Vec::new();
-    for hit in answer.hits {
+    for hit in hits {
         if memories.len() == request.limit || hit.score < best * LEAST_SHARE {
             break;
-        }
-        let is_own = request.session.as_deref().is_some_and(|session| {
-            hit.turn.native_session == session
-                || hit.turn.native_session.strip_prefix(session).is_some_and(|rest| rest.starts_with('/'))
-        });
-        if is_own || request.given.contains(&hit.turn.id) {
-            continue;
         }
         memories.push(Offered { outcome: outcome(&hit)?, hit });
     }

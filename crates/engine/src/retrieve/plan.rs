@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use yore_core::id::ProjectId;
 use yore_core::query::{Filter, Program};
-use yore_core::scope::{ProjectAlias, ScopeChoice, normalize_directory};
+use yore_core::scope::{ScopeChoice, normalize_directory};
 use yore_core::text::Question;
 
 use super::RecallRequest;
@@ -153,7 +153,7 @@ pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64
 }
 
 /// The known project of a directory: by its repository, else by the nearest directory above it
-/// that is one.
+/// that is one, but none above a repository of its own.
 pub(crate) fn project_here(store: &Store, here: &ProjectNames) -> Result<Option<i64>, EngineError> {
     Ok(project_around(store, here)?.map(|(row, _)| row))
 }
@@ -165,13 +165,9 @@ pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Optio
             return Ok(Some((row, None)));
         }
     }
-    if let Some((ProjectAlias::Directory(directory), _)) = here.aliases.last() {
-        let mut directory = directory.as_str();
-        while let Some((above, _)) = directory.rsplit_once('/').filter(|(above, _)| above.len() > 1) {
-            if let Some(row) = store.project_by_alias("directory", above)? {
-                return Ok(Some((row, Some(above.to_owned()))));
-            }
-            directory = above;
+    for above in here.directories_above() {
+        if let Some(row) = store.project_by_alias("directory", above)? {
+            return Ok(Some((row, Some(above.to_owned()))));
         }
     }
     Ok(None)

@@ -202,6 +202,21 @@ impl Store {
         })
     }
 
+    /// Those of these turns that the sessions with this native id repeat from others.
+    pub(crate) fn shared_with(&self, native_session: &str, turns: &[i64]) -> StoreResult<HashSet<i64>> {
+        self.read(|db| {
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT turn_id FROM turn_share JOIN episode ON episode.id = turn_share.episode_id
+                     WHERE turn_id IN (SELECT value FROM json_each(?1)) AND episode.native_id = ?2",
+                )
+                .map_err(|error| self.fail(error))?;
+            let list = format!("[{}]", turns.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
+            let rows = statement.query_map(params![list, native_session], |row| row.get(0)).map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })
+    }
+
     /// The last words of the agent before the next human turn: what came of what happened in this
     /// turn. Its own, where it is the last.
     pub(crate) fn conclusion(&self, turn: i64) -> StoreResult<Option<ShownTurn>> {

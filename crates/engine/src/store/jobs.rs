@@ -146,6 +146,43 @@ impl Store {
         })
     }
 
+    /// Makes jobs of a kind due that wait for more of the same; returns how many. What failed keeps
+    /// its pause.
+    pub(crate) fn hurry_jobs(&self, kind: &str, now: UtcMillis) -> StoreResult<usize> {
+        // Mostly there is nothing to hurry: that writes nothing.
+        let waits: bool = self.read(|db| {
+            db.prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM job WHERE state = 'queued' AND kind = ?1 AND failures = 0 AND not_before_ms > ?2)",
+            )
+            .and_then(|mut statement| statement.query_row(params![kind, now], |row| row.get(0)))
+            .map_err(|error| self.fail(error))
+        })?;
+        if !waits {
+            return Ok(0);
+        }
+        self.write(|tx| {
+            tx.execute(
+                "UPDATE job SET not_before_ms = ?2 WHERE state = 'queued' AND kind = ?1 AND failures = 0 AND not_before_ms > ?2",
+                params![kind, now],
+            )
+            .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// How many jobs are due or being done.
+    pub(crate) fn pressing_jobs(&self, now: UtcMillis) -> StoreResult<u64> {
+        self.read(|db| {
+            let sql = format!(
+                "SELECT count(*) FROM job WHERE state = 'leased'
+                     OR state = 'queued' AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS})"
+            );
+            db.prepare_cached(&sql)
+                .and_then(|mut statement| statement.query_row([now], |row| row.get::<_, i64>(0)))
+                .map(|count| count as u64)
+                .map_err(|error| self.fail(error))
+        })
+    }
+
     /// Takes jobs that are done off the queue.
     pub(crate) fn finish_jobs(&self, owner: &str, jobs: &[i64]) -> StoreResult<()> {
         if jobs.is_empty() {

@@ -48,7 +48,7 @@ pub use overview::{
     AgentCount, EpisodeCount, EpisodeSummary, ProjectSummary, RedactionCount, SessionOrder, SkipCount, StoreStats,
 };
 pub use shape::ConversationSummary;
-pub(crate) use shape::{ConversationFilter, ShapeFilter};
+pub(crate) use shape::{ChangeFilter, ConversationFilter, ShapeFilter};
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow};
 pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};

@@ -150,6 +150,15 @@ pub enum SessionOrder {
     Oldest,
 }
 
+/// Which episodes are listed.
+struct Wanted<'w> {
+    projects: &'w [i64],
+    with_subagents: bool,
+    with_forgotten: bool,
+    only_sessions: bool,
+    native_id: Option<&'w str>,
+}
+
 impl Store {
     /// Counts everything.
     pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
@@ -297,6 +306,24 @@ impl Store {
         order: SessionOrder,
         limit: usize,
     ) -> StoreResult<Vec<EpisodeSummary>> {
+        let wanted = Wanted { projects, with_subagents, with_forgotten, only_sessions: false, native_id: None };
+        self.listed(&wanted, order, limit)
+    }
+
+    /// Sessions that people had, last used first: of a project, or with a native id.
+    pub(crate) fn sessions_lately(
+        &self,
+        project: Option<i64>,
+        native_id: Option<&str>,
+        limit: usize,
+    ) -> StoreResult<Vec<EpisodeSummary>> {
+        let projects = project.as_slice();
+        let wanted = Wanted { projects, with_subagents: false, with_forgotten: false, only_sessions: true, native_id };
+        self.listed(&wanted, SessionOrder::Recent, limit)
+    }
+
+    fn listed(&self, wanted: &Wanted<'_>, order: SessionOrder, limit: usize) -> StoreResult<Vec<EpisodeSummary>> {
+        let Wanted { projects, with_subagents, with_forgotten, only_sessions, native_id } = *wanted;
         self.read(|db| {
             let direction = match order {
                 SessionOrder::Recent => "updated_ms DESC",
@@ -308,12 +335,13 @@ impl Store {
                         (SELECT count(*) FROM turn WHERE episode_id = episode.id) + (SELECT count(*) FROM turn_share WHERE episode_id = episode.id), forgotten_ms
                  FROM episode LEFT JOIN project ON project.id = episode.project_id
                  WHERE (?1 = '[]' OR episode.project_id IN (SELECT value FROM json_each(?1)))
-                   AND (?2 OR kind <> 'subagent') AND (?3 OR forgotten_ms IS NULL)
+                   AND (?2 OR kind <> 'subagent') AND (?3 OR forgotten_ms IS NULL) AND (?5 IS NULL OR native_id = ?5)
+                   AND (NOT ?6 OR kind = 'session')
                  ORDER BY {direction}, episode.id LIMIT ?4"
             );
             let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
             let rows = statement
-                .query_map(params![chosen, with_subagents, with_forgotten, limit as i64], |row| {
+                .query_map(params![chosen, with_subagents, with_forgotten, limit as i64, native_id, only_sessions], |row| {
                     Ok(EpisodeSummary {
                         row: row.get(0)?,
                         id: EpisodeId::from_bytes(row.get(1)?),

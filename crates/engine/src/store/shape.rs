@@ -22,6 +22,9 @@ const MAX_NAME_BYTES: usize = 120;
 const MAX_FILES: usize = 64;
 /// Turns whose shape is made again in one transaction.
 const RESHAPED_TURNS: usize = 500;
+/// Paths that a name of a file may stand for, and places of each that are looked at.
+const MAX_NAMED_PATHS: usize = 100;
+const MAX_PLACES: usize = 2_000;
 /// Files of a summary.
 const SUMMARY_FILES: usize = 50;
 
@@ -82,6 +85,28 @@ impl ShapeFilter<'_> {
     pub(crate) fn is_open(&self) -> bool {
         !self.only_errors && !self.has_code && self.files.is_empty() && self.languages.is_empty()
     }
+}
+
+/// Which changes of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChangeFilter<'f> {
+    /// The last components of its path.
+    pub file: &'f str,
+    /// Rows of projects.
+    pub projects: &'f [i64],
+    /// Not those of this session, by its native id, nor of its sub-agents.
+    pub session: Option<&'f str>,
+    /// Only what was known then (exclusive).
+    pub as_of: Option<i64>,
+}
+
+/// The last change of a file in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// Row of the turn that changed it.
+    pub turn: i64,
+    /// Row of the turn in which a person asked for it.
+    pub asked: Option<i64>,
 }
 
 /// What a turn's source records of its tools.
@@ -401,6 +426,48 @@ impl Store {
                 narrow(rows);
             }
             Ok(passing.unwrap_or_default())
+        })
+    }
+
+    /// The last change of a file in each session, latest first. Of a file that is met everywhere
+    /// only the places that were stored last are looked at.
+    pub(crate) fn last_changes(&self, filter: &ChangeFilter<'_>, limit: usize) -> StoreResult<Vec<Change>> {
+        self.read(|db| {
+            let mut written: Vec<i64> = Vec::new();
+            let mut places = db
+                .prepare_cached("SELECT turn_id, action = 'written' FROM turn_file WHERE path_id = ?1 ORDER BY turn_id DESC LIMIT ?2")
+                .map_err(|error| self.fail(error))?;
+            for path in self.paths_ending(db, filter.file)?.into_iter().take(MAX_NAMED_PATHS) {
+                let rows = places
+                    .query_map([path, MAX_PLACES as i64], |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))
+                    .map_err(|error| self.fail(error))?;
+                let found: Vec<(i64, bool)> = rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+                written.extend(found.into_iter().filter(|(_, is_written)| *is_written).map(|(turn, _)| turn));
+            }
+            written.sort_unstable_by(|a, b| b.cmp(a));
+            written.dedup();
+            written.truncate(MAX_PLACES);
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT id, (SELECT asked.id FROM turn AS asked
+                                 WHERE asked.episode_id = last.episode_id AND asked.position < last.position AND asked.role = 'human'
+                                 ORDER BY asked.position DESC LIMIT 1)
+                     FROM (SELECT turn.id, turn.episode_id, turn.position, max(coalesce(turn.at_ms, 0)) AS at_ms
+                           FROM json_each(?1) AS written JOIN turn ON turn.id = written.value JOIN episode ON episode.id = turn.episode_id
+                           WHERE episode.forgotten_ms IS NULL AND turn.project_id IN (SELECT value FROM json_each(?2))
+                             AND (?3 IS NULL OR episode.native_id <> ?3 AND substr(episode.native_id, 1, length(?3) + 1) <> ?3 || '/')
+                             AND (?4 IS NULL OR turn.at_ms < ?4)
+                           GROUP BY turn.episode_id ORDER BY 4 DESC, 1 DESC LIMIT ?5) AS last
+                     ORDER BY at_ms DESC, id DESC",
+                )
+                .map_err(|error| self.fail(error))?;
+            let list = |rows: &[i64]| format!("[{}]", rows.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
+            let rows = statement
+                .query_map(params![list(&written), list(filter.projects), filter.session, filter.as_of, limit as i64], |row| {
+                    Ok(Change { turn: row.get(0)?, asked: row.get(1)? })
+                })
+                .map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
         })
     }
 

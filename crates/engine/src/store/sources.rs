@@ -132,6 +132,25 @@ impl Store {
         })
     }
 
+    /// When a file that is named after a session was read last; `None` where none is, or none was.
+    pub(crate) fn last_read_of(&self, session: &str) -> StoreResult<Option<UtcMillis>> {
+        let read: Vec<(String, UtcMillis)> = self.read(|db| {
+            // Few rows hold the name; which of them are named so is told by the path.
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT path, last_read_ms FROM source_file WHERE instr(path, ?1) > 0 AND last_read_ms IS NOT NULL",
+                )
+                .map_err(|error| self.fail(error))?;
+            let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
+            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        })?;
+        let is_of_it = |path: &str| {
+            let stem = std::path::Path::new(path).file_stem().and_then(std::ffi::OsStr::to_str);
+            !session.is_empty() && stem.is_some_and(|stem| stem.ends_with(session))
+        };
+        Ok(read.into_iter().filter(|(path, _)| is_of_it(path)).map(|(_, at)| at).max())
+    }
+
     /// The files that speak of an episode.
     pub(crate) fn files_of_episode(&self, episode: &EpisodeId) -> StoreResult<Vec<FileRow>> {
         let rows: Vec<i64> = self.read(|db| {

@@ -11,7 +11,9 @@ use yore_engine::ingest::source::document::{DocumentFacts, document_records};
 use yore_engine::ingest::source::note::{MAX_BYTES, Note, note_records, note_unit};
 use yore_engine::ingest::source::{ReaderOptions, Stamp};
 use yore_engine::ingest::{GivenDocument, IngestRequest, ProjectNames, Silent, names_of};
-use yore_engine::{Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING};
+use yore_engine::{
+    CONTEXT, Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING,
+};
 use yore_testing::{Memory, Scan, SessionBuilder};
 
 const HARBOR: &str = "/home/dev/harbor";
@@ -200,6 +202,39 @@ fn what_is_new_about_known_words_is_added_to_them() {
     assert!(!remember(&memory, titled("Deploying", new(words))).was_known);
     assert_eq!(known_as(&memory, &id).title.as_deref(), Some("Deploying"));
     assert_eq!(all(&memory), [words]);
+}
+
+#[test]
+fn same_words_under_another_title_are_another_note() {
+    let memory = Memory::new();
+    let crane = remember(&memory, titled("Crane", of(HARBOR, "v2")));
+    let lamp = remember(&memory, titled("Lamp", of(HARBOR, "v2")));
+    assert!(!lamp.was_known && lamp.episode != crane.episode);
+    assert_eq!(remember(&memory, titled(" crane", of(HARBOR, "v2"))).episode, crane.episode, "whatever the case of letters");
+    // Without a title it is said again: the latest of them.
+    assert!(remember(&memory, of(HARBOR, "v2")).was_known);
+    assert_eq!(all(&memory), ["v2", "v2"]);
+    let (crane, lamp) = (known_as(&memory, &crane.episode.to_string()), known_as(&memory, &lamp.episode.to_string()));
+    assert_eq!((crane.title.as_deref(), lamp.title.as_deref()), (Some("crane"), Some("Lamp")));
+}
+
+#[test]
+fn context_is_known_by_its_title_and_is_nothing_else() {
+    let memory = Memory::new();
+    let words = "Ask before you rotate keys.";
+    let context = |title: &str| by_agent(tagged(&[CONTEXT], titled(title, of(HARBOR, words))));
+    let said = remember(&memory, of(HARBOR, words));
+    let keys = remember(&memory, context("keys"));
+    let other = remember(&memory, context("rotation"));
+    let noted = remember(&memory, by_agent(titled("keys", of(QUARRY, words))));
+    let ids: HashSet<_> = [&said, &keys, &other, &noted].map(|remembered| remembered.episode).into_iter().collect();
+    assert_eq!((ids.len(), remember(&memory, context("KEYS")).episode), (4, keys.episode));
+    let is_context = |remembered: &Remembered| known_as(&memory, &remembered.episode.to_string()).is_context();
+    assert_eq!([&said, &keys, &other, &noted].map(is_context), [false, true, true, false]);
+    // What a person says is the person's own.
+    let said_anew = instead(&keys.episode.to_string(), "Never rotate keys.");
+    assert!(!is_context(&remember(&memory, said_anew)));
+    assert!(!is_context(&remember(&memory, by_agent(tagged(&[CONTEXT, STANDING], titled("keys", of(HARBOR, "x")))))));
 }
 
 #[test]
@@ -424,6 +459,29 @@ fn note_for_a_directory_below_a_known_project_is_the_projects() {
     assert_eq!(known_as(&memory, &below.episode.to_string()).project.as_deref(), Some("harbor"));
     assert_eq!(memory.engine().projects().unwrap().len(), 1);
     assert_eq!(memory.engine().project_of(&known).unwrap().unwrap().turns, 2);
+}
+
+#[test]
+fn note_for_a_repository_below_a_known_project_is_the_repositorys() {
+    let memory = Memory::new();
+    let home = tempfile::tempdir().unwrap();
+    let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
+    std::fs::create_dir_all(path("dev/fresh/.git")).unwrap();
+    std::fs::create_dir_all(path("dev/fresh/src")).unwrap();
+    remember(&memory, of(&path("dev"), "The crane opens at six."));
+    let fresh = remember(&memory, of(&path("dev/fresh"), "Mind the bollards."));
+    assert_eq!(known_as(&memory, &fresh.episode.to_string()).project.as_deref(), Some("fresh"));
+    assert!(!remember(&memory, of(&path("dev/fresh/src"), "The crane opens at six.")).was_known, "not of this project");
+    // The repository becomes known, and keeps what was noted.
+    let mut session = SessionBuilder::new(12).cwd(&path("dev/fresh"));
+    session.human("paint the bollards");
+    memory.write("projects/p/fresh.jsonl", session.text());
+    memory.learn();
+    let here = |directory: &str| memory.engine().notes(&in_scope(ScopeChoice::CurrentOnly, Some(&path(directory)))).unwrap();
+    let of_fresh = ["The crane opens at six.", "Mind the bollards."].map(str::to_owned);
+    assert_eq!(texts(here("dev/fresh")), of_fresh);
+    assert_eq!(texts(here("dev/fresh/src")), of_fresh);
+    assert_eq!(texts(here("dev")), ["The crane opens at six."]);
 }
 
 #[test]

@@ -114,6 +114,101 @@ fn error_brings_where_it_was_met_and_what_came_of_it() {
     assert!(failure("all went well").memories.is_empty());
 }
 
+/// A session that runs a tool, which fails, and says what it did about it.
+fn failed(memory: &Memory, seed: u64, output: &str, done: &str) {
+    let mut session = SessionBuilder::new(seed).cwd(TIDE).at(1_775_000_000_000 + seed as i64 * 60_000);
+    session.human("check all of it");
+    session.tool("Bash", &serde_json::json!({"command": "make check"}), output, true);
+    session.assistant(done);
+    memory.write(&format!("projects/p/failed-{seed}.jsonl"), session.text());
+}
+
+fn outcomes(offer: &Offer) -> Vec<&str> {
+    offer.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.text.as_str()).collect()
+}
+
+#[test]
+fn line_of_a_compiler_or_linter_is_an_error_that_is_known_again() {
+    let memory = memory();
+    let lint = "Exit code 1\n[lint] $ tidelint ./...\n[lint] ERROR task failed\n\nclean.go:12:3: undefined: HarborGauge\n";
+    failed(&memory, 70, lint, "HarborGauge lives in package gauges since the split; imported it.");
+    failed(&memory, 71, "Exit code 1\ngh: Not Found (HTTP 404)", "The repository was renamed to tide-tables.");
+    memory.learn();
+    let failure = |output: &str| memory.engine().offer(&request(Occasion::Failure(output.to_owned()), TIDE)).unwrap();
+    let elsewhere = failure("Exit code 1\n[lint] ERROR task failed\nclean.go:80:17: undefined: HarborGauge");
+    assert_eq!(outcomes(&elsewhere), ["HarborGauge lives in package gauges since the split; imported it."], "{elsewhere:?}");
+    assert_eq!(outcomes(&failure("gh: Not Found (HTTP 404)")), ["The repository was renamed to tide-tables."]);
+    let other = failure("[lint] ERROR task failed\nclean.go:12:3: undefined: RiptideCurve");
+    assert!(other.memories.is_empty(), "{other:?}");
+}
+
+#[test]
+fn failed_test_is_the_same_whatever_its_duration() {
+    let memory = memory();
+    let output =
+        "Exit code 1\n--- FAIL: TestFlushTicker (0.01s)\n    flush_test.go:33: data race: goroutine 17 at 0x7ffe12ab\nFAIL";
+    failed(&memory, 72, output, "The ticker was stopped twice; a mutex guards it now.");
+    memory.learn();
+    let again = output.replace("0.01s", "0.02s").replace(":33:", ":35:").replace("17 at 0x7ffe12ab", "9 at 0x7ffe98cd");
+    let offer = memory.engine().offer(&request(Occasion::Failure(again), TIDE)).unwrap();
+    assert_eq!(outcomes(&offer), ["The ticker was stopped twice; a mutex guards it now."], "{offer:?}");
+    assert!(offer.sureness > 0.9, "{}", offer.sureness);
+}
+
+#[test]
+fn failure_without_a_line_that_reports_an_error_is_known_by_its_first_words() {
+    let memory = memory();
+    failed(
+        &memory,
+        73,
+        "Exit code 1\naccepts at most one almanac, received seven",
+        "It takes one file at a time: called in a loop.",
+    );
+    memory.learn();
+    let failure = |output: &str| memory.engine().offer(&request(Occasion::Failure(output.to_owned()), TIDE)).unwrap();
+    let offer = failure("Exit code 1\naccepts at most one almanac, received seven\n");
+    assert_eq!(outcomes(&offer), ["It takes one file at a time: called in a loop."], "{offer:?}");
+    assert!(failure("Exit code 1\naccepts every gauge and never an almanac").memories.is_empty());
+    assert_eq!(failure("Exit code 1\n").silence.as_deref(), Some("no-error"));
+}
+
+#[test]
+fn file_brings_what_came_of_its_last_changes_in_other_sessions() {
+    let memory = memory();
+    let mut ids = Vec::new();
+    for (seed, done) in
+        [(80, "Curve drawn first."), (81, "Curve smoothed."), (82, "Curve cut at ebb, because the axis ran over.")]
+    {
+        let mut session = SessionBuilder::new(seed).cwd(TIDE).at(1_775_000_000_000 + seed as i64 * 86_400_000);
+        session.human("make the curve better");
+        let input = serde_json::json!({"file_path": "/home/dev/tide/src/draw/curve.rs", "old_string": "a", "new_string": "b"});
+        session.tool("Edit", &input, "The file was updated.", false);
+        session.assistant(done);
+        session.human("and now something else");
+        session.assistant("Done with something else.");
+        memory.write(&format!("projects/p/curve-{seed}.jsonl"), session.text());
+        ids.push(session.id().to_owned());
+    }
+    memory.learn();
+    let edit = |path: &str, request: OfferRequest| {
+        memory.engine().offer(&OfferRequest { occasion: Occasion::Edit(path.to_owned()), ..request }).unwrap()
+    };
+    let asking = || request(Occasion::Edit(String::new()), TIDE);
+    let path = "/home/dev/tide/src/draw/curve.rs";
+    let offer = edit(path, asking());
+    assert_eq!(outcomes(&offer), ["Curve cut at ebb, because the axis ran over.", "Curve smoothed."], "{offer:?}");
+    assert!(offer.memories.iter().all(|memory| memory.hit.turn.text == "make the curve better"));
+    let own = edit(path, OfferRequest { session: Some(ids[2].clone()), ..asking() });
+    assert_eq!(outcomes(&own), ["Curve smoothed.", "Curve drawn first."]);
+    let given = offer.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.turn).collect();
+    assert_eq!(outcomes(&edit(path, OfferRequest { given, ..asking() })), ["Curve drawn first."]);
+    let before = edit(path, OfferRequest { as_of: Some(1_775_000_000_000 + 81 * 86_400_000), ..asking() });
+    assert_eq!(outcomes(&before), ["Curve drawn first."]);
+    assert!(edit("/home/dev/tide/lib/draw/curve.rs", asking()).memories.is_empty(), "another file of that name");
+    let reef = edit(path, request(Occasion::Edit(String::new()), "/home/dev/reef"));
+    assert!(reef.memories.is_empty(), "{reef:?}");
+}
+
 #[test]
 fn brief_tells_where_the_last_session_stopped_and_not_of_the_session_that_asks() {
     let memory = memory();
@@ -166,4 +261,32 @@ fn passive_engine_changes_nothing() {
     options.store.is_passive = true;
     assert!(matches!(Engine::open(options), Err(EngineError::Store(StoreError::Older(_)))));
     assert_eq!(std::fs::read(old.path().join("yore.db")).unwrap(), before);
+}
+
+#[test]
+fn documents_and_notes_hide_no_session_and_every_standing_note_is_told() {
+    let memory = memory();
+    memory.write("docs/.keep", "");
+    for number in 0..70 {
+        memory.write(&format!("docs/{number}.md"), format!("# Pier {number}\n\nPlank {number}\n"));
+    }
+    memory.read_as("file", &memory.sources().join("docs"));
+    let remember = |text: &str, is_standing: bool| {
+        let tags = if is_standing { vec![yore_engine::STANDING.to_owned()] } else { Vec::new() };
+        let request =
+            yore_engine::RememberRequest { text: text.to_owned(), tags, directory: Some(TIDE.to_owned()), ..Default::default() };
+        memory.engine().remember(&request).unwrap();
+    };
+    remember("the gauge at Hven is off by 3 cm", false);
+    for number in 0..15 {
+        remember(&format!("rule number {number}"), true);
+    }
+    let request = BriefRequest { here: Some(names_of(TIDE)), session: None, is_compacted: false };
+    let brief = memory.engine().brief(&request).unwrap();
+    assert!(!brief.sessions.is_empty());
+    assert_eq!(brief.standing.len(), 15);
+    assert_eq!(brief.notes.len(), 1);
+    let native = brief.sessions[0].session.native_id.clone();
+    let request = BriefRequest { session: Some(native), is_compacted: true, ..request };
+    assert!(memory.engine().brief(&request).unwrap().own.is_some());
 }

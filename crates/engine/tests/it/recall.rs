@@ -5,6 +5,7 @@ use serde_json::json;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
+use yore_engine::ingest::names_of;
 use yore_engine::{ForgetRequest, Hit};
 use yore_testing::{Memory, SessionBuilder};
 
@@ -280,4 +281,46 @@ fn equal_scores_come_newest_first_whatever_was_read_first() {
         .filter_map(|hit| hit.turn.time.utc)
         .collect();
     assert!(times.len() == 2 && times[0] > times[1], "{times:?}");
+}
+
+#[test]
+fn repository_that_nobody_knows_is_never_taken_for_the_project_around_it() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
+    for directory in ["dev/known/.git", "dev/known/src", "dev/fresh/.git", "dev/fresh/src", "dev/loose", "dev/begun/src"] {
+        std::fs::create_dir_all(path(directory)).unwrap();
+    }
+    let said = |seed: u64, directory: &str, text: &str| {
+        let mut session = SessionBuilder::new(seed).cwd(&path(directory));
+        session.human(text);
+        session
+    };
+    let memory = memory_of(&[
+        &said(230, "dev", "the kumquat of dev"),
+        &said(231, "dev/known", "the kumquat of known"),
+        &said(232, "dev/begun", "the kumquat of begun"),
+    ]);
+    // It was a directory only when it was met.
+    std::fs::create_dir_all(path("dev/begun/.git")).unwrap();
+    let found = |directory: &str| -> Vec<String> {
+        let answer = memory.ask_with("kumquat", |request| {
+            request.filter.scope = ScopeChoice::CurrentOnly;
+            request.here = Some(names_of(&path(directory)));
+        });
+        answer.hits.into_iter().map(|hit| hit.turn.text).collect()
+    };
+    for directory in ["dev/fresh", "dev/fresh/src"] {
+        assert_eq!(found(directory), [""; 0], "{directory}");
+        assert!(memory.engine().project_of(&names_of(&path(directory))).unwrap().is_none(), "{directory}");
+    }
+    for (directory, words) in [
+        ("dev", "the kumquat of dev"),
+        ("dev/loose", "the kumquat of dev"),
+        ("dev/known", "the kumquat of known"),
+        ("dev/known/src", "the kumquat of known"),
+        ("dev/begun", "the kumquat of begun"),
+        ("dev/begun/src", "the kumquat of begun"),
+    ] {
+        assert_eq!(found(directory), [words], "{directory}");
+    }
 }

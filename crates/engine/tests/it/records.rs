@@ -103,6 +103,20 @@ fn what_this_memory_gave_is_not_remembered_again() {
 }
 
 #[test]
+fn what_is_said_below_recalled_data_is_remembered() {
+    let memory = Memory::new();
+    let data = r#"{"recalled-data":"said","results":["kelp grows on the pier"]}"#;
+    let mut session = yore_testing::SessionBuilder::new(11);
+    session.human(&format!("{data}\n\nThe above is what recall printed. From now on we keep leases in Postgres"));
+    session.tool("mcp__yore__recall", &json!({"question": "pier"}), &format!("{data}\n"), false);
+    session.tool("mcp__yore__recall", &json!({"question": "pier"}), &data[..data.len() - 5], false);
+    memory.write("p/a.jsonl", session.text());
+    memory.learn();
+    assert_eq!(quotes(&memory, "kelp"), Vec::<String>::new());
+    assert!(quotes(&memory, "where do we keep leases")[0].starts_with("The above is what recall printed."));
+}
+
+#[test]
 fn conversation_that_yore_has_with_a_model_is_no_session() {
     let memory = Memory::new();
     let mut own = yore_testing::SessionBuilder::new(10);

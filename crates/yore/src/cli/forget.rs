@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::json;
 use yore_engine::ForgetRequest;
-use yore_engine::ingest::source::note::{KIND, note_unit};
+use yore_engine::ingest::source::note::{KIND, note_episode, note_unit};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
@@ -56,13 +56,21 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         (_, _, true) => "forgot for good",
         _ => "forgot",
     };
-    context.printer.line(format!(
-        "{verb} {} with {}",
-        text::counted(outcome.episodes.len() as u64, "episode"),
-        text::counted(outcome.turns, "turn")
-    ))?;
-    for episode in &outcome.episodes {
-        context.printer.line(format!("  {}", text::harmless(episode)))?;
+    // A note is no agent's, and lies nowhere else.
+    let is_note = |native: &String| engine.known_unit(KIND, &note_unit(native)).is_ok_and(|known| known.is_some());
+    let is_agents = outcome.episodes.is_empty() || !outcome.episodes.iter().all(is_note);
+    if is_agents {
+        context.printer.line(format!(
+            "{verb} {} with {}",
+            text::counted(outcome.episodes.len() as u64, "episode"),
+            text::counted(outcome.turns, "turn")
+        ))?;
+        for episode in &outcome.episodes {
+            context.printer.line(format!("  {}", text::harmless(episode)))?;
+        }
+    }
+    for note in outcome.episodes.iter().filter(|_| !is_agents) {
+        context.printer.line(format!("{verb} note {}", note_episode(note).short()))?;
     }
     if outcome.archive_lines > 0 {
         context.printer.line(format!("{} removed from the archive", text::counted(outcome.archive_lines, "line")))?;
@@ -74,9 +82,6 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             backup.display()
         ))?;
     }
-    // A note is no agent's, and lies nowhere else.
-    let is_note = |native: &String| engine.known_unit(KIND, &note_unit(native)).is_ok_and(|known| known.is_some());
-    let is_agents = outcome.episodes.is_empty() || !outcome.episodes.iter().all(is_note);
     if arguments.hard && !arguments.dry_run && is_agents {
         context.printer.line("the agent's own transcript is not yore's and was not touched")?;
     } else if !arguments.hard && !arguments.restore && !arguments.dry_run {

@@ -1,6 +1,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -14,6 +15,7 @@ use crate::config::{CaptureMode, Config, Layers, load};
 use crate::daemon::wire::Ingested;
 use crate::engine_handle;
 use crate::error::{CliError, CliResult, Exit, source_names};
+use crate::give::ledger;
 use crate::guess;
 use crate::render::progress::Progress;
 use crate::render::text;
@@ -335,6 +337,8 @@ pub fn read(engine: &Engine, request: &IngestRequest, context: &Context) -> CliR
     if request.is_dry_run {
         return Ok((report, SyncReport::default()));
     }
+    // Without a daemon nobody else does.
+    ledger::clear_old(&context.directory, SystemTime::now());
     let bar = Progress::counting("indexing", engine.queued()? as u64, context.printer.shows_progress());
     let sync = engine.sync_index(30_000, &mut |turns| bar.inc(turns));
     bar.finish_and_clear();
@@ -344,15 +348,7 @@ pub fn read(engine: &Engine, request: &IngestRequest, context: &Context) -> CliR
 /// What may be kept: the person's settings, and each project's own.
 pub fn policy(context: &Context) -> CliResult<CapturePolicy> {
     let capture = &own_config(context)?.capture;
-    let home = |entries: &[String]| -> Vec<String> {
-        entries
-            .iter()
-            .map(|entry| match (entry.strip_prefix("~/"), &context.paths.home) {
-                (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
-                _ => entry.clone(),
-            })
-            .collect()
-    };
+    let home = |entries: &[String]| -> Vec<String> { entries.iter().map(|entry| context.paths.below_home(entry)).collect() };
     let only = (capture.mode == CaptureMode::OptIn).then(|| home(&capture.projects));
     let policy = CapturePolicy::new(&home(&capture.exclude_paths), &home(&capture.exclude_projects), only.as_deref())?;
     // A project's file may switch capture off for that project; each directory is asked once.

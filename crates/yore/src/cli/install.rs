@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
+use crate::install::command::is_yore;
 use crate::install::found::{Installed, What};
 use crate::install::{AGENTS, Agent, Done, Installer, Machine, Outcome, Part, Program, Purpose, Scope, installed};
-use crate::paths::Platform;
+use crate::paths::{Paths, Platform};
 use crate::render::text;
 
 /// Put yore into the settings of coding agents: the MCP server, hooks, and what tells them about it
@@ -102,9 +103,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let is_dry = arguments.dry_run || is_list;
     let scope = Scope::from(arguments.scope);
     let program = this_program(context)?;
+    if !is_yore(&program.path) {
+        return Err(nameless(&program));
+    }
     let mut reports = Vec::new();
     with_machine(context, scope, |machine| {
-        let mut installer = Installer::open(machine, &program, scope, &context.directory, is_dry)
+        let mut installer = Installer::open(machine, &program, scope, &context.directory, Purpose::Put, is_dry)
             .map_err(|error| unreadable_record(context, &error))?;
         // What is there for the person would run twice in a project that has it, too.
         let there = if scope == Scope::Project { installed(machine) } else { Vec::new() };
@@ -139,6 +143,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Ok(())
     })?;
     show(&reports, &program, scope, is_dry, arguments, context)
+}
+
+/// The program goes by another name than its entries are known by.
+pub(super) fn nameless(program: &Program) -> CliError {
+    let message = format!("this program is called {}; in agents' settings it is known by the name yore", program.path);
+    CliError::usage(message, Some("rename it to yore (yore.exe on Windows), or link to it by that name on the PATH"))
 }
 
 /// The parts that an agent has for the person, in every project.
@@ -199,7 +209,10 @@ pub(super) fn this_program(context: &Context) -> CliResult<Program> {
             CliError::usage(format!("{} cannot be written into settings: it is not Unicode", path.to_string_lossy()), None)
         })
     };
-    let is_usual = context.paths.data.as_ref() == Some(&context.directory);
+    // An agent may be started with this shell's variables, or without.
+    let variable = |name: &str| context.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let without = Paths::locate(Platform::HERE, &|name| if name == "YORE_HOME" { None } else { variable(name) });
+    let is_usual = [&context.paths.data, &without.data].into_iter().all(|usual| usual.as_ref() == Some(&context.directory));
     let data_dir = if is_usual { None } else { Some(unicode(absolute(&context.directory))?) };
     Ok(Program { path: unicode(path)?, data_dir })
 }

@@ -1,7 +1,7 @@
 //! One line for an agent's status line. Agents ask for it several times a second and show whatever
-//! comes, so it branches off before the parser and the configuration, as hooks do, and opens neither
-//! the database nor an index: it reads the session's ledger, counts the spool, and asks the daemon
-//! one short question.
+//! comes, so it branches off before the parser and the configuration, as hooks do, and opens no index:
+//! it reads the session's ledger, counts the spool, looks whether a daemon listens, and asks the
+//! database, as it is, one short question. What is not known in time is not said.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -9,20 +9,20 @@ use std::io::{self, IsTerminal, Read};
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::Value;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::names_of;
+use yore_engine::{Engine, EngineOptions, StoreOptions};
 
 use super::Context;
 use crate::config::When;
 use crate::daemon::client::connect_any;
 use crate::daemon::place::Card;
-use crate::daemon::wire::{Request, Status};
 use crate::engine_handle::now;
 use crate::error::{CliResult, Exit};
 use crate::give::ledger::{self, Entry};
@@ -32,8 +32,8 @@ use crate::spool;
 
 /// An agent that says nothing is not waited for longer.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Nor is the daemon.
-const DAEMON_PATIENCE: Duration = Duration::from_millis(20);
+/// Nor are the daemon and the database.
+const MEMORY_PATIENCE: Duration = Duration::from_millis(40);
 /// As much is read of what the agent says.
 const LONGEST_INPUT: u64 = 256 << 10;
 /// A project's name is cut here.
@@ -153,31 +153,35 @@ struct Facts {
     has_memory: bool,
     memories: usize,
     tokens: usize,
-    daemon: Daemon,
+    /// When something of the session was read last, if that is known.
+    captured: Option<UtcMillis>,
+    has_daemon: bool,
     waiting: usize,
-}
-
-/// What the daemon says.
-#[derive(Debug, Default, PartialEq)]
-enum Daemon {
-    /// None runs.
-    #[default]
-    None,
-    /// One runs, and does not answer as quickly as this.
-    Silent,
-    /// It read last at this time, if it has read yet.
-    Read(Option<UtcMillis>),
 }
 
 impl Facts {
     fn gather(directory: Option<PathBuf>, said: &Said) -> Self {
         let project = said.directory.as_deref().map(|directory| names_of(directory).name).filter(|name| !name.is_empty());
-        let Some(directory) = directory.filter(|directory| directory.is_dir()) else {
+        let Some(directory) = directory.filter(|directory| directory.join("yore.db").is_file()) else {
             return Self { project, ..Self::default() };
         };
         let given = said.session.as_deref().map(|session| ledger::read(&directory, session)).unwrap_or_default();
         let (memories, tokens) = totals(&given);
-        Self { project, has_memory: true, memories, tokens, daemon: Daemon::ask(&directory), waiting: spool::waiting(&directory) }
+        // Both wait for others, so both do at once.
+        let captured = said.session.as_deref().map(|session| when_captured(&directory, session));
+        let daemon = has_daemon(&directory);
+        let until = Instant::now() + MEMORY_PATIENCE;
+        let left = || until.saturating_duration_since(Instant::now());
+        Self {
+            project,
+            has_memory: true,
+            memories,
+            tokens,
+            // One that is slow to be reached runs all the same.
+            has_daemon: daemon.is_some_and(|daemon| daemon.recv_timeout(left()).unwrap_or(true)),
+            captured: captured.and_then(|captured| captured.recv_timeout(left()).ok()).flatten(),
+            waiting: spool::waiting(&directory),
+        }
     }
 
     fn line(&self, now: UtcMillis) -> String {
@@ -197,13 +201,12 @@ impl Facts {
                 format!("{} {noun}, {}", text::count(count as u64), text::counted(self.tokens as u64, "token"))
             }
         });
-        match self.daemon {
-            Daemon::Read(Some(at)) => parts.push(format!("{}captured {}{}", text::DIM, ago(now - at), text::RESET)),
-            Daemon::None if self.waiting > 0 => {
-                let waiting = text::counted(self.waiting as u64, "event");
-                parts.push(format!("{}no daemon, {waiting} to capture{}", text::YELLOW, text::RESET));
-            }
-            Daemon::None | Daemon::Silent | Daemon::Read(None) => {}
+        if let Some(at) = self.captured {
+            parts.push(format!("{}captured {}{}", text::DIM, ago(now - at), text::RESET));
+        }
+        if !self.has_daemon && self.waiting > 0 {
+            let waiting = text::counted(self.waiting as u64, "event");
+            parts.push(format!("{}no daemon, {waiting} to capture{}", text::YELLOW, text::RESET));
         }
         parts.join(" · ")
     }
@@ -215,26 +218,32 @@ pub(super) fn totals(given: &[Entry]) -> (usize, usize) {
     (turns.len(), given.iter().map(|entry| entry.tokens).sum())
 }
 
-impl Daemon {
-    fn ask(directory: &Path) -> Self {
-        if Card::read(directory).is_none() {
-            return Self::None;
-        }
-        let (send, receive) = channel();
-        let directory = directory.to_path_buf();
-        // Connecting waits longer than a status line may.
-        thread::spawn(move || {
-            let daemon = match connect_any(&directory) {
-                None => Self::None,
-                Some(mut client) => match client.ask::<Status>(&Request::Status, DAEMON_PATIENCE) {
-                    Ok(status) => Self::Read(status.last_batch_ms),
-                    Err(_) => Self::Silent,
-                },
-            };
-            let _ = send.send(daemon);
-        });
-        receive.recv_timeout(DAEMON_PATIENCE).unwrap_or(Self::Silent)
-    }
+/// Whether a daemon listens; `None` where there is no trace of one.
+fn has_daemon(directory: &Path) -> Option<Receiver<bool>> {
+    Card::read(directory)?;
+    let (send, receive) = channel();
+    let directory = directory.to_path_buf();
+    // Connecting waits longer than a status line may.
+    thread::spawn(move || send.send(connect_any(&directory).is_some()));
+    Some(receive)
+}
+
+/// When something of a session was read last.
+fn when_captured(directory: &Path, session: &str) -> Receiver<Option<UtcMillis>> {
+    let (send, receive) = channel();
+    let options = EngineOptions {
+        directory: directory.to_path_buf(),
+        create: false,
+        store: StoreOptions { busy_timeout: MEMORY_PATIENCE, backup_before_upgrade: true, is_passive: true },
+        redaction_patterns: Vec::new(),
+        model: None,
+        model_threads: 1,
+        now,
+    };
+    let session = session.to_owned();
+    // A database that is busy or on a slow disk keeps nobody waiting.
+    thread::spawn(move || send.send(Engine::open(options).ok().and_then(|engine| engine.last_read_of(&session).ok()?)));
+    receive
 }
 
 /// `12 s ago`.
@@ -283,12 +292,12 @@ mod tests {
         let shown = |facts: Facts| anstream::adapter::strip_str(&facts.line(100_000)).to_string();
         let given = Facts { project: Some("tide".into()), has_memory: true, memories: 5, tokens: 640, ..Facts::default() };
         assert_eq!(
-            shown(Facts { daemon: Daemon::Read(Some(88_000)), ..given }),
+            shown(Facts { captured: Some(88_000), has_daemon: true, ..given }),
             "yore · tide · 5 memories, 640 tokens · captured 12 s ago"
         );
         let silent = Facts { has_memory: true, waiting: 3, ..Facts::default() };
         assert_eq!(shown(silent), "yore · nothing given · no daemon, 3 events to capture");
-        let one = Facts { has_memory: true, memories: 1, tokens: 1, daemon: Daemon::Silent, ..Facts::default() };
+        let one = Facts { has_memory: true, memories: 1, tokens: 1, has_daemon: true, waiting: 3, ..Facts::default() };
         assert_eq!(shown(one), "yore · 1 memory, 1 token");
         let none = Facts { project: Some("a\u{1b}[2J\nb".into()), ..Facts::default() };
         assert_eq!(shown(none), "yore · a[2Jb · no memory yet, `yore up` makes it");

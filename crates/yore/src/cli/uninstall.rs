@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::Context;
 use super::install::{Choice, Report, ScopeChoice, chosen, lines, this_program, unreadable_record, wire, with_machine};
 use crate::error::{CliResult, Exit};
-use crate::install::{Installer, Outcome, Scope};
+use crate::install::{Installer, Outcome, Purpose, Scope};
 
 /// Take yore out of the settings of coding agents again
 ///
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let scope = Scope::from(arguments.scope);
     let program = this_program(context)?;
     let (reports, projects_left) = with_machine(context, scope, |machine| {
-        let mut installer = Installer::open(machine, &program, scope, &context.directory, is_dry)
+        let mut installer = Installer::open(machine, &program, scope, &context.directory, Purpose::Take, is_dry)
             .map_err(|error| unreadable_record(context, &error))?;
         let mut reports = Vec::new();
         for agent in chosen(&arguments.agents) {

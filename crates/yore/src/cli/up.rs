@@ -119,7 +119,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         tell_answer(question, answer, context)?;
     }
     if nobody_is_told(context) {
-        context.printer.line("\nnext: `yore install` puts it into your agents' hands (without a name it only lists what it would do)")?;
+        context
+            .printer
+            .line("\nnext: `yore install` puts it into your agents' hands (without a name it only lists what it would do)")?;
     } else {
         context.printer.line("")?;
     }

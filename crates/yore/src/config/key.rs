@@ -111,6 +111,16 @@ impl Key {
     }
 }
 
+/// Returns the value of a key, as a file gives it, if it fits.
+pub fn fitting(name: &str, value: Value) -> Option<Value> {
+    Key::find(name)?.shape.fit(value).ok()
+}
+
+/// Returns the value of a key, as flags and the environment give it, if it fits.
+pub fn fitting_text(name: &str, text: &str) -> Option<Value> {
+    Key::find(name)?.shape.read(text).ok()
+}
+
 /// Tells whether a dotted path names a section or a part of one's name.
 pub(super) fn is_section(path: &str) -> bool {
     Key::all().any(|key| key.name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))

@@ -5,6 +5,8 @@
 //! `{env:NAME:-other}` is replaced by `other` where the variable is missing or empty. A pattern
 //! that needs these letters themselves can write `[{]env:`.
 
+use std::ffi::{OsStr, OsString};
+
 use super::environment::Environment;
 
 const OPEN: &str = "{env:";
@@ -27,19 +29,28 @@ pub(super) fn has_reference(text: &str) -> bool {
 
 /// Returns `text` with every reference replaced.
 pub(super) fn replace(text: &str, environment: &Environment) -> Result<String, Unresolved> {
+    replace_by(text, &|name| environment.get(name).map(OsStr::to_owned))
+}
+
+/// The same for who has no [`Environment`]; nothing where a reference cannot be replaced.
+pub fn replaced(text: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<String> {
+    replace_by(text, variable).ok()
+}
+
+fn replace_by(text: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<String, Unresolved> {
     let mut replaced = String::new();
     let mut rest = text;
     while let Some((before, from)) = rest.split_once(OPEN) {
         let (inside, after) = from.split_once('}').ok_or(Unresolved::Malformed)?;
         replaced.push_str(before);
-        replaced.push_str(&value(inside, environment)?);
+        replaced.push_str(&value(inside, variable)?);
         rest = after;
     }
     replaced.push_str(rest);
     Ok(replaced)
 }
 
-fn value(inside: &str, environment: &Environment) -> Result<String, Unresolved> {
+fn value(inside: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<String, Unresolved> {
     let (name, other) = match inside.split_once(":-") {
         Some((name, other)) => (name, Some(other)),
         None => (inside, None),
@@ -47,13 +58,14 @@ fn value(inside: &str, environment: &Environment) -> Result<String, Unresolved> 
     if !is_name(name) {
         return Err(Unresolved::Malformed);
     }
-    let found = match environment.get(name) {
-        Some(found) => Some(found.to_str().ok_or_else(|| Unresolved::NotUnicode(name.to_owned()))?),
+    let found = match variable(name) {
+        Some(found) => Some(found.into_string().map_err(|_| Unresolved::NotUnicode(name.to_owned()))?),
         None => None,
     };
     match (found, other) {
-        (None | Some(""), Some(other)) => Ok(other.to_owned()),
-        (Some(found), _) => Ok(found.to_owned()),
+        (Some(found), None) => Ok(found),
+        (Some(found), Some(_)) if !found.is_empty() => Ok(found),
+        (_, Some(other)) => Ok(other.to_owned()),
         (None, None) => Err(Unresolved::Missing(name.to_owned())),
     }
 }

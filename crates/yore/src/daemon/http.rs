@@ -1,7 +1,8 @@
 //! The daemon's port: MCP over HTTP, for agents that want an address in place of a command.
 //!
 //! - [`Door`]: a port of this computer's own address, and the loop that takes connections from it
-//! - [`token`], [`known_token`]: what must be said there, in an owner-only file that stays
+//! - [`token`], [`known_token`], [`drop_open_token`]: what must be said there, in an owner-only file
+//!   that stays
 //! - [`open`], [`run`]: the daemon's thread
 //! - [`Bell`]: how it is told to end
 //!
@@ -37,7 +38,7 @@ use crate::mcp::Server;
 use crate::mcp::http::{Mcp, PATH};
 
 /// The token's file in the data directory.
-const TOKEN: &str = "mcp-token";
+pub const TOKEN: &str = "mcp-token";
 /// A token is as long as that, in hexadecimal digits.
 const TOKEN_LENGTH: usize = 64;
 /// Connections at once; more are sent away.
@@ -251,6 +252,18 @@ pub fn known_token(directory: &Path) -> Option<String> {
     (is_token && !platform::is_open_to_others(&path).ok()?).then_some(token)
 }
 
+/// Takes a token away that others could read: mended permissions would not make it a secret again. Says
+/// whether there was one.
+pub fn drop_open_token(directory: &Path) -> io::Result<bool> {
+    let path = token_path(directory);
+    match platform::is_open_to_others(&path) {
+        Ok(true) => std::fs::remove_file(&path).map(|()| true),
+        Ok(false) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 fn token_path(directory: &Path) -> PathBuf {
     directory.join(TOKEN)
 }
@@ -275,6 +288,10 @@ mod tests {
             let second = token(directory.path()).unwrap();
             assert_ne!(second, first);
             assert!(!platform::is_open_to_others(&path).unwrap());
+            assert!(!drop_open_token(directory.path()).unwrap() && path.exists());
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+            assert!(drop_open_token(directory.path()).unwrap() && !path.exists());
+            assert!(!drop_open_token(directory.path()).unwrap());
         }
         std::fs::write(&path, "short").unwrap();
         assert_eq!(token(directory.path()).unwrap().len(), TOKEN_LENGTH);

@@ -155,7 +155,10 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::Note { id } => asked(shared, |engine| engine.note(&id)),
         Request::Remember { request } => asked(shared, |engine| engine.remember(&request)),
         Request::Forget { request } => asked(shared, |engine| engine.forget(&request)),
-        Request::Brief { request } => asked(shared, |engine| engine.brief(&request)),
+        Request::Brief { request } => {
+            shared.settle();
+            asked(shared, |engine| engine.brief(&request))
+        }
         Request::Offer { request } => asked(shared, |engine| engine.offer(&request)),
         Request::Ingest { settings } => return ingest(shared, &settings, lines),
         Request::Retry { target } => shared.engine.revive_jobs(target.as_deref()).map_err(Into::into).map(|revived| {

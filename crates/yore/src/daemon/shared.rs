@@ -20,12 +20,40 @@ use crate::config::Config;
 use crate::error::{CliError, CliResult};
 use crate::spool::Event;
 
+/// How long somebody who is told where things stand waits for what is being read.
+const SETTLING: Duration = Duration::from_millis(400);
+/// How often it is looked whether it is read.
+const SETTLED: Duration = Duration::from_millis(10);
+/// Events after which an agent may be gone, or begins anew, however they are written: nothing more
+/// is to be waited for.
+const ENDS: [&str; 12] = [
+    "afteragent",
+    "agentstop",
+    "postcascaderesponse",
+    "precompact",
+    "precompress",
+    "sessionend",
+    "sessionidle",
+    "stop",
+    "stopfailure",
+    "subagentstop",
+    "taskcancel",
+    "taskcomplete",
+];
+/// Events after which a session asks for what was said in it.
+const STARTS: [&str; 2] = ["sessionstart", "taskresume"];
+
 /// Something that the watching thread is told.
 pub enum Notice {
     /// These paths changed.
     Changed(Vec<PathBuf>),
     /// Something changed, and it is not known what.
     Overflow,
+    /// These are read at once, whatever waits for them: what changes from now on must be told anew,
+    /// and they are looked at once more, because an agent may write after it told.
+    Ended(Vec<NewJob>),
+    /// All that waited is read at once.
+    Hurried,
     /// Look whether it is time to end.
     Look,
 }
@@ -262,14 +290,35 @@ impl<'a> Shared<'a> {
         roots.iter().filter_map(job).collect()
     }
 
+    /// Reads what is known to be new, before somebody is told where things stand; waits for it, but
+    /// not for long.
+    pub fn settle(&self) {
+        let until = Instant::now() + SETTLING;
+        match self.engine.hurry_jobs(JobKind::Ingest) {
+            Ok(0) => {}
+            Ok(_) => {
+                let _ = self.notifier().send(Notice::Hurried);
+                self.wake();
+            }
+            // What cannot be hurried is read when it is due.
+            Err(error) => self.failed("queue", &error.into()),
+        }
+        let is_reading = || self.engine.pressing_jobs().is_ok_and(|jobs| jobs > 0);
+        while !self.is_stopping() && Instant::now() < until && is_reading() {
+            std::thread::sleep(SETTLED);
+        }
+    }
+
     /// Takes what an agent's hook told; returns how many jobs it became. A transcript is read if
     /// it lies where this agent's histories lie, or its source takes it; without one, all of the
-    /// agent's places are looked at.
+    /// agent's places are looked at. What ends is read at once: the next session may begin in the
+    /// same second.
     pub fn take_event(&self, event: &Event) -> CliResult<usize> {
         let roots = self.roots()?;
         let of_agent: Vec<SourceRoot> = roots.iter().filter(|root| root.source == event.agent).cloned().collect();
         let path = event.transcript_path.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
         let path = path.and_then(|path| path.canonicalize().ok());
+        let is_end = is_one_of(&ENDS, &event.event);
         let mut jobs = Vec::new();
         if let Some(path) = path.filter(|path| path.is_file()) {
             let within = |root: &&SourceRoot| {
@@ -286,22 +335,33 @@ impl<'a> Shared<'a> {
                     kind: JobKind::Ingest,
                     target: target.to_owned(),
                     payload: root.source.clone(),
-                    delay_ms: self.window_ms(),
+                    delay_ms: if is_end || is_one_of(&STARTS, &event.event) { 0 } else { self.window_ms() },
                     stamp,
                 });
             }
         }
         if jobs.is_empty() {
-            jobs = self.scans(&of_agent, self.window_ms());
+            jobs = self.scans(&of_agent, if is_end { 0 } else { self.window_ms() });
         }
         self.queue(&jobs)?;
-        Ok(jobs.len())
+        let count = jobs.len();
+        jobs.retain(|job| job.delay_ms == 0);
+        if !jobs.is_empty() {
+            let _ = self.notifier().send(Notice::Ended(jobs));
+        }
+        Ok(count)
     }
 
     /// What distinguishes the settings by which histories are read.
     pub fn settings(&self) -> String {
         settings_of(&self.config)
     }
+}
+
+/// Whether an event is one of these, however it is written: `SessionEnd`, `session_end`.
+fn is_one_of(events: &[&str], event: &str) -> bool {
+    let letters = || event.bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b'.')).map(|byte| byte.to_ascii_lowercase());
+    events.iter().any(|known| known.bytes().eq(letters()))
 }
 
 /// Where a job looks.
@@ -321,4 +381,21 @@ pub fn settings_of(config: &Config) -> String {
 /// A lock that a panic elsewhere does not close.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_known_however_they_are_written() {
+        for event in
+            ["Stop", "SessionEnd", "session_end", "PreCompact", "preCompress", "session.idle", "agentStop", "TaskComplete"]
+        {
+            assert!(is_one_of(&ENDS, event), "{event}");
+        }
+        for event in ["PostToolUse", "UserPromptSubmit", "SessionStart", "TaskCompleted", "stopped", ""] {
+            assert!(!is_one_of(&ENDS, event), "{event}");
+        }
+    }
 }

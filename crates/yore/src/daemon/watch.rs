@@ -26,10 +26,14 @@ use crate::spool;
 const TICK: Duration = Duration::from_secs(2);
 /// Events that come within this time are looked at together.
 const GATHER: Duration = Duration::from_millis(100);
+/// When what an agent said to be ended is looked at once more.
+const AGAIN: Duration = Duration::from_secs(1);
 /// How often it is looked for new places.
 const LOOK_FOR_ROOTS: Duration = Duration::from_secs(5);
 /// How often everything is looked at whatever the system tells.
 const SAFETY: Duration = Duration::from_secs(300);
+/// How often what was given to sessions that ended long ago is cleared away.
+const CLEAR: Duration = Duration::from_secs(24 * 3600);
 /// How often it is said that all is well.
 const HEARTBEAT: Duration = Duration::from_secs(60);
 /// The longest wait for a file that turned out to be no history.
@@ -59,6 +63,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
             Err(RecvTimeoutError::Disconnected) => return,
         }
         watching.queue();
+        watching.look_again();
         if last.spool.is_due(TICK) {
             watching.drain_spool();
         }
@@ -75,6 +80,9 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
         }
         if last.polled.is_due(Duration::from_secs(60 * u64::from(shared.config.daemon.poll_minutes))) {
             watching.look_at_everything(true);
+        }
+        if last.ledgers.is_due(CLEAR) {
+            ledger::clear_old(&shared.context.directory, SystemTime::now());
         }
         if last.heartbeat.is_due(HEARTBEAT) {
             heartbeat(shared);
@@ -93,13 +101,14 @@ struct Clock {
     roots: Since,
     safety: Since,
     polled: Since,
+    ledgers: Since,
     heartbeat: Since,
 }
 
 impl Clock {
     fn new() -> Self {
         let now = || Since(Instant::now());
-        Self { spool: now(), roots: now(), safety: now(), polled: now(), heartbeat: now() }
+        Self { spool: now(), roots: now(), safety: now(), polled: now(), ledgers: now(), heartbeat: now() }
     }
 }
 
@@ -151,8 +160,11 @@ struct Watching<'s, 'a> {
     places: Vec<Place>,
     /// Changed paths that are not in the queue yet.
     changed: HashSet<PathBuf>,
-    /// Until when a path need not be queued again: it waits there already.
-    waiting: HashMap<PathBuf, Instant>,
+    /// Until when a path need not be queued again: it waits there already. And whether it changed
+    /// since.
+    waiting: HashMap<PathBuf, (Instant, bool)>,
+    /// What is looked at once more, and when.
+    again: HashMap<(JobKind, String), (Instant, NewJob)>,
     /// How long a path that is no history waits the next time.
     delays: HashMap<PathBuf, UtcMillis>,
     is_overflowed: bool,
@@ -183,6 +195,7 @@ impl<'s, 'a> Watching<'s, 'a> {
             places: Vec::new(),
             changed: HashSet::new(),
             waiting: HashMap::new(),
+            again: HashMap::new(),
             delays: HashMap::new(),
             is_overflowed: false,
         }
@@ -192,7 +205,40 @@ impl<'s, 'a> Watching<'s, 'a> {
         match notice {
             Notice::Changed(paths) => self.changed.extend(paths),
             Notice::Overflow => self.is_overflowed = true,
+            Notice::Ended(jobs) => {
+                let at = Instant::now() + AGAIN;
+                for job in jobs {
+                    self.no_longer_waits(|path| database_of(path) == Path::new(&job.target));
+                    self.again.insert((job.kind, job.target.clone()), (at, job));
+                }
+            }
+            Notice::Hurried => self.no_longer_waits(|_| true),
             Notice::Look => {}
+        }
+    }
+
+    /// These are read sooner than was thought. What changed of them meanwhile may have come too late
+    /// for that.
+    fn no_longer_waits(&mut self, is_meant: impl Fn(&Path) -> bool) {
+        for (path, (_, is_changed)) in self.waiting.extract_if(|path, _| is_meant(path)) {
+            if is_changed {
+                self.changed.insert(path);
+            }
+        }
+    }
+
+    /// Asks for another look at what agents may have written to after they said that it ended.
+    fn look_again(&mut self) {
+        let now = Instant::now();
+        let due: Vec<NewJob> = self.again.extract_if(|_, (at, _)| *at <= now).map(|(_, (_, job))| job).collect();
+        let later = |job: NewJob| {
+            let stamp = if job.kind == JobKind::Ingest { Stamp::of_file(Path::new(&job.target)).ok() } else { None };
+            NewJob { delay_ms: self.shared.window_ms(), stamp, ..job }
+        };
+        let jobs: Vec<NewJob> = due.into_iter().map(later).collect();
+        if let Err(error) = self.shared.queue(&jobs) {
+            self.shared.failed("queue", &error);
+            self.again.extend(jobs.into_iter().map(|job| ((job.kind, job.target.clone()), (now + AGAIN, job))));
         }
     }
 
@@ -277,7 +323,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         }
         let now = Instant::now();
         if self.waiting.len() > MOST_PATHS {
-            self.waiting.retain(|_, until| *until > now);
+            self.waiting.retain(|_, (until, _)| *until > now);
         }
         if self.delays.len() > MOST_PATHS {
             self.delays.clear();
@@ -300,7 +346,7 @@ impl<'s, 'a> Watching<'s, 'a> {
                 let quiet = Duration::from_millis((self.shared.window_ms() - 500).max(0) as u64);
                 for ((path, job), is_new) in jobs.into_iter().zip(is_new) {
                     if is_new && job.kind == JobKind::Ingest {
-                        self.waiting.insert(path, now + quiet);
+                        self.waiting.insert(path, (now + quiet, false));
                     }
                 }
             }
@@ -316,7 +362,8 @@ impl<'s, 'a> Watching<'s, 'a> {
 
     /// The job that a changed file becomes.
     fn add(&mut self, path: PathBuf, now: Instant, jobs: &mut Vec<(PathBuf, NewJob)>) {
-        if self.waiting.get(&path).is_some_and(|until| *until > now) {
+        if let Some((_, is_changed)) = self.waiting.get_mut(&path).filter(|(until, _)| *until > now) {
+            *is_changed = true;
             return;
         }
         let places = self.places.iter().filter(|place| path.starts_with(&place.canonical) || is_beside(&path, &place.canonical));

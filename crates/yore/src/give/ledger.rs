@@ -9,9 +9,9 @@
 //! time for one.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
@@ -19,10 +19,13 @@ use yore_engine::platform;
 
 /// The folder in the data directory.
 const FOLDER: &str = "given";
-/// As much of a ledger is read; no session is given more.
+/// As much of a ledger is read, from its end; no session holds more.
 const LONGEST: u64 = 4 << 20;
-/// How long another hook of the same session is waited for.
-const LOCK_TRIES: u32 = 100;
+/// From this length on, only what was given is written down.
+const LONG: u64 = 1 << 20;
+/// The kind of an entry that only says that the session forgot.
+pub const FORGOT: &str = "forgot";
+/// How often it is tried to be the only hook of a session.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// A ledger that nobody added to for this long is of an ended session.
 const KEPT: Duration = Duration::from_secs(60 * 24 * 3600);
@@ -35,8 +38,15 @@ pub struct Entry {
     pub at_ms: UtcMillis,
     /// The agent, such as `claude-code`.
     pub agent: String,
+    /// The side conversation that it was given to, by the agent's own id; none for the session itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
     /// The event, such as `UserPromptSubmit`; `recall` and the like for tools.
     pub event: String,
+    /// What was asked, whatever the event is called: `brief`, `prompt`, `edit`, `failure`, or
+    /// [`FORGOT`]; nothing for tools.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kind: String,
     /// Ids of the turns, as [`yore_core::id::TurnId`] writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<String>,
@@ -58,30 +68,28 @@ pub struct Entry {
     pub is_reset: bool,
 }
 
-/// A few characters that tell two texts of a session apart. Too few to confirm a guess by.
-pub fn digest(text: &str) -> String {
-    let mut hash: u32 = 0x811c_9dc5;
-    for byte in text.bytes() {
-        hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    }
-    format!("{hash:08x}")
+/// A few characters that tell two texts of a session apart, and nobody without the data directory's
+/// key what was said.
+pub fn digest(key: &[u8; 32], text: &str) -> String {
+    blake3::keyed_hash(key, text.as_bytes()).to_hex()[..8].to_owned()
 }
 
 /// Keeps other hooks of a session waiting until it is dropped, so that two that were called for one
-/// event (a plugin's and a setting's) do not both answer. `None` when that takes too long.
-pub fn lock(directory: &Path, session: &str) -> Option<File> {
+/// event (a plugin's and a setting's) do not both answer. `None` when another holds it for longer
+/// than `patience`: an agent that calls tools side by side has no more time than one that does not.
+pub fn lock(directory: &Path, session: &str, patience: Duration) -> Option<File> {
     let path = path(directory, session).with_extension("lock");
     platform::create_private_directory(&directory.join(FOLDER)).ok()?;
     platform::create_private_file(&path).ok()?;
     let file = OpenOptions::new().write(true).open(&path).ok()?;
-    for _ in 0..LOCK_TRIES {
+    let until = Instant::now() + patience;
+    loop {
         match file.try_lock() {
             Ok(()) => return Some(file),
-            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-            Err(std::fs::TryLockError::Error(_)) => return None,
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
+            Err(_) => return None,
         }
     }
-    None
 }
 
 /// Where the ledger of a session lies.
@@ -105,13 +113,23 @@ pub fn append(directory: &Path, session: &str, entry: &Entry) -> io::Result<()> 
         platform::create_private_directory(&directory.join(FOLDER))?;
         platform::create_private_file(&path)?;
     }
-    OpenOptions::new().append(true).open(&path)?.write_all(&line)
+    let mut file = OpenOptions::new().append(true).open(&path)?;
+    if entry.tokens == 0 && !entry.is_reset && file.metadata()?.len() > LONG {
+        return Ok(());
+    }
+    file.write_all(&line)
 }
 
-/// What a session was given so far, oldest first; nothing where there is no ledger.
+/// What a session was given so far, oldest first; nothing where there is no ledger. Of a very long
+/// one the latest.
 pub fn read(directory: &Path, session: &str) -> Vec<Entry> {
     let mut content = Vec::new();
-    let Ok(file) = File::open(path(directory, session)) else { return Vec::new() };
+    let Ok(mut file) = File::open(path(directory, session)) else { return Vec::new() };
+    // A line that is cut off is passed over like a torn one.
+    let skipped = file.metadata().map_or(0, |meta| meta.len().saturating_sub(LONGEST));
+    if file.seek(SeekFrom::Start(skipped)).is_err() {
+        return Vec::new();
+    }
     if file.take(LONGEST).read_to_end(&mut content).is_err() {
         return Vec::new();
     }
@@ -146,6 +164,26 @@ mod tests {
     }
 
     #[test]
+    fn lock_that_another_holds_is_not_waited_for_for_ever() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = lock(directory.path(), "s", Duration::ZERO);
+        assert!(held.is_some());
+        assert!(lock(directory.path(), "s", Duration::from_millis(20)).is_none());
+        assert!(lock(directory.path(), "other", Duration::ZERO).is_some());
+        drop(held);
+        assert!(lock(directory.path(), "s", Duration::ZERO).is_some());
+    }
+
+    #[test]
+    fn digest_says_nothing_without_the_key() {
+        let (here, elsewhere) = ([7; 32], [8; 32]);
+        assert_eq!(digest(&here, "why?"), digest(&here, "why?"));
+        assert_ne!(digest(&here, "why?"), digest(&here, "how?"));
+        assert_ne!(digest(&here, "why?"), digest(&elsewhere, "why?"));
+        assert_eq!(digest(&here, "").len(), 8);
+    }
+
+    #[test]
     fn any_session_id_is_one_file_below_the_folder() {
         let directory = Path::new("/data");
         for id in ["", "..", "../../etc/passwd", "a/b", "C:\\x", "é", &"x".repeat(500)] {
@@ -155,6 +193,24 @@ mod tests {
         }
         assert_ne!(path(directory, "a/b"), path(directory, "a/c"));
         assert!(path(directory, "0f3c-12").ends_with("0f3c-12.jsonl"));
+    }
+
+    #[test]
+    fn latest_of_a_long_ledger_is_read_and_no_silence_makes_it_longer() {
+        let directory = tempfile::tempdir().unwrap();
+        let given = |tokens| Entry { tokens, directory: Some("d".repeat(8_000)), ..Entry::default() };
+        let length = || fs::metadata(path(directory.path(), "s")).unwrap().len();
+        while !path(directory.path(), "s").exists() || length() <= LONGEST {
+            append(directory.path(), "s", &given(7)).unwrap();
+        }
+        let before = length();
+        append(directory.path(), "s", &Entry { silence: Some("floor".to_owned()), ..Entry::default() }).unwrap();
+        assert_eq!(length(), before);
+        append(directory.path(), "s", &Entry { is_reset: true, ..Entry::default() }).unwrap();
+        append(directory.path(), "s", &given(9)).unwrap();
+        let read = read(directory.path(), "s");
+        assert!(read[read.len() - 2].is_reset);
+        assert_eq!(read.last().unwrap().tokens, 9);
     }
 
     #[test]

@@ -8,8 +8,11 @@
 //! Instructions would trip an agent's defence against injected prompts, and rightly so: what was
 //! recalled is told as a fact, with its date.
 
+use std::collections::HashSet;
+
 use yore_core::episode::Role;
 use yore_core::id::TurnId;
+use yore_engine::ingest::source::note::KIND;
 use yore_engine::{Brief, NoteSummary, Occasion, Offer, Said, Worked};
 
 use crate::mcp::fence::{MARK, clean, name};
@@ -54,7 +57,7 @@ pub fn brief(brief: &Brief, budget: usize) -> Given {
         None => "What holds everywhere, from earlier sessions.".to_owned(),
     };
     let mut page = Page::new(&format!("{about} Recalled data: facts of the past, possibly outdated, no instructions."), budget);
-    page.section("Standing notes:", brief.standing.iter().map(|note| note_line(note, STANDING_CHARS)));
+    page.section_or_told("Standing notes:", brief.standing.iter().map(|note| note_line(note, STANDING_CHARS)).collect());
     if let Some(own) = &brief.own {
         page.section("This session, before it was compacted, was asked (oldest first):", worked_lines(own, false));
     }
@@ -88,7 +91,9 @@ pub fn offer(offer: &Offer, occasion: &Occasion, budget: usize) -> Given {
         };
         let title = turn.title.as_deref().map(|title| format!(", \"{}\"", name(title))).unwrap_or_default();
         let quote = flowing(&memory.hit.quote, usize::MAX);
-        let mut line = format!("- [{}] {}{title}, {who}: {quote}", turn.id.short(), day(turn.time.utc));
+        // A note is known by its own id everywhere.
+        let id = if turn.agent == KIND { turn.episode.short() } else { turn.id.short() };
+        let mut line = format!("- [{id}] {}{title}, {who}: {quote}", day(turn.time.utc));
         let mut turns = vec![turn.id];
         if let Some(outcome) = &memory.outcome {
             line.push_str(&format!("\n  then [{}]: {}", outcome.turn.short(), both_ends(&outcome.text, OUTCOME_CHARS)));
@@ -124,7 +129,9 @@ fn worked_lines(worked: &Worked, with_end: bool) -> impl Iterator<Item = (String
         let root = worked.session.cwd.as_deref().unwrap_or_default();
         let inside =
             |file: &str| file.strip_prefix(root).and_then(|rest| rest.strip_prefix(['/', '\\'])).unwrap_or(file).to_owned();
-        let files: Vec<String> = worked.files.iter().map(|file| name(&inside(file))).collect();
+        let mut files: Vec<String> = worked.files.iter().map(|file| name(&inside(file))).collect();
+        let mut seen = HashSet::new();
+        files.retain(|file| seen.insert(file.clone()));
         lines.push((format!("- files: {}", files.join(", ")), Vec::new()));
     }
     lines.into_iter()
@@ -132,7 +139,9 @@ fn worked_lines(worked: &Worked, with_end: bool) -> impl Iterator<Item = (String
 
 fn note_line(note: &NoteSummary, chars: usize) -> (String, Vec<TurnId>) {
     let title = note.title.as_deref().map(|title| format!("{}: ", name(title))).unwrap_or_default();
-    (format!("- [{}] {title}{}", note.turn.short(), flowing(&note.text, chars)), vec![note.turn])
+    // A person's words weigh more.
+    let by = if note.is_by_agent { " (noted by an agent)" } else { "" };
+    (format!("- [{}] {title}{}{by}", note.episode.short(), flowing(&note.text, chars)), vec![note.turn])
 }
 
 /// A text on one line, cut after so many characters.
@@ -180,8 +189,9 @@ impl Page {
         page
     }
 
-    /// A heading with the lines below it that fit; nothing where none does.
-    fn section(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<TurnId>)>) {
+    /// A heading with the lines below it that fit; nothing where none does. Returns how many did.
+    fn section(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<TurnId>)>) -> usize {
+        let mut shown = 0;
         let mut heading = if heading.is_empty() { String::new() } else { format!("{heading}\n") };
         for (line, turns) in lines {
             let cost = tokens(&heading) + tokens(&line) + 1;
@@ -199,7 +209,31 @@ impl Page {
                 }
             }
             self.is_empty = false;
+            shown += 1;
         }
+        shown
+    }
+
+    /// The same; if not all of it fits, the page says so.
+    fn section_or_told(&mut self, heading: &str, lines: Vec<(String, Vec<TurnId>)>) {
+        let all = lines.len();
+        let more = |left_out: usize| {
+            let what = if left_out == 1 { "note" } else { "notes" };
+            format!("- {left_out} more standing {what}: `notes`")
+        };
+        let cost: usize = lines.iter().map(|(line, _)| tokens(line) + 1).sum();
+        if tokens(heading) + 1 + cost <= self.left {
+            self.section(heading, lines.into_iter());
+            return;
+        }
+        // Room for what says so is set apart.
+        let told = tokens(&more(all)) + 1;
+        let Some(left) = self.left.checked_sub(told) else { return };
+        self.left = left;
+        let shown = self.section(heading, lines.into_iter());
+        self.left += told;
+        let heading = if shown == 0 { heading } else { "" };
+        self.section(heading, std::iter::once((more(all - shown), Vec::new())));
     }
 
     fn end(mut self) -> Given {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yore_core::id::TurnId;
 use yore_core::query::Program;
-use yore_engine::ingest::{ProjectNames, names_of};
+use yore_engine::ingest::{ProjectNames, ledger_key, names_of};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, Occasion, Offer, OfferRequest, StoreOptions};
 
 use super::DOCTOR;
@@ -24,8 +24,15 @@ use crate::give::ledger::{self, Entry, digest};
 use crate::give::text::{self, Given, tokens};
 use crate::spool::Event;
 
-/// How long the daemon may take: what is left of the deadline is for reading the store.
+/// When the daemon must have answered: what is left of the deadline is for reading the store.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// When it must have answered to a session that begins: it may be reading what the last one said.
+const BRIEF_PATIENCE: Duration = Duration::from_millis(1_500);
+/// Of it, how long another hook of the session is waited for. One that has waited so long answers
+/// beside it: what is told twice does less harm than what comes too late.
+const LOCK_PATIENCE: Duration = Duration::from_millis(200);
+/// The same, of a session that begins.
+const BRIEF_LOCK_PATIENCE: Duration = Duration::from_millis(700);
 /// How long a writer is waited for when the store is read.
 const BUSY: Duration = Duration::from_millis(200);
 /// Memories that a prompt may bring.
@@ -44,10 +51,16 @@ pub(super) struct Wanted {
     wish: Wish,
     form: Form,
     event: Event,
+    /// The side conversation that asks, if it is one.
+    agent_id: Option<String>,
     budget: usize,
     floor: f32,
+    /// What the person wants redacted besides.
+    patterns: Vec<String>,
     directory: PathBuf,
     client: Option<Client>,
+    /// When the question arose.
+    began: Instant,
 }
 
 /// What kind of question.
@@ -62,6 +75,25 @@ enum Wish {
     Prompt(String),
     Edit(String),
     Failure(String),
+    /// Nothing: the session forgets what it was given, and nothing may be told.
+    Forgets,
+}
+
+impl Wish {
+    /// The same for all events that ask it; as the ledger keeps it.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Brief { .. } => "brief",
+            Self::Prompt(_) => "prompt",
+            Self::Edit(_) => "edit",
+            Self::Failure(_) => "failure",
+            Self::Forgets => ledger::FORGOT,
+        }
+    }
+
+    fn is_reset(&self) -> bool {
+        matches!(self, Self::Brief { is_reset: true, .. } | Self::Forgets)
+    }
 }
 
 /// How an agent wants to be told.
@@ -85,6 +117,7 @@ impl Wanted {
     pub(super) fn of(
         agent: &str,
         event: Event,
+        agent_id: Option<String>,
         said: &[u8],
         switches: &Switches,
         directory: PathBuf,
@@ -92,18 +125,22 @@ impl Wanted {
     ) -> Option<Self> {
         let form = form_of(agent)?;
         let said: Value = serde_json::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said)).unwrap_or_default();
-        let wish = wish_of(agent, &event.event, &said)?;
+        let wish = if forgets(&event, agent_id.as_deref()) { Wish::Forgets } else { wish_of(agent, &event.event, &said)? };
         let budget = match &wish {
             Wish::Brief { .. } => switches.brief_tokens,
             Wish::Prompt(_) => switches.prompt_tokens,
-            Wish::Edit(_) if !switches.on_edit => 0.0,
-            Wish::Failure(_) if !switches.on_error => 0.0,
-            Wish::Edit(_) | Wish::Failure(_) => switches.prompt_tokens.min(FEW_TOKENS as f64),
-        } as usize;
-        if !switches.give || budget == 0 {
+            Wish::Edit(_) if !switches.on_edit => 0,
+            Wish::Failure(_) if !switches.on_error => 0,
+            Wish::Edit(_) | Wish::Failure(_) => switches.prompt_tokens.min(FEW_TOKENS),
+            Wish::Forgets => 0,
+        };
+        let is_silent = !switches.give || budget == 0;
+        if is_silent && !wish.is_reset() {
             return None;
         }
-        Some(Self { wish, form, event, budget, floor: switches.floor as f32, directory, client })
+        let wish = if is_silent { Wish::Forgets } else { wish };
+        let (floor, patterns) = (switches.floor as f32, switches.patterns.clone());
+        Some(Self { wish, form, event, agent_id, budget, floor, patterns, directory, client, began: Instant::now() })
     }
 
     /// Whether a session begins.
@@ -113,31 +150,47 @@ impl Wanted {
 
     /// What is printed where there is nothing to tell.
     pub(super) fn silent_output(&self) -> Option<String> {
-        (self.form == Form::Cline).then(|| json!({"cancel": false}).to_string())
+        (self.form == Form::Cline && self.wish != Wish::Forgets).then(|| json!({"cancel": false}).to_string())
     }
 
     /// What is printed; `None` where there is nothing to tell. What was given is written down first.
     pub(super) fn answer(mut self) -> Option<String> {
-        let began = Instant::now();
+        self.began = Instant::now();
         let session = self.event.session_id.clone().filter(|session| session != DOCTOR);
-        let _turn = session.as_ref().map(|session| ledger::lock(&self.directory, session));
+        let patience = if self.is_brief() { BRIEF_LOCK_PATIENCE } else { LOCK_PATIENCE };
+        let _turn = session.as_ref().map(|session| ledger::lock(&self.directory, session, patience));
         let past = session.as_ref().map(|session| ledger::read(&self.directory, session)).unwrap_or_default();
-        let about = self.about();
+        let about = self.about(ledger_key(&self.directory).ok().flatten().as_ref());
         if self.was_answered(&past, about.as_deref()) {
             return None;
         }
-        let (given, silence) = self.given(&known(&past))?;
         let entry = Entry {
             at_ms: now(),
             agent: self.event.agent.clone(),
+            agent_id: self.agent_id.clone(),
             event: self.event.event.clone(),
+            kind: self.wish.kind().to_owned(),
+            directory: self.event.cwd.clone(),
+            is_reset: self.wish.is_reset(),
+            ..Entry::default()
+        };
+        // Before anything is asked for: whatever becomes of the brief, the session forgot.
+        if let Some(session) = session.as_ref().filter(|_| entry.is_reset && holds_something(&past, self.agent_id.as_deref())) {
+            let _ = ledger::append(&self.directory, session, &Entry { kind: ledger::FORGOT.to_owned(), ..entry.clone() });
+        }
+        if self.wish == Wish::Forgets {
+            return None;
+        }
+        let known = if entry.is_reset { Vec::new() } else { known(&past, self.agent_id.as_deref()) };
+        let (given, silence) = self.given(&known)?;
+        let entry = Entry {
+            at_ms: now(),
             turns: given.turns.iter().map(TurnId::to_string).collect(),
             tokens: tokens(&given.text),
-            micros: began.elapsed().as_micros() as u64,
+            micros: self.began.elapsed().as_micros() as u64,
             silence,
-            directory: self.event.cwd.clone(),
             about,
-            is_reset: matches!(self.wish, Wish::Brief { is_reset: true, .. }),
+            ..entry
         };
         if let Some(session) = &session {
             // What cannot be written down is given all the same.
@@ -146,28 +199,31 @@ impl Wanted {
         (!given.text.is_empty()).then(|| self.form.output(&self.event.event, &given.text))
     }
 
-    /// What the event is about, so that it is not answered twice.
-    fn about(&self) -> Option<String> {
+    /// What the event is about, so that it is not answered twice. Without a key nobody can tell.
+    fn about(&self, key: Option<&[u8; 32]>) -> Option<String> {
         match &self.wish {
-            Wish::Brief { .. } => None,
-            Wish::Prompt(text) | Wish::Edit(text) | Wish::Failure(text) => Some(digest(text)),
+            Wish::Brief { .. } | Wish::Forgets => None,
+            Wish::Prompt(text) | Wish::Edit(text) | Wish::Failure(text) => Some(digest(key?, text)),
         }
     }
 
     /// Whether another hook answered this event just now, or the session knows the answer.
     fn was_answered(&self, past: &[Entry], about: Option<&str>) -> bool {
         let at_once = now() - AT_ONCE_MS;
-        let since_reset = past.iter().rposition(|entry| entry.is_reset).unwrap_or(0);
-        let is_reset = matches!(self.wish, Wish::Brief { is_reset: true, .. });
-        past[since_reset..].iter().any(|entry| {
-            let is_same = entry.event == self.event.event && entry.about.as_deref() == about;
+        let is_reset = self.wish.is_reset();
+        if about.is_none() && !self.is_brief() {
+            return false;
+        }
+        held(past, self.agent_id.as_deref()).any(|entry| {
+            // By its kind: what one agent tells may be told by another's hooks under another name.
+            let is_same = entry.kind == self.wish.kind() && entry.about.as_deref() == about;
             // A session may be compacted soon after it began.
             let is_at_once = entry.at_ms > at_once && entry.is_reset == is_reset;
             let is_known = match self.wish {
                 // A resumed session still holds what it was told when it began.
                 Wish::Brief { is_reset, .. } => !is_reset && entry.tokens > 0,
-                Wish::Edit(_) | Wish::Failure(_) => true,
-                Wish::Prompt(_) => false,
+                Wish::Edit(_) | Wish::Failure(_) => entry.tokens > 0 || !is_passing(entry.silence.as_deref()),
+                Wish::Prompt(_) | Wish::Forgets => false,
             };
             is_same && (is_at_once || is_known)
         })
@@ -187,7 +243,7 @@ impl Wanted {
             Wish::Prompt(prompt) => Occasion::Prompt(prompt.clone()),
             Wish::Edit(path) => Occasion::Edit(path.clone()),
             Wish::Failure(output) => Occasion::Failure(output.clone()),
-            Wish::Brief { .. } => return None,
+            Wish::Brief { .. } | Wish::Forgets => return None,
         };
         let offer = self.offer(offer_request(occasion.clone(), here, session, known.to_vec(), self.floor))?;
         let given = text::offer(&offer, &occasion, self.budget);
@@ -196,8 +252,9 @@ impl Wanted {
     }
 
     fn brief(&mut self, request: &BriefRequest) -> Option<Brief> {
+        let patience = self.left_of(BRIEF_PATIENCE);
         if let Some(client) = &mut self.client {
-            match client.ask(&Request::Brief { request: request.clone() }, PATIENCE * 3) {
+            match client.ask(&Request::Brief { request: request.clone() }, patience) {
                 Ok(brief) => return Some(brief),
                 Err(NoAnswer::Refused(_)) => return None,
                 Err(NoAnswer::Unavailable) => self.client = None,
@@ -207,8 +264,9 @@ impl Wanted {
     }
 
     fn offer(&mut self, request: OfferRequest) -> Option<Offer> {
+        let patience = self.left_of(PATIENCE);
         if let Some(client) = &mut self.client {
-            match client.ask(&Request::Offer { request: Box::new(request.clone()) }, PATIENCE) {
+            match client.ask(&Request::Offer { request: Box::new(request.clone()) }, patience) {
                 Ok(offer) => return Some(offer),
                 Err(NoAnswer::Refused(_)) => return None,
                 Err(NoAnswer::Unavailable) => self.client = None,
@@ -217,13 +275,19 @@ impl Wanted {
         self.passive()?.offer(&request).ok()
     }
 
+    /// Waiting for another hook counts as well.
+    fn left_of(&self, patience: Duration) -> Duration {
+        patience.saturating_sub(self.began.elapsed())
+    }
+
     /// The store as it is: nothing is upgraded, no index begun, no model loaded.
     fn passive(&self) -> Option<Engine> {
         Engine::open(EngineOptions {
             directory: self.directory.clone(),
             create: false,
             store: StoreOptions { busy_timeout: BUSY, backup_before_upgrade: true, is_passive: true },
-            redaction_patterns: Vec::new(),
+            // One that is none makes that nothing is given.
+            redaction_patterns: self.patterns.clone(),
             model: None,
             model_threads: 1,
             now,
@@ -256,10 +320,38 @@ pub fn offer_request(
     }
 }
 
+/// Entries of what the session still holds; of its side conversations each for itself.
+fn held<'p>(past: &'p [Entry], agent_id: Option<&'p str>) -> impl Iterator<Item = &'p Entry> {
+    let is_own = move |entry: &&Entry| entry.agent_id.as_deref() == agent_id;
+    let since = past.iter().rposition(|entry| entry.is_reset && is_own(&entry)).unwrap_or(0);
+    past[since..].iter().filter(is_own)
+}
+
 /// What the session was given and still holds.
-fn known(past: &[Entry]) -> Vec<TurnId> {
-    let since = past.iter().rposition(|entry| entry.is_reset).unwrap_or(0);
-    past[since..].iter().flat_map(|entry| &entry.turns).filter_map(|id| serde_json::from_value(json!(id)).ok()).collect()
+fn known(past: &[Entry], agent_id: Option<&str>) -> Vec<TurnId> {
+    held(past, agent_id).flat_map(|entry| &entry.turns).filter_map(|id| serde_json::from_value(json!(id)).ok()).collect()
+}
+
+/// Whether there is something to forget.
+fn holds_something(past: &[Entry], agent_id: Option<&str>) -> bool {
+    held(past, agent_id).any(|entry| entry.kind != ledger::FORGOT)
+}
+
+/// Whether a session forgets what it was given with this event, and says so with no other: Claude
+/// Code and `OpenCode` begin anew after it, but for side conversations.
+fn forgets(event: &Event, agent_id: Option<&str>) -> bool {
+    let begins_anew = agent_id.is_none() && matches!(event.agent.as_str(), CLAUDE_CODE | "opencode");
+    !begins_anew && matches!(plain(&event.event).as_str(), "precompact" | "precompress" | "postcompact")
+}
+
+/// Whether there may be something to tell a little later.
+fn is_passing(silence: Option<&str>) -> bool {
+    matches!(silence, Some("index-behind" | "project-unknown"))
+}
+
+/// The name of an event, however it is written.
+fn plain(event: &str) -> String {
+    event.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
 fn form_of(agent: &str) -> Option<Form> {
@@ -288,10 +380,9 @@ impl Form {
 /// What an event of an agent asks; by the agents' documentation, which says which events may be
 /// answered.
 fn wish_of(agent: &str, event: &str, said: &Value) -> Option<Wish> {
-    let plain: String = event.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
     let text = |key: &str| said[key].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
     let prompt = || text("prompt").or_else(|| text("message")).map(Wish::Prompt);
-    match (agent, plain.as_str()) {
+    match (agent, plain(event).as_str()) {
         (_, "sessionstart" | "sessioncreated" | "taskstart" | "taskresume") => {
             let source = said["source"].as_str().unwrap_or_default();
             Some(Wish::Brief { is_compacted: source == "compact", is_reset: matches!(source, "compact" | "clear") })
@@ -385,34 +476,48 @@ mod tests {
         assert_eq!(form_of("windsurf"), None);
     }
 
-    fn entry(event: &str, about: Option<&str>, at_ms: i64, tokens: usize, is_reset: bool) -> Entry {
-        Entry { event: event.to_owned(), about: about.map(digest), at_ms, tokens, is_reset, ..Entry::default() }
+    const KEY: [u8; 32] = [7; 32];
+
+    fn entry(kind: &str, about: Option<&str>, at_ms: i64, tokens: usize, is_reset: bool) -> Entry {
+        Entry { kind: kind.to_owned(), about: about.map(|text| digest(&KEY, text)), at_ms, tokens, is_reset, ..Entry::default() }
     }
 
-    fn wanted(wish: Wish, event: &str) -> Wanted {
-        let event = Event { event: event.to_owned(), ..Event::default() };
-        Wanted { wish, form: Form::Plain, event, budget: 1, floor: 0.5, directory: PathBuf::new(), client: None }
+    fn wanted(wish: Wish) -> Wanted {
+        Wanted {
+            wish,
+            form: Form::Plain,
+            event: Event::default(),
+            agent_id: None,
+            budget: 1,
+            floor: 0.5,
+            patterns: Vec::new(),
+            directory: PathBuf::new(),
+            client: None,
+            began: Instant::now(),
+        }
     }
 
     #[test]
     fn nothing_is_answered_twice_until_the_session_forgets() {
-        let is_answered = |wanted: &Wanted, past: &[Entry]| wanted.was_answered(past, wanted.about().as_deref());
-        let edit = wanted(Wish::Edit("/a".to_owned()), "PreToolUse");
+        let is_answered = |wanted: &Wanted, past: &[Entry]| wanted.was_answered(past, wanted.about(Some(&KEY)).as_deref());
+        let edit = wanted(Wish::Edit("/a".to_owned()));
         assert!(!is_answered(&edit, &[]));
-        assert!(is_answered(&edit, &[entry("PreToolUse", Some("/a"), 5, 0, false)]));
-        assert!(!is_answered(&edit, &[entry("PreToolUse", Some("/b"), 5, 0, false)]));
-        let past = [entry("PreToolUse", Some("/a"), 5, 9, false), entry("SessionStart", None, 6, 9, true)];
+        assert!(is_answered(&edit, &[entry("edit", Some("/a"), 5, 0, false)]));
+        assert!(!is_answered(&edit, &[entry("edit", Some("/b"), 5, 0, false)]));
+        let past = [entry("edit", Some("/a"), 5, 9, false), entry("brief", None, 6, 9, true)];
         assert!(!is_answered(&edit, &past), "it was compacted since");
-        let prompt = wanted(Wish::Prompt("why?".to_owned()), "UserPromptSubmit");
-        assert!(!is_answered(&prompt, &[entry("UserPromptSubmit", Some("why?"), 5, 9, false)]), "asked again later");
-        assert!(is_answered(&prompt, &[entry("UserPromptSubmit", Some("why?"), now(), 9, false)]), "asked by two hooks");
-        let start = wanted(Wish::Brief { is_compacted: false, is_reset: false }, "SessionStart");
-        assert!(is_answered(&start, &[entry("SessionStart", None, 5, 9, false)]), "resumed");
-        let compacted = wanted(Wish::Brief { is_compacted: true, is_reset: true }, "SessionStart");
-        assert!(!is_answered(&compacted, &[entry("SessionStart", None, 5, 9, false)]));
-        assert!(!is_answered(&compacted, &[entry("SessionStart", None, now(), 9, false)]), "soon after it began");
-        assert!(is_answered(&compacted, &[entry("SessionStart", None, now(), 9, true)]), "by two hooks");
-        let past = [entry("UserPromptSubmit", Some("why?"), now(), 9, false), entry("SessionStart", None, now(), 9, true)];
+        let unknown = Entry { kind: "edit".to_owned(), tokens: 9, ..Entry::default() };
+        assert!(!edit.was_answered(&[unknown], edit.about(None).as_deref()), "without a key nothing is the same");
+        let prompt = wanted(Wish::Prompt("why?".to_owned()));
+        assert!(!is_answered(&prompt, &[entry("prompt", Some("why?"), 5, 9, false)]), "asked again later");
+        assert!(is_answered(&prompt, &[entry("prompt", Some("why?"), now(), 9, false)]), "asked by two hooks");
+        let start = wanted(Wish::Brief { is_compacted: false, is_reset: false });
+        assert!(is_answered(&start, &[entry("brief", None, 5, 9, false)]), "resumed");
+        let compacted = wanted(Wish::Brief { is_compacted: true, is_reset: true });
+        assert!(!is_answered(&compacted, &[entry("brief", None, 5, 9, false)]));
+        assert!(!is_answered(&compacted, &[entry("brief", None, now(), 9, false)]), "soon after it began");
+        assert!(is_answered(&compacted, &[entry("brief", None, now(), 9, true)]), "by two hooks");
+        let past = [entry("prompt", Some("why?"), now(), 9, false), entry("brief", None, now(), 9, true)];
         assert!(!is_answered(&prompt, &past), "asked again after it was compacted");
     }
 
@@ -420,7 +525,81 @@ mod tests {
     fn what_was_given_before_a_reset_is_not_known() {
         let turn = TurnId::derive("a", "b", "c", 0);
         let given = Entry { turns: vec![turn.to_string()], ..Entry::default() };
-        assert_eq!(known(std::slice::from_ref(&given)), [turn]);
-        assert_eq!(known(&[given, entry("SessionStart", None, 6, 9, true)]), []);
+        assert_eq!(known(std::slice::from_ref(&given), None), [turn]);
+        assert_eq!(known(&[given, entry("brief", None, 6, 9, true)], None), []);
+    }
+
+    #[test]
+    fn side_conversations_know_what_they_were_told_themselves() {
+        let (turn, other) = (TurnId::derive("a", "b", "c", 0), TurnId::derive("a", "b", "c", 1));
+        let of = |agent_id: Option<&str>, entry: Entry| Entry { agent_id: agent_id.map(str::to_owned), ..entry };
+        let past = [
+            of(None, Entry { turns: vec![turn.to_string()], ..entry("edit", Some("/a"), 5, 9, false) }),
+            of(Some("a1"), Entry { turns: vec![other.to_string()], ..entry("prompt", Some("why?"), 6, 9, false) }),
+            of(Some("a1"), entry(ledger::FORGOT, None, 7, 0, true)),
+        ];
+        assert_eq!(known(&past[..2], None), [turn]);
+        assert_eq!(known(&past[..2], Some("a1")), [other]);
+        assert_eq!(known(&past, Some("a1")), []);
+        assert_eq!(known(&past, None), [turn], "the session forgot nothing");
+        let edit = wanted(Wish::Edit("/a".to_owned()));
+        let about = edit.about(Some(&KEY));
+        assert!(edit.was_answered(&past, about.as_deref()));
+        let side = Wanted { agent_id: Some("a1".to_owned()), ..wanted(Wish::Edit("/a".to_owned())) };
+        assert!(!side.was_answered(&past, about.as_deref()));
+    }
+
+    #[test]
+    fn what_could_not_be_told_yet_is_asked_again() {
+        let edit = wanted(Wish::Edit("/a".to_owned()));
+        let silent = |code: &str| Entry { silence: Some(code.to_owned()), ..entry("edit", Some("/a"), 5, 0, false) };
+        let about = edit.about(Some(&KEY));
+        for (code, is_known) in [("index-behind", false), ("project-unknown", false), ("nothing", true), ("budget", true)] {
+            assert_eq!(edit.was_answered(&[silent(code)], about.as_deref()), is_known, "{code}");
+        }
+    }
+
+    #[test]
+    fn brief_is_told_once_whatever_its_event_is_called() {
+        let directory = tempfile::tempdir().unwrap();
+        let begin = |agent: &str, event: &str| {
+            let event =
+                Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };
+            let switches = Switches::read(None, None, &|_| None, &[]);
+            Wanted::of(agent, event, None, b"{}", &switches, directory.path().to_owned(), None).unwrap()
+        };
+        let told = [entry("brief", None, 5, 9, false)];
+        for (agent, event) in [("cursor", "sessionStart"), (CLAUDE_CODE, "SessionStart"), ("cline", "TaskResume")] {
+            assert!(begin(agent, event).was_answered(&told, None), "{agent} {event}");
+        }
+    }
+
+    #[test]
+    fn session_forgets_whatever_becomes_of_the_brief() {
+        let off = Switches::read(None, None, &|_| None, &[("give.brief_tokens".to_owned(), "0".to_owned())]);
+        let on = Switches::read(None, None, &|_| None, &[]);
+        let compact = r#"{"source":"compact"}"#;
+        let no_memory = |agent: &str, event: &str, agent_id: Option<&str>, said: &str, switches: &Switches| -> Vec<TurnId> {
+            let directory = tempfile::tempdir().unwrap();
+            let agent_id = agent_id.map(str::to_owned);
+            let turns = vec![TurnId::derive("a", "b", "c", 0).to_string()];
+            let given = Entry { turns, agent_id: agent_id.clone(), ..entry("prompt", None, 5, 9, false) };
+            ledger::append(directory.path(), "s", &given).unwrap();
+            let event =
+                Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };
+            let wanted = Wanted::of(agent, event, agent_id.clone(), said.as_bytes(), switches, directory.path().to_owned(), None);
+            assert_eq!(wanted.and_then(Wanted::answer), None);
+            known(&ledger::read(directory.path(), "s"), agent_id.as_deref())
+        };
+        assert_eq!(no_memory(CLAUDE_CODE, "SessionStart", None, compact, &off), [], "there is no brief");
+        assert_eq!(no_memory(CLAUDE_CODE, "SessionStart", None, compact, &on), [], "the brief fails");
+        assert_eq!(no_memory(CLAUDE_CODE, "SessionStart", None, "{}", &off).len(), 1);
+        assert_eq!(no_memory(CLAUDE_CODE, "PreCompact", None, "{}", &on).len(), 1, "it begins anew");
+        assert_eq!(no_memory(CLAUDE_CODE, "PreCompact", Some("a1"), "{}", &on), [], "it does not");
+        for (agent, event) in
+            [("gemini", "PreCompress"), ("codex", "PreCompact"), ("cline", "PreCompact"), ("cursor", "preCompact")]
+        {
+            assert_eq!(no_memory(agent, event, None, "{}", &on), [], "{agent}");
+        }
     }
 }

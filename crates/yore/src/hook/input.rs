@@ -25,6 +25,9 @@ pub(super) struct Input {
     pub directory: Option<String>,
     /// The event's name.
     pub event: Option<String>,
+    /// The side conversation that speaks, if it is one: it has the session's id, and knows nothing of
+    /// what the session was told.
+    pub agent_id: Option<String>,
     /// Whether it is Cursor that speaks.
     pub is_cursor: bool,
     /// Whether the event is named as VS Code names it.
@@ -74,7 +77,8 @@ impl Input {
         let mut json = serde_json::Deserializer::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said));
         // What stands before a fault is no worse for it.
         let _ = fields.deserialize(&mut json);
-        let Fields { session, conversation, transcript, own_transcript, directory, roots, event, is_cursor, is_camel } = fields;
+        let Fields { session, conversation, transcript, own_transcript, directory, roots, event, agent_id, is_cursor, is_camel } =
+            fields;
         Self {
             is_cursor: is_cursor || conversation.is_some(),
             session: session.or(conversation),
@@ -82,6 +86,7 @@ impl Input {
             transcript: own_transcript.or(transcript),
             directory: directory.or(roots),
             event,
+            agent_id,
             is_camel,
         }
     }
@@ -96,6 +101,7 @@ struct Fields {
     directory: Option<String>,
     roots: Option<String>,
     event: Option<String>,
+    agent_id: Option<String>,
     is_cursor: bool,
     is_camel: bool,
 }
@@ -125,6 +131,7 @@ impl<'de> Visitor<'de> for &mut Fields {
                 Name::Directory => &mut self.directory,
                 Name::Roots => &mut self.roots,
                 Name::Event => &mut self.event,
+                Name::AgentId => &mut self.agent_id,
                 Name::CamelEvent => {
                     self.is_camel = true;
                     &mut self.event
@@ -157,6 +164,7 @@ enum Name {
     Directory,
     Roots,
     Event,
+    AgentId,
     /// As VS Code spells it.
     CamelEvent,
     CursorVersion,
@@ -190,6 +198,7 @@ impl Visitor<'_> for KeySeed {
             "cwd" => Name::Directory,
             "workspace_roots" | "workspaceRoots" => Name::Roots,
             "hook_event_name" | "hookName" | "agent_action_name" => Name::Event,
+            "agent_id" | "agentId" => Name::AgentId,
             "hookEventName" => Name::CamelEvent,
             "cursor_version" => Name::CursorVersion,
             _ => Name::Other,
@@ -272,6 +281,7 @@ mod tests {
                 transcript: Some("/t".into()),
                 directory: Some("/c".into()),
                 event: Some("Stop".into()),
+                agent_id: None,
                 is_cursor: false,
                 is_camel: false
             }
@@ -298,6 +308,8 @@ mod tests {
         let input =
             Input::parse(br#"{"session_id":"s","agent_transcript_path":"/t/agent-1.jsonl","transcript_path":"/t/s.jsonl"}"#);
         assert_eq!(input.transcript.as_deref(), Some("/t/agent-1.jsonl"));
+        let input = Input::parse(br#"{"session_id":"s","agent_id":"a1","agent_type":"Explore"}"#);
+        assert_eq!((input.session.as_deref(), input.agent_id.as_deref()), (Some("s"), Some("a1")));
     }
 
     #[test]

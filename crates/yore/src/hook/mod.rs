@@ -30,7 +30,7 @@ pub use call::Call;
 pub use give::offer_request;
 
 use self::input::Input;
-use self::settings::Switches;
+use self::settings::{Place, Switches};
 use crate::config::UserFile;
 use crate::daemon::client::{self, Client};
 use crate::engine_handle::now;
@@ -83,7 +83,8 @@ fn capture(call: &Call) -> Option<give::Wanted> {
         return None;
     }
     let switches = switches(call, &paths, event.cwd.as_deref());
-    if !switches.capture {
+    let place = switches.place(event.cwd.as_deref(), &paths);
+    if !switches.capture || place == Place::Closed {
         return None;
     }
     let client = if event.session_id.as_deref() == Some(DOCTOR) {
@@ -91,7 +92,11 @@ fn capture(call: &Call) -> Option<give::Wanted> {
     } else {
         hand_on(&directory, &event, &switches)
     };
-    give::Wanted::of(given, event, &said, &switches, directory, client)
+    // Of words in an unknown place, their reader asks whether they may be kept.
+    if place == Place::Unknown {
+        return None;
+    }
+    give::Wanted::of(given, event, input.agent_id, &said, &switches, directory, client)
 }
 
 /// Tells the daemon, or leaves a file; gives the connection to who was told.

@@ -5,6 +5,7 @@
 //! - [`Shell`]: who reads a command line
 //! - [`words`]: a command line taken apart
 //! - [`is_yore`], [`is_hook`]: whose entry is this
+//! - [`called`]: what it calls yore for
 
 use crate::paths::Platform;
 
@@ -103,7 +104,7 @@ impl Program {
 }
 
 /// A command line taken apart as a shell would, as far as yore's own ones need it. What stands
-/// before the program (`cmd /c call`, `&`) is left out.
+/// before the program (`cmd /c call`, `&`, `NAME=value`, `exec`, `env`) is left out.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -137,8 +138,20 @@ pub fn words(line: &str) -> Vec<String> {
         while words.get(leading).is_some_and(|word| word.starts_with('/') && word.len() == 2 || word == "call") {
             leading += 1;
         }
+    } else {
+        while words.get(leading).is_some_and(|word| is_assignment(word) || word == "exec" || base_name(word) == "env") {
+            leading += 1;
+        }
     }
     words.split_off(leading.min(words.len()))
+}
+
+/// Whether a word sets a variable for the program that follows.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    })
 }
 
 fn base_name(path: &str) -> String {
@@ -154,6 +167,67 @@ pub fn is_yore(program: &str) -> bool {
 pub fn is_hook(words: &[String], agents: &[&str]) -> bool {
     let [program, first, rest @ ..] = words else { return false };
     is_yore(program) && first == "hook" && rest.first().is_none_or(|agent| agents.contains(&agent.as_str()))
+}
+
+/// What an agent may call yore for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Use<'a> {
+    /// The MCP server.
+    Mcp,
+    /// A hook, of this agent and event.
+    Hook(Option<&'a str>, Option<&'a str>),
+    /// The status line.
+    StatusLine,
+}
+
+/// A call of yore that an agent may make.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Called<'a> {
+    /// What for.
+    pub what: Use<'a>,
+    /// The data directory that it names.
+    pub data_dir: Option<&'a str>,
+    /// It says no more than `yore install` does, and which tools.
+    pub is_plain: bool,
+}
+
+/// What these arguments (without the program) call yore for; `None` when it is nothing that an agent
+/// calls.
+pub fn called(arguments: &[String]) -> Option<Called<'_>> {
+    let (mut names, mut data_dir, mut tools, mut is_plain) = (Vec::new(), None, None, true);
+    let mut arguments = arguments.iter().map(String::as_str);
+    while let Some(argument) = arguments.next() {
+        match argument {
+            "--data-dir" => {
+                is_plain &= data_dir.is_none();
+                data_dir = Some(arguments.next()?);
+            }
+            "--tools" => {
+                is_plain &= tools.is_none();
+                tools = Some(arguments.next()?);
+            }
+            "-c" | "--config" | "--color" => {
+                is_plain = false;
+                arguments.next()?;
+            }
+            option if option.starts_with('-') => is_plain = false,
+            name => names.push(name),
+        }
+    }
+    let is_hook = |names: &[&str]| names.first() == Some(&"hook");
+    let what = match names.as_slice() {
+        ["mcp"] => Use::Mcp,
+        ["status-line"] => Use::StatusLine,
+        names if is_hook(names) => Use::Hook(names.get(1).copied(), names.get(2).copied()),
+        _ => return None,
+    };
+    let is_odd = |word: Option<&str>| word.is_some_and(|word| word.starts_with('-'));
+    is_plain &= match what {
+        Use::Mcp => !is_odd(tools),
+        Use::Hook(agent, event) => agent.is_some() && event.is_some() && names.len() == 3 && tools.is_none(),
+        Use::StatusLine => tools.is_none(),
+    };
+    Some(Called { what, data_dir, is_plain: is_plain && !is_odd(data_dir) })
 }
 
 #[cfg(test)]
@@ -211,5 +285,43 @@ mod tests {
             assert!(!is_hook(&words(line), &["codex"]), "{line}");
         }
         assert!(is_hook(&words("yore hook"), &["codex"]));
+    }
+
+    #[test]
+    fn what_a_shell_does_before_it_starts_a_program_is_passed_over() {
+        for line in [
+            "YORE_HOME=/x yore hook codex Stop",
+            "YORE_HOME=\"/a b\" _B2= /bin/yore hook codex Stop",
+            "exec yore hook codex Stop",
+            "exec /usr/bin/env A=b yore hook codex Stop",
+        ] {
+            assert!(is_hook(&words(line), &["codex"]), "{line}");
+        }
+        for line in ["env -u A yore hook codex", "2=3 yore hook codex", "--a=b yore hook codex", "env", "A=b"] {
+            assert!(!is_hook(&words(line), &["codex"]), "{line}");
+        }
+    }
+
+    #[test]
+    fn only_servers_hooks_and_status_lines_are_what_agents_call() {
+        let is = |line: &str, what: Use<'_>, is_plain: bool| {
+            let words = words(line);
+            let called = called(&words).unwrap();
+            assert_eq!((called.what, called.is_plain), (what, is_plain), "{line}");
+        };
+        is("mcp", Use::Mcp, true);
+        is("mcp --tools core --data-dir /d", Use::Mcp, true);
+        is("hook codex Stop --data-dir /d", Use::Hook(Some("codex"), Some("Stop")), true);
+        is("status-line", Use::StatusLine, true);
+        for more in ["mcp -c a=b", "mcp --tools --hard", "mcp --later", "--data-dir /a mcp --data-dir /b", "mcp --data-dir=/d"] {
+            is(more, Use::Mcp, false);
+        }
+        for more in ["hook codex Stop more", "hook codex Stop --tools all"] {
+            is(more, Use::Hook(Some("codex"), Some("Stop")), false);
+        }
+        is("hook codex", Use::Hook(Some("codex"), None), false);
+        for other in ["", "mcp url", "forget 71de0004 --hard", "capture off", "doctor", "--tools mcp", "recall mcp", "--later"] {
+            assert_eq!(called(&words(other)), None, "{other}");
+        }
     }
 }

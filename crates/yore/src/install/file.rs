@@ -1,7 +1,8 @@
 //! One file of somebody's, read and replaced.
 //!
-//! A symbolic link stays one; the file that it leads to is changed. A file keeps its permissions. It is
-//! replaced as a whole, and only if it still holds what it held when the change was planned.
+//! A symbolic link stays one; the file that it leads to is changed. A file keeps its permissions, and
+//! what is to replace it is its owner's alone until it does. It is replaced as a whole, and only if it
+//! still holds what it held when the change was planned.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -72,20 +73,40 @@ fn is_absent(error: &io::Error) -> bool {
 /// Replaces a file that holds `before` and says which directories it made.
 pub fn write(path: &Path, before: Option<&str>, after: &str, mode: Mode) -> Result<Vec<PathBuf>, FileError> {
     let target = final_target(path)?;
-    match fs::metadata(&target) {
-        Ok(meta) if meta.permissions().readonly() => return Err(FileError::ReadOnly),
-        _ => {}
-    }
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    check_target(&target)?;
+    let directory = directory_of(&target);
     let made = make_directories(directory, mode.is_private)?;
     let written = write_in(directory, &target, path, before, after, mode);
     if written.is_err() {
         remove_directories(&made);
     }
     written.map(|()| made)
+}
+
+/// Whether a file may be written, as far as that can be told without writing.
+pub fn check(path: &Path) -> Result<(), FileError> {
+    check_target(&final_target(path)?)
+}
+
+fn check_target(target: &Path) -> Result<(), FileError> {
+    if fs::metadata(target).is_ok_and(|meta| meta.permissions().readonly()) {
+        return Err(FileError::ReadOnly);
+    }
+    // Elsewhere that says nothing of a directory.
+    #[cfg(unix)]
+    if let Some(there) = directory_of(target).ancestors().find_map(|above| fs::metadata(above).ok())
+        && there.permissions().readonly()
+    {
+        return Err(FileError::ReadOnly);
+    }
+    Ok(())
+}
+
+fn directory_of(target: &Path) -> &Path {
+    match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 fn write_in(
@@ -96,11 +117,12 @@ fn write_in(
     after: &str,
     mode: Mode,
 ) -> Result<(), FileError> {
-    let (mut file, temporary) = create_beside(target, directory, mode)?;
+    let permissions = fs::metadata(target).ok().map(|meta| meta.permissions());
+    let (mut file, temporary) = create_beside(target, directory, draft_mode(target, mode))?;
     let written = (|| {
         file.write_all(after.as_bytes())?;
-        if let Ok(meta) = fs::metadata(target) {
-            file.set_permissions(meta.permissions())?;
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
         }
         file.sync_all()?;
         drop(file);
@@ -137,6 +159,11 @@ fn final_target(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links"))
+}
+
+/// What is in a file that is there may be nobody else's business.
+fn draft_mode(target: &Path, mode: Mode) -> Mode {
+    if target.exists() { Mode { is_private: true, is_executable: false } } else { mode }
 }
 
 fn create_beside(target: &Path, directory: &Path, mode: Mode) -> io::Result<(File, PathBuf)> {
@@ -229,6 +256,48 @@ mod tests {
         assert!(matches!(read(&path), Err(FileError::TooLarge)));
         assert!(read(&directory.path().join("none/x")).unwrap().is_none());
         assert!(matches!(read(&path.join("below")), Err(FileError::Io(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn draft_of_a_file_that_is_there_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        fs::write(&path, "secret").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let draft = |mode: Mode| {
+            let (_, draft) = create_beside(&path, directory.path(), draft_mode(&path, mode)).unwrap();
+            fs::metadata(draft).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!(draft(Mode::default()), 0o600);
+        assert_eq!(draft(Mode { is_private: false, is_executable: true }), 0o600);
+        write(&path, Some("secret"), "new", Mode::default()).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
+    }
+
+    #[test]
+    fn what_may_not_be_written_is_known_without_writing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        assert!(check(&path).is_ok() && check(&directory.path().join("a/b/c")).is_ok());
+        fs::write(&path, "one").unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions.clone()).unwrap();
+        assert!(matches!(check(&path), Err(FileError::ReadOnly)));
+        #[expect(clippy::permissions_set_readonly_false, reason = "it is a temporary file")]
+        permissions.set_readonly(false);
+        fs::set_permissions(&path, permissions).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let closed = directory.path().join("closed");
+            fs::create_dir(&closed).unwrap();
+            fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+            assert!(matches!(check(&closed.join("a/b")), Err(FileError::ReadOnly)));
+            fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+        }
     }
 
     #[cfg(unix)]

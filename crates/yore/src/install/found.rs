@@ -1,12 +1,14 @@
 //! What stands in the agents' files now, read back as the agents read it.
 //!
 //! - [`installed`]: everything of yore's on a computer
+//! - [`is_as_written`]: whether a file of yore's own says what it should
 //! - [`Installed`], [`What`], [`Call`]: one thing of it, and how the agent would run it
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::agents::AGENTS;
+use super::agents::{AGENTS, Agent};
+use super::edit::{Content, EditError};
 use super::file::{self, FileError};
 use super::machine::Machine;
 use super::{Purpose, Scope, Wanted};
@@ -59,8 +61,10 @@ pub enum What {
     Plugin {
         /// The program that it runs.
         program: String,
+        /// The arguments behind agent and event.
+        args: Vec<String>,
     },
-    /// The agent cannot read this file, and neither can yore.
+    /// Yore cannot read this file, for this reason; the agent may.
     Unreadable(String),
 }
 
@@ -91,7 +95,10 @@ pub fn installed(machine: &Machine<'_>) -> Vec<Installed> {
             for edit in (agent.edits)(&wanted) {
                 let found = match file::read(&edit.path) {
                     Ok(None) | Err(FileError::Directory) => continue,
-                    Ok(Some(text)) => edit.content.found(&text, machine).map_err(|error| error.to_string()),
+                    Ok(Some(text)) => edit.content.found(&text, machine).map_err(|error| match error {
+                        EditError::Unreadable(why) => why,
+                        error => error.to_string(),
+                    }),
                     Err(error) => Err(error.to_string()),
                 };
                 let found = found.unwrap_or_else(|problem| vec![What::Unreadable(problem)]);
@@ -111,4 +118,15 @@ pub fn installed(machine: &Machine<'_>) -> Vec<Installed> {
         }
     }
     all
+}
+
+/// Whether a file that is all of yore's says what `yore install` would write now.
+pub fn is_as_written(one: &Installed, machine: &Machine<'_>, program: &Program) -> bool {
+    let Some(agent) = Agent::named(one.agent) else { return false };
+    let text = file::read(&one.file).ok().flatten();
+    let edits = (agent.edits)(&Wanted { machine, program, scope: one.scope, purpose: Purpose::Take });
+    edits.iter().any(|edit| match &edit.content {
+        Content::Whole(whole) => edit.path == one.file && text.as_ref() == Some(&whole.text),
+        _ => false,
+    })
 }

@@ -9,7 +9,7 @@ use similar::TextDiff;
 use super::agents::Agent;
 use super::edit::{Content, Original};
 use super::file::{self, FileError, Mode};
-use super::record::{Before, Changed, Record, hash_of};
+use super::record::{Before, Changed, Record, Turn, hash_of};
 use super::{FileEdit, Machine, Part, Program, Purpose, Scope, Wanted};
 
 /// What came of a file, with its diff.
@@ -86,10 +86,13 @@ pub struct Installer<'i> {
     scope: Scope,
     record: Record,
     is_dry: bool,
+    /// Whoever writes is alone; nothing where nothing can be written.
+    _turn: Option<Turn>,
 }
 
 impl<'i> Installer<'i> {
-    /// `directory` is the data directory. With `is_dry` nothing is written.
+    /// `directory` is the data directory. With `is_dry` nothing is written; else others wait until
+    /// this is dropped.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -98,9 +101,13 @@ impl<'i> Installer<'i> {
         program: &'i Program,
         scope: Scope,
         directory: &Path,
+        purpose: Purpose,
         is_dry: bool,
     ) -> io::Result<Self> {
-        Ok(Self { machine, program, scope, record: Record::open(directory)?, is_dry })
+        // To take something out no directory is made.
+        let is_alone = !is_dry && (purpose == Purpose::Put || directory.is_dir());
+        let turn = is_alone.then(|| Turn::take(directory)).transpose()?;
+        Ok(Self { machine, program, scope, record: Record::open(directory)?, is_dry, _turn: turn })
     }
 
     /// What is asked for, in this direction.
@@ -177,6 +184,7 @@ impl<'i> Installer<'i> {
         let outcome = if before.is_none() { Outcome::Created } else { Outcome::Changed };
         let diff = Some(self.diff(&edit.path, before.as_deref().unwrap_or_default(), &after));
         if self.is_dry {
+            file::check(&edit.path)?;
             return Ok((outcome, diff));
         }
         let mut noted = known.clone().unwrap_or_else(|| Changed::new(name.to_owned(), self.scope));
@@ -281,6 +289,9 @@ impl<'i> Installer<'i> {
         };
         let diff = Some(self.diff(&edit.path, &before, after.as_deref().unwrap_or_default()));
         if self.is_dry {
+            if after.is_some() {
+                file::check(&edit.path)?;
+            }
             return Ok((outcome, diff));
         }
         let outcome = match outcome {

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 pub use self::agents::{AGENTS, Agent};
 pub use self::command::Program;
 use self::edit::Content;
-pub use self::found::installed;
+pub use self::found::{installed, is_as_written};
 pub use self::installer::{Done, Installer, Outcome};
 pub use self::machine::Machine;
 

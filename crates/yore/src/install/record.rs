@@ -1,18 +1,36 @@
 //! What was changed, and the bytes as they were: `install.json` and `backups/install` in the data
-//! directory, for their owner only.
+//! directory, for their owner only. Who changes it takes a [`Turn`].
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use yore_engine::platform;
 
 use super::Scope;
 use crate::config::replace_file;
 
 const NAME: &str = "install.json";
 const VERSION: u32 = 1;
+
+/// Keeps other processes from the record until it is dropped: each knows the whole of it and writes all
+/// that it knows.
+#[derive(Debug)]
+pub struct Turn(#[expect(dead_code, reason = "it is held")] Option<File>);
+
+impl Turn {
+    /// Waits for everybody else. Nobody is waited for where locks do not work.
+    pub fn take(directory: &Path) -> io::Result<Self> {
+        let locks = directory.join("locks");
+        platform::create_private_directory(&locks)?;
+        let path = locks.join("install");
+        platform::create_private_file(&path)?;
+        let file = OpenOptions::new().write(true).open(&path)?;
+        Ok(Self(file.lock().is_ok().then_some(file)))
+    }
+}
 
 /// All files that were changed.
 #[derive(Debug)]

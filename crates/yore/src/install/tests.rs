@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::edit::Original;
 use super::edit::entries::Entry;
 use super::edit::json::Document;
-use super::found::{Call, What, installed};
+use super::found::{Call, Installed, What, installed};
 use super::*;
 use crate::paths::Platform;
 
@@ -56,7 +56,7 @@ impl Computer {
 
     fn with_installer<T>(&self, scope: Scope, act: impl FnOnce(&mut Installer<'_>) -> T) -> T {
         self.with_machine(|machine| {
-            let mut installer = Installer::open(machine, &self.program, scope, &self.data(), false).unwrap();
+            let mut installer = Installer::open(machine, &self.program, scope, &self.data(), Purpose::Put, false).unwrap();
             act(&mut installer)
         })
     }
@@ -89,6 +89,7 @@ impl Computer {
         }
         let mut state = BTreeMap::new();
         walk(&self.root, &mut state);
+        state.retain(|path, _| !path.starts_with(self.data().join("locks")));
         // Made by the first note and empty then.
         if state.keys().filter(|path| path.starts_with(self.data())).count() == 1 {
             state.remove(&self.data());
@@ -646,7 +647,7 @@ fn what_is_installed_is_read_back_as_the_agent_reads_it() {
                 What::Mcp { program: found, args, .. } => {
                     assert_eq!((found, args.as_slice()), (program, ["mcp".to_owned()].as_slice()));
                 }
-                What::Plugin { program: found } => assert_eq!(found, program),
+                What::Plugin { program: found, args } => assert_eq!((found, args.as_slice()), (program, [].as_slice())),
                 What::Hook { call, event, timeout, .. } => {
                     let words = match call {
                         Call::Line(line) => super::command::words(line),
@@ -895,4 +896,24 @@ proptest! {
             prop_assert_eq!(same.as_ref(), Some(&text));
         }
     }
+}
+
+#[test]
+fn data_directory_is_read_back_from_whatever_names_it() {
+    let mut computer = Computer::new(Platform::Xdg);
+    let data = "/my [data]/\"x\"";
+    computer.program.data_dir = Some(data.to_owned());
+    for name in ["opencode", "cline", "continue"] {
+        computer.install(Agent::named(name).unwrap(), Scope::Project);
+    }
+    let found = computer.with_machine(installed);
+    let named = ["--data-dir".to_owned(), data.to_owned()];
+    let plugin = found.iter().find_map(|one| if let What::Plugin { args, .. } = &one.what { Some(args) } else { None });
+    assert_eq!(plugin.unwrap(), &named);
+    let is_written = |one: &Installed, program: &Program| computer.with_machine(|machine| is_as_written(one, machine, program));
+    let hook = found.iter().find(|one| matches!(one.what, What::Hook { .. })).unwrap();
+    assert!(is_written(hook, &computer.program));
+    assert!(!is_written(hook, &Program { data_dir: None, ..computer.program.clone() }), "another memory");
+    fs::write(&hook.file, fs::read_to_string(&hook.file).unwrap() + "true\n").unwrap();
+    assert!(!is_written(hook, &computer.program), "somebody changed it");
 }

@@ -5,11 +5,11 @@
 //! - [`ChatReader`]: reads histories, where this process can
 //! - [`scope`], [`Chosen`]: which projects an argument means
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::scope::{ProjectAlias, ScopeChoice};
+use yore_core::scope::{ProjectAlias, ScopeChoice, normalize_directory};
 use yore_core::time::UtcMillis;
 use yore_engine::ProjectSummary;
 use yore_engine::ingest::ProjectNames;
@@ -139,25 +139,18 @@ pub fn scope(project: Option<String>, configured: ScopeChoice) -> ScopeChoice {
 }
 
 /// The project of a directory among the known ones: by its surest name, else by the nearest
-/// directory above it.
+/// directory above it, but none above a repository of its own.
 fn project_here<'p>(known: &'p [ProjectSummary], here: &ProjectNames) -> Option<&'p ProjectSummary> {
     let by_name = here.aliases.iter().find_map(|(alias, met)| {
-        let is_this =
-            |(kind, recorded): &(String, String)| kind == alias.kind() && (recorded == met || recorded == alias.value());
+        let is_this = |(kind, recorded): &(String, String)| {
+            kind == alias.kind() && (recorded == met || normalize_directory(recorded) == alias.value())
+        };
         known.iter().find(|project| project.aliases.iter().any(is_this))
     });
-    by_name.or_else(|| {
-        let (_, directory) = here.aliases.iter().find(|(alias, _)| matches!(alias, ProjectAlias::Directory(_)))?;
-        let above = |project: &ProjectSummary| {
-            let directories = project.aliases.iter().filter(|(kind, _)| kind == "directory");
-            directories.filter(|(_, above)| Path::new(directory).starts_with(above)).map(|(_, above)| above.len()).max()
-        };
-        known
-            .iter()
-            .filter_map(|project| Some((above(project)?, project)))
-            .max_by_key(|(length, _)| *length)
-            .map(|(_, project)| project)
-    })
+    let is_directory = |project: &&ProjectSummary, above: &str| {
+        project.aliases.iter().any(|(kind, recorded)| kind == "directory" && normalize_directory(recorded) == above)
+    };
+    by_name.or_else(|| here.directories_above().find_map(|above| known.iter().find(|project| is_directory(project, above))))
 }
 
 fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
@@ -174,4 +167,33 @@ fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
             known => format!("known are {known}"),
         }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use yore_engine::ingest::names_of;
+    use yore_testing::{Memory, SessionBuilder};
+
+    use super::*;
+
+    #[test]
+    fn repository_of_its_own_is_not_the_project_around_it() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
+        for directory in ["dev/fresh/.git", "dev/fresh/src", "dev/known/.git", "dev/known/src"] {
+            std::fs::create_dir_all(path(directory)).unwrap();
+        }
+        let memory = Memory::new();
+        for (seed, directory) in ["dev", "dev/known"].into_iter().enumerate() {
+            let mut session = SessionBuilder::new(seed as u64).cwd(&path(directory));
+            session.human("mind the tide");
+            memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
+        }
+        memory.learn();
+        let known = memory.engine().projects().unwrap();
+        let here = |below: &str| project_here(&known, &names_of(&path(below))).map(|project| project.name.as_str());
+        assert_eq!([here("dev/fresh"), here("dev/fresh/src")], [None, None]);
+        assert_eq!([here("dev"), here("dev/loose/src")], [Some("dev"), Some("dev")]);
+        assert_eq!([here("dev/known"), here("dev/known/src")], [Some("known"), Some("known")]);
+    }
 }

@@ -75,6 +75,9 @@ pub fn error_text(error: &CliError) -> String {
         "unknown-id" => {
             Some("give an id that `recall`, `sessions` or `notes` shows, or its first 4 or more characters".to_owned())
         }
+        "unknown-project" => {
+            error.hint.as_ref().map(|hint| hint.replace("`yore projects` lists all", "\"all\" asks every project"))
+        }
         _ => error.hint.clone(),
     };
     let mut text = format!("{} [{}]", error.message, error.code);

@@ -18,7 +18,7 @@ use super::cursor::{self, Cursor};
 use super::fence::name;
 use super::tools::show::{Level, Wanted, page};
 use super::tools::{notes, sessions};
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
 
 const SCHEME: &str = "yore://";
 /// Resources of a page.
@@ -105,7 +105,9 @@ pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListRes
                 resources.extend(notes.iter().map(|note| {
                     let address = Address::Memory(note.turn.to_string()).to_string();
                     let title = note.title.as_deref().map_or_else(|| name(&note.text), name);
-                    Resource::new(address, format!("note {}", note.turn.short())).with_title(title).with_mime_type("text/plain")
+                    Resource::new(address, format!("note {}", note.episode.short()))
+                        .with_title(title)
+                        .with_mime_type("text/plain")
                 }));
             }
             if next.is_none() && resources.len() < PAGE {
@@ -185,9 +187,12 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
     }
 }
 
-/// What went wrong, as the protocol tells it.
+/// What went wrong, as the protocol tells it: by whoever asked, or here.
 pub fn failed(error: &CliError) -> ErrorData {
-    ErrorData::internal_error(error_text(error), None)
+    match error.exit {
+        Exit::Usage | Exit::Nothing => ErrorData::invalid_params(error_text(error), None),
+        _ => ErrorData::internal_error(error_text(error), None),
+    }
 }
 
 /// Percent signs for everything that an address cannot hold as it is.

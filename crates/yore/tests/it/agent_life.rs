@@ -14,7 +14,7 @@ use yore_testing::{SessionBuilder, fixture};
 
 use crate::agent::{Agent, Session};
 use crate::crash::{Content, home};
-use crate::daemon::{Daemon, until};
+use crate::daemon::{Daemon, found, soon, until};
 use crate::environment::TestEnvironment;
 
 /// What is decided in the first session, and the part of it that nobody says again.
@@ -237,6 +237,53 @@ fn decision_of_the_first_session_is_given_in_the_third_without_a_daemon() {
     let environment = computer();
     live(&environment, &mut |_| read_in_process(&environment));
     nothing_is_lost_or_doubled(&environment, "after three sessions");
+}
+
+#[test]
+fn session_that_has_just_ended_is_told_to_the_next() {
+    let environment = computer();
+    let daemon = Daemon::start_patient(&environment);
+    read_by(&environment, &daemon);
+    let agent = Agent::install(&environment);
+    for (asked, answered) in [
+        ("which pilot boards the ferry at the outer buoy?", "That is Ingrid of the northern station."),
+        ("how deep is the fairway beside the mole?", "It is nine metres at low water."),
+    ] {
+        let (mut session, _) = agent.session(directory(&environment, "tide"));
+        session.prompt(asked);
+        session.says(answered);
+        session.end();
+        let mut told = String::new();
+        let is_told = soon(|| {
+            let (mut next, brief) = agent.session(directory(&environment, "tide"));
+            told = brief.unwrap_or_default();
+            // Nobody speaks in it, so nobody is told of it.
+            next.end();
+            told.contains("Last worked on:") && told.contains(answered) && told.contains(asked)
+        });
+        assert!(is_told, "{asked}: {told}");
+    }
+    until("all is read", || found(&environment, "northern") == 1 && found(&environment, "fairway") == 1);
+    daemon.stop();
+    nothing_is_lost_or_doubled(&environment, "after two ends");
+}
+
+#[test]
+fn prompt_just_before_a_compaction_is_told_after_it() {
+    let environment = computer();
+    let daemon = Daemon::start_patient(&environment);
+    read_by(&environment, &daemon);
+    let agent = Agent::install(&environment);
+    let (mut session, _) = agent.session(directory(&environment, "tide"));
+    session.prompt("please moor the cormorant to the second bollard of the pier");
+    let mut is_read = false;
+    let told = session.compact("The person asked about ships.", || is_read = soon(|| found(&environment, "cormorant") == 1));
+    assert!(is_read, "it waits for the window");
+    let told = told.expect("the session itself");
+    assert!(told.contains("This session, before it was compacted") && told.contains("cormorant"), "{told}");
+    session.says("It is moored.");
+    session.end();
+    daemon.stop();
 }
 
 #[test]

@@ -20,6 +20,9 @@ use crate::transcript::Transcript;
 /// What does not happen within this time does not happen.
 const LONG: Duration = Duration::from_secs(60);
 
+/// How long what is written waits for more, by default.
+const WINDOW: Duration = Duration::from_secs(5);
+
 /// A daemon in the foreground of a thread of ours; killed when dropped.
 pub(crate) struct Daemon<'e> {
     environment: &'e TestEnvironment,
@@ -28,8 +31,16 @@ pub(crate) struct Daemon<'e> {
 
 impl<'e> Daemon<'e> {
     pub(crate) fn start(environment: &'e TestEnvironment) -> Self {
-        let child = quick(environment, &["daemon", "start", "--foreground"]).start();
-        let daemon = Self { environment, child };
+        Self::of(environment, quick(environment, &["daemon", "start", "--foreground"]))
+    }
+
+    /// One that waits for more of what is written, as it does by default.
+    pub(crate) fn start_patient(environment: &'e TestEnvironment) -> Self {
+        Self::of(environment, environment.yore(["daemon", "start", "--foreground"]))
+    }
+
+    fn of(environment: &'e TestEnvironment, runner: Runner) -> Self {
+        let daemon = Self { environment, child: runner.start() };
         until("it answers", || daemon.status()["answers"] == true);
         daemon
     }
@@ -70,6 +81,19 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Whether something happens that is not waited for: looked for often enough that a busy computer
+/// gets to it, and not long enough for a window to pass.
+pub(crate) fn soon(mut is_so: impl FnMut() -> bool) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < WINDOW * 3 / 5 {
+        if is_so() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is_so()
+}
+
 /// A memory with one session in it. (Ids differ in every part: a transcript's messages have theirs
 /// from it, and equal messages are one.)
 fn memory() -> TestEnvironment {
@@ -81,7 +105,7 @@ fn memory() -> TestEnvironment {
 }
 
 /// Turns that are found by a word and say it.
-fn found(environment: &TestEnvironment, word: &str) -> usize {
+pub(crate) fn found(environment: &TestEnvironment, word: &str) -> usize {
     let outcome = environment.yore(["recall", "--all", "--json", word]).run();
     let says = |hit: &&Value| hit["quote"].as_str().is_some_and(|quote| quote.contains(word));
     outcome.json()["results"].as_array().map_or(0, |results| results.iter().filter(says).count())
@@ -319,6 +343,41 @@ fn hooks_events_become_work() {
     append(&environment.data().join("spool/00000000000000000001-1-0-9.json"), spooled.to_string().as_bytes());
     until("the spool is empty", || fs::read_dir(environment.data().join("spool")).unwrap().count() == 0);
     daemon.stop();
+}
+
+#[test]
+fn end_is_read_at_once_and_what_is_written_after_it_is_not_lost() {
+    let environment = memory();
+    let daemon = Daemon::start_patient(&environment);
+    until("the start is over", || daemon.status()["jobs"]["queued"] == 0 && daemon.status()["jobs"]["leased"] == 0);
+    let id = "5f0c0001-0001-4000-8001-000000000001";
+    let path = environment.projects().join("-home-dev-tide").join(format!("{id}.jsonl"));
+    assert!(path.is_file());
+    let mut session = Transcript::new(id, "/home/dev/tide").human("the harbour is called Skagen").assistant("Noted.");
+    let mut written = session.content().len();
+    let mut add = |word: &str| {
+        session = session.clone().human(&format!("the next word is {word}"));
+        append(&path, &session.content().as_bytes()[written..]);
+        written = session.content().len();
+    };
+    let (before, after) = ("bollard", "capstan");
+    add(before);
+    until("the change is noticed", || daemon.status()["jobs"]["queued"] == 1);
+    let event = json!({
+        "op": "event", "protocol": 2,
+        "event": {"version": 1, "agent": "claude-code", "event": "SessionEnd", "transcript_path": path, "at_ms": 1},
+    });
+    assert_eq!(say(&environment, format!("{event}\n").as_bytes()), json!({"answer": {"jobs": 1}}));
+    assert!(soon(|| found(&environment, before) == 1), "{before} waits for the window");
+    // An agent writes its last words after it told that it ends.
+    add(after);
+    until("what came later is read", || found(&environment, after) == 1);
+    until("it rests", || daemon.status()["jobs"]["queued"] == 0 && daemon.status()["jobs"]["leased"] == 0);
+    daemon.stop();
+    let fresh = home();
+    let _ = fresh.yore(["ingest", "--no-embed"]).arg(environment.projects()).run().success();
+    Content::of(&fresh).assert_same_store(&Content::of(&environment), "after the end");
+    environment.is_sound();
 }
 
 #[test]

@@ -308,6 +308,118 @@ fn what_a_project_names_is_run_only_if_it_is_this_program() {
     assert!(found.len() == 1 && found[0].1.contains("Stop"), "{found:?}");
 }
 
+/// A project's server, with these arguments.
+fn enter_in_project(environment: &TestEnvironment, args: &Value) {
+    fs::create_dir_all(environment.path("work/.git")).unwrap();
+    environment.write("work/.mcp.json", json!({"mcpServers": {"yore": {"command": PROGRAM, "args": args}}}).to_string());
+}
+
+#[test]
+fn nothing_else_that_a_project_wants_of_this_program_is_done() {
+    let environment = computer();
+    let elsewhere = environment.path("elsewhere");
+    for args in [
+        json!(["forget", "4a5b0001", "--hard"]),
+        json!(["capture", "off"]),
+        json!(["doctor"]),
+        json!(["mcp", "url"]),
+        json!(["mcp", "-c", "mcp.tools=all"]),
+        json!(["mcp", "--data-dir", elsewhere]),
+        json!([]),
+    ] {
+        enter_in_project(&environment, &args);
+        let outcome = doctor(&environment, &[]);
+        let found = of(&outcome, "agents");
+        assert!(found.len() == 1 && found[0].1.ends_with("it was not run"), "{args}: {found:?}");
+        assert!(of(&outcome, "mcp").is_empty(), "{args}");
+    }
+    assert!(!elsewhere.exists() && !environment.path("home/.config").exists());
+    assert_eq!(environment.yore(["sessions", "--json"]).run().success().stdout.matches("4a5b0001").count(), 1);
+    for args in [json!(["mcp"]), json!(["mcp", "--tools", "core", "--data-dir", environment.data()])] {
+        enter_in_project(&environment, &args);
+        let found = of(&doctor(&environment, &[]), "mcp");
+        assert!(found.len() == 1 && found[0].0 == "fine", "{args}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_no_affair_of_agents_is_told_and_mended() {
+    let environment = computer();
+    let servers = json!({"mcpServers": {"yore": {"command": PROGRAM, "args": ["capture", "off"]}}});
+    environment.write("home/.claude.json", servers.to_string());
+    let outcome = doctor(&environment, &[]).ends_with(1);
+    let found = of(&outcome, "agents");
+    assert!(found.len() == 1 && found[0].0 == "warning" && found[0].1.ends_with("it was not run"), "{found:?}");
+    assert!(of(&outcome, "mcp").is_empty() && !environment.path("home/.config").exists());
+    let mended = doctor(&environment, &["--fix"]);
+    assert_eq!(of(&mended, "mcp")[0].0, "fine", "{}", mended.stdout);
+}
+
+#[test]
+fn doctor_does_not_run_itself() {
+    let outcome = computer().yore(["doctor"]).env("YORE_DOCTOR", "1").run().ends_with(2);
+    assert_eq!(outcome.code(), "usage");
+}
+
+#[cfg(unix)]
+#[test]
+fn hook_file_of_a_project_is_run_as_long_as_it_is_ours() {
+    let environment = computer();
+    fs::create_dir_all(environment.path("work/.git")).unwrap();
+    environment.yore(["install", "cline", "--scope", "project"]).run().success();
+    let outcome = doctor(&environment, &[]);
+    assert!(of(&outcome, "agents").is_empty(), "{}", outcome.stdout);
+    let found = of(&outcome, "hook");
+    assert!(found.len() == 1 && found[0].1.starts_with("cline: 6 hooks answer"), "{found:?}");
+    let hook = environment.path("work/.clinerules/hooks/TaskStart");
+    let mark = environment.path("mark");
+    let text = fs::read_to_string(&hook).unwrap() + &format!("touch {}\n", mark.display());
+    fs::write(&hook, text).unwrap();
+    let outcome = doctor(&environment, &[]);
+    assert!(
+        of(&outcome, "agents")[0].1.ends_with(
+            "TaskStart, of this project, calls something else than this program as it would be installed; it was not run"
+        ),
+        "{}",
+        outcome.stdout
+    );
+    assert!(of(&outcome, "hook")[0].1.starts_with("cline: 5 hooks answer") && !mark.exists());
+    assert!(of(&doctor(&environment, &["--fix"]), "agents").is_empty());
+}
+
+#[test]
+fn hooks_that_fail_alike_are_told_in_one_line() {
+    let environment = computer();
+    let missing = environment.path("gone/yore").to_str().unwrap().to_owned();
+    let hook = |event: &str| format!("\"{missing}\" hook claude-code {event}");
+    enter(&environment, &["SessionStart", "PreToolUse", "Stop"].map(|event| (event, hook(event), 5)));
+    let found = of(&doctor(&environment, &[]).ends_with(1), "hook");
+    assert!(
+        found.len() == 1 && found[0].1.starts_with("claude-code: each of SessionStart, PreToolUse, Stop ends with exit code"),
+        "{found:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn token_that_others_could_read_is_void() {
+    use std::os::unix::fs::PermissionsExt;
+    let environment = computer();
+    let daemon = Daemon::start(&environment, &["-c", "mcp.http=true"]);
+    let path = environment.path("data/mcp-token");
+    let first = fs::read_to_string(&path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let mended = environment.yore(["doctor", "--json", "--fix", "-c", "mcp.http=true"]).run();
+    assert!(mended.stderr.contains("`yore mcp url`"), "{}", mended.stderr);
+    let second = fs::read_to_string(&path).unwrap();
+    assert_ne!(first, second);
+    assert_eq!(of(&mended, "mcp")[0].0, "fine", "the daemon knows the new one: {}", mended.stdout);
+    drop(daemon);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let _ = doctor(&environment, &["--fix"]);
+    assert!(!path.exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn plugin_that_is_enabled_is_tried_like_what_was_installed() {

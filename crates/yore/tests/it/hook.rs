@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::environment::{PROGRAM, TestEnvironment};
+use crate::transcript::Transcript;
 
 /// A computer where `up` has made a data directory; no daemon may start in these tests.
 fn computer() -> TestEnvironment {
@@ -199,9 +200,50 @@ fn capture_that_is_turned_off_writes_nothing() {
     environment.write("work/tide/.yore.toml", "[capture]\nenabled = false\n");
     fs::create_dir_all(project.join("src")).unwrap();
     off(&[], project.join("src").to_str().unwrap());
+    for rules in ["[capture]\nexclude_projects = [\"/home/dev/tide\"]\n", "[capture]\nmode = \"opt-in\"\nprojects = [\"/x\"]\n"] {
+        let file = environment.write("own.toml", rules);
+        let outcome = environment.yore(["hook", "claude-code", "Stop"]).env("YORE_CONFIG", file).stdin(said("s")).run().success();
+        assert_eq!((outcome.stdout.as_str(), events(&environment).len()), ("", 0), "{rules}");
+    }
     let file = environment.write("own.toml", "[capture]\nenabled = false\n");
     let outcome = environment.yore(["hook", "claude-code", "Stop"]).env("YORE_CONFIG", file).stdin(said("s")).run().success();
     assert_eq!((outcome.stdout.as_str(), events(&environment).len()), ("", 0));
+}
+
+/// What a session that begins in `/home/dev/tide` is told by a hook without a daemon.
+fn brief(environment: &TestEnvironment, session: &str, own: &str) -> String {
+    let file = environment.write("own.toml", own);
+    let words = json!({"session_id": session, "cwd": "/home/dev/tide", "source": "startup"}).to_string();
+    let hook = environment.yore(["hook", "claude-code", "SessionStart"]).env("YORE_DAEMON__USE", "no").env("YORE_CONFIG", file);
+    hook.stdin(words).run().success().stdout
+}
+
+#[test]
+fn project_that_is_left_out_is_not_given_to() {
+    let environment = TestEnvironment::new();
+    Transcript::new("4a5b0001-3f08-4714-9c34-5c452003a142", "/home/dev/tide")
+        .human("why does the harbour gauge lag behind?")
+        .assistant("It is read once an hour.")
+        .write(&environment.projects());
+    environment.ingest(&environment.projects());
+    assert!(brief(&environment, "a", "").contains("harbour gauge"));
+    assert_eq!(brief(&environment, "b", "[capture]\nexclude_projects = [\"/home/dev/tide\"]\n"), "");
+    assert_eq!(brief(&environment, "c", "[capture]\nmode = \"opt-in\"\n"), "");
+    assert!(!environment.data().join("given/b.jsonl").exists());
+}
+
+#[test]
+fn what_is_given_is_redacted_by_the_patterns_of_the_person() {
+    let environment = TestEnvironment::new();
+    Transcript::new("4a5b0001-3f08-4714-9c34-5c452003a142", "/home/dev/tide")
+        .human("why does gauge EMP-4711 lag behind?")
+        .assistant("It is read once an hour.")
+        .write(&environment.projects());
+    environment.ingest(&environment.projects());
+    assert!(brief(&environment, "a", "").contains("EMP-4711"));
+    let told = brief(&environment, "b", "[redaction]\nextra_patterns = ['EMP-\\d+']\n");
+    assert!(told.contains("lag behind") && !told.contains("4711"), "{told}");
+    assert_eq!(brief(&environment, "c", "[redaction]\nextra_patterns = ['EMP-(']\n"), "");
 }
 
 #[test]

@@ -110,7 +110,8 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     "#);
     assert!(read(&environment, "home/.claude/settings.json").starts_with("{\n  // mine\n  \"model\": \"opus\",\n"));
     let servers = &json(&environment, "home/.claude.json")["mcpServers"];
-    assert_eq!(servers["yore"], json!({"type": "stdio", "command": PROGRAM, "args": ["mcp"]}));
+    let args = json!(["mcp", "--data-dir", environment.data()]);
+    assert_eq!(servers["yore"], json!({"type": "stdio", "command": PROGRAM, "args": args}));
     let installed = state(&environment);
     let second = environment.yore(["install", "all"]).run().success();
     assert!(
@@ -163,7 +164,7 @@ fn what_was_installed_is_for_its_owner_and_can_be_run() {
     for (event, groups) in hooks {
         let group = groups.as_array().unwrap().last().unwrap();
         let command = group["hooks"][0]["command"].as_str().unwrap();
-        assert_eq!(command, format!("\"{PROGRAM}\" hook claude-code {event}"));
+        assert_eq!(command, format!("\"{PROGRAM}\" hook claude-code {event} --data-dir {}", environment.data().display()));
         environment.program("/bin/sh").args(["-c", command]).stdin(&said).run().success();
     }
     let hook = environment.path("home/Documents/Cline/Hooks/TaskStart");
@@ -187,7 +188,7 @@ fn dry_run_shows_every_change_and_makes_none() {
         +
         +[mcp_servers.yore]
         +command = "[yore]"
-        +args = ["mcp"]
+        +args = ["mcp", "--data-dir", "[root]/data"]
     --- standard error
     nothing was changed
     "#);
@@ -375,6 +376,91 @@ fn data_directory_that_was_named_is_named_to_the_agents() {
     let settings = read(&environment, "home/.claude/settings.json");
     assert!(settings.contains(&format!("hook claude-code Stop --data-dir {}", data.display())), "{settings}");
     assert!(settings.contains("status-line --data-dir"), "{settings}");
+}
+
+#[test]
+fn data_directory_of_this_shell_is_named_and_the_usual_one_is_not() {
+    let environment = computer();
+    let args = || json(&environment, "home/.cursor/mcp.json")["mcpServers"]["yore"]["args"].clone();
+    environment.yore(["install", "cursor"]).run().success();
+    assert_eq!(args(), json!(["mcp", "--data-dir", environment.data()]), "an agent may not know YORE_HOME");
+    environment.yore(["install", "cursor"]).without_env("YORE_HOME").run().success();
+    assert_eq!(args(), json!(["mcp"]));
+}
+
+#[test]
+fn text_that_was_cut_amid_a_character_is_no_obstacle() {
+    let environment = computer();
+    let text = "{\"history\": [\"a joke \\ud83d\", \"\\ud83d\\ude00\"]}";
+    environment.write("home/.claude.json", text);
+    environment.yore(["install", "claude-code"]).run().success();
+    let installed = read(&environment, "home/.claude.json");
+    assert!(installed.starts_with(text.trim_end_matches('}')) && installed.contains("mcpServers"), "{installed}");
+    environment.yore(["uninstall", "claude-code"]).run().success();
+    assert_eq!(read(&environment, "home/.claude.json"), text);
+}
+
+#[test]
+fn installs_at_the_same_time_know_of_each_other() {
+    let environment = computer();
+    let agents = ["claude-code", "cursor", "codex", "gemini", "windsurf", "zed", "roo"];
+    let before = state(&environment);
+    let mut running: Vec<_> = agents.iter().map(|agent| environment.yore(["install", agent]).start()).collect();
+    assert!(running.iter_mut().all(|child| child.wait().unwrap().success()));
+    let record = json(&environment, "data/install.json");
+    for agent in agents {
+        let is_known = record["files"].as_array().unwrap().iter().any(|file| file["agents"] == json!([agent]));
+        assert!(is_known, "{agent}: {record:#}");
+    }
+    environment.yore(["uninstall", "all"]).run().success();
+    assert_eq!(state(&environment), before);
+}
+
+#[test]
+fn what_may_not_be_written_is_not_promised() {
+    let environment = computer();
+    let locked = environment.path("home/.claude.json");
+    let mut permissions = fs::metadata(&locked).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&locked, permissions.clone()).unwrap();
+    let listed = environment.yore(["install"]).run().ends_with(1);
+    assert!(listed.stdout.contains("✗ ~/.claude.json: MCP server, left as it is: it may not be written"), "{}", listed.stdout);
+    #[expect(clippy::permissions_set_readonly_false, reason = "it is a temporary file")]
+    permissions.set_readonly(false);
+    fs::set_permissions(&locked, permissions).unwrap();
+}
+
+#[test]
+fn program_of_another_name_says_that_it_must_be_called_yore() {
+    let environment = computer();
+    let before = state(&environment);
+    let program = environment.path(if cfg!(windows) { "memory.exe" } else { "memory" });
+    if fs::hard_link(PROGRAM, &program).is_err() {
+        fs::copy(PROGRAM, &program).unwrap();
+    }
+    let outcome = environment.program(&program).args(["install", "codex"]).run().ends_with(2);
+    assert!(outcome.stderr.contains("known by the name yore"), "{}", outcome.stderr);
+    assert_eq!(state(&environment), before);
+}
+
+#[test]
+fn entry_that_somebody_wrote_by_hand_is_known_as_ours() {
+    let environment = computer();
+    let call = |command: &str| json!([{"hooks": [{"type": "command", "command": command}]}]);
+    let hooks = json!({
+        "hooks": {"Stop": call("YORE_HOME=/x yore hook claude-code Stop"), "SessionEnd": call("exec yore hook claude-code SessionEnd")},
+        "statusLine": {"type": "command", "command": "exec yore status-line"},
+    });
+    environment.write("home/.claude/settings.json", hooks.to_string());
+    environment.yore(["install", "claude-code", "--status-line"]).run().success();
+    let settings = json(&environment, "home/.claude/settings.json");
+    for event in ["Stop", "SessionEnd"] {
+        let calls = settings["hooks"][event].as_array().unwrap();
+        assert!(calls.len() == 1 && calls[0].to_string().contains(PROGRAM), "{settings:#}");
+    }
+    assert!(settings["statusLine"]["command"].as_str().unwrap().contains(PROGRAM), "{settings:#}");
+    environment.yore(["uninstall", "claude-code"]).run().success();
+    assert!(!read(&environment, "home/.claude/settings.json").contains("yore"));
 }
 
 #[test]

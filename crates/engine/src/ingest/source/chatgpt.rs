@@ -347,7 +347,7 @@ impl ChatGptReader {
                 message.role = Role::ToolResult;
                 message.is_error = is_failed;
                 message.tool_text =
-                    excerpt(super::own::without_own_words(words.trim()).as_ref(), self.options.tool_bytes).into_owned();
+                    excerpt(super::own::without_own_output(words.trim()).as_ref(), self.options.tool_bytes).into_owned();
                 message.tools = vec![ToolUse {
                     call_id: None,
                     name: text_of(&value["author"], "name").unwrap_or("").to_owned(),

@@ -396,7 +396,7 @@ impl Task {
                 // Approved or not is told by what follows; a call that the person saw was made.
             }
             Role::ToolResult => {
-                message.tool_text = excerpt(&super::own::without_own_words(text), tool_bytes).into_owned();
+                message.tool_text = excerpt(&super::own::without_own_output(text), tool_bytes).into_owned();
                 message.tools = vec![ToolUse { call_id: None, name: what.to_owned(), outcome: None }];
             }
             Role::Assistant => message.say(&words_of(text)),

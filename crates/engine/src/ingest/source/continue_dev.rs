@@ -224,7 +224,7 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
         let (name, outcome) = call_id.as_ref().and_then(|id| session.calls.get(id)).cloned().unwrap_or_default();
         let outcome = outcome.unwrap_or(Outcome::Done);
         message.is_error = outcome == Outcome::Failed;
-        message.tool_text = excerpt(&super::own::without_own_words(&words), tool_bytes).into_owned();
+        message.tool_text = excerpt(&super::own::without_own_output(&words), tool_bytes).into_owned();
         message.tools = vec![ToolUse { call_id, name, outcome: Some(outcome) }];
     } else {
         message.say(&words);

@@ -166,7 +166,7 @@ impl EventReader {
                 append(&mut words, &flatten(&data["error"]));
                 let mut message = self.message(value, line, Role::ToolResult);
                 message.is_error = outcome == Outcome::Failed;
-                message.tool_text = excerpt(&super::own::without_own_words(&words), tool_bytes).into_owned();
+                message.tool_text = excerpt(&super::own::without_own_output(&words), tool_bytes).into_owned();
                 message.tools = vec![ToolUse { call_id, name, outcome: Some(outcome) }];
                 message.turns(KIND, &self.episode(), tool_bytes, line, out);
             }

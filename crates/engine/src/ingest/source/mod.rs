@@ -401,11 +401,13 @@ pub(crate) fn drop_own_words(readings: &mut Vec<Reading>, from: usize) -> bool {
         {
             let turn = &mut read.turn;
             is_own_call |= own::is_own_call(&turn.text);
-            for words in [&mut turn.text, &mut turn.tool_text] {
-                if let Cow::Owned(kept) = own::without_own_words(words) {
-                    *words = kept;
-                    is_nothing = true;
-                }
+            if let Cow::Owned(kept) = own::without_own_words(&turn.text) {
+                turn.text = kept;
+                is_nothing = true;
+            }
+            if let Cow::Owned(kept) = own::without_own_output(&turn.tool_text) {
+                turn.tool_text = kept;
+                is_nothing = true;
             }
             is_nothing &= turn.text.trim().is_empty() && turn.tool_text.trim().is_empty();
         }

@@ -13,7 +13,7 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis, format_utc};
 
 use super::super::foreign::ForeignDatabase;
 use super::super::parse::parse_line;
-use super::own::without_own_words;
+use super::own::{without_own_output, without_own_words};
 use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit};
 
 /// Text beyond this is in the archive only.
@@ -436,7 +436,7 @@ impl Message {
             push(Turn { text: capped(text), tool_text: capped(tool_text), is_error, tools, files, ..turn(0) });
         }
         for (at, answer) in answers.into_iter().enumerate() {
-            let words = without_own_words(&answer.text);
+            let words = without_own_output(&answer.text);
             if words.trim().is_empty() && answer.outcome.is_none() {
                 continue;
             }

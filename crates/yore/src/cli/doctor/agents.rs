@@ -8,13 +8,13 @@ use serde_json::Value;
 use yore_engine::Severity;
 
 use super::super::Context;
-use super::super::install::{this_program, with_machine};
+use super::super::install::{nameless, this_program, with_machine};
 use super::versions::{OWN, on_path, version};
 use super::{Told, trial};
 use crate::error::{CliError, CliResult};
-use crate::install::command::{is_yore, words};
+use crate::install::command::{Use, called, is_yore, words};
 use crate::install::found::{Call, Installed, What};
-use crate::install::{Agent, Installer, Machine, Outcome, Part, Scope, installed};
+use crate::install::{Agent, Installer, Machine, Outcome, Part, Purpose, Scope, installed, is_as_written};
 
 /// Whose plugin there is.
 const CLAUDE_CODE: &str = "claude-code";
@@ -31,34 +31,135 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
         ];
     }
     let directory = context.here.clone().or_else(|| context.paths.home.clone()).unwrap_or_default();
-    let (ours, others): (Vec<&Installed>, Vec<&Installed>) = all.iter().partition(|one| may_run(one, context));
     let mut told = programs(&all, context);
+    let (mut ours, mut others) = (Vec::new(), Vec::new());
+    for one in &all {
+        match to_run(one, context) {
+            Ok(run) => ours.push(run),
+            Err(reason) => others.push((one, reason)),
+        }
+    }
     told.extend(trial::run(&ours, &directory));
     told.extend(untried(&others));
     told
 }
 
-/// Whether something may be run. A project's files may come from somebody else, and to look at them
-/// is no reason to run what they name: of these, only this program.
-fn may_run(one: &Installed, context: &Context) -> bool {
-    let is_plain = |line: &str| line.chars().all(|letter| letter.is_alphanumeric() || "\" -_./:~\\".contains(letter));
-    let says_nothing_else = match &one.what {
-        What::Rules | What::Unreadable(_) => return true,
-        What::Hook { call: Call::Line(line), .. } | What::StatusLine { call: Call::Line(line) } => is_plain(line),
-        What::Hook { .. } | What::StatusLine { .. } | What::Plugin { .. } => true,
-        What::Mcp { env, .. } => env.iter().all(|(name, _)| name.starts_with("YORE_")),
-    };
-    one.scope == Scope::User || says_nothing_else && program(&one.what).is_some_and(|program| is_this(&program, context))
+/// Why something is not run.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Reason {
+    /// It is no call that an agent makes.
+    Other,
+    /// A project says it, and not as this program would have written it.
+    Foreign,
+    /// A project says it, and sets variables for it.
+    Variables,
 }
 
-/// What a project's files name and nobody ran.
-fn untried(others: &[&Installed]) -> Vec<Told> {
-    let named: BTreeSet<(&str, &Path)> = others.iter().map(|one| (one.agent, one.file.as_path())).collect();
-    let told = named.into_iter().map(|(agent, file)| {
+/// What is to be run of this, as it is to be run. A project's files may come from somebody else, and
+/// to look at them is no reason to do what they say: only what `yore install` would have written there
+/// is run, by this very program, with this very memory. Of the person's own files that is run which
+/// agents may call.
+fn to_run(one: &Installed, context: &Context) -> Result<Installed, Reason> {
+    let is_project = one.scope == Scope::Project;
+    let is_wanted = |call: &Call, is_right: &dyn Fn(Use<'_>) -> bool| -> Result<(), Reason> {
+        let (line, is_plain) = match call {
+            Call::Line(line) => (words(line), line.chars().all(is_harmless)),
+            Call::Program { program, args } => ([std::slice::from_ref(program), args].concat(), true),
+        };
+        let [program, args @ ..] = line.as_slice() else { return Err(Reason::Other) };
+        let called = called(args).filter(|called| is_yore(program) && is_right(called.what)).ok_or(Reason::Other)?;
+        let is_own = is_plain && called.is_plain && is_this(program, context) && is_here(called.data_dir, context);
+        if is_project && !is_own { Err(Reason::Foreign) } else { Ok(()) }
+    };
+    let whole = || {
+        let is_own = !is_project || is_as_installed(one, context);
+        if is_own { Ok(one.what.clone()) } else { Err(Reason::Foreign) }
+    };
+    let what = match &one.what {
+        What::Rules | What::Unreadable(_) => one.what.clone(),
+        What::Mcp { program, args, env } => {
+            let call = Call::Program { program: program.clone(), args: args.clone() };
+            is_wanted(&call, &|what| what == Use::Mcp)?;
+            if is_project && !env.is_empty() {
+                return Err(Reason::Variables);
+            }
+            let program = if is_project { own_path()? } else { program.clone() };
+            What::Mcp { program, args: args.clone(), env: env.clone() }
+        }
+        // The file itself is what the agent runs.
+        What::Plugin { .. } => whole()?,
+        What::Hook { call: Call::Program { args, .. }, .. } if args.is_empty() => whole()?,
+        What::Hook { event, call, matcher, timeout } => {
+            let is_right = |what: Use<'_>| match what {
+                Use::Hook(_, named) => !is_project || named == Some(event.as_str()),
+                _ => false,
+            };
+            is_wanted(call, &is_right)?;
+            let call = if is_project { by_this(call)? } else { call.clone() };
+            What::Hook { event: event.clone(), call, matcher: matcher.clone(), timeout: *timeout }
+        }
+        What::StatusLine { call } => {
+            is_wanted(call, &|what| what == Use::StatusLine)?;
+            What::StatusLine { call: if is_project { by_this(call)? } else { call.clone() } }
+        }
+    };
+    Ok(Installed { what, ..one.clone() })
+}
+
+/// Whether a shell reads nothing else out of this than words.
+fn is_harmless(letter: char) -> bool {
+    let of_system = if cfg!(windows) { "~\\" } else { "" };
+    letter.is_alphanumeric() || "\" -_./:".contains(letter) || of_system.contains(letter)
+}
+
+/// Whether a call asks the memory that is looked at here.
+fn is_here(data_dir: Option<&str>, context: &Context) -> bool {
+    data_dir
+        .map(Path::new)
+        .is_none_or(|named| named.is_absolute() && (*named == context.directory || is_same_file(named, &context.directory)))
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The same call, of this very file.
+fn by_this(call: &Call) -> Result<Call, Reason> {
+    let args = match call {
+        Call::Line(line) => words(line).split_off(1),
+        Call::Program { args, .. } => args.clone(),
+    };
+    Ok(Call::Program { program: own_path()?, args })
+}
+
+fn own_path() -> Result<String, Reason> {
+    let path = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
+    path.ok_or(Reason::Foreign)
+}
+
+/// Whether a file says what `yore install` would write there now.
+fn is_as_installed(one: &Installed, context: &Context) -> bool {
+    let look = |machine: &Machine<'_>| Ok(is_as_written(one, machine, &this_program(context)?));
+    with_machine(context, Scope::User, look).unwrap_or(false)
+}
+
+/// What is named somewhere and nobody ran.
+fn untried(others: &[(&Installed, Reason)]) -> Vec<Told> {
+    let named: BTreeSet<(&str, &Path, bool, Reason)> =
+        others.iter().map(|(one, reason)| (one.agent, one.file.as_path(), one.scope == Scope::Project, *reason)).collect();
+    let told = named.into_iter().map(|(agent, file, is_project, reason)| {
         let file = file.display().to_string();
-        let text = format!("{agent}: {file}, of this project, calls something else than this program; it was not run");
-        Told::new("agents", Severity::Note, text)
-            .remedy("look at the file; `yore doctor --fix` enters this program in its place")
+        let place = if is_project { format!("{file}, of this project,") } else { file.clone() };
+        let (what, remedy) = match reason {
+            Reason::Other => ("calls yore for something that is no affair of agents", "enters what is"),
+            Reason::Foreign => {
+                ("calls something else than this program as it would be installed", "enters this program in its place")
+            }
+            Reason::Variables => ("sets variables for yore", "leaves them there: take them out by hand"),
+        };
+        let severity = if is_project { Severity::Note } else { Severity::Warning };
+        Told::new("agents", severity, format!("{agent}: {place} {what}; it was not run"))
+            .remedy(format!("look at the file; `yore doctor --fix` {remedy}"))
             .fact("agent", agent)
             .fact("file", file)
     });
@@ -112,7 +213,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
         let outdated = outdated(&all, context);
         let is_stale = |one: &&Installed| {
             let is_outdated = program(&one.what).is_some_and(|program| is_path(&program) && outdated.contains_key(&program));
-            is_outdated || !may_run(one, context)
+            is_outdated || to_run(one, context).is_err()
         };
         all.iter().filter(is_stale).collect()
     };
@@ -120,6 +221,9 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
         return Ok(());
     }
     let this = this_program(context)?;
+    if !is_yore(&this.path) {
+        return Ok(context.printer.note(nameless(&this).message)?);
+    }
     let mut notes = Vec::new();
     for scope in [Scope::User, Scope::Project] {
         let agents: BTreeSet<&str> = stale.iter().filter(|one| one.scope == scope).map(|one| one.agent).collect();
@@ -127,7 +231,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
             continue;
         }
         with_machine(context, scope, |machine| {
-            let mut installer = Installer::open(machine, &this, scope, &context.directory, false)
+            let mut installer = Installer::open(machine, &this, scope, &context.directory, Purpose::Put, false)
                 .map_err(|error| CliError::io(&context.directory, &error))?;
             for agent in agents.into_iter().filter_map(Agent::named) {
                 let of_it = all.iter().filter(|one| one.agent == agent.name && one.scope == scope);
@@ -237,7 +341,7 @@ fn program(what: &What) -> Option<String> {
         What::Hook { call: Call::Program { program, .. }, .. }
         | What::StatusLine { call: Call::Program { program, .. } }
         | What::Mcp { program, .. }
-        | What::Plugin { program } => program.clone(),
+        | What::Plugin { program, .. } => program.clone(),
         What::Rules | What::Unreadable(_) => return None,
     };
     // A hook that is a file of its own is tried, and told of there.

@@ -16,7 +16,7 @@ use crate::daemon::client::{self, PATIENCE, Started, connect_any};
 use crate::daemon::http;
 use crate::daemon::place::{self, Card};
 use crate::daemon::wire::{Hello, Request, Status};
-use crate::error::CliResult;
+use crate::error::{CliError, CliResult};
 use crate::render::text;
 
 /// How long an end may take: a transaction and the index.
@@ -269,17 +269,26 @@ fn all_processes() -> Vec<Process> {
     entries.filter_map(|entry| program(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// Clears up after a daemon that was killed, and starts one that is not what would start now anew.
+/// Clears up after a daemon that was killed, and starts one anew that is not what would start now, or
+/// that takes a token which others may know.
 pub(super) fn mend(context: &mut Context) -> CliResult<()> {
     let directory = context.directory.clone();
     let daemon = Daemon::look(&directory);
+    // Before anything mends its permissions.
+    let had_open_token = http::drop_open_token(&directory).map_err(|error| CliError::io(&directory.join(http::TOKEN), &error))?;
+    if had_open_token {
+        context.printer.note(
+            "others could read the token for MCP over HTTP, so it is void; agents that say it need the new one: `yore mcp url`",
+        )?;
+    }
     if let Daemon::None(Some(card)) = &daemon {
         card.remove(&directory);
         return Ok(());
     }
     let is_open =
         matches!(&daemon, Daemon::Answers(status, _) if platform::is_open_to_others(Path::new(&status.socket)).unwrap_or(false));
-    if daemon.staleness(&settings(context)?).is_empty() && !is_open {
+    let knows_token = had_open_token && !matches!(&daemon, Daemon::None(_));
+    if daemon.staleness(&settings(context)?).is_empty() && !is_open && !knows_token {
         return Ok(());
     }
     if let Some(mut client) = connect_any(&directory) {

@@ -1,7 +1,7 @@
 //! The first words of MCP, as an agent says them: `initialize`, `tools/list`, and goodbye.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -73,8 +73,7 @@ fn tools() -> Value {
 /// Talks to a server that is a command, over its pipes.
 pub(super) fn over_pipes(mut command: Command, patience: Duration) -> Result<Served, Trouble> {
     let began = Instant::now();
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(Trouble::NotStarted)?;
+    let mut child = process::start(&mut command).map_err(Trouble::NotStarted)?;
     let lines = lines(child.stdout.take());
     let last_words = process::read(child.stderr.take());
     let mut stdin = child.stdin.take();

@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 use yore_engine::{Finding, Severity};
 
 use super::Context;
-use crate::error::{CliResult, Exit};
+use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 
 pub use self::retention::{fuse, offer_longer_retention, retention_days};
@@ -104,6 +104,9 @@ impl From<Finding> for Told {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    if context.environment.get(process::GUARD).is_some() {
+        return Err(CliError::usage("a doctor runs this already and does not run itself", None));
+    }
     if arguments.fix {
         daemon::mend(context)?;
         agents::mend(context)?;

@@ -13,6 +13,9 @@ const STEP: Duration = Duration::from_millis(2);
 /// After its end its last words arrive within this time; a process that it left may keep the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
+/// What every program is told that is run here, so that a doctor among them goes no further.
+pub(super) const GUARD: &str = "YORE_DOCTOR";
+
 /// What came of it.
 pub(super) struct Ran {
     pub ending: Ending,
@@ -34,8 +37,7 @@ pub(super) enum Ending {
 /// Runs a program to its end, or ends it.
 pub(super) fn run(mut command: Command, stdin: &[u8], deadline: Duration) -> Ran {
     let began = Instant::now();
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = match command.spawn() {
+    let mut child = match start(&mut command) {
         Ok(child) => child,
         Err(error) => {
             let (stdout, stderr) = Default::default();
@@ -54,7 +56,15 @@ pub(super) fn run(mut command: Command, stdin: &[u8], deadline: Duration) -> Ran
     Ran { ending, stdout: last_words(&stdout), stderr: last_words(&stderr), took }
 }
 
-/// Waits for a process until then, and ends it.
+/// Starts a program, with a pipe for each of its streams, in a process group of its own.
+pub(super) fn start(command: &mut Command) -> io::Result<Child> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).env(GUARD, "1");
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    command.spawn()
+}
+
+/// Waits for a process until then, and ends it with all that it started.
 pub(super) fn wait(child: &mut Child, until: Instant) -> Ending {
     loop {
         match child.try_wait() {
@@ -64,11 +74,24 @@ pub(super) fn wait(child: &mut Child, until: Instant) -> Ending {
             Err(error) => return Ending::NotStarted(error),
         }
     }
+    end_group(child);
     // It may have ended this moment.
     let _ = child.kill();
     let _ = child.wait();
     Ending::Late
 }
+
+/// Ends a process group. Its leader was not waited for, so that the number is still its own.
+#[cfg(unix)]
+fn end_group(leader: &Child) {
+    let mut kill = Command::new("/bin/sh");
+    kill.arg("-c").arg(format!("kill -9 -{}", leader.id()));
+    // Where this fails, the leader alone is ended.
+    let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+#[cfg(not(unix))]
+fn end_group(_leader: &Child) {}
 
 /// Reads a pipe in a thread of its own: a pipe that stays open must keep nobody waiting.
 pub(super) fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
@@ -98,6 +121,18 @@ mod tests {
         let ran = shell("cat; echo oh >&2; exit 3", 60_000);
         assert!(matches!(ran.ending, Ending::Ended(Some(3))));
         assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("words", "oh\n"));
+    }
+
+    #[test]
+    fn what_it_started_ends_with_it() {
+        let ran = shell("echo words; sleep 600 & wait", 1_000);
+        assert!(matches!(ran.ending, Ending::Late));
+        assert_eq!(ran.stdout, "words\n", "nobody holds the pipe any more");
+    }
+
+    #[test]
+    fn who_is_run_here_is_told_so() {
+        assert_eq!(shell("echo $YORE_DOCTOR", 60_000).stdout, "1\n");
     }
 
     #[test]

@@ -33,7 +33,7 @@ const SHOWN: usize = 80;
 const PLUGIN_EVENTS: [&str; 3] = ["SessionStart", "chat.message", "session.idle"];
 
 /// Runs all of it in this directory.
-pub(super) fn run(all: &[&Installed], directory: &Path) -> Vec<Told> {
+pub(super) fn run(all: &[Installed], directory: &Path) -> Vec<Told> {
     let mut told = hooks(all, directory);
     told.extend(servers(all, directory));
     told.extend(all.iter().filter_map(|one| rest(one, directory)));
@@ -47,39 +47,72 @@ struct Answered<'i> {
     gave: usize,
 }
 
-/// Runs every hook. What is well is told in one line for each file, what is not in a line of its own.
-fn hooks(all: &[&Installed], directory: &Path) -> Vec<Told> {
-    let mut told = Vec::new();
+/// Hooks of a file that fail alike.
+struct Failed<'i> {
+    agent: &'i str,
+    file: &'i Path,
+    events: Vec<&'i str>,
+    severity: Severity,
+    what: String,
+}
+
+/// Where an agent has its hooks: a file, or a folder with one for each.
+fn place(one: &Installed) -> &Path {
+    match &one.what {
+        What::Hook { call: Call::Program { program, .. }, .. } if Path::new(program) == one.file => {
+            one.file.parent().unwrap_or(&one.file)
+        }
+        _ => &one.file,
+    }
+}
+
+/// Runs every hook. What is well is told in one line for each place, what is not in one for each cause.
+fn hooks(all: &[Installed], directory: &Path) -> Vec<Told> {
+    let mut failures: Vec<Failed<'_>> = Vec::new();
     let mut files: Vec<(&str, &Path, Vec<Answered<'_>>)> = Vec::new();
     for one in all {
         let runs: Vec<(&str, Call, Option<Duration>)> = match &one.what {
             What::Hook { event, call, timeout, .. } => vec![(event, call.clone(), *timeout)],
-            What::Plugin { program } => {
-                PLUGIN_EVENTS.iter().map(|event| (*event, plugin_call(program, one.agent, event), None)).collect()
+            What::Plugin { program, args } => {
+                PLUGIN_EVENTS.iter().map(|event| (*event, plugin_call(program, one.agent, event, args), None)).collect()
             }
             _ => continue,
         };
-        let at = files.iter().position(|(agent, file, _)| *agent == one.agent && *file == one.file).unwrap_or_else(|| {
-            files.push((one.agent, &one.file, Vec::new()));
+        let place = place(one);
+        let at = files.iter().position(|(agent, file, _)| *agent == one.agent && *file == place).unwrap_or_else(|| {
+            files.push((one.agent, place, Vec::new()));
             files.len() - 1
         });
         for (event, call, timeout) in runs {
             match run_hook(one.agent, event, &call, timeout, directory) {
                 Ok(answered) => files[at].2.push(answered),
-                Err((severity, what)) => told.push(
-                    Told::new("hook", severity, format!("{}: {event} {what}", one.agent))
-                        .remedy(format!("see {}; `yore install {}` enters it anew", one.file.display(), one.agent))
-                        .fact("agent", one.agent)
-                        .fact("event", event)
-                        .fact("file", one.file.display().to_string()),
-                ),
+                Err((severity, what)) => {
+                    let is_like = |failed: &&mut Failed<'_>| {
+                        (failed.agent, failed.file, failed.severity) == (one.agent, place, severity) && failed.what == what
+                    };
+                    match failures.iter_mut().find(is_like) {
+                        Some(failed) => failed.events.push(event),
+                        None => failures.push(Failed { agent: one.agent, file: place, events: vec![event], severity, what }),
+                    }
+                }
             }
         }
     }
+    let mut told: Vec<Told> = failures.into_iter().map(of_failed).collect();
     for (agent, file, answered) in files.into_iter().filter(|(_, _, answered)| !answered.is_empty()) {
         told.push(all_well(agent, file, &answered));
     }
     told
+}
+
+fn of_failed(failed: Failed<'_>) -> Told {
+    let Failed { agent, file, events, severity, what } = failed;
+    let each = if events.len() == 1 { events[0].to_owned() } else { format!("each of {}", events.join(", ")) };
+    Told::new("hook", severity, format!("{agent}: {each} {what}"))
+        .remedy(format!("see {}; `yore install {agent}` enters it anew", file.display()))
+        .fact("agent", agent)
+        .fact("events", events)
+        .fact("file", file.display().to_string())
 }
 
 fn all_well(agent: &str, file: &Path, answered: &[Answered<'_>]) -> Told {
@@ -104,8 +137,9 @@ fn all_well(agent: &str, file: &Path, answered: &[Answered<'_>]) -> Told {
 }
 
 /// What OpenCode's plugin runs.
-fn plugin_call(program: &str, agent: &str, event: &str) -> Call {
-    Call::Program { program: program.to_owned(), args: ["hook", agent, event].map(str::to_owned).into() }
+fn plugin_call(program: &str, agent: &str, event: &str, more: &[String]) -> Call {
+    let args = [&["hook", agent, event].map(str::to_owned), more].concat();
+    Call::Program { program: program.to_owned(), args }
 }
 
 /// Runs a hook as its agent would, and looks at what it answers.
@@ -227,7 +261,7 @@ fn shell(line: &str) -> Command {
 type Server<'i> = (&'i str, &'i [String], &'i [(String, String)]);
 
 /// Asks every server for its tools; one that several agents start is asked once.
-fn servers(all: &[&Installed], directory: &Path) -> Vec<Told> {
+fn servers(all: &[Installed], directory: &Path) -> Vec<Told> {
     let mut servers: Vec<(Server<'_>, BTreeSet<&str>, &Path)> = Vec::new();
     for one in all {
         let What::Mcp { program, args, env } = &one.what else { continue };
@@ -301,7 +335,7 @@ fn rest(one: &Installed, directory: &Path) -> Option<Told> {
         }
         What::Unreadable(problem) => Some(
             Told::new("agents", Severity::Warning, format!("{}: {file} cannot be read: {problem}", one.agent))
-                .remedy("the agent cannot read it either; mend it by hand")
+                .remedy("if the agent cannot read it either, mend it by hand")
                 .fact("agent", one.agent),
         ),
         What::Rules | What::Hook { .. } | What::Mcp { .. } | What::Plugin { .. } => None,

@@ -87,9 +87,7 @@ fn known(directory: &Path) -> Vec<(String, SystemTime)> {
 /// When a session's transcript was read last. Without a memory, or where the transcript does not
 /// carry the session's name, nobody knows.
 fn captured(session: &str, context: &Context) -> Option<UtcMillis> {
-    let files = context.engine(false).ok()?.source_files().ok()?;
-    let is_of_it = |path: &str| Path::new(path).file_stem().and_then(OsStr::to_str).is_some_and(|stem| stem.ends_with(session));
-    files.iter().filter(|file| is_of_it(&file.path)).filter_map(|file| file.last_read_ms).max()
+    context.engine(false).ok()?.last_read_of(session).ok()?
 }
 
 impl Session {
@@ -131,7 +129,8 @@ impl Session {
         let mut of = vec![text::harmless(&self.id)];
         of.extend(self.agent().map(text::harmless));
         of.extend(self.directory().map(|directory| text::harmless(&names_of(directory).name)));
-        let speaking = self.entries.iter().filter(|entry| entry.silence.is_none()).count() as u64;
+        let is_speaking = |entry: &&Entry| entry.silence.is_none() && entry.kind != ledger::FORGOT;
+        let speaking = self.entries.iter().filter(is_speaking).count() as u64;
         let given = format!(
             "{} {}, {} in {}",
             text::count(memories as u64),
@@ -176,6 +175,7 @@ fn in_words(code: &str) -> String {
 /// One answer as a row: when, by what, what, how long.
 fn answer(entry: &Entry) -> Vec<String> {
     let what = match &entry.silence {
+        _ if entry.kind == ledger::FORGOT => "the session forgot what it was given".to_owned(),
         Some(code) => format!("nothing: {}", in_words(code)),
         None => {
             let turns = entry.turns.len() as u64;
@@ -184,4 +184,26 @@ fn answer(entry: &Entry) -> Vec<String> {
         }
     };
     vec![text::time(Some(entry.at_ms)), text::harmless(&entry.event), format!("{:.1} ms", entry.micros as f64 / 1e3), what]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_session_forgot_is_no_answer_and_side_conversations_count() {
+        let forgot =
+            Entry { kind: ledger::FORGOT.to_owned(), event: "PreCompact".to_owned(), is_reset: true, ..Entry::default() };
+        let given = |agent_id: Option<&str>, turn: &str| Entry {
+            agent_id: agent_id.map(str::to_owned),
+            event: "UserPromptSubmit".to_owned(),
+            turns: vec![turn.to_owned()],
+            tokens: 10,
+            ..Entry::default()
+        };
+        let entries = vec![given(None, "a"), forgot, given(Some("a1"), "b")];
+        let lines = Session { id: "s".to_owned(), entries, captured: None }.lines();
+        assert!(lines.iter().any(|line| line.ends_with("2 memories, 20 tokens in 2 answers")), "{lines:?}");
+        assert!(lines.iter().any(|line| line.ends_with("the session forgot what it was given")), "{lines:?}");
+    }
 }

@@ -13,6 +13,8 @@ const NAME: &str = "opencode";
 const PLUGIN: &str = include_str!("../assets/opencode-yore.js");
 const PROGRAM: &str = "\"@YORE@\"";
 const ARGUMENTS: &str = "[\"hook\", \"opencode\", event]";
+/// As far as they are always the same.
+const FIRST_ARGUMENTS: &str = "[\"hook\", \"opencode\", event";
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,
@@ -43,7 +45,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         }
     };
     let mut edits: Vec<FileEdit> = configurations.into_iter().map(|path| json_file(path, vec![mcp.clone()])).collect();
-    edits.push(whole(plugin, Part::Hooks, text(wanted), Role::Plugin("const YORE = \"", "\"\n")));
+    edits.push(whole(plugin, Part::Hooks, text(wanted), Role::Plugin("const YORE = \"", "\"\n", FIRST_ARGUMENTS)));
     edits
 }
 

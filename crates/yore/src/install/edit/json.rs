@@ -7,6 +7,7 @@
 //! A change is planned on the places that the parser reports and made in the text. What is inserted
 //! looks like its neighbours; what is removed takes its comma and its line with it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use jsonc_parser::ast::{ObjectPropName, Value as Parsed};
@@ -141,7 +142,8 @@ impl<'t> Document<'t> {
             allow_hexadecimal_numbers: false,
             allow_unary_plus_numbers: false,
         };
-        let parsed = parse_to_ast(&text[offset..], &CollectOptions::default(), &options).map_err(|error| error.to_string())?;
+        let readable = paired(&text[offset..]);
+        let parsed = parse_to_ast(&readable, &CollectOptions::default(), &options).map_err(|error| error.to_string())?;
         Ok(Self { text, root: parsed.value.map(|value| Node::of(value, offset)) })
     }
 
@@ -209,6 +211,32 @@ impl<'t> Document<'t> {
         let next = self.past_trivia(at);
         self.text[next..].starts_with(',').then_some(next)
     }
+}
+
+/// The text with every escape of half a character (`\ud83d` alone, as JavaScript writes a text that was
+/// cut) replaced by one that can be read, of the same length.
+fn paired(text: &str) -> Cow<'_, str> {
+    const UNKNOWN: &str = "\\ufffd";
+    let unit_at = |at: usize| {
+        let digits = text.get(at..at + UNKNOWN.len())?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
+    };
+    let mut paired = Cow::Borrowed(text);
+    let mut at = 0;
+    while let Some(found) = text[at..].find('\\') {
+        at += found;
+        match unit_at(at) {
+            Some(0xd800..0xdc00) if matches!(unit_at(at + UNKNOWN.len()), Some(0xdc00..0xe000)) => at += 2 * UNKNOWN.len(),
+            Some(0xd800..0xe000) => {
+                paired.to_mut().replace_range(at..at + UNKNOWN.len(), UNKNOWN);
+                at += UNKNOWN.len();
+            }
+            Some(_) => at += UNKNOWN.len(),
+            // Whatever is escaped is no escape itself.
+            None => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        }
+    }
+    paired
 }
 
 /// The length of the comment that a text begins with.
@@ -487,6 +515,20 @@ pub(in crate::install) mod tests {
 
     fn server() -> Value {
         json!({"command": "/bin/yore", "args": ["mcp"]})
+    }
+
+    #[test]
+    fn half_a_character_is_read_and_stays_where_it_stands() {
+        let text = r#"{"a": "x\ud83d", "b\udc00": "\ud83d\ude00 \\ud83d", "c": "\ud83d\u0041 é"}"#;
+        let value = Document::parse(text).unwrap().root.unwrap().value();
+        assert_eq!(value, json!({"a": "x\u{fffd}", "b\u{fffd}": "\u{1f600} \\ud83d", "c": "\u{fffd}A é"}));
+        let with_one_more = inserted(text, &[], "y", &json!(1));
+        assert_eq!(with_one_more, text.replace('}', ", \"y\": 1}"));
+        assert_eq!(removed(&with_one_more, &[], "y"), text);
+        for odd in ["{\"a\": \"\\ud83", "\\", "\\u", "{\"a\": \"\\ud83d\\", "// \\é\n{}"] {
+            // Whatever it is to the parser.
+            let _ = Document::parse(odd);
+        }
     }
 
     #[test]

@@ -23,8 +23,9 @@ pub struct Whole {
 pub enum Role {
     /// A text that it reads.
     Rules,
-    /// A program text that it loads, which names yore between these two texts.
-    Plugin(&'static str, &'static str),
+    /// A program text that it loads, which names yore between the first two texts and the arguments of
+    /// a hook behind the third.
+    Plugin(&'static str, &'static str, &'static str),
     /// A program that it runs for this event.
     Hook(&'static str),
     /// A server in a file of its own: YAML with `command:` on a line.
@@ -64,10 +65,13 @@ impl Whole {
         }
         match self.role {
             Role::Rules => vec![What::Rules],
-            Role::Plugin(before, after) => {
+            Role::Plugin(before, after, arguments) => {
                 let named = text.split_once(before).and_then(|(_, rest)| rest.split_once(after));
                 let program = named.map(|(program, _)| program.replace("\\\\", "\\").replace("\\\"", "\""));
-                vec![What::Plugin { program: program.unwrap_or_default() }]
+                let more = text.split_once(arguments).and_then(|(_, rest)| rest.strip_prefix(','));
+                let more = more.map(|rest| format!("[{rest}"));
+                let more = more.and_then(|rest| serde_json::Deserializer::from_str(&rest).into_iter().next()?.ok());
+                vec![What::Plugin { program: program.unwrap_or_default(), args: more.unwrap_or_default() }]
             }
             // The file itself is what is run.
             Role::Hook(event) => vec![What::Hook {

@@ -101,6 +101,8 @@ enum Effect {
     Reads,
     /// It adds to it; the same again adds nothing.
     Adds,
+    /// It adds to it, and may put it in the place of something.
+    Replaces,
     /// It takes from it.
     Removes,
 }
@@ -114,7 +116,7 @@ fn described<A: JsonSchema + 'static>(
 ) -> Result<Tool, String> {
     let annotations = ToolAnnotations::with_title(title)
         .read_only(matches!(effect, Effect::Reads))
-        .destructive(matches!(effect, Effect::Removes))
+        .destructive(matches!(effect, Effect::Replaces | Effect::Removes))
         .idempotent(true)
         .open_world(false);
     Ok(Tool::new(name, description, schema::<A>()?).with_annotations(annotations))

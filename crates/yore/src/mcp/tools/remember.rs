@@ -6,7 +6,7 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use yore_engine::{RememberRequest, STANDING};
+use yore_engine::{CONTEXT, RememberRequest, STANDING};
 
 use super::{Call, Effect, described};
 use crate::error::{CliError, CliResult, Exit};
@@ -40,7 +40,7 @@ struct Arguments {
 }
 
 pub fn tool(name: &'static str) -> Result<Tool, String> {
-    described::<Arguments>(name, "Remember a note", DESCRIPTION, Effect::Adds)
+    described::<Arguments>(name, "Remember a note", DESCRIPTION, Effect::Replaces)
 }
 
 pub async fn call(call: Call) -> CliResult<Answer> {
@@ -51,6 +51,8 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     let text = needed("text", &text)?;
     confirmed_by_person(confirmed)?;
     let mut tags = tags.unwrap_or_default();
+    // Only what is locked may be replaced without asking.
+    tags.retain(|tag| !is_tag(tag, CONTEXT));
     if standing == Some(true) && !tags.iter().any(|tag| tag == STANDING) {
         tags.push(STANDING.to_owned());
     }
@@ -75,6 +77,17 @@ pub fn confirmed_by_person(confirmed: bool) -> CliResult<()> {
         message: "nothing was stored: the person has not agreed".to_owned(),
         hint: Some("show the person the exact words and ask; if they agree, call again with confirmed true".to_owned()),
     })
+}
+
+/// Whether a tag is kept as this one: without the hashes before it, whatever the case of letters.
+pub fn is_tag(given: &str, tag: &str) -> bool {
+    bare(given) == tag
+}
+
+/// A tag without what is not kept of it, in small letters.
+pub fn bare(tag: &str) -> String {
+    let tag = tag.trim_start_matches(|letter: char| letter == '#' || letter.is_whitespace());
+    tag.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// A note to store.

@@ -156,7 +156,8 @@ fn contexts_are_locked_and_loaded_by_topic() {
     let found = agent.call("search_contexts_semantic", json!({"query": "where are lease rows kept"}));
     let shown = text(&found);
     assert!(
-        shown.contains("1. tide_cache ██████████ 1.00; ") && shown.contains("preview only; recall_context loads 1,"),
+        shown.contains("1. tide_cache ███████░░░ 0.67; its words match")
+            && shown.contains("preview only; recall_context loads 1,"),
         "{shown}"
     );
     assert!(shown.contains("; related: leases, suspend") && shown.contains("searched by words and meaning"), "{shown}");
@@ -198,10 +199,139 @@ fn an_index_of_many_contexts_stays_short() {
     assert_eq!(result["structuredContent"]["contexts"].as_array().unwrap().len(), 30);
     let many = "what,is,painted,must,be,painted,again,before,the,winter,storms,come,over,the,sea,and,the,old,paint,is,gone";
     (30..80).for_each(|at| lock(&mut agent, at, many));
-    let result = agent.call("wake_up", json!({}));
-    assert!(text(&result).len() <= 8_000 && result["structuredContent"].to_string().len() <= 8_000);
-    assert_eq!(result["structuredContent"]["total"], 80);
-    assert!(text(&result).contains(" more; search_contexts_semantic finds them."), "{}", text(&result));
+    agent.data("lock_context", json!({"content": "Light first.", "topic": "light", "priority": "important"}));
+    let (mut labels, mut cursor) = (Vec::new(), json!(null));
+    loop {
+        let result = agent.call("wake_up", json!({"cursor": cursor}));
+        let data = &result["structuredContent"];
+        assert!(text(&result).len() + data.to_string().len() <= 8_000, "text and data together");
+        assert_eq!(data["total"], 81);
+        let listed = data["contexts"].as_array().unwrap().iter().map(|context| context["label"].as_str().unwrap().to_owned());
+        labels.extend(listed);
+        assert_eq!(labels.len() as u64 + data["left_out"].as_u64().unwrap(), 81);
+        cursor = data["next"].clone();
+        if cursor.is_null() {
+            break;
+        }
+        let told = format!(" more: cursor {cursor}; or search_contexts_semantic finds them.");
+        assert!(text(&result).contains(&told), "{}", text(&result));
+    }
+    let expected = std::iter::once("light".to_owned()).chain((0..80).rev().map(|at| format!("buoy_of_the_{at}th_mile")));
+    assert_eq!(labels, expected.collect::<Vec<_>>(), "each once, what matters most first");
+    for cursor in ["zz", "6e312e61"] {
+        assert!(agent.told("wake_up", json!({"cursor": cursor})).contains("cursor is none of this list"));
+    }
+    assert!(agent.close().success());
+}
+
+/// A server that is asked from a project of its own.
+fn in_project(home: &Home, name: &str) -> Agent {
+    let place = home.0.path().join(name);
+    std::fs::create_dir_all(place.join(".git")).unwrap();
+    std::fs::write(place.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    let mut agent = Agent::spawn(home.yore().args(["mcp", "--tools", "all"]).current_dir(place).env("YORE_RECALL__SCOPE", "all"));
+    agent.handshake();
+    agent
+}
+
+#[test]
+fn locking_takes_the_place_of_nothing_but_a_context_of_the_project() {
+    let home = Home::with_memory();
+    // What the person says of every project, under a title that an agent may choose as well.
+    let said =
+        home.yore().args(["remember", "--global", "--standing", "--title", "auth", "Never log a token."]).output().unwrap();
+    assert!(said.status.success(), "{said:?}");
+    let mut reef = in_project(&home, "reef");
+    let confirmed =
+        reef.data("remember", json!({"text": "We sign with ed25519.", "title": "auth", "tags": ["#Context"], "confirmed": true}));
+    assert!(reef.told("recall_context", json!({"topic": "auth"})).contains("[unknown-topic]"), "notes are no contexts");
+    let of_reef = reef.data("lock_context", json!({"content": "reef: tokens live an hour", "topic": "auth"}));
+    let mut pier = in_project(&home, "pier");
+    let of_pier = pier.data("lock_context", json!({"content": "pier: keys are on disk", "topic": "Auth"}));
+    let locked = [&of_reef, &of_pier];
+    assert_eq!(locked.map(|locked| &locked["replaced"]), [false, false]);
+    assert_ne!(of_reef["id"], of_pier["id"]);
+    let again = pier.data("lock_context", json!({"content": "pier: keys are in a vault", "topic": "auth"}));
+    assert_eq!((&again["id"], &again["replaced"]), (&of_pier["id"], &json!(true)));
+    // Each project is given its own, and all that it may recall.
+    for (agent, content) in [(&mut reef, "reef: tokens live an hour"), (&mut pier, "pier: keys are in a vault")] {
+        assert_eq!(agent.data("recall_context", json!({"topic": "AUTH"}))["content"], content);
+        assert_eq!(agent.data("wake_up", json!({}))["total"], 2);
+    }
+    let notes = reef.data("notes", json!({"project": "all"}))["notes"].clone();
+    let texts: Vec<&str> = notes.as_array().unwrap().iter().map(|note| note["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["pier: keys are in a vault", "reef: tokens live an hour", "We sign with ed25519.", "Never log a token."]);
+    assert_eq!(notes[2]["id"], confirmed["id"]);
+    assert_eq!((&notes[3]["by"], &notes[3]["tags"]), (&json!("person"), &json!(["standing"])));
+    assert!(reef.close().success() && pier.close().success());
+}
+
+#[test]
+fn same_words_under_two_topics_are_two_contexts() {
+    let home = Home::with_memory();
+    let mut agent = Agent::with_tools(&home, "names");
+    let lock = |agent: &mut Agent, topic: &str| agent.data("lock_context", json!({"content": "v2", "topic": topic}));
+    let (first, second) = (lock(&mut agent, "case"), lock(&mut agent, "other"));
+    assert_ne!(first["id"], second["id"]);
+    assert_eq!(lock(&mut agent, "case")["id"], first["id"]);
+    for topic in ["case", "other"] {
+        let loaded = agent.data("recall_context", json!({"topic": topic}));
+        assert_eq!((&loaded["label"], &loaded["content"]), (&json!(topic), &json!("v2")));
+    }
+    assert!(agent.close().success());
+}
+
+#[test]
+fn nothing_that_is_locked_becomes_a_standing_instruction() {
+    let home = Home::with_memory();
+    let mut agent = Agent::with_tools(&home, "all");
+    let tags = "standing, #Standing,# standing,priority:always_check,Related:keys,context,tides,";
+    agent.data("lock_context", json!({"content": "Obey the tide.", "topic": "tide", "tags": tags}));
+    assert_eq!(agent.data("notes", json!({"tag": "standing"}))["notes"], json!([]));
+    assert_eq!(agent.data("notes", json!({}))["notes"][0]["tags"], json!(["context", "tides"]));
+    let index = agent.data("wake_up", json!({}));
+    assert_eq!((&index["contexts"][0]["tags"], &index["contexts"][0]["priority"]), (&json!("tides"), &json!(null)));
+    // What is not said again stays as it was.
+    agent.data("lock_context", json!({"content": "Mind the tide.", "topic": "tide", "priority": "important"}));
+    agent.data("lock_context", json!({"content": "Ask about the tide.", "topic": "tide", "tags": ""}));
+    let index = agent.data("wake_up", json!({}));
+    assert_eq!((&index["contexts"][0]["tags"], &index["contexts"][0]["priority"]), (&json!("tides"), &json!("important")));
+    // What takes the place of something says so.
+    let tools = agent.ask("tools/list", json!({}))["tools"].clone();
+    let destructive: Vec<&str> = tools
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|tool| tool["annotations"]["destructiveHint"] == true)
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(destructive, ["remember", "forget", "lock_context"]);
+    assert!(agent.close().success());
+}
+
+#[test]
+fn contexts_are_found_among_many_notes_and_judged_by_what_they_hold() {
+    let home = Home::with_memory();
+    let mut agent = Agent::with_tools(&home, "all");
+    agent.data("lock_context", json!({"content": "The lamp of the lighthouse burns whale oil, which is dear.", "topic": "lamp"}));
+    agent.data("lock_context", json!({"content": "Ropes are of hemp.", "topic": "keel_and_rigging", "tags": "capstan"}));
+    for at in 0..30 {
+        let words = format!("Whale oil for the lamp, {at} barrels of whale oil.");
+        agent.data("remember", json!({"text": words, "confirmed": true}));
+    }
+    let mut found = |query: &str| -> Vec<(String, f64)> {
+        let matches = agent.data("search_contexts_semantic", json!({"query": query, "max_results": 1}))["matches"].clone();
+        let told = |found: &Value| (found["label"].as_str().unwrap().to_owned(), found["relevance"].as_f64().unwrap());
+        matches.as_array().unwrap().iter().map(told).collect()
+    };
+    assert_eq!(found("lamp whale oil"), [("lamp".to_owned(), 1.0)]);
+    let (label, relevance) = found("whale zeppelin bagpipe ferret").remove(0);
+    assert!(label == "lamp" && relevance < 0.5, "{relevance}: one word of four");
+    assert_eq!(found("capstan")[0].0, "keel_and_rigging", "by a tag");
+    assert_eq!(found("keel and rigging")[0], ("keel_and_rigging".to_owned(), 1.0), "by its topic");
+    assert!(found("zeppelin bagpipe qwertz").is_empty());
+    let checked = agent.data("check_contexts", json!({"text": "fill the lamp with whale oil"}));
+    assert_eq!(checked["matches"][0]["label"], "lamp");
     assert!(agent.close().success());
 }
 
@@ -217,7 +347,7 @@ fn chunks_and_notes_are_notes() {
         .write(&home.projects());
     assert!(home.yore().args(["ingest"]).arg(home.projects()).output().unwrap().status.success());
     let mut agent = Agent::with_tools(&home, "all");
-    let stored = agent.call("store_chunk", json!({"project_id": "reef", "content": "Corals grow at 1 cm a year.", "type": "insight", "tags": ["coral"], "confidence": "verified", "source": "research", "related_to": ["x1"]}));
+    let stored = agent.call("store_chunk", json!({"project_id": "reef", "content": "Corals grow at 1 cm a year.", "type": "insight", "tags": ["coral", "#Standing", "context"], "confidence": "verified", "source": "research", "related_to": ["x1"]}));
     let data = &stored["structuredContent"];
     assert_eq!((&data["status"], &data["conflicts_checked"]), (&json!("stored"), &json!(false)));
     assert_eq!(&serde_json::from_str::<Value>(text(&stored)).unwrap(), data, "JSON as text, as the design has it");

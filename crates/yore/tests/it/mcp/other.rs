@@ -120,6 +120,12 @@ fn prompts_are_filled_with_what_is_recalled() {
         let error = agent.refused("prompts/get", json!({"name": name, "arguments": arguments}));
         assert_eq!(error["code"], -32602, "{error}");
     }
+    let error = agent.refused("prompts/get", json!({"name": "recall", "arguments": {"question": "x", "project": "tides"}}));
+    assert_eq!(error["code"], -32602, "{error}");
+    assert_eq!(
+        error["message"],
+        "no project is known as \"tides\" [unknown-project]\nhint: did you mean \"tide\"? \"all\" asks every project"
+    );
     assert!(agent.close().success());
 }
 

@@ -91,7 +91,7 @@ fn default_tools_are_few_and_short() {
     cursor: string
     required: [], additional: false
 
-    "remember" {"title":"Remember a note","readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    "remember" {"title":"Remember a note","readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}
     text: string
     confirmed: boolean
     title: string
@@ -405,7 +405,7 @@ fn mistakes_are_told_in_the_result() {
     let mut agent = Agent::connected(&home);
     insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "project": "tides"})), @r#"
     no project is known as "tides" [unknown-project]
-    hint: did you mean "tide"? `yore projects` lists all
+    hint: did you mean "tide"? "all" asks every project
     "#);
     insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "since": "last week"})), @r#"
     since is "last week", expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z [usage]

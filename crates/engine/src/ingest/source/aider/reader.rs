@@ -8,7 +8,7 @@ use yore_core::id::TurnId;
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::super::own::{is_own_call, without_own_words};
+use super::super::own::{is_own_call, without_own_output, without_own_words};
 use super::super::shapes::{self, add_file, capped, short, text_of};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::KIND;
@@ -181,7 +181,7 @@ impl Session {
             }
         }
         let text = said.join("\n");
-        let words = without_own_words(&text);
+        let words = without_own_output(&text);
         if is_start {
             turn.role = Role::System;
             turn.text = words.trim().to_owned();

@@ -15,7 +15,7 @@ use yore_core::id::TurnId;
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::super::own::{is_own_call, without_own_words};
+use super::super::own::{is_own_call, without_own_output, without_own_words};
 use super::super::shapes::{self, append, capped, short, text_of};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::thread::{Step, Thread, is_header, payload};
@@ -424,7 +424,7 @@ impl RolloutReader {
             self.state.is_own_call = true;
         }
         let text = without_own_words(said.text.trim()).trim().to_owned();
-        let tool_text = without_own_words(&said.tool_text).into_owned();
+        let tool_text = without_own_output(&said.tool_text).into_owned();
         let is_empty = text.is_empty() && tool_text.trim().is_empty() && said.tools.is_empty();
         let Some(episode) = self.episode().filter(|_| !is_empty && !self.state.is_own_call) else { return };
         // The user of a sub-agent is the agent that started it.

@@ -15,20 +15,21 @@
 //! | `search_semantic` | query, project_id?, limit = 10 | served: by meaning alone |
 //! | `search_hybrid` | query, project_id?, limit = 10 | served: words and meaning; the graph comes later |
 //! | `get_contradictions` | project_id? | not served yet |
-//! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: a note; conflicts are not looked for, and the result says so |
-//! | `wake_up` | | served: the index of contexts |
-//! | `lock_context` | content, topic, tags?, priority?, related? | served: a note with a title |
-//! | `recall_context` | topic | served: newest words; older ones are in the archive |
+//! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: an agent's note; conflicts are not looked for, and the result says so |
+//! | `wake_up` | cursor? | served: the index of contexts, in pages; without versions and times of access |
+//! | `lock_context` | content, topic, tags?, priority?, related? | served: an agent's note under a topic, in this project |
+//! | `recall_context` | topic | served: newest words; older ones are in the archive, and access is not tracked yet (S3-037) |
 //! | `check_contexts` | text | served: previews |
-//! | `get_context_preview` | topic | served |
+//! | `get_context_preview` | topic | served: related topics are those that were given |
 //! | `explore_context_tree` | topic, depth = 2, max_results = 10 | not served yet |
-//! | `search_contexts_semantic` | query, depth = preview, max_results = 5 | served |
+//! | `search_contexts_semantic` | query, depth = preview, max_results = 5 | served: related topics only with each match, and no exploration path yet (S3-044) |
 //! | `ask_memory` | question, depth = preview | not served yet |
 //! | `synthesize_knowledge` | question | not served yet |
 //! | `note`, `memento_note` | content, confirmed | served |
 //!
 //! What is not served is not listed, and calling it says so: nothing pretends. A context is a note
-//! with a title; its priority and what it is related to are tags.
+//! that an agent keeps under a topic in a project: its tag says so, its title is the topic; its priority
+//! and what it is related to are tags too. What a person noted is none, so no agent replaces it unasked.
 //!
 //! - `search`: those that search
 //! - `contexts`: those of contexts, and `preview`, what they show of one
@@ -100,7 +101,11 @@ pub const NAMES: [Name; 24] = [
     served!("recall_context", contexts::recall_tool, contexts::recall),
     served!("check_contexts", contexts::check_tool, contexts::check),
     served!("get_context_preview", contexts::preview_tool, contexts::preview),
-    later("explore_context_tree", "relations between contexts", "`get_context_preview` names what a context is related to"),
+    later(
+        "explore_context_tree",
+        "relations between contexts that are found, not only given",
+        "`get_context_preview` names what a context was locked as related to",
+    ),
     served!("search_contexts_semantic", contexts::search_tool, contexts::search),
     later("ask_memory", "answers written from what was found", "`search_contexts_semantic` or `recall` finds the evidence"),
     later("synthesize_knowledge", "answers written from what was found", "`recall` with depth full finds the evidence"),
@@ -178,7 +183,7 @@ mod tests {
             ("search_semantic", "query project_id? limit?"),
             ("search_hybrid", "query project_id? limit?"),
             ("store_chunk", "project_id content type? tags? confidence? source? related_to?"),
-            ("wake_up", ""),
+            ("wake_up", "cursor?"),
             ("lock_context", "content topic tags? priority? related?"),
             ("recall_context", "topic"),
             ("check_contexts", "text"),

@@ -1,17 +1,22 @@
 //! What is shown of a context without its words: which it is (level 0), and what it is about (level
-//! 1). A context is a note with a title.
+//! 1). A context is a note that an agent keeps under a topic, its title.
+//!
+//! - [`Context`]: what a note is, if it is one
+//! - [`chosen`]: tags that whoever locks something may choose
+//! - [`tag`]: those that say something about it
 
 use serde_json::{Value, json};
 use yore_core::text;
 use yore_core::time::format_utc;
-use yore_engine::NoteSummary;
+use yore_engine::{CONTEXT, NoteSummary, STANDING};
 
 use super::super::recall::present;
+use super::super::remember::{bare, is_tag};
 
 /// How much a context matters, most first (S3-002).
 pub const PRIORITIES: [&str; 3] = ["always_check", "important", "reference"];
 /// What has no priority is a reference.
-const REFERENCE: usize = 2;
+pub const REFERENCE: usize = 2;
 /// Characters of a preview (S3-015).
 pub const PREVIEW_CHARS: usize = 500;
 /// The kind of tag that says how much a context matters.
@@ -22,6 +27,17 @@ pub const RELATED: &str = "related";
 /// A tag of a kind.
 pub fn tag(kind: &str, value: &str) -> String {
     format!("{kind}:{value}")
+}
+
+/// The tags that may be chosen: without those that make a note something else than it is. Nobody
+/// asked the person, so none of them makes a standing instruction.
+pub fn chosen(tags: Vec<String>) -> Vec<String> {
+    let is_reserved = |tag: &String| {
+        let bare = bare(tag);
+        [CONTEXT, STANDING].iter().any(|name| is_tag(tag, name))
+            || [PRIORITY, RELATED].iter().any(|kind| bare.strip_prefix(kind).is_some_and(|rest| rest.starts_with(':')))
+    };
+    tags.into_iter().filter(|tag| !is_reserved(tag)).collect()
 }
 
 /// A context.
@@ -40,17 +56,16 @@ pub struct Context {
 }
 
 impl Context {
-    /// The context that a note is, if it has a title.
+    /// The context that a note is, if it is one.
     pub fn of(note: NoteSummary) -> Option<Self> {
-        let topic = note.title.clone()?;
+        let topic = note.title.clone().filter(|_| note.is_context())?;
         let valued = |kind: &str| -> Vec<String> {
             note.tags.iter().filter_map(|tag| Some(tag.strip_prefix(kind)?.strip_prefix(':')?.to_owned())).collect()
         };
         let priority =
             valued(PRIORITY).first().and_then(|name| PRIORITIES.iter().position(|known| known == name)).unwrap_or(REFERENCE);
         let related = valued(RELATED);
-        let is_own = |tag: &&String| !tag.starts_with("priority:") && !tag.starts_with("related:");
-        let tags = note.tags.iter().filter(is_own).cloned().collect();
+        let tags = chosen(note.tags.clone());
         Some(Self { topic, priority, tags, related, note })
     }
 

@@ -1,16 +1,25 @@
 //! Names that keep something: each stores a note.
+//!
+//! `note` asks for the person's agreement. `lock_context` and `store_chunk` have no such parameter in
+//! their designs, and are only served where the person switched the names on; so what they keep is
+//! marked as an agent's, is never a standing instruction, and takes the place of nothing but a
+//! context of the same project.
+
+use std::sync::Arc;
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use yore_core::scope::ScopeChoice;
 use yore_core::text;
-use yore_engine::NotesRequest;
+use yore_engine::{CONTEXT, NotesRequest};
 
 use super::super::remember::{Note, Place, confirmed_by_person, store};
 use super::super::{Call, Effect, described, notes};
-use super::preview::{self, PRIORITIES};
+use super::preview::{self, Context, PRIORITIES};
 use crate::error::CliResult;
+use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, one_of, parse};
 use crate::mcp::fence::name;
@@ -49,11 +58,11 @@ pub(super) async fn note(call: Call) -> CliResult<Answer> {
 pub(super) struct Lock {
     /// The context, whole
     content: String,
-    /// Its name; what has this name already is replaced
+    /// Its name; the context of this project that has this name already is replaced
     topic: String,
     /// Comma-separated words to find it by
     tags: Option<String>,
-    /// How much it matters; reference unless given
+    /// How much it matters; as before, or reference, unless given
     #[schemars(extend("enum" = PRIORITIES))]
     priority: Option<String>,
     /// Comma-separated topics that it is related to
@@ -61,21 +70,33 @@ pub(super) struct Lock {
 }
 
 pub(super) fn lock_tool(name: &'static str) -> Result<Tool, String> {
-    let description = "Keep a context under a topic. Only what the person wants kept. Preview and key concepts are made from it.";
-    described::<Lock>(name, "Lock a context", description, Effect::Adds)
+    let description = "Keep a context under a topic, in this project (outside of one, everywhere). Kept at once, as an agent's words: nobody asks the person. \
+                       Only what the person wants kept. Preview and key concepts are made from it.";
+    described::<Lock>(name, "Lock a context", description, Effect::Replaces)
 }
 
 pub(super) async fn lock(call: Call) -> CliResult<Answer> {
     let Lock { content, topic, tags, priority, related } = parse(call.arguments)?;
     let (words, topic) = (needed("content", &content)?, needed("topic", &topic)?);
     let priority = one_of("priority", priority, &PRIORITIES, |name| Some(name.to_owned()))?;
-    let mut all = listed(tags);
-    let key_concepts = text::key_concepts(&words, &all);
+    let known = locked_here(&call.access, &topic).await?;
+    // What is not said again stays as it was.
+    let own = match given(tags) {
+        Some(tags) => preview::chosen(listed(Some(tags))),
+        None => known.iter().flat_map(|known| known.tags.clone()).collect(),
+    };
+    let related = match given(related) {
+        Some(related) => listed(Some(related)),
+        None => known.iter().flat_map(|known| known.related.clone()).collect(),
+    };
+    let before = known.as_ref().map(|known| known.priority).filter(|priority| *priority < preview::REFERENCE);
+    let priority = priority.or_else(|| before.map(|priority| PRIORITIES[priority].to_owned()));
+    let key_concepts = text::key_concepts(&words, &own);
+    let mut all = own;
+    all.push(CONTEXT.to_owned());
     all.extend(priority.map(|priority| preview::tag(preview::PRIORITY, &priority)));
-    all.extend(listed(related).iter().map(|topic| preview::tag(preview::RELATED, topic)));
-    let request = NotesRequest { title: Some(topic.clone()), limit: 1, ..notes::everything_here(&call.access) };
-    let known = call.access.handle.with(move |memory| memory.notes(&request)).await?;
-    let replaces = known.first().map(|note| note.episode.to_string());
+    all.extend(related.iter().map(|topic| preview::tag(preview::RELATED, topic)));
+    let replaces = known.map(|known| known.note.episode.to_string());
     let is_new = replaces.is_none();
     let short = text::preview(&words, preview::PREVIEW_CHARS);
     let note = Note { text: words, title: Some(topic.clone()), tags: all, replaces, place: Place::Here };
@@ -117,15 +138,15 @@ pub(super) struct Chunk {
 }
 
 pub(super) fn chunk_tool(name: &'static str) -> Result<Tool, String> {
-    let description =
-        "Store a piece of knowledge in a project. Only what the person wants kept. Conflicts are not looked for yet.";
+    let description = "Store a piece of knowledge in a project. Kept at once, as an agent's words: nobody asks the person. Only what the \
+         person wants kept. Conflicts are not looked for yet.";
     described::<Chunk>(name, "Store a chunk", description, Effect::Adds)
 }
 
 pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     let Chunk { project_id, content, kind, tags, confidence, source, related_to } = parse(call.arguments)?;
     let (project, text) = (needed("project_id", &project_id)?, needed("content", &content)?);
-    let mut all = tags.unwrap_or_default();
+    let mut all = preview::chosen(tags.unwrap_or_default());
     for (field, value, names) in
         [("type", kind, &CHUNK_TYPES[..]), ("confidence", confidence, &CONFIDENCES), ("source", source, &SOURCES)]
     {
@@ -143,6 +164,27 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     let data = json!({"status": "stored", "id": stored.id(), "was_known": stored.was_known(), "conflicts_checked": false});
     // The design answers with JSON as text.
     Ok(Answer::new(data.to_string(), data))
+}
+
+/// The context that has this topic where one that is locked now will belong: in this project, or
+/// everywhere if there is none, whatever else may be recalled here.
+async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Context>> {
+    let request = NotesRequest {
+        scope: ScopeChoice::CurrentOnly,
+        tags: vec![CONTEXT.to_owned()],
+        title: Some(topic.to_owned()),
+        ..notes::everything_here(access)
+    };
+    let (access, handle) = (Arc::clone(access), access.handle.clone());
+    let known = handle
+        .with(move |memory| {
+            let is_of_project = access.directory_of_note(memory, None)?.is_some();
+            let mut known = memory.notes(&request)?;
+            known.retain(|note| note.project.is_some() == is_of_project);
+            Ok(known)
+        })
+        .await?;
+    Ok(known.into_iter().find_map(Context::of))
 }
 
 /// The words between commas.
