@@ -2,7 +2,7 @@
 //!
 //! - [`AGENTS`]: the table
 //! - [`Agent`]: how an agent is known on a computer, and what is wanted in which of its files
-//! - [`Call`]: a hook on an agent's terms
+//! - `Call`: a hook on an agent's terms
 //!
 //! What is written follows the agents' own documentation. Where an agent reads settings for one
 //! project, these are used as they are meant: `project` scope. The program is named by its absolute

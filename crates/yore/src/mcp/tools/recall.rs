@@ -2,7 +2,7 @@
 //!
 //! - [`tool`]: what an agent reads about it
 //! - [`call`]: arguments to request, request to answer, answer to text and data
-//! - [`ask`], [`Found`]: the same for other tools that search
+//! - [`ask()`], [`Found`]: the same for other tools that search
 //!
 //! A preview quotes what matches; in full a turn stands whole, with the question that it answers and
 //! what else was answered. What does not fit the budget is left out from the end and counted.
