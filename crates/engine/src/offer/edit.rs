@@ -2,7 +2,7 @@
 
 use yore_core::episode::Role;
 use yore_core::offer::is_announcement;
-use yore_core::query::{Filter, Place};
+use yore_core::query::Filter;
 use yore_core::scope::ProjectAlias;
 
 use super::occasion::{ask, chosen};
@@ -108,13 +108,6 @@ fn hit_of(turn: ShownTurn, chars: usize) -> Hit {
     if quote.len() < turn.text.trim().len() {
         quote.push('…');
     }
-    let place = Place {
-        episode: turn.episode,
-        turn: turn.id,
-        native_session: turn.native_session.clone(),
-        native_message: turn.native_message.clone(),
-        path: turn.path.clone(),
-        line: turn.line,
-    };
+    let place = turn.place();
     Hit { rank: 1, score: 0.0, parts: Vec::new(), lists: Vec::new(), quote, turn, place, also: Vec::new() }
 }

@@ -66,7 +66,7 @@ pub(super) fn trace(
         if !sessions.iter().any(|session| session.episode == turn.episode) {
             sessions.push(SessionHit { episode: turn.episode, native_id: turn.native_session.clone(), score: ranked.score });
         }
-        let (lists, place) = (candidate.lists.clone(), place(&turn));
+        let (lists, place) = (candidate.lists.clone(), turn.place());
         hits.push(Hit { rank: hits.len() + 1, score: ranked.score, parts, lists, quote, place, also, turn });
     }
     Ok((hits, sessions))
@@ -119,22 +119,11 @@ fn read<'r>(
                 better.turn.kind == turn.kind && !better.turn.text.is_empty() && better.shingles.is_near(&shingles, least)
             };
             if let Some(better) = kept.iter_mut().find(is_same) {
-                better.also.push(place(&turn));
+                better.also.push(turn.place());
                 continue;
             }
         }
         kept.push(Kept { ranked, turn, shingles, also: Vec::new() });
     }
     Ok(())
-}
-
-fn place(turn: &ShownTurn) -> Place {
-    Place {
-        episode: turn.episode,
-        turn: turn.id,
-        native_session: turn.native_session.clone(),
-        native_message: turn.native_message.clone(),
-        path: turn.path.clone(),
-        line: turn.line,
-    }
 }

@@ -7,6 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::query::Place;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{Store, StoreResult, words};
@@ -103,6 +104,20 @@ pub struct ShownTurn {
     pub source_gone: bool,
     /// Title of the episode, where one is recorded.
     pub title: Option<String>,
+}
+
+impl ShownTurn {
+    /// Where its words stand.
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            episode: self.episode,
+            turn: self.id,
+            native_session: self.native_session.clone(),
+            native_message: self.native_message.clone(),
+            path: self.path.clone(),
+            line: self.line,
+        }
+    }
 }
 
 const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,

@@ -5,6 +5,7 @@
 //! - `Form`: how each agent wants to be told; some refuse what they do not know, so nothing else is
 //!   printed
 
+use std::cell::LazyCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -124,7 +125,10 @@ impl Wanted {
         client: Option<Client>,
     ) -> Option<Self> {
         let form = form_of(agent)?;
-        let said: Value = serde_json::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said)).unwrap_or_default();
+        // Most events are not answered, and some bring whole files.
+        let said = LazyCell::new(|| -> Value {
+            serde_json::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said)).unwrap_or_default()
+        });
         let wish = if forgets(&event, agent_id.as_deref()) { Wish::Forgets } else { wish_of(agent, &event.event, &said)? };
         let budget = match &wish {
             Wish::Brief { .. } => switches.brief_tokens,
@@ -379,7 +383,7 @@ impl Form {
 
 /// What an event of an agent asks; by the agents' documentation, which says which events may be
 /// answered.
-fn wish_of(agent: &str, event: &str, said: &Value) -> Option<Wish> {
+fn wish_of<F: FnOnce() -> Value>(agent: &str, event: &str, said: &LazyCell<Value, F>) -> Option<Wish> {
     let text = |key: &str| said[key].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
     let prompt = || text("prompt").or_else(|| text("message")).map(Wish::Prompt);
     match (agent, plain(event).as_str()) {
@@ -426,7 +430,7 @@ mod tests {
     use super::*;
 
     fn wish(agent: &str, event: &str, said: Value) -> Option<Wish> {
-        wish_of(agent, event, &said)
+        wish_of(agent, event, &LazyCell::new(|| said))
     }
 
     #[test]

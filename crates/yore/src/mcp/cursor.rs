@@ -6,6 +6,9 @@ use std::fmt::Write;
 
 use yore_core::time::UtcMillis;
 
+use super::arguments::{given, usage};
+use crate::error::CliResult;
+
 /// The place after the last item of a page: lists go from late to early, and what has no time comes
 /// last.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,6 +45,18 @@ impl Cursor {
         let (at, id) = plain[1..].split_once('.')?;
         let at = if at.is_empty() { None } else { Some(at.parse().ok()?) };
         (!id.is_empty()).then(|| Self { list, at, id: id.to_owned() })
+    }
+}
+
+/// The place that an argument names, in one of these lists.
+///
+/// # Errors
+/// It is no place, or one in another list.
+pub fn argument(words: Option<String>, lists: &[char]) -> CliResult<Option<Cursor>> {
+    let Some(words) = given(words) else { return Ok(None) };
+    match Cursor::decode(&words).filter(|cursor| lists.contains(&cursor.list)) {
+        None => Err(usage("cursor is none of this list; give the `next` of the page before, as it was")),
+        place => Ok(place),
     }
 }
 

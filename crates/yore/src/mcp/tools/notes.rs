@@ -12,7 +12,7 @@ use super::{Call, Effect, described};
 use crate::error::CliResult;
 use crate::mcp::access::{Access, scope};
 use crate::mcp::answer::{Answer, cut_and_told};
-use crate::mcp::arguments::{given, parse, usage, within};
+use crate::mcp::arguments::{given, parse, within};
 use crate::mcp::cursor::{self, Cursor};
 use crate::mcp::fence::fence;
 use crate::render::text::counted;
@@ -49,13 +49,7 @@ pub fn tool(name: &'static str) -> Result<Tool, String> {
 pub async fn call(call: Call) -> CliResult<Answer> {
     let Arguments { project, tag, limit, cursor } = parse(call.arguments)?;
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
-    let cursor = given(cursor)
-        .map(|words| {
-            Cursor::decode(&words)
-                .filter(|cursor| cursor.list == LIST)
-                .ok_or_else(|| usage("cursor is none of this list; give the `next` of the page before, as it was"))
-        })
-        .transpose()?;
+    let cursor = cursor::argument(cursor, &[LIST])?;
     let request = NotesRequest {
         scope: scope(project, configured_scope(&call.access)),
         tags: given(tag).into_iter().collect(),

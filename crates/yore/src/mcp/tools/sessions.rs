@@ -14,7 +14,7 @@ use crate::engine_handle::Memory;
 use crate::error::CliResult;
 use crate::mcp::access::Chosen;
 use crate::mcp::answer::{Answer, minute};
-use crate::mcp::arguments::{given, parse, time, usage, within};
+use crate::mcp::arguments::{given, parse, time, within};
 use crate::mcp::cursor::{self, Cursor};
 use crate::mcp::fence::{fence, name};
 use crate::render::text::counted;
@@ -70,13 +70,7 @@ pub struct Wanted {
 pub async fn call(call: Call) -> CliResult<Answer> {
     let Arguments { project, agent, since, until, limit, cursor } = parse(call.arguments)?;
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
-    let cursor = given(cursor)
-        .map(|words| {
-            Cursor::decode(&words)
-                .filter(|cursor| cursor.list == LIST)
-                .ok_or_else(|| usage("cursor is none of this list; give the `next` of the page before, as it was"))
-        })
-        .transpose()?;
+    let cursor = cursor::argument(cursor, &[LIST])?;
     let wanted = Wanted {
         agent: given(agent),
         since: time("since", since)?,

@@ -27,7 +27,7 @@ use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
 use crate::mcp::access::Access;
 use crate::mcp::answer::{Answer, cut};
-use crate::mcp::arguments::{given, needed, one_of, parse, usage, within};
+use crate::mcp::arguments::{needed, one_of, parse, within};
 use crate::mcp::cursor::{self, Cursor};
 use crate::mcp::fence::{fence, name};
 use crate::render::text::counted;
@@ -75,13 +75,7 @@ pub(super) fn wake_up_tool(name: &'static str) -> Result<Tool, String> {
 
 pub(super) async fn wake_up(call: Call) -> CliResult<Answer> {
     let Index { cursor } = parse(call.arguments)?;
-    let cursor = given(cursor)
-        .map(|words| {
-            Cursor::decode(&words)
-                .filter(|cursor| LISTS.contains(&cursor.list))
-                .ok_or_else(|| usage("cursor is none of this list; give the `next` of the page before, as it was"))
-        })
-        .transpose()?;
+    let cursor = cursor::argument(cursor, &LISTS)?;
     let contexts = here(&call.access).await?;
     let total = contexts.len();
     if total == 0 {
