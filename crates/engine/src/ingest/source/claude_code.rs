@@ -19,6 +19,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use self::classify::classify;
+use super::own::is_own_tool;
 use super::{
     Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit,
     files_below,
@@ -32,7 +33,13 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 const MAX_OPEN_LINES: u64 = 400;
 
 /// Line types that carry no words of their own, or words that stand elsewhere too.
-const WORDLESS_TYPES: [&str; 17] = [
+const WORDLESS_TYPES: [&str; 23] = [
+    "api-request",
+    "api-request-blob",
+    "api-request-shape",
+    "atis-latch",
+    "tools-used",
+    "cost-state",
     "progress",
     "file-history-snapshot",
     "file-history-delta",
@@ -57,7 +64,19 @@ const WORDLESS_TYPES: [&str; 17] = [
 fn is_known_attachment(kind: &str) -> bool {
     matches!(
         kind,
-        "edited_text_file" | "diagnostics" | "command_permissions" | "date_change" | "file" | "directory" | "nested_memory"
+        "edited_text_file"
+            | "diagnostics"
+            | "command_permissions"
+            | "date_change"
+            | "date"
+            | "file"
+            | "directory"
+            | "nested_memory"
+            | "prompt_snapshot"
+            | "environment"
+            | "model"
+            | "session_context"
+            | "remote_session_change"
     ) || kind.starts_with("hook_")
         || kind.starts_with("plan_mode")
         || ["_reminder", "_listing", "_delta"].iter().any(|ending| kind.ends_with(ending))
@@ -122,6 +141,7 @@ impl Source for ClaudeCode {
             episodes: Vec::new(),
             facts: Vec::new(),
             latest: None,
+            own_calls: Vec::new(),
         })
     }
 
@@ -171,6 +191,8 @@ struct ClaudeReader {
     facts: Vec<Reading>,
     /// The latest time that a line has told.
     latest: Option<UtcMillis>,
+    /// Calls of this memory's tools whose answers are to come.
+    own_calls: Vec<String>,
 }
 
 /// The lines of one API message.
@@ -451,6 +473,10 @@ impl ClaudeReader {
                         group.plans.push((uuid.clone(), mark.line, call_of(block), plan));
                     }
                 }
+                // What this memory was asked is nothing that was said.
+                Block::Other("tool_use", block) if text_of(block, "name").is_some_and(is_own_tool) => {
+                    self.own_calls.extend(text_of(block, "id").map(str::to_owned));
+                }
                 Block::Other("tool_use" | "server_tool_use", block) => {
                     let call = render_call(text_of(block, "name").unwrap_or("tool"), &block["input"]);
                     append(&mut group.tool_text, &excerpt(&call, tool_bytes));
@@ -503,6 +529,8 @@ impl ClaudeReader {
         for block in blocks(content) {
             match block {
                 Block::Text(text) => append(&mut texts, text),
+                Block::Other("tool_result", block)
+                    if text_of(block, "tool_use_id").is_some_and(|id| self.own_calls.iter().any(|own| own == id)) => {}
                 Block::Other("tool_result", block) => {
                     let mut output = flatten(&block["content"]);
                     if output.trim().is_empty() {

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::episode::{Episode, Title, Turn};
+use yore_core::episode::{Episode, Role, Title, Turn};
 
 pub use aider::Aider;
 pub use chatgpt::ChatGpt;
@@ -410,6 +410,10 @@ pub(crate) fn drop_own_words(readings: &mut Vec<Reading>, from: usize) -> bool {
                 is_nothing = true;
             }
             is_nothing &= turn.text.trim().is_empty() && turn.tool_text.trim().is_empty();
+            // Whatever the answer says, an error for example, this memory said it.
+            is_nothing |= turn.role == Role::ToolResult
+                && !turn.tools.is_empty()
+                && turn.tools.iter().all(|tool| own::is_own_tool(&tool.name));
         }
         if is_nothing {
             readings.remove(at);

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 /// The mark around recalled words, each mark on a line of its own.
 pub const RECALLED_MARK: &str = "recalled-data";
@@ -18,9 +19,87 @@ pub fn is_own_call(text: &str) -> bool {
     text.trim_start().starts_with(OWN_CALL)
 }
 
-/// What somebody said, without what this memory gave: what stands between marks, and data that
-/// begins with the mark, as far as it is whole. A block whose end is missing goes to the end of the
-/// text: agents cut long outputs.
+/// Tools of yore's MCP server, sorted: its own, and those under the names of the designs that it grew
+/// from.
+const TOOLS: [&str; 31] = [
+    "ask_memory",
+    "brief",
+    "check_contexts",
+    "explore_context_tree",
+    "find_similar_issues",
+    "forget",
+    "get_category_summary",
+    "get_context_preview",
+    "get_contradictions",
+    "get_project_patterns",
+    "ingest_chat_history",
+    "lock_context",
+    "memento_note",
+    "memory_stats",
+    "note",
+    "notes",
+    "recall",
+    "recall_context",
+    "recall_decision",
+    "remember",
+    "search",
+    "search_contexts_semantic",
+    "search_hybrid",
+    "search_past_solutions",
+    "search_semantic",
+    "sessions",
+    "show",
+    "status",
+    "store_chunk",
+    "synthesize_knowledge",
+    "wake_up",
+];
+
+/// Whether a tool is one of yore's, however an agent spells server and tool: `mcp__yore__recall`,
+/// `mcp__plugin_yore_yore__recall`, `mcp_yore_recall`, `yore_recall`, `yore-recall`, `yore__recall`,
+/// `mcp__yore.recall`.
+pub fn is_own_tool(name: &str) -> bool {
+    let after = |text: &'_ str, beginning: &str| text.strip_prefix(beginning).map(str::to_owned);
+    let bare = after(name, "mcp__").or_else(|| after(name, "mcp_")).unwrap_or_else(|| name.to_owned());
+    let bare = after(&bare, "plugin_yore_").unwrap_or(bare);
+    let Some(rest) = bare.strip_prefix("yore") else { return false };
+    let tool = rest.trim_start_matches(['_', '-', '.', ':', '/']);
+    tool.len() < rest.len() && TOOLS.contains(&tool)
+}
+
+/// Whether an MCP server is yore, as agents call it that name the server beside the tool.
+pub fn is_own_server(name: &str) -> bool {
+    matches!(name, "yore" | "plugin:yore:yore" | "plugin_yore_yore")
+}
+
+/// A script without its calls of yore's tools (Codex: `await tools.mcp__yore__recall(...)`); nothing of
+/// one that calls no other tool.
+pub fn without_own_calls(script: &str) -> Cow<'_, str> {
+    const CALLS: [&str; 2] = ["tools.mcp__yore__", "tools.mcp__plugin_yore_yore__"];
+    let count = |text: &str| CALLS.iter().map(|call| text.matches(call).count()).sum::<usize>();
+    let own = count(script);
+    if own == 0 {
+        return Cow::Borrowed(script);
+    }
+    if script.matches("tools.").count() == own {
+        return Cow::Borrowed("");
+    }
+    let mut kept = Vec::new();
+    // Brackets of an own call that are open still.
+    let mut open = 0_usize;
+    for line in script.lines() {
+        if open == 0 && count(line) == 0 {
+            kept.push(line);
+            continue;
+        }
+        open = (open + line.matches('(').count()).saturating_sub(line.matches(')').count());
+    }
+    Cow::Owned(kept.join("\n"))
+}
+
+/// What somebody said, without what this memory gave: blocks between marks, as they are or as HTML
+/// writes them, and data that holds a mark, as far as it is whole. A block whose end is missing goes
+/// to the end of the text: agents cut long outputs.
 pub fn without_own_words(text: &str) -> Cow<'_, str> {
     without(text, false)
 }
@@ -42,14 +121,18 @@ fn without(text: &str, is_output: bool) -> Cow<'_, str> {
     let mut left = text;
     while !left.is_empty() {
         let line = &left[..left.find('\n').map_or(left.len(), |at| at + 1)];
-        if !is_inside && broken < MOST_BROKEN && line.trim_start().starts_with('{') && is_own_data(left) {
+        let may_be_data = line.trim_start().starts_with(['{', '[']) && (is_own_data(left) || is_output && line.contains(RECALLED_MARK));
+        if !is_inside && broken < MOST_BROKEN && may_be_data {
             match end_of_data(left) {
                 Some(end) => {
-                    found = true;
-                    left = behind(&left[end..], kept.is_empty());
-                    continue;
+                    if let Some(others) = words_of_others(&left[..end]) {
+                        found = true;
+                        kept.push_str(&others);
+                        left = behind(&left[end..], kept.is_empty());
+                        continue;
+                    }
                 }
-                None if is_output => {
+                None if is_output && is_own_data(left) => {
                     found = true;
                     break;
                 }
@@ -58,13 +141,43 @@ fn without(text: &str, is_output: bool) -> Cow<'_, str> {
         }
         match mark_of(line) {
             Some(Mark::Opens) => (is_inside, found) = (true, true),
-            Some(Mark::Closes) if is_inside => is_inside = false,
+            // Agents put what follows on the same line.
+            Some(Mark::Closes(rest)) if is_inside => {
+                is_inside = false;
+                kept.push_str(rest);
+            }
             _ if is_inside => {}
             _ => kept.push_str(line),
         }
         left = &left[line.len()..];
     }
     if found { Cow::Owned(kept) } else { Cow::Borrowed(text) }
+}
+
+/// The texts in whole JSON data that this memory did not give, each on a line; `None` if it gave none.
+fn words_of_others(data: &str) -> Option<String> {
+    fn walk(value: &Value, out: &mut String, has_own: &mut bool) {
+        match value {
+            Value::String(text) => {
+                let kept = without_own_output(text);
+                *has_own |= matches!(kept, Cow::Owned(_));
+                if !kept.trim().is_empty() {
+                    out.push_str(kept.trim());
+                    out.push('\n');
+                }
+            }
+            Value::Array(list) => list.iter().for_each(|item| walk(item, out, has_own)),
+            Value::Object(map) if map.keys().next().is_some_and(|key| key == RECALLED_MARK) => *has_own = true,
+            Value::Object(map) => {
+                map.iter().filter(|(key, _)| *key != "type").for_each(|(_, item)| walk(item, out, has_own));
+            }
+            Value::Number(_) | Value::Bool(_) | Value::Null => {}
+        }
+    }
+    let value = serde_json::from_str::<Value>(data).ok()?;
+    let (mut out, mut has_own) = (String::new(), false);
+    walk(&value, &mut out, &mut has_own);
+    has_own.then_some(out)
 }
 
 /// Whether a text begins as the data does that tools of this memory answer with: an object whose
@@ -93,17 +206,26 @@ fn behind(text: &str, is_beginning: bool) -> &str {
     }
 }
 
-enum Mark {
+enum Mark<'t> {
     Opens,
-    Closes,
+    /// With what follows on the same line, its line break included.
+    Closes(&'t str),
 }
 
-/// `<recalled-data>`, with attributes or without, or its end, alone on a line.
-fn mark_of(line: &str) -> Option<Mark> {
-    let inner = line.trim().strip_prefix('<')?.strip_suffix('>')?;
-    if let Some(name) = inner.strip_prefix('/') {
-        return (name == RECALLED_MARK).then_some(Mark::Closes);
+/// `<recalled-data>`, with attributes or without, alone on a line; or its end at the beginning of one.
+/// Some agents write them as HTML does.
+fn mark_of(line: &str) -> Option<Mark<'_>> {
+    if !line.contains(RECALLED_MARK) {
+        return None;
     }
+    let inner = line.trim().strip_prefix('<').or_else(|| line.trim().strip_prefix("&lt;"))?;
+    if let Some(rest) = inner.strip_prefix('/') {
+        let rest = rest.strip_prefix(RECALLED_MARK)?;
+        let rest = rest.strip_prefix('>').or_else(|| rest.strip_prefix("&gt;"))?;
+        let end = &line[line.trim_end().len()..];
+        return Some(Mark::Closes(if rest.is_empty() { "" } else { &line[line.len() - end.len() - rest.len()..] }));
+    }
+    let inner = inner.strip_suffix('>').or_else(|| inner.strip_suffix("&gt;"))?;
     let rest = inner.strip_prefix(RECALLED_MARK)?;
     (rest.is_empty() || rest.starts_with(' ')).then_some(Mark::Opens)
 }
@@ -149,6 +271,58 @@ mod tests {
         let nested = "{\"recalled-data\":\n".repeat(100_000);
         assert_eq!(without_own_words(&nested), nested);
         assert_eq!(without_own_output(&nested), "");
+    }
+
+    #[test]
+    fn answer_of_mcp_as_one_json_text_is_known_by_the_marks_in_it() {
+        let answer = r#"{"content":[{"type":"text","text":"<recalled-data source=\"yore\">\nwe use tides\n</recalled-data>"}]}"#;
+        assert_eq!(without_own_output(answer), "");
+        assert_eq!(without_own_output(&format!("Script completed\n{answer}\nexit 0")), "Script completed\nexit 0");
+        let mixed = r#"[{"query":"ls","result":"a.txt"},{"result":"<recalled-data>\nwe use tides\n</recalled-data>"}]"#;
+        assert_eq!(without_own_output(mixed), "ls\na.txt\n");
+        assert_eq!(without_own_words(mixed), mixed, "a person may paste what they like");
+    }
+
+    #[test]
+    fn words_behind_the_closing_mark_stay_wherever_they_stand() {
+        let joined = "<recalled-data>\nwe use tides\n</recalled-data>{\"exit_code\":1}\nafter";
+        assert_eq!(without_own_output(joined), "{\"exit_code\":1}\nafter");
+    }
+
+    #[test]
+    fn marks_that_an_agent_wrote_as_html_are_known() {
+        let escaped = "&lt;recalled-data source=\"yore\"&gt;\nwe use tides\n&lt;/recalled-data&gt;\nafter";
+        assert_eq!(without_own_words(escaped), "after");
+    }
+
+    #[test]
+    fn own_tools_are_known_in_every_spelling() {
+        for name in [
+            "mcp__yore__recall",
+            "mcp__plugin_yore_yore__recall",
+            "mcp_yore_recall",
+            "yore_recall",
+            "yore-recall",
+            "yore__recall",
+            "mcp__yore.recall",
+            "yore.wake_up",
+            "yore_memory_stats",
+        ] {
+            assert!(is_own_tool(name), "{name}");
+        }
+        for name in ["recall", "yore", "yorerecall", "mcp__yore2__recall", "mcp__other__yore_recall", "kilo_local_recall", "yore_x"] {
+            assert!(!is_own_tool(name), "{name}");
+        }
+        assert!(TOOLS.is_sorted());
+    }
+
+    #[test]
+    fn calls_of_this_memory_in_a_script_go() {
+        let own = "const r = await tools.mcp__yore__recall({\n  question: \"why\",\n});\ntext(r);";
+        assert_eq!(without_own_calls(own), "");
+        let mixed = format!("const a = await tools.exec_command({{cmd: \"ls\"}});\n{own}\ntext(a);");
+        assert_eq!(without_own_calls(&mixed), "const a = await tools.exec_command({cmd: \"ls\"});\ntext(r);\ntext(a);");
+        assert_eq!(without_own_calls("text(1)"), "text(1)");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis, format_utc};
 
 use super::super::foreign::ForeignDatabase;
 use super::super::parse::parse_line;
-use super::own::{without_own_output, without_own_words};
+use super::own::{is_own_tool, without_own_output, without_own_words};
 use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit};
 
 /// Text beyond this is in the archive only.
@@ -193,6 +193,33 @@ fn is_payload(text: &str) -> bool {
     bytes.iter().all(is_base64) && bytes.iter().filter(|byte| **byte == b'\n').count() * 40 < bytes.len()
 }
 
+/// The text without these elements; an element without end is left as it is.
+pub(super) fn without_elements(text: &str, tags: &[&str]) -> String {
+    let mut rest = text.to_owned();
+    for tag in tags {
+        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+        let mut from = 0;
+        while let Some(start) = rest[from..].find(&open).map(|at| at + from) {
+            let Some(end) = rest[start..].find(&close).map(|at| at + start + close.len()) else { break };
+            rest.replace_range(start..end, "");
+            from = start;
+        }
+    }
+    rest
+}
+
+/// The exit code that a program's output tells on a line of its own, as agents write it: `Exit Code: 1`,
+/// `exit code 1`, `<exited with exit code 1>`.
+pub(super) fn exit_code(output: &str) -> Option<i64> {
+    output.lines().rev().find_map(|line| {
+        let line = line.trim().trim_start_matches('<').trim_end_matches('>').to_ascii_lowercase();
+        let rest = ["exited with exit code", "exit code", "command exited with code", "process exited with code"]
+            .iter()
+            .find_map(|beginning| line.strip_prefix(beginning))?;
+        rest.trim_start_matches(':').trim().parse().ok()
+    })
+}
+
 /// The path of a `file:` address, percent escapes read; any other address is none of a file. A
 /// text without a scheme is a path already.
 pub(super) fn path_of_address(address: &str) -> Option<String> {
@@ -347,6 +374,7 @@ pub(super) struct Message {
     pub is_error: bool,
     pub time: RecordedTime,
     pub cwd: Option<String>,
+    pub branch: Option<String>,
     pub model: Option<String>,
     /// How much of it there is: a fuller copy replaces a shorter one.
     pub parts: u32,
@@ -376,6 +404,7 @@ impl Message {
             is_error: false,
             time,
             cwd: None,
+            branch: None,
             model: None,
             parts: 1,
             tools: Vec::new(),
@@ -389,8 +418,11 @@ impl Message {
         append(&mut self.text, text);
     }
 
-    /// Adds a tool call.
+    /// Adds a tool call. What this memory was asked is nothing that was said.
     pub(super) fn call(&mut self, call_id: Option<String>, name: &str, input: &Value, tool_bytes: usize) {
+        if is_own_tool(name) {
+            return;
+        }
         append(&mut self.tool_text, &excerpt(&render_call(name, input), tool_bytes));
         for file in files_of_input(name, input) {
             add_file(&mut self.files, file.path, file.action);
@@ -400,7 +432,7 @@ impl Message {
 
     /// Gives its turns. A message without words gives none.
     pub(super) fn turns(self, kind: &'static str, episode: &Arc<Episode>, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
-        let Self { native_id, role, text, tool_text, is_error, time, cwd, model, parts, mut tools, files, mut answers } = self;
+        let Self { native_id, role, text, tool_text, is_error, time, cwd, branch, model, parts, mut tools, files, mut answers } = self;
         let text = match without_own_words(text.trim()) {
             std::borrow::Cow::Borrowed(same) => same.to_owned(),
             std::borrow::Cow::Owned(cut) => cut.trim().to_owned(),
@@ -423,7 +455,7 @@ impl Message {
             is_error: false,
             time: time.clone(),
             cwd: cwd.clone(),
-            branch: None,
+            branch: branch.clone(),
             model: model.clone(),
             parts,
             tools: Vec::new(),
@@ -435,7 +467,7 @@ impl Message {
         if !text.is_empty() || !tool_text.trim().is_empty() {
             push(Turn { text: capped(text), tool_text: capped(tool_text), is_error, tools, files, ..turn(0) });
         }
-        for (at, answer) in answers.into_iter().enumerate() {
+        for (at, answer) in answers.into_iter().enumerate().filter(|(_, answer)| !is_own_tool(&answer.name)) {
             let words = without_own_output(&answer.text);
             if words.trim().is_empty() && answer.outcome.is_none() {
                 continue;
@@ -469,6 +501,19 @@ mod tests {
         assert_eq!(path("/home/ada").as_deref(), Some("/home/ada"));
         assert_eq!(path("vscode-remote://ssh/home/ada"), None);
         assert_eq!(path("file://%"), Some("%".to_owned()));
+    }
+
+    #[test]
+    fn exit_codes_are_found_where_they_stand_alone() {
+        for (output, code) in [
+            ("Output: x\nExit Code: 101\nProcess Group PGID: 3", Some(101)),
+            ("x\n<exited with exit code 1>", Some(1)),
+            ("exit code 0", Some(0)),
+            ("the exit code 3 is odd", None),
+            ("exit code: unknown", None),
+        ] {
+            assert_eq!(exit_code(output), code, "{output}");
+        }
     }
 
     #[test]

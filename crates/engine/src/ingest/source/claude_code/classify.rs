@@ -3,6 +3,8 @@
 
 use yore_core::episode::Role;
 
+use super::super::shapes::without_elements;
+
 /// Beginnings of texts that software wrote.
 const INJECTED: [&str; 16] = [
     "<local-command-stdout>",
@@ -99,21 +101,6 @@ fn element<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
     let end = text[start..].find(&format!("</{tag}>"))? + start;
     Some(&text[start..end])
-}
-
-/// The text without these elements; an element without end is left as it is.
-fn without_elements(text: &str, tags: &[&str]) -> String {
-    let mut rest = text.to_owned();
-    for tag in tags {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        let mut from = 0;
-        while let Some(start) = rest[from..].find(&open).map(|at| at + from) {
-            let Some(end) = rest[start..].find(&close).map(|at| at + start + close.len()) else { break };
-            rest.replace_range(start..end, "");
-            from = start;
-        }
-    }
-    rest
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use yore_core::id::TurnId;
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
+use super::super::own::is_own_tool;
 use super::super::shapes::{
     add_file, append, arguments, capped, episode, files_of_input, flatten, from_millis, render_call, text_of, time_of, title,
 };
@@ -230,6 +231,10 @@ impl CursorReader {
 
     fn tool(&self, tool: &Value, turn: &mut Turn) {
         let name = text_of(tool, "name").unwrap_or("");
+        // What this memory was asked, and answered, is nothing that was said.
+        if is_own_tool(name) {
+            return;
+        }
         let outcome = outcome(tool);
         let input = arguments(&tool["input"]);
         let bytes = self.options.tool_bytes;
