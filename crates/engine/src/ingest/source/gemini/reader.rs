@@ -1,5 +1,6 @@
 //! Messages to turns.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -7,14 +8,15 @@ use yore_core::episode::{Episode, EpisodeKind, Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::own::is_own_call;
-use super::super::shapes::{self, Answer, Message, append, flatten, short, text_of};
+use super::super::shapes::{self, Answer, Message, append, flatten, short, text_of, without_elements};
 use super::super::{EpisodeReader, LineMark, ReaderOptions, Reading, SourceLine};
 use super::KIND;
 
+/// What the client puts into a prompt, before it or behind it.
+const PUT_IN: [&str; 3] = ["hook_context", "session_context", "loaded_context"];
+
 /// How texts begin that the client writes in the name of the user.
-const INJECTED: [&str; 6] = [
-    "<session_context>",
-    "<hook_context>",
+const INJECTED: [&str; 4] = [
     "<system-reminder>",
     "<state_snapshot>",
     "This is the Gemini CLI. We are setting up the context for our chat.",
@@ -30,11 +32,13 @@ pub(super) struct GeminiReader {
     /// Messages so far.
     count: u64,
     is_own_call: bool,
+    /// Calls whose answers stood beside them: they stand in a message of their own as well.
+    answered: HashSet<String>,
 }
 
 impl GeminiReader {
     pub(super) fn new(options: ReaderOptions) -> Self {
-        Self { options, episode: None, began: RecordedTime::UNKNOWN, title: None, count: 0, is_own_call: false }
+        Self { options, episode: None, began: RecordedTime::UNKNOWN, title: None, count: 0, is_own_call: false, answered: HashSet::new() }
     }
 
     fn begin(&mut self, record: &Value) {
@@ -53,6 +57,7 @@ impl GeminiReader {
         self.episode = Some(Arc::new(episode));
         self.count = 0;
         self.is_own_call = false;
+        self.answered.clear();
     }
 
     fn message(&mut self, record: &Value, line: u64, out: &mut Vec<Reading>) {
@@ -72,7 +77,12 @@ impl GeminiReader {
                 return;
             }
         };
-        let native_id = text_of(message, "id").map_or_else(|| format!("#{}", self.count), str::to_owned);
+        let native_id = match text_of(message, "id") {
+            // A hash of what the message says: other sessions have the same.
+            Some(id) if id.len() == 32 && !id.contains('-') => format!("{}/{id}", episode.native_id),
+            Some(id) => id.to_owned(),
+            None => format!("#{}", self.count),
+        };
         let time = match text_of(message, "timestamp").map(RecordedTime::parse) {
             Some(time) if time.utc.is_some() => time,
             _ => self.began.clone(),
@@ -88,7 +98,11 @@ impl GeminiReader {
                     append(&mut typed, part);
                 }
                 self.is_own_call |= is_own_call(&turn.text);
-                turn.role = role_of(&turn.text, &episode);
+                let said = without_elements(&turn.text, &PUT_IN);
+                turn.role = role_of(said.trim(), &episode);
+                if !said.trim().is_empty() {
+                    turn.text = said.trim().to_owned();
+                }
                 // What a person typed, before files that it names were put in.
                 if !typed.trim().is_empty() && turn.role == Role::Human {
                     turn.text = typed;
@@ -136,6 +150,9 @@ impl GeminiReader {
                         let id = text_of(call, "id").map(str::to_owned);
                         turn.call(id, text_of(call, "name").unwrap_or("tool"), &call["args"], self.options.tool_bytes);
                     } else if let Some(response) = members.get("functionResponse") {
+                        if text_of(response, "id").is_some_and(|id| self.answered.contains(id)) {
+                            continue;
+                        }
                         turn.answers.push(Answer {
                             call_id: text_of(response, "id").map(str::to_owned),
                             name: text_of(response, "name").unwrap_or("").to_owned(),
@@ -163,7 +180,7 @@ impl GeminiReader {
         }
     }
 
-    fn tool(&self, call: &Value, turn: &mut Message) {
+    fn tool(&mut self, call: &Value, turn: &mut Message) {
         let id = text_of(call, "id").map(str::to_owned);
         let name = text_of(call, "name").unwrap_or("tool");
         turn.call(id.clone(), name, &call["args"], self.options.tool_bytes);
@@ -181,22 +198,25 @@ impl GeminiReader {
         if words.is_empty() {
             append(&mut words, &flatten(&call["resultDisplay"]));
         }
+        // A command that failed is a call that succeeded.
+        let has_failed = name == "run_shell_command" && shapes::exit_code(&words).is_some_and(|code| code != 0);
         let outcome = match text_of(call, "status") {
+            Some("success") if has_failed => Some(Outcome::Failed),
             Some("success") => outcome.or(Some(Outcome::Done)),
             Some("error") => Some(Outcome::Failed),
             Some("cancelled" | "canceled") => Some(Outcome::Cancelled),
             _ => outcome,
         };
         if outcome.is_some() || !words.is_empty() {
+            self.answered.extend(id.clone());
             turn.answers.push(Answer { call_id: id, name: name.to_owned(), text: words, outcome, files: Vec::new() });
         }
     }
 }
 
-/// Whose words the text of a "user" message is.
+/// Whose words a "user" message holds, given what remains of it without what the client put in.
 fn role_of(text: &str, episode: &Episode) -> Role {
-    let text = text.trim();
-    let is_injected = INJECTED.iter().any(|beginning| text.starts_with(beginning));
+    let is_injected = text.is_empty() || INJECTED.iter().any(|beginning| text.starts_with(beginning));
     if is_injected || episode.kind == EpisodeKind::Subagent {
         Role::Injected
     } else if text.starts_with('/') && !text.contains(char::is_whitespace) {
