@@ -5,6 +5,7 @@
 //! held back until the event confirms it, or until the model goes on, which tells that this client
 //! writes no such events.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,18 +16,26 @@ use yore_core::id::TurnId;
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::super::own::{is_own_call, without_own_output, without_own_words};
+use super::super::own::{is_own_call, is_own_tool, without_own_calls, without_own_output, without_own_words};
 use super::super::shapes::{self, append, capped, short, text_of};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::thread::{Step, Thread, is_header, payload};
-use super::tool::{answer_of, call_of};
+use super::tool::{answer_of, answer_of_script, call_of, nested_call};
 use super::{BAD, GLUED, KIND};
 
 /// A prompt that nothing follows for so many lines is not waited for any longer.
 const MAX_WAIT_LINES: u64 = 200;
 
+/// So many calls of the model are kept in mind.
+const MAX_CALLS: usize = 64;
+/// A prompt that is told in two ways is told within so many lines.
+const MAX_ECHO_LINES: u64 = 3;
+/// The tool that runs a script, which calls the others.
+const SCRIPT: &str = "exec";
+
 /// Line types without words, or with words that stand elsewhere too.
-const WORDLESS_LINES: [&str; 6] = [
+const WORDLESS_LINES: [&str; 7] = [
+    "token_usage_record",
     "world_state",
     "inter_agent_communication",
     "inter_agent_communication_metadata",
@@ -36,7 +45,7 @@ const WORDLESS_LINES: [&str; 6] = [
 ];
 
 /// Events without words, or with words that stand in `response_item` too.
-const WORDLESS_EVENTS: [&str; 40] = [
+const WORDLESS_EVENTS: [&str; 39] = [
     "agent_message",
     "agent_message_delta",
     "agent_reasoning",
@@ -74,7 +83,6 @@ const WORDLESS_EVENTS: [&str; 40] = [
     "plan_update",
     "turn_diff",
     "item_started",
-    "item_completed",
     "background_event",
     "session_configured",
 ];
@@ -120,6 +128,12 @@ struct State {
     is_own_call: bool,
     /// The last prompt that an event told: its hash and line.
     last_prompt: Option<(u64, u64)>,
+    /// The latest calls of the model, by their ids; what ends under another id was called by a script.
+    calls: VecDeque<String>,
+    /// Calls of this memory's tools whose answers are to come.
+    own_calls: VecDeque<String>,
+    /// The script that runs, by its call's id, and whether a tool that it called was told.
+    script: Option<(String, bool)>,
 }
 
 /// Reads rollouts.
@@ -320,16 +334,47 @@ impl RolloutReader {
             }
             ("ghost_snapshot" | "other" | "compaction_trigger" | "additional_tools", _) => {}
             (kind, _) if kind.ends_with("_call_output") || kind == "tool_search_output" => {
-                let (words, outcome) = answer_of(&item["output"]);
                 let call_id = text_of(item, "call_id").map(str::to_owned);
+                if call_id.as_ref().is_some_and(|id| self.state.own_calls.contains(id)) {
+                    return;
+                }
+                let script = self.state.script.as_ref().filter(|(id, _)| Some(id) == call_id.as_ref());
+                let (words, outcome) = match script {
+                    Some((_, is_told)) => {
+                        let (words, outcome) = answer_of_script(&item["output"], *is_told);
+                        // The tools have told all.
+                        if words.trim().is_empty() && outcome == Some(Outcome::Done) {
+                            return;
+                        }
+                        (words, outcome)
+                    }
+                    None => answer_of(&item["output"]),
+                };
                 let tools = vec![ToolUse { call_id, name: String::new(), outcome }];
                 let tool_text = excerpt(&words, self.options.tool_bytes).into_owned();
                 self.say(value, mark, ordinal, Role::ToolResult, Said { tool_text, outcome, tools, ..Said::default() }, out);
             }
             (kind, _) if kind.ends_with("_call") => {
                 self.settle(out);
-                let (name, text, files) = call_of(item);
+                let (name, mut text, files) = call_of(item);
                 let call_id = text_of(item, "call_id").or_else(|| text_of(item, "id")).map(str::to_owned);
+                remember(&mut self.state.calls, call_id.clone());
+                if is_own_tool(&name) {
+                    remember(&mut self.state.own_calls, call_id);
+                    return;
+                }
+                if name == SCRIPT {
+                    self.state.script = call_id.clone().map(|id| (id, false));
+                    let script = text_of(item, "input").unwrap_or("");
+                    let kept = without_own_calls(script);
+                    if kept.trim().is_empty() && !script.trim().is_empty() {
+                        remember(&mut self.state.own_calls, call_id);
+                        return;
+                    }
+                    if kept != script {
+                        text = format!("{name}\n{kept}");
+                    }
+                }
                 let tools = vec![ToolUse { call_id, name, outcome: None }];
                 let tool_text = excerpt(&text, self.options.tool_bytes).into_owned();
                 self.say(value, mark, ordinal, Role::ToolCall, Said { tool_text, tools, files, ..Said::default() }, out);
@@ -341,6 +386,7 @@ impl RolloutReader {
     fn event(&mut self, value: &Value, event: &Value, mark: LineMark, ordinal: &mut u32, out: &mut Vec<Reading>) {
         match text_of(event, "type").unwrap_or("") {
             "user_message" => self.prompt(value, event, mark, ordinal, out),
+            "item_completed" => self.completed(value, &event["item"], mark, ordinal, out),
             "turn_aborted" => {
                 self.settle(out);
                 let text = format!("turn aborted: {}", text_of(event, "reason").unwrap_or("no reason given"));
@@ -373,6 +419,45 @@ impl RolloutReader {
             }
             unknown => out.push(Reading::Skip("unknown-event", short(unknown))),
         }
+    }
+
+    /// An item of a turn: newer clients tell prompts so, and the tools that a script called.
+    fn completed(&mut self, value: &Value, item: &Value, mark: LineMark, ordinal: &mut u32, out: &mut Vec<Reading>) {
+        if text_of(item, "type") == Some("UserMessage") {
+            let mut message = String::new();
+            for part in item["content"].as_array().into_iter().flatten() {
+                append(&mut message, text_of(part, "text").unwrap_or(""));
+            }
+            let is_told = |(known, line)| known == self.hash(&message) && mark.line <= line + MAX_ECHO_LINES;
+            if !message.trim().is_empty() && !self.state.last_prompt.is_some_and(is_told) {
+                self.prompt(value, &serde_json::json!({"message": message}), mark, ordinal, out);
+            }
+            return;
+        }
+        let id = text_of(item, "id").unwrap_or("");
+        // Of a call that the model made itself, its answer tells.
+        if id.is_empty() || self.state.calls.iter().any(|call| call == id) {
+            return;
+        }
+        let Some(nested) = nested_call(item) else {
+            if let Some((_, is_told)) = self.state.script.as_mut().filter(|_| text_of(item, "type") == Some("McpToolCall")) {
+                // This memory's own: its answer is none of the script's words either.
+                *is_told = true;
+            }
+            return;
+        };
+        self.settle(out);
+        if let Some((_, is_told)) = &mut self.state.script {
+            *is_told = true;
+        }
+        let tool = |outcome| vec![ToolUse { call_id: Some(id.to_owned()), name: nested.name.clone(), outcome }];
+        let call = excerpt(&nested.call, self.options.tool_bytes).into_owned();
+        let said = Said { tool_text: call, tools: tool(None), files: nested.files, ..Said::default() };
+        self.say(value, mark, ordinal, Role::ToolCall, said, out);
+        let answer = excerpt(&nested.answer, self.options.tool_bytes).into_owned();
+        let outcome = Some(nested.outcome);
+        let said = Said { tool_text: answer, outcome, tools: tool(outcome), ..Said::default() };
+        self.say(value, mark, ordinal, Role::ToolResult, said, out);
     }
 
     /// What a person typed, or the agent that leads a sub-agent.
@@ -471,6 +556,14 @@ impl RolloutReader {
             Some(time) if time.utc.is_some() => RecordedTime { quality: TimeQuality::Session, ..time },
             _ => RecordedTime::UNKNOWN,
         }
+    }
+}
+
+/// Adds a call's id; old ones go.
+fn remember(calls: &mut VecDeque<String>, id: Option<String>) {
+    calls.extend(id);
+    while calls.len() > MAX_CALLS {
+        calls.pop_front();
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use yore_core::episode::{FileAction, FileUse, Outcome};
 
+use super::super::own::is_own_server;
 use super::super::shapes::{add_file, arguments, files_of_input, flatten, text_of};
 
 /// Inputs that steer a tool and say nothing.
@@ -87,10 +88,11 @@ pub(super) fn answer_of(output: &Value) -> (String, Option<Outcome>) {
         Value::String(text) => answer_of_text(text),
         Value::Array(_) => {
             let mut words = String::new();
-            for item in output.as_array().into_iter().flatten() {
-                if let Some(text) = text_of(item, "text") {
-                    words.push_str(text);
+            for text in output.as_array().into_iter().flatten().filter_map(|item| text_of(item, "text")) {
+                if !words.is_empty() && !words.ends_with('\n') {
+                    words.push('\n');
                 }
+                words.push_str(text);
             }
             answer_of_text(&words)
         }
@@ -105,6 +107,114 @@ pub(super) fn answer_of(output: &Value) -> (String, Option<Outcome>) {
         }
         _ => (String::new(), Some(Outcome::Done)),
     }
+}
+
+/// A tool that a script called, as the client tells it once it ended.
+pub(super) struct NestedCall {
+    /// Its name.
+    pub name: String,
+    /// Name and inputs.
+    pub call: String,
+    /// What it answered, a failure's code first.
+    pub answer: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Files that it touched.
+    pub files: Vec<FileUse>,
+}
+
+/// The tool that an item of a turn tells of; `None` for other items, and for this memory's own tools.
+pub(super) fn nested_call(item: &Value) -> Option<NestedCall> {
+    let has_failed = matches!(text_of(item, "status"), Some("failed" | "declined"));
+    let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
+    match text_of(item, "type")? {
+        "CommandExecution" => {
+            let command = match item["command"].as_array().map(Vec::as_slice) {
+                // A shell's own call is of no interest.
+                Some([_, flag, command]) if flag.as_str().is_some_and(|flag| flag.starts_with('-')) => words_of(command),
+                _ => words_of(&item["command"]),
+            };
+            let output = text_of(item, "aggregated_output").unwrap_or("");
+            let (answer, outcome) = match with_code(output, exit_code(&item["exit_code"])) {
+                (answer, Some(Outcome::Failed)) => (answer, Outcome::Failed),
+                (answer, _) => (answer, outcome),
+            };
+            let name = "exec_command".to_owned();
+            let call = format!("{name}\ncommand: {command}");
+            let files = patched_files(&call).into_iter().map(|path| FileUse { path, action: FileAction::Written }).collect();
+            Some(NestedCall { name, call, answer, outcome, files })
+        }
+        "McpToolCall" => {
+            let (server, tool) = (text_of(item, "server").unwrap_or(""), text_of(item, "tool").unwrap_or("tool"));
+            if is_own_server(server) {
+                return None;
+            }
+            let name = format!("mcp__{server}.{tool}");
+            let files = files_of_input(tool, &item["arguments"]);
+            let call = format!("{name}\n{}", flatten(&item["arguments"]));
+            let answer = if item["error"].is_null() { flatten(&item["result"]["content"]) } else { flatten(&item["error"]) };
+            Some(NestedCall { name, call, answer, outcome, files })
+        }
+        "FileChange" => {
+            let changes = item["changes"].as_object()?;
+            let files: Vec<FileUse> = changes
+                .keys()
+                .take(MAX_FILES)
+                .map(|path| FileUse { path: path.clone(), action: FileAction::Written })
+                .collect();
+            let mut call = "apply_patch".to_owned();
+            for (path, change) in changes.iter().take(MAX_FILES) {
+                let diff = text_of(change, "unified_diff").or_else(|| text_of(change, "content")).unwrap_or("");
+                call.push_str(&format!("\n{path}\n{diff}"));
+            }
+            let output = [text_of(item, "stdout").unwrap_or(""), text_of(item, "stderr").unwrap_or("")].concat();
+            Some(NestedCall { name: "apply_patch".to_owned(), call, answer: output, outcome, files })
+        }
+        _ => None,
+    }
+}
+
+/// What a script printed, without the results of tools that are told by themselves, and how it ended.
+pub(super) fn answer_of_script(output: &Value, is_told: bool) -> (String, Option<Outcome>) {
+    let parts: Vec<&str> = match output {
+        Value::String(text) => vec![text],
+        Value::Array(parts) => parts.iter().filter_map(|part| text_of(part, "text")).collect(),
+        _ => return answer_of(output),
+    };
+    let (mut words, mut outcome) = (String::new(), Some(Outcome::Done));
+    for part in parts {
+        let (text, ended) = match result_of_tool(part) {
+            Some(_) if is_told => continue,
+            Some(result) => result,
+            None => answer_of_text(part),
+        };
+        if ended != Some(Outcome::Done) {
+            outcome = ended;
+        }
+        if !text.trim().is_empty() && !is_head(&text) {
+            if !words.is_empty() && !words.ends_with('\n') {
+                words.push('\n');
+            }
+            words.push_str(&text);
+        }
+    }
+    (words, outcome)
+}
+
+/// The result of a tool that a script printed as it was.
+fn result_of_tool(text: &str) -> Option<(String, Option<Outcome>)> {
+    let value: Value = text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())??;
+    if let (Some(output), true) = (value["output"].as_str(), value.get("exit_code").is_some() || value.get("chunk_id").is_some()) {
+        return Some(with_code(output, exit_code(&value["exit_code"])));
+    }
+    let content = value["content"].as_array()?;
+    let outcome = if value["isError"].as_bool() == Some(true) { Outcome::Failed } else { Outcome::Done };
+    Some((content.iter().map(flatten).collect::<Vec<_>>().join("\n"), Some(outcome)))
+}
+
+/// Whether a text is only what the client puts before a script's output.
+fn is_head(text: &str) -> bool {
+    text.lines().all(|line| ["Script completed", "Wall time", "Output:"].iter().any(|head| line.starts_with(head)) || line.is_empty())
 }
 
 fn exit_code(value: &Value) -> Option<i64> {
@@ -197,6 +307,19 @@ mod tests {
         ] {
             assert_eq!(answer_of(&output), (words.to_owned(), outcome), "{output}");
         }
+    }
+
+    #[test]
+    fn script_that_prints_a_commands_result_tells_how_the_command_ended() {
+        let head = json!({"type": "input_text", "text": "Script completed\nWall time 0.1 seconds\nOutput:\n"});
+        let result = json!({"type": "input_text", "text": "{\"chunk_id\":\"a\",\"exit_code\":101,\"output\":\"error: no gauge\"}"});
+        let words = json!({"type": "input_text", "text": "and so on"});
+        let output = json!([head, result, words]);
+        assert_eq!(answer_of_script(&output, false), ("exit code 101\nerror: no gauge\nand so on".to_owned(), Some(Outcome::Failed)));
+        assert_eq!(answer_of_script(&output, true), ("and so on".to_owned(), Some(Outcome::Done)));
+        assert_eq!(answer_of_script(&json!([head]), true), (String::new(), Some(Outcome::Done)));
+        let failed = json!([{"type": "input_text", "text": "Script failed\nWall time 0.1 seconds\nOutput:\nReferenceError: x"}]);
+        assert_eq!(answer_of_script(&failed, true), ("ReferenceError: x".to_owned(), Some(Outcome::Failed)));
     }
 
     #[test]
