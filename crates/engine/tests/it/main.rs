@@ -1,6 +1,7 @@
 //! All tests of the engine's facade in one binary: each file here is a module of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails must panic")]
 
+mod agents;
 mod aider;
 mod architecture;
 mod archive;

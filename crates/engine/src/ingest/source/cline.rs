@@ -1,6 +1,6 @@
 //! Cline, Roo Code and Kilo Code: extensions of VS Code that keep a folder for each task, and the
-//! newer Cline program, which keeps a file of messages for each session. Of the extensions no real
-//! task was seen yet.
+//! newer Cline program, which keeps a file of messages for each session and sub-agent. Of the extensions
+//! no real task was seen yet.
 //!
 //! - [`Tasks`]: finds the tasks of one of them, and divides each into a header and its messages
 //! - `TaskReader`: messages to turns
@@ -229,15 +229,23 @@ fn directory_of_task(task: &Path) -> Option<String> {
 /// The records of a session of the newer program.
 fn session_records(file: &Path, stem: &str, mut value: Value, take: &mut dyn FnMut(Value) -> bool) {
     let Some(Value::Array(messages)) = value.get_mut("messages").map(Value::take) else { return };
-    let manifest = shapes::read_json(&file.with_file_name(format!("{stem}.json")), 16 << 20).unwrap_or_default();
-    let id = text_of(&value, "sessionId").or_else(|| text_of(&manifest, "session_id")).unwrap_or(stem).to_owned();
+    // A sub-agent's messages lie beside those of the session that started it, which alone has a manifest.
+    let parent = text_of(&value["origin"], "parentThreadId").map(str::to_owned);
+    let manifest = file.with_file_name(format!("{}.json", parent.as_deref().unwrap_or(stem)));
+    let manifest = shapes::read_json(&manifest, 16 << 20).unwrap_or_default();
+    let id = text_of(&value, "sessionId")
+        .or_else(|| text_of(&manifest, "session_id").filter(|_| parent.is_none()))
+        .unwrap_or(stem)
+        .to_owned();
     if messages.is_empty() {
         return;
     }
     let mut header = json!({"type": "session", "session": id});
     for (key, value) in [
         ("directory", text_of(&manifest, "cwd").or_else(|| text_of(&manifest, "workspace_root"))),
-        ("title", text_of(&manifest["metadata"], "title")),
+        ("parent", parent.as_deref()),
+        ("branch", text_of(&manifest["metadata"]["git"], "branch")),
+        ("title", text_of(&manifest["metadata"], "title").filter(|_| parent.is_none())),
         ("created", text_of(&manifest, "started_at")),
         ("model", text_of(&manifest, "model")),
         ("forked_from", text_of(&manifest["metadata"]["fork"], "forkedFromSessionId")),
@@ -282,6 +290,7 @@ struct Task {
     /// When it began: the time of messages that tell none.
     began: RecordedTime,
     model: Option<String>,
+    branch: Option<String>,
     /// Names of the calls so far.
     calls: HashMap<String, String>,
     /// Whether the person's task was told.
@@ -339,6 +348,7 @@ impl TaskReader {
             title: text_of(header, "title").map(str::to_owned),
             began: shapes::time_of(&header["created"], TimeQuality::Session).unwrap_or(RecordedTime::UNKNOWN),
             model: text_of(header, "model").map(str::to_owned),
+            branch: text_of(header, "branch").map(str::to_owned),
             calls: HashMap::new(),
             has_begun: false,
         }
@@ -349,6 +359,7 @@ impl Task {
     fn message(&self, value: &Value, role: Role) -> Message {
         let time = shapes::time_of(&value["ts"], TimeQuality::Exact).unwrap_or_else(|| self.began.clone());
         let mut message = Message::new(text_of(value, "id").unwrap_or("").to_owned(), role, time);
+        message.branch.clone_from(&self.branch);
         message.model = match role {
             Role::Assistant => text_of(value, "model").map(str::to_owned).or_else(|| self.model.clone()),
             _ => None,
@@ -437,11 +448,15 @@ impl Task {
                     let call_id = id_of(&block["tool_use_id"]);
                     let name = call_id.as_ref().and_then(|id| self.calls.get(id)).cloned();
                     let name = name.or_else(|| text_of(block, "name").map(str::to_owned)).unwrap_or_default();
-                    let is_error = block["is_error"].as_bool() == Some(true);
+                    let has_failed = |item: &Value| item["success"].as_bool() == Some(false) || item["isError"].as_bool() == Some(true);
+                    let content = &block["content"];
+                    let is_error = block["is_error"].as_bool() == Some(true)
+                        || has_failed(content)
+                        || content.as_array().is_some_and(|items| items.iter().any(has_failed));
                     message.answers.push(shapes::Answer {
                         call_id,
                         name,
-                        text: flatten(&block["content"]),
+                        text: words_of_answer(content),
                         outcome: Some(if is_error { Outcome::Failed } else { Outcome::Done }),
                         files: Vec::new(),
                     });
@@ -457,7 +472,9 @@ impl Task {
         }
         if text_of(value, "kind") == Some("compaction") {
             message.role = Role::Summary;
-        } else if !is_assistant && words.trim_start().starts_with("<SYSTEM_NOTICE>") {
+        } else if !is_assistant
+            && (words.trim_start().starts_with("<SYSTEM_NOTICE>") || self.episode.kind == yore_core::episode::EpisodeKind::Subagent)
+        {
             message.role = Role::Injected;
         }
         message.say(&words);
@@ -479,17 +496,32 @@ fn words_of(text: &str) -> String {
         .map_or_else(|| text.to_owned(), str::to_owned)
 }
 
+/// What a tool answered. A command's answer repeats it, and says twice how it ended.
+fn words_of_answer(content: &Value) -> String {
+    let Some(items) = content.as_array() else { return flatten(content) };
+    let words = items.iter().map(|item| match text_of(item, "result") {
+        Some(result) if item.get("query").is_some() => result.to_owned(),
+        _ => flatten(item),
+    });
+    words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
 /// What was said in a text that the model was sent: wrappers go, and so does what the program adds.
 fn said(text: &str) -> String {
     let mut rest = text.to_owned();
-    for tag in ["environment_details", "system-reminder"] {
+    for tag in ["environment_details", "system-reminder", "mode_notice"] {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
         while let Some(start) = rest.find(&open) {
             let end = rest[start..].find(&close).map_or(rest.len(), |at| start + at + close.len());
             rest.replace_range(start..end, "");
         }
     }
-    for tag in ["task", "feedback", "user_message", "answer"] {
+    // With the mode in which it was said.
+    while let Some(start) = rest.find("<user_input") {
+        let end = rest[start..].find('>').map_or(rest.len(), |at| start + at + 1);
+        rest.replace_range(start..end, "");
+    }
+    for tag in ["task", "feedback", "user_message", "answer", "user_input"] {
         rest = rest.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), "");
     }
     rest.trim().to_owned()
@@ -508,6 +540,7 @@ mod tests {
             "mend the tide table"
         );
         assert_eq!(said("go on<environment_details>cut off"), "go on");
+        assert_eq!(said("<user_input mode=\"act\">mend the <b>gauge</b></user_input>"), "mend the <b>gauge</b>");
         assert_eq!(words_of(r#"{"question": "which pier?", "options": ["a"]}"#), "which pier?");
         assert_eq!(words_of("{not json"), "{not json");
     }

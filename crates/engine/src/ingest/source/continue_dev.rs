@@ -1,9 +1,10 @@
-//! Continue: one JSON file for each session, beside an index of all. No real session was seen yet.
+//! Continue: one JSON file for each session, beside an index of all. Of the extension no real session was
+//! seen yet.
 //!
 //! - [`Continue`]: finds the files, and divides each into a header and its messages
 //! - `ContinueReader`: messages to turns
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use yore_core::episode::{Episode, FileAction, Outcome, Role, TitleRank, ToolUse}
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::shapes::{self, Message, add_file, append, arguments, drop_payloads, id_of, short, text_of};
+use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, id_of, short, text_of};
 use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "continue";
@@ -109,6 +110,9 @@ fn records_of(id: &str, mut session: Value, listed: &Value, take: &mut dyn FnMut
     if !take(Value::Object(header)) {
         return;
     }
+    // The extension writes a tool's answer as a message as well, the command line beside the call only.
+    let answered: HashSet<String> =
+        history.iter().filter_map(|step| text_of(&step["message"], "toolCallId").map(str::to_owned)).collect();
     for (at, mut step) in history.into_iter().enumerate() {
         // What the editor shows and what was sent to the model repeat the message.
         let mut record = json!({"type": "message", "session": id, "n": at});
@@ -119,7 +123,13 @@ fn records_of(id: &str, mut session: Value, listed: &Value, take: &mut dyn FnMut
                     .as_array()
                     .into_iter()
                     .flatten()
-                    .map(|state| json!({"toolCallId": state["toolCallId"], "status": state["status"]}))
+                    .map(|state| {
+                        let mut kept = json!({"toolCallId": state["toolCallId"], "status": state["status"]});
+                        if text_of(state, "toolCallId").is_none_or(|id| !answered.contains(id)) {
+                            kept["output"] = state["output"].clone();
+                        }
+                        kept
+                    })
                     .collect();
                 value = Value::Array(states);
             }
@@ -154,7 +164,10 @@ impl Session {
     fn begin(id: &str, header: &Value) -> Self {
         Self {
             episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(KIND, id) }),
-            title: text_of(header, "title").filter(|title| *title != "New Session").map(str::to_owned),
+            // What stands there until there is one.
+            title: text_of(header, "title")
+                .filter(|title| !matches!(*title, "New Session" | "Untitled Session"))
+                .map(str::to_owned),
             time: shapes::time_of(&header["created"], TimeQuality::Session).unwrap_or(RecordedTime::UNKNOWN),
             calls: HashMap::new(),
         }
@@ -205,6 +218,9 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
         }
     };
     let mut message = Message::new(id, role, session.time.clone());
+    if role == Role::Assistant {
+        message.model = text_of(&said["usage"], "model").map(str::to_owned);
+    }
     let mut words = String::new();
     match &said["content"] {
         Value::String(text) => words.push_str(text),
@@ -229,18 +245,18 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
     } else {
         message.say(&words);
     }
-    let states: HashMap<&str, &str> = value["toolCallStates"]
+    let states: HashMap<&str, &Value> = value["toolCallStates"]
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(|state| Some((text_of(state, "toolCallId")?, text_of(state, "status")?)))
+        .filter_map(|state| Some((text_of(state, "toolCallId")?, state)))
         .collect();
     for call in said["toolCalls"].as_array().into_iter().flatten() {
         let call_id = id_of(&call["id"]);
         let name = text_of(&call["function"], "name").unwrap_or("tool");
         message.call(call_id.clone(), name, &arguments(&call["function"]["arguments"]), tool_bytes);
         if let Some(call_id) = call_id {
-            let outcome = match states.get(call_id.as_str()).copied() {
+            let outcome = match states.get(call_id.as_str()).and_then(|state| text_of(state, "status")) {
                 Some("done") => Some(Outcome::Done),
                 Some("errored") => Some(Outcome::Failed),
                 Some("canceled" | "cancelled") => Some(Outcome::Cancelled),
@@ -251,6 +267,18 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
                 && let Some(tool) = message.tools.last_mut()
             {
                 tool.outcome = outcome;
+            }
+            let output = &states.get(call_id.as_str()).map_or(&Value::Null, |state| &state["output"]);
+            let text: Vec<&str> =
+                output.as_array().into_iter().flatten().filter_map(|item| text_of(item, "content")).collect();
+            if !text.is_empty() && outcome.is_some() {
+                message.answers.push(Answer {
+                    call_id: Some(call_id.clone()),
+                    name: name.to_owned(),
+                    text: text.join("\n"),
+                    outcome,
+                    files: Vec::new(),
+                });
             }
             session.calls.insert(call_id, (name.to_owned(), outcome));
         }

@@ -1,5 +1,5 @@
-//! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, a log of events that grows at its end. No
-//! real session was seen yet.
+//! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, a log of events that grows at its end. What a
+//! sub-agent does stands in the log of the session that started it, under its own `agentId`.
 //!
 //! - [`CopilotCli`]: finds the logs
 //! - `EventReader`: events to turns
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::episode::{Episode, Outcome, Role, ToolUse};
+use yore_core::episode::{Episode, EpisodeKind, Outcome, Role, ToolUse};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
@@ -20,7 +20,7 @@ const KIND: &str = "copilot-cli";
 const LOG: &str = "events.jsonl";
 
 /// Events that hold no words, or words that stand elsewhere too.
-const WORDLESS: [&str; 9] = [
+const WORDLESS: [&str; 11] = [
     "session.",
     "assistant.turn",
     "assistant.usage",
@@ -30,6 +30,8 @@ const WORDLESS: [&str; 9] = [
     "abort",
     "tool.execution_progress",
     "assistant.message_delta",
+    "subagent.",
+    "system.message",
 ];
 
 /// See the module.
@@ -43,10 +45,6 @@ impl Source for CopilotCli {
 
     fn display_name(&self) -> &'static str {
         "GitHub Copilot CLI"
-    }
-
-    fn is_verified(&self) -> bool {
-        false
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
@@ -123,6 +121,8 @@ impl EventReader {
         let data = &value["data"];
         let tool_bytes = self.options.tool_bytes;
         match kind {
+            // A sub-agent has a model of its own.
+            "session.model_change" if value["agentId"].is_string() => {}
             "session.start" | "session.resume" | "session.model_change" | "session.context_changed" => {
                 if let Some(session) = text_of(data, "sessionId").filter(|_| kind == "session.start") {
                     session.clone_into(&mut self.session);
@@ -140,13 +140,23 @@ impl EventReader {
                 }
             }
             "user.message" => {
-                let mut message = self.message(value, line, Role::Human);
+                let episode = self.episode(value);
+                let is_typed = episode.kind == EpisodeKind::Session && text_of(data, "source").is_none_or(|source| source == "user");
+                let mut message = self.message(value, line, if is_typed { Role::Human } else { Role::Injected });
                 message.say(text_of(data, "content").unwrap_or(""));
-                message.turns(KIND, &self.episode(), tool_bytes, line, out);
+                let from = out.len();
+                message.turns(KIND, &episode, tool_bytes, line, out);
+                for reading in &mut out[from..] {
+                    if let Reading::Turn(read) = reading
+                        && episode.kind == EpisodeKind::Subagent
+                    {
+                        read.turn.speaker = Some("parent agent".to_owned());
+                    }
+                }
             }
             "assistant.message" => {
                 let mut message = self.message(value, line, Role::Assistant);
-                message.model.clone_from(&self.model);
+                message.model = text_of(data, "model").map(str::to_owned).or_else(|| self.model.clone());
                 message.say(text_of(data, "content").unwrap_or(""));
                 for call in data["toolRequests"].as_array().into_iter().flatten() {
                     let name = text_of(call, "name").unwrap_or("tool");
@@ -156,19 +166,23 @@ impl EventReader {
                     }
                     message.call(call_id, name, &arguments(&call["arguments"]), tool_bytes);
                 }
-                message.turns(KIND, &self.episode(), tool_bytes, line, out);
+                message.turns(KIND, &self.episode(value), tool_bytes, line, out);
             }
             "tool.execution_complete" => {
                 let call_id = id_of(&data["toolCallId"]);
                 let name = call_id.as_ref().and_then(|id| self.calls.get(id)).cloned().unwrap_or_default();
-                let outcome = if data["success"].as_bool() == Some(false) { Outcome::Failed } else { Outcome::Done };
-                let mut words = flatten(&data["result"]);
+                let exit_code = data["shellExecution"]["exitCode"].as_i64();
+                let has_failed = data["success"].as_bool() == Some(false) || exit_code.is_some_and(|code| code != 0);
+                let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
+                // What was shown, and what servers gave as data, repeat what the model was given.
+                let result = &data["result"];
+                let mut words = if result["content"].is_null() { flatten(result) } else { flatten(&result["content"]) };
                 append(&mut words, &flatten(&data["error"]));
                 let mut message = self.message(value, line, Role::ToolResult);
                 message.is_error = outcome == Outcome::Failed;
                 message.tool_text = excerpt(&super::own::without_own_output(&words), tool_bytes).into_owned();
                 message.tools = vec![ToolUse { call_id, name, outcome: Some(outcome) }];
-                message.turns(KIND, &self.episode(), tool_bytes, line, out);
+                message.turns(KIND, &self.episode(value), tool_bytes, line, out);
             }
             // The call was told by the message that made it.
             "tool.execution_start" | "tool.user_requested" => {}
@@ -177,13 +191,21 @@ impl EventReader {
         }
     }
 
-    fn episode(&self) -> Arc<Episode> {
-        Arc::new(Episode { cwd: self.cwd.clone(), client_version: self.version.clone(), ..shapes::episode(KIND, &self.session) })
+    /// The session, or the sub-agent whose event it is.
+    fn episode(&self, value: &Value) -> Arc<Episode> {
+        let agent = text_of(value, "agentId").filter(|agent| *agent != self.session);
+        Arc::new(Episode {
+            kind: if agent.is_some() { EpisodeKind::Subagent } else { EpisodeKind::Session },
+            parent_native_id: agent.map(|_| self.session.clone()),
+            cwd: self.cwd.clone(),
+            client_version: self.version.clone(),
+            ..shapes::episode(KIND, agent.unwrap_or(&self.session))
+        })
     }
 
     fn message(&self, value: &Value, line: u64, role: Role) -> Message {
         let id = id_of(&value["id"]).unwrap_or_else(|| format!("#{line}"));
         let time = shapes::time_of(&value["timestamp"], TimeQuality::Exact).unwrap_or(RecordedTime::UNKNOWN);
-        Message { cwd: self.cwd.clone(), ..Message::new(id, role, time) }
+        Message { cwd: self.cwd.clone(), branch: self.branch.clone(), ..Message::new(id, role, time) }
     }
 }
