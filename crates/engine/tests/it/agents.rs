@@ -7,7 +7,8 @@ use yore_core::episode::{EpisodeKind, Role};
 use yore_testing::{Memory, SessionBuilder};
 
 /// An answer of yore's `recall`.
-const ANSWER: &str = "<recalled-data source=\"yore\">\n[1] 0123456789 human 2026-02-03\n  the kelp grows on the pier\n</recalled-data>";
+const ANSWER: &str =
+    "<recalled-data source=\"yore\">\n[1] 0123456789 human 2026-02-03\n  the kelp grows on the pier\n</recalled-data>";
 
 fn lines(values: &[Value]) -> String {
     values.iter().map(|value| format!("{value}\n")).collect()
@@ -27,7 +28,8 @@ fn told(memory: &Memory, session: &str) -> Vec<String> {
 }
 
 fn gemini(session: &str, messages: &[Value]) -> String {
-    let mut values = vec![json!({"sessionId": session, "projectHash": "00", "startTime": "2026-02-03T10:00:00.000Z", "kind": "main"})];
+    let mut values =
+        vec![json!({"sessionId": session, "projectHash": "00", "startTime": "2026-02-03T10:00:00.000Z", "kind": "main"})];
     values.extend_from_slice(messages);
     lines(&values)
 }
@@ -82,11 +84,16 @@ fn gemini_command_that_failed_is_told_once_and_as_a_failure() {
 #[test]
 fn gemini_sessions_of_two_projects_keep_their_own_first_message() {
     let memory = Memory::new();
-    let context = gemini_message("d04923d38bb0f6017037e74183378ef4", "user", json!([{"text": "<session_context>\nx\n</session_context>"}]));
-    let prompt = |number: u32| gemini_message(&format!("b0000000-0000-4000-8000-00000000000{number}"), "user", json!([{"text": "go"}]));
+    let context =
+        gemini_message("d04923d38bb0f6017037e74183378ef4", "user", json!([{"text": "<session_context>\nx\n</session_context>"}]));
+    let prompt =
+        |number: u32| gemini_message(&format!("b0000000-0000-4000-8000-00000000000{number}"), "user", json!([{"text": "go"}]));
     for (number, project) in [(1, "tide"), (2, "pier")] {
         memory.write(&format!("tmp/{project}/.project_root"), format!("/home/dev/{project}"));
-        memory.write(&format!("tmp/{project}/chats/session-{number}.jsonl"), gemini(&format!("s-{number}"), &[context.clone(), prompt(number)]));
+        memory.write(
+            &format!("tmp/{project}/chats/session-{number}.jsonl"),
+            gemini(&format!("s-{number}"), &[context.clone(), prompt(number)]),
+        );
     }
     memory.read_as("gemini", &memory.sources());
     for (session, project) in [("s-1", "tide"), ("s-2", "pier")] {
@@ -102,7 +109,7 @@ fn rollout(items: &[Value]) -> String {
     let mut values = vec![json!({"timestamp": "2026-02-03T10:00:00.000Z", "type": "session_meta", "payload": {
         "id": THREAD, "timestamp": "2026-02-03T10:00:00.000Z", "cwd": "/home/dev/tide", "cli_version": "0.169.0", "source": "exec",
         "git": {"branch": "moon"}}})];
-    values.extend(items.iter().map(|(payload)| {
+    values.extend(items.iter().map(|payload| {
         let kind = if payload["item"].is_object() { "event_msg" } else { "response_item" };
         json!({"timestamp": "2026-02-03T10:00:01.000Z", "type": kind, "payload": payload})
     }));
@@ -175,7 +182,10 @@ fn codex_script_that_asked_this_memory_leaves_nothing_but_what_else_it_did() {
             script("call_1", "text(await tools.mcp__yore__recall({\"question\": \"where does the kelp grow\"}));"),
             completed(asked.clone()),
             printed("call_1", &[&answer]),
-            script("call_2", "text(await tools.mcp__yore__recall({question: \"kelp\"}));\ntext(await tools.exec_command({cmd: \"ls\"}));"),
+            script(
+                "call_2",
+                "text(await tools.mcp__yore__recall({question: \"kelp\"}));\ntext(await tools.exec_command({cmd: \"ls\"}));",
+            ),
             completed(asked),
             // The closing mark and what follows it without a line break.
             printed("call_2", &[&format!("{ANSWER}{{\"exit_code\":1,\"output\":\"no such pier\"}}"), "seen all the same"]),
@@ -207,10 +217,9 @@ fn copilot_event(kind: &str, id: &str, agent: Option<&str>, data: Value) -> Valu
 #[test]
 fn copilot_session_has_its_failures_its_branch_its_helpers_and_no_echo() {
     let memory = Memory::new();
-    let call = |id: &str, name: &str, arguments: Value| {
-        json!({"content": "", "model": "m", "toolRequests": [{"toolCallId": id, "name": name, "arguments": arguments}]})
-    };
-    let helper = Some("6d5048ff-4ae2-4851-a37a-b33d71a5e6f9");
+    let call = |id: &str, name: &str, arguments: Value| json!({"content": "", "model": "m", "toolRequests": [{"toolCallId": id, "name": name, "arguments": arguments}]});
+    let helper_id = "6d5048ff-4ae2-4851-a37a-b33d71a5e6f9";
+    let helper = Some(helper_id);
     let session = "f35b3f6b-6415-4e47-9fe8-f9ccb7e8be62";
     memory.write(
         &format!("state/{session}/events.jsonl"),
@@ -231,9 +240,9 @@ fn copilot_session_has_its_failures_its_branch_its_helpers_and_no_echo() {
     let report = memory.read_as("copilot-cli", &memory.sources().join("state"));
     assert!(report.skips.is_empty(), "{:?}", report.skips);
     assert_eq!(told(&memory, session), ["human: build it|", "tool_call: |bash / command: make", "tool_result!: |no gauge"]);
-    assert_eq!(told(&memory, helper.unwrap()), ["injected: find the gauge|", "assistant: Found.|"]);
+    assert_eq!(told(&memory, helper_id), ["injected: find the gauge|", "assistant: Found.|"]);
     assert!(memory.turns(session).iter().all(|turn| turn.branch.as_deref() == Some("moon")));
-    let inner = memory.episodes().into_iter().find(|episode| episode.native_id == helper.unwrap()).unwrap();
+    let inner = memory.episodes().into_iter().find(|episode| episode.native_id == helper_id).unwrap();
     assert_eq!(inner.kind, EpisodeKind::Subagent);
 }
 
@@ -250,7 +259,11 @@ fn cline_prompts_are_as_they_were_typed_and_failures_helpers_and_branches_are_kn
         result("c2", json!([{"type": "text", "text": json!({"content": [{"type": "text", "text": ANSWER}]}).to_string()}])),
     ]});
     memory.write("sessions/1_a/1_a.messages.json", messages.to_string());
-    memory.write("sessions/1_a/1_a.json", json!({"session_id": "1_a", "cwd": "/home/dev/tide", "metadata": {"git": {"branch": "moon"}, "title": "Builds"}}).to_string());
+    memory.write(
+        "sessions/1_a/1_a.json",
+        json!({"session_id": "1_a", "cwd": "/home/dev/tide", "metadata": {"git": {"branch": "moon"}, "title": "Builds"}})
+            .to_string(),
+    );
     let inner = json!({"sessionId": "1_a__agent_2", "origin": {"mode": "subagent", "parentThreadId": "1_a"}, "messages": [
         {"role": "user", "content": [{"type": "text", "text": "find the gauge"}]},
         {"role": "assistant", "content": [{"type": "text", "text": "Found."}]},
@@ -259,12 +272,19 @@ fn cline_prompts_are_as_they_were_typed_and_failures_helpers_and_branches_are_kn
     memory.read_as("cline", &memory.sources().join("sessions"));
     assert_eq!(
         told(&memory, "1_a"),
-        ["human: build it|", "tool_call: |run_commands / commands: make", "tool_result!: |[Command exited with code 101] / no gauge"]
+        [
+            "human: build it|",
+            "tool_call: |run_commands / commands: make",
+            "tool_result!: |[Command exited with code 101] / no gauge"
+        ]
     );
     assert!(memory.turns("1_a").iter().all(|turn| turn.branch.as_deref() == Some("moon")));
     assert_eq!(told(&memory, "1_a__agent_2"), ["injected: find the gauge|", "assistant: Found.|"]);
     let inner = memory.episodes().into_iter().find(|episode| episode.native_id == "1_a__agent_2").unwrap();
-    assert_eq!((inner.kind, inner.project.as_deref(), inner.title.as_deref()), (EpisodeKind::Subagent, Some("tide"), Some("find the gauge")));
+    assert_eq!(
+        (inner.kind, inner.project.as_deref(), inner.title.as_deref()),
+        (EpisodeKind::Subagent, Some("tide"), Some("find the gauge"))
+    );
 }
 
 #[test]
@@ -282,7 +302,12 @@ fn continue_answers_of_tools_are_found_and_a_session_is_not_called_untitled() {
     memory.read_as("continue", &memory.sources().join("sessions"));
     assert_eq!(
         told(&memory, "s-1"),
-        ["human: build it|", "tool_call: |Bash / command: make", "tool_result!: |Error (exit code 101): no gauge", "assistant: No gauge.|"]
+        [
+            "human: build it|",
+            "tool_call: |Bash / command: make",
+            "tool_result!: |Error (exit code 101): no gauge",
+            "assistant: No gauge.|"
+        ]
     );
     assert_eq!(memory.episodes()[0].title.as_deref(), Some("build it"));
     assert_eq!(memory.turns("s-1")[3].model.as_deref(), Some("m"));
@@ -303,9 +328,17 @@ fn claude_code_keeps_neither_questions_to_this_memory_nor_its_errors() {
         value
     };
     text += &lines(&[
-        line("000000000001", "assistant", json!([{"type": "tool_use", "id": "t1", "name": "mcp__yore__recall", "input": {"question": "kelp"}},
-            {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "ls"}}])),
-        line("000000000002", "user", json!([{"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": "bad arguments [usage]"}])),
+        line(
+            "000000000001",
+            "assistant",
+            json!([{"type": "tool_use", "id": "t1", "name": "mcp__yore__recall", "input": {"question": "kelp"}},
+            {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "ls"}}]),
+        ),
+        line(
+            "000000000002",
+            "user",
+            json!([{"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": "bad arguments [usage]"}]),
+        ),
         line("000000000003", "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "pier"}])),
         json!({"type": "api-request-shape", "sessionId": first["sessionId"]}),
         json!({"type": "cost-state", "sessionId": first["sessionId"]}),
@@ -314,7 +347,8 @@ fn claude_code_keeps_neither_questions_to_this_memory_nor_its_errors() {
     memory.write("projects/p/1.jsonl", &text);
     let report = memory.read();
     assert!(report.skips.is_empty(), "{:?}", report.skips);
-    let turns: Vec<(Role, String)> = memory.turns(first["sessionId"].as_str().unwrap()).into_iter().map(|turn| (turn.role, turn.tool_text)).collect();
+    let turns: Vec<(Role, String)> =
+        memory.turns(first["sessionId"].as_str().unwrap()).into_iter().map(|turn| (turn.role, turn.tool_text)).collect();
     let expected = [(Role::Human, ""), (Role::ToolCall, "Bash\ncommand: ls"), (Role::ToolResult, "pier")];
     assert_eq!(turns, expected.map(|(role, text)| (role, text.to_owned())));
 }

@@ -448,7 +448,8 @@ impl Task {
                     let call_id = id_of(&block["tool_use_id"]);
                     let name = call_id.as_ref().and_then(|id| self.calls.get(id)).cloned();
                     let name = name.or_else(|| text_of(block, "name").map(str::to_owned)).unwrap_or_default();
-                    let has_failed = |item: &Value| item["success"].as_bool() == Some(false) || item["isError"].as_bool() == Some(true);
+                    let has_failed =
+                        |item: &Value| item["success"].as_bool() == Some(false) || item["isError"].as_bool() == Some(true);
                     let content = &block["content"];
                     let is_error = block["is_error"].as_bool() == Some(true)
                         || has_failed(content)
@@ -473,7 +474,8 @@ impl Task {
         if text_of(value, "kind") == Some("compaction") {
             message.role = Role::Summary;
         } else if !is_assistant
-            && (words.trim_start().starts_with("<SYSTEM_NOTICE>") || self.episode.kind == yore_core::episode::EpisodeKind::Subagent)
+            && (words.trim_start().starts_with("<SYSTEM_NOTICE>")
+                || self.episode.kind == yore_core::episode::EpisodeKind::Subagent)
         {
             message.role = Role::Injected;
         }

@@ -269,8 +269,7 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
                 tool.outcome = outcome;
             }
             let output = &states.get(call_id.as_str()).map_or(&Value::Null, |state| &state["output"]);
-            let text: Vec<&str> =
-                output.as_array().into_iter().flatten().filter_map(|item| text_of(item, "content")).collect();
+            let text: Vec<&str> = output.as_array().into_iter().flatten().filter_map(|item| text_of(item, "content")).collect();
             if !text.is_empty() && outcome.is_some() {
                 message.answers.push(Answer {
                     call_id: Some(call_id.clone()),

@@ -141,7 +141,8 @@ impl EventReader {
             }
             "user.message" => {
                 let episode = self.episode(value);
-                let is_typed = episode.kind == EpisodeKind::Session && text_of(data, "source").is_none_or(|source| source == "user");
+                let is_typed =
+                    episode.kind == EpisodeKind::Session && text_of(data, "source").is_none_or(|source| source == "user");
                 let mut message = self.message(value, line, if is_typed { Role::Human } else { Role::Injected });
                 message.say(text_of(data, "content").unwrap_or(""));
                 let from = out.len();

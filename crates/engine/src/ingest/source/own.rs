@@ -121,7 +121,8 @@ fn without(text: &str, is_output: bool) -> Cow<'_, str> {
     let mut left = text;
     while !left.is_empty() {
         let line = &left[..left.find('\n').map_or(left.len(), |at| at + 1)];
-        let may_be_data = line.trim_start().starts_with(['{', '[']) && (is_own_data(left) || is_output && line.contains(RECALLED_MARK));
+        let may_be_data =
+            line.trim_start().starts_with(['{', '[']) && (is_own_data(left) || is_output && line.contains(RECALLED_MARK));
         if !is_inside && broken < MOST_BROKEN && may_be_data {
             match end_of_data(left) {
                 Some(end) => {
@@ -310,7 +311,9 @@ mod tests {
         ] {
             assert!(is_own_tool(name), "{name}");
         }
-        for name in ["recall", "yore", "yorerecall", "mcp__yore2__recall", "mcp__other__yore_recall", "kilo_local_recall", "yore_x"] {
+        for name in
+            ["recall", "yore", "yorerecall", "mcp__yore2__recall", "mcp__other__yore_recall", "kilo_local_recall", "yore_x"]
+        {
             assert!(!is_own_tool(name), "{name}");
         }
         assert!(TOOLS.is_sorted());

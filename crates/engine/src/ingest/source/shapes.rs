@@ -432,7 +432,8 @@ impl Message {
 
     /// Gives its turns. A message without words gives none.
     pub(super) fn turns(self, kind: &'static str, episode: &Arc<Episode>, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
-        let Self { native_id, role, text, tool_text, is_error, time, cwd, branch, model, parts, mut tools, files, mut answers } = self;
+        let Self { native_id, role, text, tool_text, is_error, time, cwd, branch, model, parts, mut tools, files, mut answers } =
+            self;
         let text = match without_own_words(text.trim()) {
             std::borrow::Cow::Borrowed(same) => same.to_owned(),
             std::borrow::Cow::Owned(cut) => cut.trim().to_owned(),

@@ -157,11 +157,8 @@ pub(super) fn nested_call(item: &Value) -> Option<NestedCall> {
         }
         "FileChange" => {
             let changes = item["changes"].as_object()?;
-            let files: Vec<FileUse> = changes
-                .keys()
-                .take(MAX_FILES)
-                .map(|path| FileUse { path: path.clone(), action: FileAction::Written })
-                .collect();
+            let files: Vec<FileUse> =
+                changes.keys().take(MAX_FILES).map(|path| FileUse { path: path.clone(), action: FileAction::Written }).collect();
             let mut call = "apply_patch".to_owned();
             for (path, change) in changes.iter().take(MAX_FILES) {
                 let diff = text_of(change, "unified_diff").or_else(|| text_of(change, "content")).unwrap_or("");
@@ -204,7 +201,8 @@ pub(super) fn answer_of_script(output: &Value, is_told: bool) -> (String, Option
 /// The result of a tool that a script printed as it was.
 fn result_of_tool(text: &str) -> Option<(String, Option<Outcome>)> {
     let value: Value = text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())??;
-    if let (Some(output), true) = (value["output"].as_str(), value.get("exit_code").is_some() || value.get("chunk_id").is_some()) {
+    if let (Some(output), true) = (value["output"].as_str(), value.get("exit_code").is_some() || value.get("chunk_id").is_some())
+    {
         return Some(with_code(output, exit_code(&value["exit_code"])));
     }
     let content = value["content"].as_array()?;
@@ -214,7 +212,8 @@ fn result_of_tool(text: &str) -> Option<(String, Option<Outcome>)> {
 
 /// Whether a text is only what the client puts before a script's output.
 fn is_head(text: &str) -> bool {
-    text.lines().all(|line| ["Script completed", "Wall time", "Output:"].iter().any(|head| line.starts_with(head)) || line.is_empty())
+    text.lines()
+        .all(|line| ["Script completed", "Wall time", "Output:"].iter().any(|head| line.starts_with(head)) || line.is_empty())
 }
 
 fn exit_code(value: &Value) -> Option<i64> {
@@ -312,10 +311,14 @@ mod tests {
     #[test]
     fn script_that_prints_a_commands_result_tells_how_the_command_ended() {
         let head = json!({"type": "input_text", "text": "Script completed\nWall time 0.1 seconds\nOutput:\n"});
-        let result = json!({"type": "input_text", "text": "{\"chunk_id\":\"a\",\"exit_code\":101,\"output\":\"error: no gauge\"}"});
+        let result =
+            json!({"type": "input_text", "text": "{\"chunk_id\":\"a\",\"exit_code\":101,\"output\":\"error: no gauge\"}"});
         let words = json!({"type": "input_text", "text": "and so on"});
         let output = json!([head, result, words]);
-        assert_eq!(answer_of_script(&output, false), ("exit code 101\nerror: no gauge\nand so on".to_owned(), Some(Outcome::Failed)));
+        assert_eq!(
+            answer_of_script(&output, false),
+            ("exit code 101\nerror: no gauge\nand so on".to_owned(), Some(Outcome::Failed))
+        );
         assert_eq!(answer_of_script(&output, true), ("and so on".to_owned(), Some(Outcome::Done)));
         assert_eq!(answer_of_script(&json!([head]), true), (String::new(), Some(Outcome::Done)));
         let failed = json!([{"type": "input_text", "text": "Script failed\nWall time 0.1 seconds\nOutput:\nReferenceError: x"}]);

@@ -38,7 +38,15 @@ pub(super) struct GeminiReader {
 
 impl GeminiReader {
     pub(super) fn new(options: ReaderOptions) -> Self {
-        Self { options, episode: None, began: RecordedTime::UNKNOWN, title: None, count: 0, is_own_call: false, answered: HashSet::new() }
+        Self {
+            options,
+            episode: None,
+            began: RecordedTime::UNKNOWN,
+            title: None,
+            count: 0,
+            is_own_call: false,
+            answered: HashSet::new(),
+        }
     }
 
     fn begin(&mut self, record: &Value) {
