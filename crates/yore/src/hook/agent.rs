@@ -2,27 +2,42 @@
 
 /// Claude Code, as its source is called.
 pub(super) const CLAUDE_CODE: &str = "claude-code";
+/// Codex.
+pub(super) const CODEX: &str = "codex";
 /// Cursor.
 pub(super) const CURSOR: &str = "cursor";
 
-/// What a hook may be called with, and the agent's name in the store.
-const AGENTS: [(&str, &str); 16] = [
-    ("claude-code", CLAUDE_CODE),
-    ("claude", CLAUDE_CODE),
-    ("cursor", CURSOR),
-    ("codex", "codex"),
-    ("codex-cli", "codex"),
-    ("gemini", "gemini"),
-    ("gemini-cli", "gemini"),
-    ("opencode", "opencode"),
-    ("copilot", "copilot-cli"),
-    ("copilot-cli", "copilot-cli"),
-    ("copilot-chat", "copilot-chat"),
-    ("windsurf", "windsurf"),
-    ("cline", "cline"),
-    ("continue", "continue"),
-    ("zed", "zed"),
-    ("aider", "aider"),
+/// Who calls a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The agent's name in the store.
+    pub agent: &'static str,
+    /// Whether one of yore's own plugins calls, which takes plain text and hands it on.
+    pub is_plugin: bool,
+}
+
+/// What a hook may be called with, the agent's name in the store, and whether a plugin of yore calls.
+const AGENTS: [(&str, &str, bool); 20] = [
+    ("claude-code", CLAUDE_CODE, false),
+    ("claude", CLAUDE_CODE, false),
+    ("cursor", CURSOR, false),
+    ("codex", CODEX, false),
+    ("codex-cli", CODEX, false),
+    ("gemini", "gemini", false),
+    ("gemini-cli", "gemini", false),
+    ("opencode", "opencode", true),
+    ("kilo", "kilo", true),
+    ("qwen", "qwen", false),
+    ("qwen-code", "qwen", false),
+    ("copilot", "copilot-cli", false),
+    ("copilot-cli", "copilot-cli", false),
+    ("copilot-chat", "copilot-chat", false),
+    ("windsurf", "windsurf", false),
+    ("cline", "cline", false),
+    ("cline-plugin", "cline", true),
+    ("continue", "continue", false),
+    ("zed", "zed", false),
+    ("aider", "aider", false),
 ];
 
 /// Events after which a session holds something new, or is about to end; lower case, without
@@ -83,9 +98,10 @@ const EVENTS: [&str; 53] = [
     "userpromptsubmitted",
 ];
 
-/// The agent's name in the store; `None` for one that is not known.
-pub(super) fn named(name: &str) -> Option<&'static str> {
-    AGENTS.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, agent)| *agent)
+/// Who calls under this name; `None` for one that is not known.
+pub(super) fn named(name: &str) -> Option<Named> {
+    let (_, agent, is_plugin) = AGENTS.iter().find(|(given, ..)| given.eq_ignore_ascii_case(name))?;
+    Some(Named { agent, is_plugin: *is_plugin })
 }
 
 /// Whether this is an event of any agent, however it is written: `PostToolUse`, `post_tool_use`,

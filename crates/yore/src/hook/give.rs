@@ -1,7 +1,6 @@
 //! What an agent is told when one of its events may be answered, and in which form.
 //!
-//! - [`Wanted`]: the question that an event asks
-//! - `Wish`: what kind of question
+//! - [`Wanted`]: the questions that an event asks (`wish`)
 //! - `Form`: how each agent wants to be told; some refuse what they do not know, so nothing else is
 //!   printed
 
@@ -16,8 +15,9 @@ use yore_engine::ingest::{ProjectNames, ledger_key, names_of};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, Occasion, Offer, OfferRequest, StoreOptions};
 
 use super::DOCTOR;
-use super::agent::CLAUDE_CODE;
+use super::agent::{CLAUDE_CODE, CODEX, Named};
 use super::settings::Switches;
+use super::wish::{Beginning, Caller, Moment, Wish, wishes};
 use crate::daemon::client::{Client, NoAnswer};
 use crate::daemon::wire::Request;
 use crate::engine_handle::now;
@@ -46,15 +46,17 @@ const FEW: usize = 3;
 const FEW_TOKENS: usize = 400;
 /// Two hooks that are called for one event are called within this time, milliseconds.
 const AT_ONCE_MS: i64 = 10_000;
+/// Where Copilot CLI says its version.
+const COPILOT_VERSION: &str = "COPILOT_CLI_BINARY_VERSION";
 
-/// The question that an event asks.
+/// The questions that an event asks.
 pub(super) struct Wanted {
-    wish: Wish,
+    /// Each with the tokens that its answer may take.
+    wishes: Vec<(Wish, usize)>,
     form: Form,
     event: Event,
     /// The side conversation that asks, if it is one.
     agent_id: Option<String>,
-    budget: usize,
     floor: f32,
     /// What the person wants redacted besides.
     patterns: Vec<String>,
@@ -64,44 +66,11 @@ pub(super) struct Wanted {
     began: Instant,
 }
 
-/// What kind of question.
-#[derive(Clone, Debug, PartialEq)]
-enum Wish {
-    /// Where things stand; whether the session needs to be told of itself, and whether it forgot
-    /// what it was given.
-    Brief {
-        is_compacted: bool,
-        is_reset: bool,
-    },
-    Prompt(String),
-    Edit(String),
-    Failure(String),
-    /// Nothing: the session forgets what it was given, and nothing may be told.
-    Forgets,
-}
-
-impl Wish {
-    /// The same for all events that ask it; as the ledger keeps it.
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Brief { .. } => "brief",
-            Self::Prompt(_) => "prompt",
-            Self::Edit(_) => "edit",
-            Self::Failure(_) => "failure",
-            Self::Forgets => ledger::FORGOT,
-        }
-    }
-
-    fn is_reset(&self) -> bool {
-        matches!(self, Self::Brief { is_reset: true, .. } | Self::Forgets)
-    }
-}
-
 /// How an agent wants to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// `{"hookSpecificOutput": {"hookEventName", "additionalContext"}}`: Claude Code, Codex, Gemini
-    /// CLI, Copilot in VS Code.
+    /// CLI, Qwen Code, Copilot in VS Code.
     Specific,
     /// `{"additional_context"}`: Cursor.
     Snake,
@@ -116,7 +85,7 @@ enum Form {
 impl Wanted {
     /// What this event asks, if it may be answered. `said` is what the agent said.
     pub(super) fn of(
-        agent: &str,
+        named: Named,
         event: Event,
         agent_id: Option<String>,
         said: &[u8],
@@ -124,37 +93,39 @@ impl Wanted {
         directory: PathBuf,
         client: Option<Client>,
     ) -> Option<Self> {
-        let form = form_of(agent)?;
+        let form = form_of(named)?;
         // Most events are not answered, and some bring whole files.
         let said = LazyCell::new(|| -> Value {
             serde_json::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said)).unwrap_or_default()
         });
-        let wish = if forgets(&event, agent_id.as_deref()) { Wish::Forgets } else { wish_of(agent, &event.event, &said)? };
-        let budget = match &wish {
-            Wish::Brief { .. } => switches.brief_tokens,
-            Wish::Prompt(_) => switches.prompt_tokens,
-            Wish::Edit(_) if !switches.on_edit => 0,
-            Wish::Failure(_) if !switches.on_error => 0,
-            Wish::Edit(_) | Wish::Failure(_) => switches.prompt_tokens.min(FEW_TOKENS),
-            Wish::Forgets => 0,
-        };
-        let is_silent = !switches.give || budget == 0;
-        if is_silent && !wish.is_reset() {
-            return None;
-        }
-        let wish = if is_silent { Wish::Forgets } else { wish };
+        let version = std::env::var(COPILOT_VERSION).ok().filter(|_| named.agent == "copilot-cli");
+        let caller =
+            Caller { agent: named.agent, agent_id: agent_id.as_deref(), version: version.as_deref(), is_plugin: named.is_plugin };
+        let wishes = wishes(caller, &event.event, &said).into_iter().filter_map(|wish| {
+            let budget = if switches.give { budget(&wish, switches) } else { 0 };
+            match wish {
+                // Nothing may be told, but the session forgot all the same.
+                wish if budget == 0 && wish.is_reset() => Some((Wish::Forgets, 0)),
+                _ if budget == 0 => None,
+                wish => Some((wish, budget)),
+            }
+        });
+        let wishes: Vec<(Wish, usize)> = wishes.collect();
         let (floor, patterns) = (switches.floor as f32, switches.patterns.clone());
-        Some(Self { wish, form, event, agent_id, budget, floor, patterns, directory, client, began: Instant::now() })
+        let began = Instant::now();
+        (!wishes.is_empty()).then_some(Self { wishes, form, event, agent_id, floor, patterns, directory, client, began })
     }
 
-    /// Whether a session begins.
+    /// Whether a session begins, so that nobody types yet.
     pub(super) fn is_brief(&self) -> bool {
-        matches!(self.wish, Wish::Brief { .. })
+        let is_start = |wish: &Wish| matches!(wish, Wish::Brief(Beginning { moment: Moment::Start | Moment::EachStart, .. }));
+        self.wishes.iter().any(|(wish, _)| is_start(wish))
     }
 
     /// What is printed where there is nothing to tell.
     pub(super) fn silent_output(&self) -> Option<String> {
-        (self.form == Form::Cline && self.wish != Wish::Forgets).then(|| json!({"cancel": false}).to_string())
+        let is_answered = self.wishes.iter().any(|(wish, _)| *wish != Wish::Forgets);
+        (self.form == Form::Cline && is_answered).then(|| json!({"cancel": false}).to_string())
     }
 
     /// What is printed; `None` where there is nothing to tell. What was given is written down first.
@@ -163,70 +134,80 @@ impl Wanted {
         let session = self.event.session_id.clone().filter(|session| session != DOCTOR);
         let patience = if self.is_brief() { BRIEF_LOCK_PATIENCE } else { LOCK_PATIENCE };
         let _turn = session.as_ref().map(|session| ledger::lock(&self.directory, session, patience));
-        let past = session.as_ref().map(|session| ledger::read(&self.directory, session)).unwrap_or_default();
-        let about = self.about(ledger_key(&self.directory).ok().flatten().as_ref());
-        if self.was_answered(&past, about.as_deref()) {
-            return None;
+        let mut past = session.as_ref().map(|session| ledger::read(&self.directory, session)).unwrap_or_default();
+        let key = ledger_key(&self.directory).ok().flatten();
+        let mut texts: Vec<String> = Vec::new();
+        for (wish, budget) in std::mem::take(&mut self.wishes) {
+            let about = about(&wish, key.as_ref());
+            for entry in self.one(&wish, budget, about, &past, &mut texts) {
+                if let Some(session) = &session {
+                    // What cannot be written down is given all the same.
+                    let _ = ledger::append(&self.directory, session, &entry);
+                }
+                past.push(entry);
+            }
+            // Of the files of one call the first that has something to tell is enough.
+            if matches!(wish, Wish::File(_)) && !texts.is_empty() {
+                break;
+            }
+        }
+        (!texts.is_empty()).then(|| self.form.output(&self.event.event, &texts.join("\n\n")))
+    }
+
+    /// Answers one question; gives what is to be written down of it.
+    fn one(&mut self, wish: &Wish, budget: usize, about: Option<String>, past: &[Entry], texts: &mut Vec<String>) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        if self.was_answered(wish, past, about.as_deref()) {
+            return entries;
         }
         let entry = Entry {
             at_ms: now(),
             agent: self.event.agent.clone(),
             agent_id: self.agent_id.clone(),
             event: self.event.event.clone(),
-            kind: self.wish.kind().to_owned(),
+            kind: wish.kind().to_owned(),
             directory: self.event.cwd.clone(),
-            is_reset: self.wish.is_reset(),
+            is_reset: wish.is_reset(),
             ..Entry::default()
         };
         // Before anything is asked for: whatever becomes of the brief, the session forgot.
-        if let Some(session) = session.as_ref().filter(|_| entry.is_reset && holds_something(&past, self.agent_id.as_deref())) {
-            let _ = ledger::append(&self.directory, session, &Entry { kind: ledger::FORGOT.to_owned(), ..entry.clone() });
+        if entry.is_reset && holds_something(past, self.agent_id.as_deref()) {
+            entries.push(Entry { kind: ledger::FORGOT.to_owned(), ..entry.clone() });
         }
-        if self.wish == Wish::Forgets {
-            return None;
+        if *wish == Wish::Forgets {
+            return entries;
         }
-        let known = if entry.is_reset { Vec::new() } else { known(&past, self.agent_id.as_deref()) };
-        let (given, silence) = self.given(&known)?;
-        let entry = Entry {
-            at_ms: now(),
-            turns: given.turns.iter().map(TurnId::to_string).collect(),
-            tokens: tokens(&given.text),
-            micros: self.began.elapsed().as_micros() as u64,
-            silence,
-            about,
-            ..entry
-        };
-        if let Some(session) = &session {
-            // What cannot be written down is given all the same.
-            let _ = ledger::append(&self.directory, session, &entry);
+        let known = if entry.is_reset { Vec::new() } else { known(past, self.agent_id.as_deref()) };
+        let began = Instant::now();
+        if let Some((given, silence)) = self.given(wish, budget, &known) {
+            let turns = given.turns.iter().map(TurnId::to_string).collect();
+            let micros = began.elapsed().as_micros() as u64;
+            entries.push(Entry { at_ms: now(), turns, tokens: tokens(&given.text), micros, silence, about, ..entry });
+            texts.extend(Some(given.text).filter(|text| !text.is_empty()));
         }
-        (!given.text.is_empty()).then(|| self.form.output(&self.event.event, &given.text))
+        entries
     }
 
-    /// What the event is about, so that it is not answered twice. Without a key nobody can tell.
-    fn about(&self, key: Option<&[u8; 32]>) -> Option<String> {
-        match &self.wish {
-            Wish::Brief { .. } | Wish::Forgets => None,
-            Wish::Prompt(text) | Wish::Edit(text) | Wish::Failure(text) => Some(digest(key?, text)),
-        }
-    }
-
-    /// Whether another hook answered this event just now, or the session knows the answer.
-    fn was_answered(&self, past: &[Entry], about: Option<&str>) -> bool {
+    /// Whether another hook answered this question just now, or the session knows the answer.
+    fn was_answered(&self, wish: &Wish, past: &[Entry], about: Option<&str>) -> bool {
         let at_once = now() - AT_ONCE_MS;
-        let is_reset = self.wish.is_reset();
-        if about.is_none() && !self.is_brief() {
+        let is_reset = wish.is_reset();
+        if about.is_none() && !matches!(wish, Wish::Brief(_)) {
             return false;
         }
         held(past, self.agent_id.as_deref()).any(|entry| {
             // By its kind: what one agent tells may be told by another's hooks under another name.
-            let is_same = entry.kind == self.wish.kind() && entry.about.as_deref() == about;
+            let is_same = entry.kind == wish.kind() && entry.about.as_deref() == about;
             // A session may be compacted soon after it began.
             let is_at_once = entry.at_ms > at_once && entry.is_reset == is_reset;
-            let is_known = match self.wish {
+            let is_lasting = entry.tokens > 0 || !is_passing(entry.silence.as_deref());
+            let is_known = match wish {
                 // A resumed session still holds what it was told when it began.
-                Wish::Brief { is_reset, .. } => !is_reset && entry.tokens > 0,
-                Wish::Edit(_) | Wish::Failure(_) => entry.tokens > 0 || !is_passing(entry.silence.as_deref()),
+                Wish::Brief(Beginning { is_reset, moment: Moment::Start, .. }) => !is_reset && entry.tokens > 0,
+                Wish::Brief(Beginning { moment: Moment::EachStart, .. }) => false,
+                // Each prompt would ask again.
+                Wish::Brief(Beginning { moment: Moment::FirstPrompt | Moment::SubAgent, .. }) => is_lasting,
+                Wish::File(_) | Wish::Failure(_) => is_lasting,
                 Wish::Prompt(_) | Wish::Forgets => false,
             };
             is_same && (is_at_once || is_known)
@@ -234,29 +215,34 @@ impl Wanted {
     }
 
     /// What there is to tell, and why there is nothing.
-    fn given(&mut self, known: &[TurnId]) -> Option<(Given, Option<String>)> {
+    fn given(&mut self, wish: &Wish, budget: usize, known: &[TurnId]) -> Option<(Given, Option<String>)> {
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
-        if let Wish::Brief { is_compacted, .. } = self.wish {
-            let brief = self.brief(&BriefRequest { here, session, is_compacted })?;
-            let given = text::brief(&brief, self.budget);
-            let silence = given.text.is_empty().then(|| "nothing".to_owned());
-            return Some((given, silence));
-        }
-        let occasion = match &self.wish {
+        let occasion = match wish {
+            Wish::Brief(beginning) => {
+                let request = BriefRequest { here, session, is_compacted: beginning.is_compacted };
+                let mut brief = self.brief(&request, beginning.moment)?;
+                if beginning.moment == Moment::SubAgent {
+                    brief = Brief { project: brief.project, standing: brief.standing, ..Brief::default() };
+                }
+                let given = text::brief(&brief, budget);
+                let silence = given.text.is_empty().then(|| "nothing".to_owned());
+                return Some((given, silence));
+            }
             Wish::Prompt(prompt) => Occasion::Prompt(prompt.clone()),
-            Wish::Edit(path) => Occasion::Edit(path.clone()),
+            Wish::File(path) => Occasion::Edit(path.clone()),
             Wish::Failure(output) => Occasion::Failure(output.clone()),
-            Wish::Brief { .. } | Wish::Forgets => return None,
+            Wish::Forgets => return None,
         };
         let offer = self.offer(offer_request(occasion.clone(), here, session, known.to_vec(), self.floor))?;
-        let given = text::offer(&offer, &occasion, self.budget);
+        let given = text::offer(&offer, &occasion, budget);
         let silence = if given.text.is_empty() { offer.silence.or_else(|| Some("budget".to_owned())) } else { None };
         Some((given, silence))
     }
 
-    fn brief(&mut self, request: &BriefRequest) -> Option<Brief> {
-        let patience = self.left_of(BRIEF_PATIENCE);
+    fn brief(&mut self, request: &BriefRequest, moment: Moment) -> Option<Brief> {
+        let is_start = matches!(moment, Moment::Start | Moment::EachStart);
+        let patience = self.left_of(if is_start { BRIEF_PATIENCE } else { PATIENCE });
         if let Some(client) = &mut self.client {
             match client.ask(&Request::Brief { request: request.clone() }, patience) {
                 Ok(brief) => return Some(brief),
@@ -297,6 +283,26 @@ impl Wanted {
             now,
         })
         .ok()
+    }
+}
+
+/// Tokens that the answer to a question may take; 0: it is not asked.
+fn budget(wish: &Wish, switches: &Switches) -> usize {
+    match wish {
+        Wish::Brief(_) => switches.brief_tokens,
+        Wish::Prompt(_) => switches.prompt_tokens,
+        Wish::File(_) if !switches.on_edit => 0,
+        Wish::Failure(_) if !switches.on_error => 0,
+        Wish::File(_) | Wish::Failure(_) => switches.prompt_tokens.min(FEW_TOKENS),
+        Wish::Forgets => 0,
+    }
+}
+
+/// What a question is about, so that it is not answered twice. Without a key nobody can tell.
+fn about(wish: &Wish, key: Option<&[u8; 32]>) -> Option<String> {
+    match wish {
+        Wish::Brief(_) | Wish::Forgets => None,
+        Wish::Prompt(text) | Wish::File(text) | Wish::Failure(text) => Some(digest(key?, text)),
     }
 }
 
@@ -341,30 +347,18 @@ fn holds_something(past: &[Entry], agent_id: Option<&str>) -> bool {
     held(past, agent_id).any(|entry| entry.kind != ledger::FORGOT)
 }
 
-/// Whether a session forgets what it was given with this event, and says so with no other: Claude
-/// Code and `OpenCode` begin anew after it, but for side conversations.
-fn forgets(event: &Event, agent_id: Option<&str>) -> bool {
-    let begins_anew = agent_id.is_none() && matches!(event.agent.as_str(), CLAUDE_CODE | "opencode");
-    !begins_anew && matches!(plain(&event.event).as_str(), "precompact" | "precompress" | "postcompact")
-}
-
 /// Whether there may be something to tell a little later.
 fn is_passing(silence: Option<&str>) -> bool {
     matches!(silence, Some("index-behind" | "project-unknown"))
 }
 
-/// The name of an event, however it is written.
-fn plain(event: &str) -> String {
-    event.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
-}
-
-fn form_of(agent: &str) -> Option<Form> {
-    Some(match agent {
-        CLAUDE_CODE | "codex" | "gemini" | "copilot-chat" => Form::Specific,
+fn form_of(named: Named) -> Option<Form> {
+    Some(match named.agent {
+        _ if named.is_plugin => Form::Plain,
+        CLAUDE_CODE | CODEX | "gemini" | "qwen" | "copilot-chat" => Form::Specific,
         "cursor" => Form::Snake,
         "copilot-cli" => Form::Camel,
         "cline" => Form::Cline,
-        "opencode" => Form::Plain,
         _ => return None,
     })
 }
@@ -381,94 +375,17 @@ impl Form {
     }
 }
 
-/// What an event of an agent asks; by the agents' documentation, which says which events may be
-/// answered.
-fn wish_of<F: FnOnce() -> Value>(agent: &str, event: &str, said: &LazyCell<Value, F>) -> Option<Wish> {
-    let text = |key: &str| said[key].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
-    let prompt = || text("prompt").or_else(|| text("message")).map(Wish::Prompt);
-    match (agent, plain(event).as_str()) {
-        (_, "sessionstart" | "sessioncreated" | "taskstart" | "taskresume") => {
-            let source = said["source"].as_str().unwrap_or_default();
-            Some(Wish::Brief { is_compacted: source == "compact", is_reset: matches!(source, "compact" | "clear") })
-        }
-        (CLAUDE_CODE | "codex" | "copilot-chat" | "cline", "userpromptsubmit")
-        | ("gemini", "beforeagent")
-        | ("opencode", "chatmessage") => {
-            let inner = |value: &Value| value["prompt"].as_str().map(|prompt| Wish::Prompt(prompt.to_owned()));
-            prompt().or_else(|| inner(&said["userPromptSubmit"]))
-        }
-        (CLAUDE_CODE, "pretooluse") => {
-            let input = &said["tool_input"];
-            let path = input["file_path"].as_str().or_else(|| input["notebook_path"].as_str())?;
-            let is_change = matches!(said["tool_name"].as_str()?, "Edit" | "Write" | "MultiEdit" | "NotebookEdit");
-            is_change.then(|| Wish::Edit(path.to_owned()))
-        }
-        (CLAUDE_CODE, "posttoolusefailure") => {
-            Some(Wish::Failure(text("error").unwrap_or_else(|| words_of(&said["tool_response"]))))
-        }
-        // What other tools give back may quote errors of any kind.
-        (CLAUDE_CODE, "posttooluse") if said["tool_name"].as_str() == Some("Bash") => {
-            let output = words_of(&said["tool_response"]);
-            yore_core::text::error_line(&output).is_some().then_some(Wish::Failure(output))
-        }
-        _ => None,
-    }
-}
-
-/// All texts in a tool's answer.
-fn words_of(response: &Value) -> String {
-    match response {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(words_of).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => fields.values().map(words_of).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"),
-        _ => String::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wish(agent: &str, event: &str, said: Value) -> Option<Wish> {
-        wish_of(agent, event, &LazyCell::new(|| said))
-    }
-
-    #[test]
-    fn events_ask_what_their_agents_let_them() {
-        let brief = |is_compacted, is_reset| Some(Wish::Brief { is_compacted, is_reset });
-        let prompt = |text: &str| Some(Wish::Prompt(text.to_owned()));
-        let edit = json!({"tool_name": "Edit", "tool_input": {"file_path": "/a/b.rs"}});
-        let failed = json!({"tool_name": "Bash", "tool_response": {"stdout": "", "stderr": "error: no gauge"}});
-        for (agent, event, said, expected) in [
-            (CLAUDE_CODE, "SessionStart", json!({"source": "startup"}), brief(false, false)),
-            (CLAUDE_CODE, "SessionStart", json!({"source": "compact"}), brief(true, true)),
-            (CLAUDE_CODE, "SessionStart", json!({"source": "clear"}), brief(false, true)),
-            ("cursor", "sessionStart", json!({}), brief(false, false)),
-            ("cline", "TaskStart", json!({}), brief(false, false)),
-            (CLAUDE_CODE, "UserPromptSubmit", json!({"prompt": "why?"}), prompt("why?")),
-            ("codex", "UserPromptSubmit", json!({"prompt": "why?"}), prompt("why?")),
-            ("gemini", "BeforeAgent", json!({"prompt": "why?"}), prompt("why?")),
-            ("cline", "UserPromptSubmit", json!({"userPromptSubmit": {"prompt": "why?"}}), prompt("why?")),
-            ("opencode", "chat.message", json!({"prompt": "why?"}), prompt("why?")),
-            (CLAUDE_CODE, "PreToolUse", edit.clone(), Some(Wish::Edit("/a/b.rs".to_owned()))),
-            (CLAUDE_CODE, "PostToolUse", failed.clone(), Some(Wish::Failure("error: no gauge".to_owned()))),
-            (CLAUDE_CODE, "PostToolUseFailure", json!({"error": "exit 1"}), Some(Wish::Failure("exit 1".to_owned()))),
-            (CLAUDE_CODE, "UserPromptSubmit", json!({"prompt": "  "}), None),
-            (CLAUDE_CODE, "PreToolUse", json!({"tool_name": "Read", "tool_input": {"file_path": "/a"}}), None),
-            (CLAUDE_CODE, "PostToolUse", json!({"tool_name": "Bash", "tool_response": {"stdout": "fine"}}), None),
-            (CLAUDE_CODE, "PostToolUse", json!({"tool_name": "Grep", "tool_response": "error: no gauge"}), None),
-            (CLAUDE_CODE, "Stop", json!({"prompt": "why?"}), None),
-            ("cursor", "beforeSubmitPrompt", json!({"prompt": "why?"}), None),
-            ("codex", "PreToolUse", edit, None),
-            ("gemini", "AfterTool", failed, None),
-        ] {
-            assert_eq!(wish(agent, event, said.clone()), expected, "{agent} {event} {said}");
-        }
+    fn named(name: &str) -> Named {
+        super::super::agent::named(name).unwrap()
     }
 
     #[test]
     fn each_agent_is_told_in_its_own_form_and_in_no_other() {
-        let told = |agent: &str, event: &str| form_of(agent).unwrap().output(event, "words");
+        let told = |agent: &str, event: &str| form_of(named(agent)).unwrap().output(event, "words");
         assert_eq!(
             told(CLAUDE_CODE, "UserPromptSubmit"),
             r#"{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"words"}}"#
@@ -476,8 +393,14 @@ mod tests {
         assert_eq!(told("cursor", "sessionStart"), r#"{"additional_context":"words"}"#);
         assert_eq!(told("copilot-cli", "sessionStart"), r#"{"additionalContext":"words"}"#);
         assert_eq!(told("cline", "TaskStart"), r#"{"cancel":false,"contextModification":"words"}"#);
-        assert_eq!(told("opencode", "chat.message"), "words");
-        assert_eq!(form_of("windsurf"), None);
+        assert_eq!(
+            told("qwen", "PostToolUse"),
+            r#"{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"words"}}"#
+        );
+        for plugin in ["opencode", "kilo", "cline-plugin"] {
+            assert_eq!(told(plugin, "chat.message"), "words");
+        }
+        assert_eq!(form_of(named("windsurf")), None);
     }
 
     const KEY: [u8; 32] = [7; 32];
@@ -486,13 +409,12 @@ mod tests {
         Entry { kind: kind.to_owned(), about: about.map(|text| digest(&KEY, text)), at_ms, tokens, is_reset, ..Entry::default() }
     }
 
-    fn wanted(wish: Wish) -> Wanted {
+    fn wanted() -> Wanted {
         Wanted {
-            wish,
+            wishes: Vec::new(),
             form: Form::Plain,
             event: Event::default(),
             agent_id: None,
-            budget: 1,
             floor: 0.5,
             patterns: Vec::new(),
             directory: PathBuf::new(),
@@ -501,28 +423,50 @@ mod tests {
         }
     }
 
+    fn beginning(moment: Moment, is_reset: bool) -> Wish {
+        Wish::Brief(Beginning { is_compacted: is_reset, is_reset, moment })
+    }
+
+    fn is_answered(wish: &Wish, past: &[Entry]) -> bool {
+        wanted().was_answered(wish, past, about(wish, Some(&KEY)).as_deref())
+    }
+
     #[test]
     fn nothing_is_answered_twice_until_the_session_forgets() {
-        let is_answered = |wanted: &Wanted, past: &[Entry]| wanted.was_answered(past, wanted.about(Some(&KEY)).as_deref());
-        let edit = wanted(Wish::Edit("/a".to_owned()));
-        assert!(!is_answered(&edit, &[]));
-        assert!(is_answered(&edit, &[entry("edit", Some("/a"), 5, 0, false)]));
-        assert!(!is_answered(&edit, &[entry("edit", Some("/b"), 5, 0, false)]));
+        let file = Wish::File("/a".to_owned());
+        assert!(!is_answered(&file, &[]));
+        assert!(is_answered(&file, &[entry("edit", Some("/a"), 5, 0, false)]));
+        assert!(!is_answered(&file, &[entry("edit", Some("/b"), 5, 0, false)]));
         let past = [entry("edit", Some("/a"), 5, 9, false), entry("brief", None, 6, 9, true)];
-        assert!(!is_answered(&edit, &past), "it was compacted since");
+        assert!(!is_answered(&file, &past), "it was compacted since");
         let unknown = Entry { kind: "edit".to_owned(), tokens: 9, ..Entry::default() };
-        assert!(!edit.was_answered(&[unknown], edit.about(None).as_deref()), "without a key nothing is the same");
-        let prompt = wanted(Wish::Prompt("why?".to_owned()));
+        assert!(!wanted().was_answered(&file, &[unknown], None), "without a key nothing is the same");
+        let prompt = Wish::Prompt("why?".to_owned());
         assert!(!is_answered(&prompt, &[entry("prompt", Some("why?"), 5, 9, false)]), "asked again later");
         assert!(is_answered(&prompt, &[entry("prompt", Some("why?"), now(), 9, false)]), "asked by two hooks");
-        let start = wanted(Wish::Brief { is_compacted: false, is_reset: false });
+        let start = beginning(Moment::Start, false);
         assert!(is_answered(&start, &[entry("brief", None, 5, 9, false)]), "resumed");
-        let compacted = wanted(Wish::Brief { is_compacted: true, is_reset: true });
+        let compacted = beginning(Moment::Start, true);
         assert!(!is_answered(&compacted, &[entry("brief", None, 5, 9, false)]));
         assert!(!is_answered(&compacted, &[entry("brief", None, now(), 9, false)]), "soon after it began");
         assert!(is_answered(&compacted, &[entry("brief", None, now(), 9, true)]), "by two hooks");
         let past = [entry("prompt", Some("why?"), now(), 9, false), entry("brief", None, now(), 9, true)];
         assert!(!is_answered(&prompt, &past), "asked again after it was compacted");
+    }
+
+    #[test]
+    fn brief_that_rides_on_a_prompt_is_asked_for_once_even_where_it_is_empty() {
+        let empty = Entry { silence: Some("nothing".to_owned()), ..entry("brief", None, 5, 0, false) };
+        let behind = Entry { silence: Some("index-behind".to_owned()), ..empty.clone() };
+        for moment in [Moment::FirstPrompt, Moment::SubAgent] {
+            let wish = beginning(moment, false);
+            assert!(is_answered(&wish, std::slice::from_ref(&empty)), "{moment:?}");
+            assert!(!is_answered(&wish, std::slice::from_ref(&behind)), "{moment:?}");
+        }
+        let told = entry("brief", None, 5, 9, false);
+        assert!(!is_answered(&beginning(Moment::Start, false), &[empty]));
+        assert!(!is_answered(&beginning(Moment::EachStart, false), &[told]), "the agent has not kept it");
+        assert!(is_answered(&beginning(Moment::EachStart, false), &[entry("brief", None, now(), 9, false)]), "by two hooks");
     }
 
     #[test]
@@ -546,20 +490,18 @@ mod tests {
         assert_eq!(known(&past[..2], Some("a1")), [other]);
         assert_eq!(known(&past, Some("a1")), []);
         assert_eq!(known(&past, None), [turn], "the session forgot nothing");
-        let edit = wanted(Wish::Edit("/a".to_owned()));
-        let about = edit.about(Some(&KEY));
-        assert!(edit.was_answered(&past, about.as_deref()));
-        let side = Wanted { agent_id: Some("a1".to_owned()), ..wanted(Wish::Edit("/a".to_owned())) };
-        assert!(!side.was_answered(&past, about.as_deref()));
+        let file = Wish::File("/a".to_owned());
+        let about = about(&file, Some(&KEY));
+        assert!(wanted().was_answered(&file, &past, about.as_deref()));
+        let side = Wanted { agent_id: Some("a1".to_owned()), ..wanted() };
+        assert!(!side.was_answered(&file, &past, about.as_deref()));
     }
 
     #[test]
     fn what_could_not_be_told_yet_is_asked_again() {
-        let edit = wanted(Wish::Edit("/a".to_owned()));
         let silent = |code: &str| Entry { silence: Some(code.to_owned()), ..entry("edit", Some("/a"), 5, 0, false) };
-        let about = edit.about(Some(&KEY));
         for (code, is_known) in [("index-behind", false), ("project-unknown", false), ("nothing", true), ("budget", true)] {
-            assert_eq!(edit.was_answered(&[silent(code)], about.as_deref()), is_known, "{code}");
+            assert_eq!(is_answered(&Wish::File("/a".to_owned()), &[silent(code)]), is_known, "{code}");
         }
     }
 
@@ -570,11 +512,12 @@ mod tests {
             let event =
                 Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };
             let switches = Switches::read(None, None, &|_| None, &[]);
-            Wanted::of(agent, event, None, b"{}", &switches, directory.path().to_owned(), None).unwrap()
+            Wanted::of(named(agent), event, None, b"{}", &switches, directory.path().to_owned(), None).unwrap()
         };
         let told = [entry("brief", None, 5, 9, false)];
         for (agent, event) in [("cursor", "sessionStart"), (CLAUDE_CODE, "SessionStart"), ("cline", "TaskResume")] {
-            assert!(begin(agent, event).was_answered(&told, None), "{agent} {event}");
+            let wanted = begin(agent, event);
+            assert!(wanted.was_answered(&wanted.wishes[0].0, &told, None), "{agent} {event}");
         }
     }
 
@@ -591,7 +534,8 @@ mod tests {
             ledger::append(directory.path(), "s", &given).unwrap();
             let event =
                 Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };
-            let wanted = Wanted::of(agent, event, agent_id.clone(), said.as_bytes(), switches, directory.path().to_owned(), None);
+            let wanted =
+                Wanted::of(named(agent), event, agent_id.clone(), said.as_bytes(), switches, directory.path().to_owned(), None);
             assert_eq!(wanted.and_then(Wanted::answer), None);
             known(&ledger::read(directory.path(), "s"), agent_id.as_deref())
         };
@@ -600,10 +544,11 @@ mod tests {
         assert_eq!(no_memory(CLAUDE_CODE, "SessionStart", None, "{}", &off).len(), 1);
         assert_eq!(no_memory(CLAUDE_CODE, "PreCompact", None, "{}", &on).len(), 1, "it begins anew");
         assert_eq!(no_memory(CLAUDE_CODE, "PreCompact", Some("a1"), "{}", &on), [], "it does not");
-        for (agent, event) in
-            [("gemini", "PreCompress"), ("codex", "PreCompact"), ("cline", "PreCompact"), ("cursor", "preCompact")]
-        {
+        for (agent, event) in [("qwen", "PreCompact"), ("cline", "PreCompact"), ("cursor", "preCompact")] {
             assert_eq!(no_memory(agent, event, None, "{}", &on), [], "{agent}");
+        }
+        for (agent, event) in [("gemini", "PreCompress"), ("codex", "PreCompact")] {
+            assert_eq!(no_memory(agent, event, None, "{}", &on).len(), 1, "{agent} begins anew, or only looks");
         }
     }
 }

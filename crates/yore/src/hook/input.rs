@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// As much is looked at; what agents say of themselves stands at the beginning.
@@ -25,13 +26,14 @@ pub(super) struct Input {
     pub directory: Option<String>,
     /// The event's name.
     pub event: Option<String>,
-    /// The side conversation that speaks, if it is one: it has the session's id, and knows nothing of
-    /// what the session was told.
+    /// The side conversation that speaks, if it is one: it knows nothing of what the session was told.
     pub agent_id: Option<String>,
     /// Whether it is Cursor that speaks.
     pub is_cursor: bool,
     /// Whether the event is named as VS Code names it.
     pub is_camel: bool,
+    /// Whether it says that there is no transcript.
+    pub has_no_transcript: bool,
 }
 
 impl Input {
@@ -77,17 +79,37 @@ impl Input {
         let mut json = serde_json::Deserializer::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said));
         // What stands before a fault is no worse for it.
         let _ = fields.deserialize(&mut json);
-        let Fields { session, conversation, transcript, own_transcript, directory, roots, event, agent_id, is_cursor, is_camel } =
-            fields;
+        let Fields {
+            session,
+            root_session,
+            conversation,
+            transcript,
+            own_transcript,
+            directory,
+            roots,
+            event,
+            agent_id,
+            parent_agent,
+            is_cursor,
+            is_camel,
+            has_no_transcript,
+        } = fields;
+        // Some number their main agent, too; and some call a side conversation by its own id alone.
+        let (agent_id, session) = match parent_agent {
+            Some(None) => (None, session),
+            Some(parent @ Some(_)) if agent_id.is_some() && session == agent_id => (agent_id, parent),
+            _ => (agent_id, session),
+        };
         Self {
             is_cursor: is_cursor || conversation.is_some(),
-            session: session.or(conversation),
+            session: root_session.or(session).or(conversation),
             // A side conversation that ends tells both.
             transcript: own_transcript.or(transcript),
             directory: directory.or(roots),
             event,
             agent_id,
             is_camel,
+            has_no_transcript,
         }
     }
 }
@@ -95,6 +117,7 @@ impl Input {
 #[derive(Default)]
 struct Fields {
     session: Option<String>,
+    root_session: Option<String>,
     conversation: Option<String>,
     transcript: Option<String>,
     own_transcript: Option<String>,
@@ -102,8 +125,10 @@ struct Fields {
     roots: Option<String>,
     event: Option<String>,
     agent_id: Option<String>,
+    parent_agent: Option<Option<String>>,
     is_cursor: bool,
     is_camel: bool,
+    has_no_transcript: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for &mut Fields {
@@ -126,12 +151,27 @@ impl<'de> Visitor<'de> for &mut Fields {
             let place = match name {
                 Name::Session => &mut self.session,
                 Name::Conversation => &mut self.conversation,
-                Name::Transcript => &mut self.transcript,
+                Name::Transcript => {
+                    let Text(path) = map.next_value_seed(TextSeed)?;
+                    self.has_no_transcript |= path.as_deref() == Some("");
+                    self.transcript = path.filter(|path| !path.is_empty()).or(self.transcript.take());
+                    continue;
+                }
                 Name::OwnTranscript => &mut self.own_transcript,
                 Name::Directory => &mut self.directory,
                 Name::Roots => &mut self.roots,
                 Name::Event => &mut self.event,
                 Name::AgentId => &mut self.agent_id,
+                Name::ParentAgent => {
+                    let Text(parent) = map.next_value_seed(TextSeed)?;
+                    self.parent_agent = Some(parent.filter(|parent| !parent.is_empty()));
+                    continue;
+                }
+                Name::SessionContext => {
+                    let Text(root) = map.next_value_seed(MemberSeed("rootSessionId"))?;
+                    self.root_session = root.filter(|root| !root.is_empty()).or(self.root_session.take());
+                    continue;
+                }
                 Name::CamelEvent => {
                     self.is_camel = true;
                     &mut self.event
@@ -165,6 +205,9 @@ enum Name {
     Roots,
     Event,
     AgentId,
+    ParentAgent,
+    /// An object that names the session that the others belong to.
+    SessionContext,
     /// As VS Code spells it.
     CamelEvent,
     CursorVersion,
@@ -199,6 +242,8 @@ impl Visitor<'_> for KeySeed {
             "workspace_roots" | "workspaceRoots" => Name::Roots,
             "hook_event_name" | "hookName" | "agent_action_name" => Name::Event,
             "agent_id" | "agentId" => Name::AgentId,
+            "parent_agent_id" | "parentAgentId" => Name::ParentAgent,
+            "sessionContext" => Name::SessionContext,
             "hookEventName" => Name::CamelEvent,
             "cursor_version" => Name::CursorVersion,
             _ => Name::Other,
@@ -263,6 +308,18 @@ impl<'de> Visitor<'de> for TextSeed {
     }
 }
 
+/// A member of an object that is a string; anything else is none.
+struct MemberSeed(&'static str);
+
+impl<'de> DeserializeSeed<'de> for MemberSeed {
+    type Value = Text;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Text, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Ok(Text(value[self.0].as_str().map(str::to_owned)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -281,9 +338,7 @@ mod tests {
                 transcript: Some("/t".into()),
                 directory: Some("/c".into()),
                 event: Some("Stop".into()),
-                agent_id: None,
-                is_cursor: false,
-                is_camel: false
+                ..Input::default()
             }
         );
     }
@@ -310,6 +365,27 @@ mod tests {
         assert_eq!(input.transcript.as_deref(), Some("/t/agent-1.jsonl"));
         let input = Input::parse(br#"{"session_id":"s","agent_id":"a1","agent_type":"Explore"}"#);
         assert_eq!((input.session.as_deref(), input.agent_id.as_deref()), (Some("s"), Some("a1")));
+    }
+
+    #[test]
+    fn helper_is_told_from_the_agent_that_leads() {
+        let of = |said: &str| {
+            let input = Input::parse(said.as_bytes());
+            (input.session, input.agent_id)
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            of(r#"{"taskId":"conv_1","sessionContext":{"rootSessionId":"1_a"},"agent_id":"agent_1","parent_agent_id":null}"#),
+            (some("1_a"), None)
+        );
+        assert_eq!(
+            of(
+                r#"{"taskId":"conv_2","sessionContext":{"rootSessionId":"1_a"},"agent_id":"agent_2","parent_agent_id":"agent_1"}"#
+            ),
+            (some("1_a"), some("agent_2"))
+        );
+        assert_eq!(of(r#"{"sessionId":"a1","agentId":"a1","parentAgentId":"s1"}"#), (some("s1"), some("a1")));
+        assert_eq!(of(r#"{"session_id":"s","sessionContext":7}"#), (some("s"), None));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! - `input`: what the agent says on standard input
 //! - `agent`: the agents and events that are known
 //! - `settings`: the switches that a hook must know
+//! - `wish`: what an event asks
 //! - `give`: what the agent is told, and in which form
 //! - this file: tells the daemon, or leaves one file in the spool; then answers
 //!
@@ -19,6 +20,7 @@ mod call;
 mod give;
 mod input;
 mod settings;
+mod wish;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ use std::time::Duration;
 pub use call::Call;
 pub use give::offer_request;
 
+use self::agent::Named;
 use self::input::Input;
 use self::settings::{Place, Switches};
 use crate::config::UserFile;
@@ -114,14 +117,15 @@ fn hand_on(directory: &Path, event: &Event, switches: &Switches) -> Option<Clien
 }
 
 /// What is told, with the agent that the words really come from.
-fn event(given: &'static str, name: Option<&str>, input: &Input) -> Option<Event> {
+fn event(given: Named, name: Option<&str>, input: &Input) -> Option<Event> {
     let name = name.or(input.event.as_deref()).filter(|name| agent::is_event(name))?;
-    // Cursor runs the hooks that it finds in Claude Code's settings.
-    // So does VS Code, which spells otherwise.
-    let agent = match given {
+    // Other agents run the hooks that they find in Claude Code's settings: Cursor; VS Code, which spells
+    // otherwise; Continue, which has no transcript to name.
+    let agent = match given.agent {
         agent::CLAUDE_CODE if input.is_cursor => agent::CURSOR,
         agent::CLAUDE_CODE if input.is_camel => "copilot-chat",
-        _ => given,
+        agent::CLAUDE_CODE if input.has_no_transcript => "continue",
+        agent => agent,
     };
     let event = Event {
         version: spool::VERSION,
@@ -177,6 +181,7 @@ mod tests {
             assert_eq!(told("claude-code", Some("Stop"), inside).unwrap().agent, "cursor");
         }
         assert_eq!(told("claude", Some("Stop"), r#"{"session_id":"x"}"#).unwrap().agent, "claude-code");
+        assert_eq!(told("claude", Some("Stop"), r#"{"session_id":"x","transcript_path":""}"#).unwrap().agent, "continue");
         assert_eq!(told("claude", None, r#"{"sessionId":"x","hookEventName":"Stop"}"#).unwrap().agent, "copilot-chat");
     }
 
