@@ -26,6 +26,16 @@ impl Shell {
         if platform == Platform::Windows { Self::WindowsAny } else { Self::Posix }
     }
 
+    /// The same for a hook: where the program is gone, a POSIX shell does nothing, and no agent complains
+    /// at each of its steps.
+    pub fn hook_line(self, program: &str, arguments: &[String]) -> String {
+        let line = self.line(program, arguments);
+        match self {
+            Self::Posix => format!("[ ! -x {} ] || {line}", quoted_for_posix(program)),
+            Self::Pwsh | Self::WindowsAny => line,
+        }
+    }
+
     /// A command line that calls `program` with these arguments.
     pub fn line(self, program: &str, arguments: &[String]) -> String {
         let mut line = match self {
@@ -104,7 +114,7 @@ impl Program {
 }
 
 /// A command line taken apart as a shell would, as far as yore's own ones need it. What stands
-/// before the program (`cmd /c call`, `&`, `NAME=value`, `exec`, `env`) is left out.
+/// before the program (`[ ! -x program ] ||`, `cmd /c call`, `&`, `NAME=value`, `exec`, `env`) is left out.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -130,6 +140,11 @@ pub fn words(line: &str) -> Vec<String> {
         }
     }
     words.extend(word);
+    if words.first().is_some_and(|word| word == "[")
+        && let Some(at) = words.iter().position(|word| word == "||")
+    {
+        words.drain(..=at);
+    }
     let mut leading = 0;
     if words.first().is_some_and(|word| word == "&") {
         leading = 1;
@@ -245,6 +260,7 @@ mod tests {
         let (_, arguments) = hook("");
         let line = |shell: Shell, path: &str| shell.line(path, &arguments);
         assert_eq!(line(Shell::Posix, "/home/dev/bin/yore"), "\"/home/dev/bin/yore\" hook codex Stop");
+        assert_eq!(Shell::Posix.hook_line("/a b/yore", &arguments), "[ ! -x \"/a b/yore\" ] || \"/a b/yore\" hook codex Stop");
         assert_eq!(line(Shell::Posix, "/a b/$c`\"\\/yore"), "\"/a b/\\$c\\`\\\"\\\\/yore\" hook codex Stop");
         assert_eq!(line(Shell::Pwsh, "C:\\it's\\yore.exe"), "& 'C:\\it''s\\yore.exe' hook codex Stop");
         assert_eq!(line(Shell::WindowsAny, "C:\\Users\\sam\\yore.exe"), "C:\\Users\\sam\\yore.exe hook codex Stop");
@@ -275,6 +291,7 @@ mod tests {
                 assert_eq!(found, [&[path.to_owned()], arguments.as_slice()].concat(), "{shell:?} {path}");
                 assert!(is_hook(&found, &["codex"]), "{found:?}");
                 assert!(!is_hook(&found, &["cursor"]), "{found:?}");
+                assert_eq!(words(&shell.hook_line(&program.path, &arguments)), found);
             }
         }
     }

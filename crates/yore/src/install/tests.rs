@@ -280,7 +280,7 @@ fn fixtures(edit: &FileEdit) -> Vec<(&'static str, Option<String>)> {
         Content::Json(_) => objects(&edit.content),
         Content::Toml(_) => tables(),
         Content::Markdown(_) => texts(),
-        Content::Yaml(_) => lists(),
+        Content::Yaml(_) | Content::YamlServer(_) => lists(),
         Content::Whole(_) => vec![("missing", None), ("empty", Some(String::new()))],
     }
 }
@@ -431,6 +431,26 @@ fn without_the_record_ours_goes_and_the_rest_stays() {
 }
 
 #[test]
+fn continue_has_the_server_in_its_own_settings_where_there_are_some() {
+    let agent = Agent::named("continue").unwrap();
+    for text in ["name: mine\nversion: 0.0.1\n", "name: mine", "mcpServers:\n- name: other\n  command: x\n"] {
+        let computer = Computer::new(Platform::Xdg);
+        let settings = computer.with_machine(|machine| machine.at_home(".continue/config.yaml"));
+        fs::create_dir_all(settings.parent().unwrap()).unwrap();
+        fs::write(&settings, text).unwrap();
+        computer.install(agent, Scope::User);
+        let written = fs::read_to_string(&settings).unwrap();
+        assert!(written.contains("- name: yore"), "{written}");
+        assert!(!settings.with_file_name("mcpServers").exists(), "it would be there twice");
+        let after = computer.state();
+        computer.install(agent, Scope::User);
+        assert_eq!(computer.state(), after);
+        computer.uninstall(agent, Scope::User);
+        assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+    }
+}
+
+#[test]
 fn what_somebody_changed_since_stays() {
     everywhere(4, |computer, agent, scope, case| {
         let before = computer.state();
@@ -445,7 +465,7 @@ fn what_somebody_changed_since_stays() {
                 }
                 Content::Toml(_) => format!("{text}\n\n# since\n[since]\nx = 1\n"),
                 Content::Markdown(_) => format!("{text}\nSince.\n"),
-                Content::Yaml(_) => format!("{text}\nsince: true\n"),
+                Content::Yaml(_) | Content::YamlServer(_) => format!("{text}\nsince: true\n"),
                 Content::Whole(_) => format!("{text}\n# since\n"),
             };
             fs::write(&edit.path, changed).unwrap();
@@ -501,7 +521,8 @@ fn older_entry_is_corrected_where_it_stands_and_does_not_come_back() {
                 for done in &changed {
                     let (before, after) = (old[&done.path].clone().unwrap(), fs::read_to_string(&done.path).unwrap());
                     assert_eq!(before.lines().count(), after.lines().count(), "{case}");
-                    assert!(!after.contains("old"), "{case}: {after}");
+                    let names_old = ["old/yore", "old\\yore", "old\\\\yore"].iter().any(|path| after.contains(path));
+                    assert!(!names_old, "{case}: {after}");
                 }
                 computer.uninstall(agent, scope);
                 let left: Vec<PathBuf> =
@@ -558,6 +579,7 @@ fn foreign_entry_of_our_name_and_broken_files_are_left_alone() {
                         Content::Json(_) | Content::Toml(_) => text,
                         Content::Markdown(_) => "<!-- yore: written by `yore install`, taken away by `yore uninstall` -->\n",
                         Content::Yaml(_) => "read: &a x\n",
+                        Content::YamlServer(_) => "mcpServers: []\n",
                         Content::Whole(_) => "somebody else's",
                     };
                     fs::create_dir_all(edit.path.parent().unwrap()).unwrap();
@@ -716,11 +738,12 @@ fn places(platform: Platform, scope: Scope, variables: &[(&str, &str)], folders:
 
 #[test]
 fn files_lie_where_each_platform_has_them() {
-    insta::assert_snapshot!(places(Platform::Xdg, Scope::User, &[], &[]), @r#"
+    insta::assert_snapshot!(places(Platform::Xdg, Scope::User, &[], &[]), @"
     claude-code: ~/.claude/settings.json, ~/.claude.json
     cursor: ~/.cursor/mcp.json, ~/.cursor/hooks.json
     codex: ~/.codex/config.toml, ~/.codex/hooks.json
     gemini: ~/.gemini/settings.json
+    qwen: ~/.qwen/settings.json
     opencode: ~/.config/opencode/opencode.json, ~/.config/opencode/plugins/yore.js
     vscode: ~/.config/Code/User/mcp.json, ~/.config/Code/User/prompts/yore.instructions.md, ~/.copilot/hooks/yore-vscode.json
     copilot-cli: ~/.copilot/mcp-config.json, ~/.copilot/hooks/yore.json, ~/.copilot/copilot-instructions.md
@@ -731,12 +754,13 @@ fn files_lie_where_each_platform_has_them() {
     kilo: ~/.config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
     aider: ~/.aider.yore.md, ~/.aider.conf.yml
-    "#);
-    insta::assert_snapshot!(places(Platform::Mac, Scope::User, &[], &[]), @r#"
+    ");
+    insta::assert_snapshot!(places(Platform::Mac, Scope::User, &[], &[]), @"
     claude-code: ~/.claude/settings.json, ~/.claude.json
     cursor: ~/.cursor/mcp.json, ~/.cursor/hooks.json
     codex: ~/.codex/config.toml, ~/.codex/hooks.json
     gemini: ~/.gemini/settings.json
+    qwen: ~/.qwen/settings.json
     opencode: ~/.config/opencode/opencode.json, ~/.config/opencode/plugins/yore.js
     vscode: ~/Library/Application Support/Code/User/mcp.json, ~/Library/Application Support/Code/User/prompts/yore.instructions.md, ~/.copilot/hooks/yore-vscode.json
     copilot-cli: ~/.copilot/mcp-config.json, ~/.copilot/hooks/yore.json, ~/.copilot/copilot-instructions.md
@@ -747,12 +771,13 @@ fn files_lie_where_each_platform_has_them() {
     kilo: ~/Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
     aider: ~/.aider.yore.md, ~/.aider.conf.yml
-    "#);
-    insta::assert_snapshot!(places(Platform::Windows, Scope::User, &[], &[]), @r#"
+    ");
+    insta::assert_snapshot!(places(Platform::Windows, Scope::User, &[], &[]), @"
     claude-code: ~/.claude/settings.json, ~/.claude.json
     cursor: ~/.cursor/mcp.json, ~/.cursor/hooks.json
     codex: ~/.codex/config.toml, ~/.codex/hooks.json
     gemini: ~/.gemini/settings.json
+    qwen: ~/.qwen/settings.json
     opencode: ~/.config/opencode/opencode.json, ~/.config/opencode/plugins/yore.js
     vscode: ~/AppData/Roaming/Code/User/mcp.json, ~/AppData/Roaming/Code/User/prompts/yore.instructions.md, ~/.copilot/hooks/yore-vscode.json
     copilot-cli: ~/.copilot/mcp-config.json, ~/.copilot/hooks/yore.json, ~/.copilot/copilot-instructions.md
@@ -763,12 +788,13 @@ fn files_lie_where_each_platform_has_them() {
     kilo: ~/AppData/Roaming/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
     aider: ~/.aider.yore.md, ~/.aider.conf.yml
-    "#);
-    insta::assert_snapshot!(places(Platform::Windows, Scope::Project, &[], &[]), @r#"
+    ");
+    insta::assert_snapshot!(places(Platform::Windows, Scope::Project, &[], &[]), @"
     claude-code: ./.claude/settings.local.json, ./.mcp.json
     cursor: ./.cursor/mcp.json, ./.cursor/hooks.json, ./.cursor/rules/yore.mdc
     codex: ./.codex/config.toml, ./.codex/hooks.json
     gemini: ./.gemini/settings.json
+    qwen: ./.qwen/settings.json
     opencode: ./opencode.json, ./.opencode/plugins/yore.js
     vscode: ./.vscode/mcp.json, ./.github/hooks/yore-vscode.json, ./.github/instructions/yore.instructions.md
     copilot-cli: ./.github/hooks/yore.json, ./.github/instructions/yore.instructions.md
@@ -779,7 +805,7 @@ fn files_lie_where_each_platform_has_them() {
     kilo: ./.kilocode/mcp.json, ./.kilocode/rules/yore.md
     continue: ./.continue/mcpServers/yore.yaml, ./.continue/rules/yore.md
     aider: ./.aider.yore.md, ./.aider.conf.yml
-    "#);
+    ");
     for platform in PLATFORMS {
         let with_hooks = places(Platform::Xdg, Scope::Project, &[], &[]);
         let others = |text: &str| text.lines().filter(|line| !line.starts_with("cline")).map(str::to_owned).collect::<Vec<_>>();
@@ -806,22 +832,23 @@ fn variables_and_what_is_there_move_them() {
         "home/xdg/Cursor/User/globalStorage/saoudrizwan.claude-dev",
         "home/xdg/Cursor/User/globalStorage/rooveterinaryinc.roo-cline",
     ];
-    insta::assert_snapshot!(places(Platform::Xdg, Scope::User, &variables, &folders), @r#"
+    insta::assert_snapshot!(places(Platform::Xdg, Scope::User, &variables, &folders), @"
     claude-code: ~/cc/settings.json, ~/cc/.claude.json
     cursor: ~/.cursor/mcp.json, ~/.cursor/hooks.json
     codex: ~/cx/config.toml, ~/cx/hooks.json
     gemini: ~/g/.gemini/settings.json
+    qwen: ~/.qwen/settings.json
     opencode: ~/xdg/opencode/opencode.json, ~/xdg/opencode/plugins/yore.js
     vscode: ~/xdg/Code - Insiders/User/mcp.json, ~/xdg/Code - Insiders/User/prompts/yore.instructions.md, ~/xdg/VSCodium/User/mcp.json, ~/xdg/VSCodium/User/prompts/yore.instructions.md, ~/.copilot/hooks/yore-vscode.json
     copilot-cli: ~/cp/mcp-config.json, ~/cp/hooks/yore.json, ~/cp/copilot-instructions.md
     windsurf: ~/.codeium/windsurf/mcp_config.json, ~/.codeium/windsurf/hooks.json, ~/.codeium/windsurf/memories/global_rules.md
     zed: ~/xdg/zed/settings.json
-    cline: ~/xdg/VSCodium/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json, ~/xdg/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json, ~/cl/settings/cline_mcp_settings.json, ~/Documents/Cline/Hooks/TaskStart, ~/Documents/Cline/Hooks/TaskResume, ~/Documents/Cline/Hooks/UserPromptSubmit, ~/Documents/Cline/Hooks/PreCompact, ~/Documents/Cline/Hooks/TaskComplete, ~/Documents/Cline/Hooks/TaskCancel, ~/Documents/Cline/Rules/yore.md
+    cline: ~/.cline/plugins/yore.js, ~/xdg/VSCodium/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json, ~/xdg/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json, ~/cl/settings/cline_mcp_settings.json, ~/Documents/Cline/Hooks/TaskStart, ~/Documents/Cline/Hooks/TaskResume, ~/Documents/Cline/Hooks/UserPromptSubmit, ~/Documents/Cline/Hooks/PreCompact, ~/Documents/Cline/Hooks/TaskComplete, ~/Documents/Cline/Hooks/TaskCancel, ~/Documents/Cline/Rules/yore.md
     roo: ~/xdg/Cursor/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json, ~/.roo/rules/yore.md
-    kilo: ~/xdg/kilo/kilo.jsonc, ~/.kilocode/rules/yore.md
+    kilo: ~/xdg/kilo/kilo.jsonc, ~/xdg/kilo/plugins/yore.js, ~/.kilocode/rules/yore.md
     continue: ~/cn/mcpServers/yore.yaml, ~/cn/rules/yore.md
     aider: ~/.aider.yore.md, ~/.aider.conf.yml
-    "#);
+    ");
     let windows = places(Platform::Windows, Scope::User, &[("APPDATA", "~/roaming")], &[]);
     assert!(
         windows.contains("vscode: ~/roaming/Code/User/mcp.json") && windows.contains("zed: ~/roaming/Zed/settings.json"),

@@ -75,7 +75,7 @@ fn bare_install_says_what_it_would_do_and_does_nothing() {
     Codex
       + ~/.codex/config.toml: MCP server, would be added
       + ~/.codex/hooks.json: hooks, would be a new file
-    not found: gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
     nothing was changed; `yore install claude-code` does this, `yore install all` does all of it, and --dry-run shows every change
     "#);
@@ -104,7 +104,7 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
       ✓ ~/.codex/config.toml: MCP server, added
       ✓ ~/.codex/hooks.json: hooks, file made
       → Codex runs no hook before you trusted it: type /hooks in Codex
-    not found: gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
     `yore up` reads the conversations that are here already
     "#);
@@ -160,11 +160,17 @@ fn what_was_installed_is_for_its_owner_and_can_be_run() {
         .replace("},\n}", "}\n}");
     let settings: Value = serde_json::from_str(&settings).unwrap();
     let hooks = settings["hooks"].as_object().unwrap();
-    assert_eq!(hooks.len(), 10);
+    assert_eq!(hooks.len(), 11);
     for (event, groups) in hooks {
         let group = groups.as_array().unwrap().last().unwrap();
         let command = group["hooks"][0]["command"].as_str().unwrap();
-        assert_eq!(command, format!("\"{PROGRAM}\" hook claude-code {event} --data-dir {}", environment.data().display()));
+        assert_eq!(
+            command,
+            format!(
+                "[ ! -x \"{PROGRAM}\" ] || \"{PROGRAM}\" hook claude-code {event} --data-dir {}",
+                environment.data().display()
+            )
+        );
         environment.program("/bin/sh").args(["-c", command]).stdin(&said).run().success();
     }
     let hook = environment.path("home/Documents/Cline/Hooks/TaskStart");
@@ -223,7 +229,7 @@ fn file_that_cannot_be_changed_is_told_and_keeps_no_other_from_it() {
       ✓ ~/.codex/config.toml: MCP server, added
       ✗ ~/.codex/hooks.json: hooks, left as it is: it is not UTF-8 text
       → Codex runs no hook before you trusted it: type /hooks in Codex
-    not found: gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
     `yore up` reads the conversations that are here already
     --- exit code Some(1)
@@ -292,7 +298,7 @@ fn project_has_settings_of_its_own() {
       ✓ [project]/.codex/hooks.json: hooks, file made
       → Codex runs no hook before you trusted it: type /hooks in Codex
       → Codex reads a project's settings only where the project is trusted
-    not found: gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
     `yore up` reads the conversations that are here already
     "#);
@@ -335,7 +341,7 @@ fn agent_is_installed_by_name_where_it_was_not_found_and_by_other_names() {
     let outcome = environment.yore(["install", "all"]).run().ends_with(1);
     insta::assert_snapshot!(shown(&outcome), @r#"
     none of the agents that yore knows was found on this computer
-    not found: claude-code, cursor, codex, gemini, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
+    not found: claude-code, cursor, codex, gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- exit code Some(1)
     "#);
     environment.yore(["install", "gemini-cli", "--no-mcp"]).run().success();

@@ -68,6 +68,7 @@ fn said(event: &str, environment: &TestEnvironment) -> Value {
         }
         "PreCompact" => json!({"trigger": "auto", "custom_instructions": ""}),
         "PostCompact" => json!({"trigger": "auto", "compact_summary": "words"}),
+        "SubagentStart" => json!({"agent_id": "a", "agent_type": "Explore"}),
         "SubagentStop" => json!({"stop_hook_active": false, "agent_id": "a", "agent_transcript_path": "/x/agent-a.jsonl"}),
         "Stop" => json!({"stop_hook_active": false, "last_assistant_message": "done"}),
         "SessionEnd" => json!({"reason": "other"}),
@@ -104,7 +105,7 @@ fn hooks_call_the_program_with_events_that_it_knows() {
         assert_eq!(waiting, 1, "{event} is not known");
     }
     let matcher = |event: &str| hooks["hooks"][event][0]["matcher"].as_str().map(str::to_owned);
-    assert_eq!(matcher("PreToolUse").as_deref(), Some("Edit|Write|MultiEdit|NotebookEdit"));
+    assert_eq!(matcher("PreToolUse").as_deref(), Some("Read|Edit|Write|MultiEdit|NotebookEdit"));
     for event in ["UserPromptSubmit", "Stop", "SessionStart"] {
         assert_eq!(matcher(event), None, "{event} takes none, or all");
     }
@@ -151,65 +152,104 @@ fn skills_keep_to_the_limits_and_name_commands_that_exist() {
     }
 }
 
-/// What is put into OpenCode's folder, run by node with a `yore` that answers as told.
+/// The plugins that are put into agents' folders, run by node with a `yore` that answers as told.
 #[cfg(unix)]
-mod opencode {
+mod plugins {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
     use super::*;
 
-    const ASSET: &str = "crates/yore/src/install/assets/opencode-yore.js";
-
-    /// Whether there is a node; it is told where there is none.
-    fn has_node() -> bool {
-        let has = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());
-        if !has {
-            eprintln!("skipped: there is no node to run {ASSET} with");
-        }
-        has
+    /// A plugin: its body, the agent's name, and how node gets `hooks` and what it shall hand to them.
+    struct Plugin {
+        body: &'static str,
+        agent: &'static str,
+        opening: &'static str,
     }
 
-    /// Runs `script`, which has `hooks` and prints JSON, with a program that is this shell script.
-    fn run(environment: &TestEnvironment, program: &str, script: &str) -> Value {
-        let yore = environment.write("bin/yore", format!("#!/bin/sh\n{program}\n"));
-        fs::set_permissions(&yore, fs::Permissions::from_mode(0o755)).unwrap();
-        let asset = read(ASSET).replace("@YORE@", yore.to_str().unwrap()).replace("PATIENCE_MS = 3000", "PATIENCE_MS = 400");
-        environment.write("work/yore.mjs", asset);
-        let main = format!(
-            "import * as module from \"./yore.mjs\"\n\
-             if (Object.keys(module).length !== 1) throw new Error(\"every export is called as a plugin\")\n\
-             const hooks = await Object.values(module)[0]({{ directory: \"/home/dev/tide\" }})\n\
-             const message = (text, more = []) => ({{ message: {{ id: \"msg_1\" }}, parts: [{{ id: \"prt_1\", sessionID: \"s\", messageID: \"msg_1\", type: \"text\", text }}, ...more] }})\n\
-             const tell = (value) => console.log(JSON.stringify(value))\n{script}\n"
-        );
-        environment.write("work/main.mjs", main);
-        environment.program("node").arg("main.mjs").run().success().json()
+    const OPENCODE: Plugin = Plugin {
+        body: "plugin-opencode.js",
+        agent: "opencode",
+        opening: r#"if (Object.keys(module).length !== 1) throw new Error("every export is called as a plugin")
+            const hooks = await Object.values(module)[0]({ directory: "/home/dev/tide" })
+            const begin = (id, more) => hooks.event({ event: { type: "session.created", properties: { info: { id, ...more } } } })
+            const message = (text, more = []) => ({ message: { id: "msg_1" }, parts: [{ id: "prt_1", sessionID: "s", messageID: "msg_1", type: "text", text }, ...more] })"#,
+    };
+    const CLINE: Plugin = Plugin {
+        body: "plugin-cline.js",
+        agent: "cline-plugin",
+        opening: r#"const { hooks, setup } = module.default
+            setup({}, { session: { sessionId: "s" }, workspaceInfo: { rootPath: "/home/dev/tide" } })
+            const snapshot = (text) => ({ agentId: "a", messages: [{ role: "user", content: [{ type: "text", text }] }] })"#,
+    };
+
+    impl Plugin {
+        /// Runs `script`, which has `hooks` and prints JSON with `tell`, with a program that is this
+        /// shell script. `None`, and says so, where there is no node.
+        fn run(&self, environment: &TestEnvironment, program: &str, script: &str) -> Option<Value> {
+            if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
+                eprintln!("skipped: there is no node to run {} with", self.body);
+                return None;
+            }
+            let yore = environment.write("bin/yore", format!("#!/bin/sh\n{program}\n"));
+            fs::set_permissions(&yore, fs::Permissions::from_mode(0o755)).unwrap();
+            let text: String = ["plugin-head.js", self.body]
+                .map(|name| read(&format!("crates/yore/src/install/assets/{name}")))
+                .concat()
+                .replace("@YORE@", yore.to_str().unwrap())
+                .replace("@AGENT@", self.agent)
+                .replace("PATIENCE_MS = 3000", "PATIENCE_MS = 400");
+            environment.write("work/yore.mjs", text);
+            let opening = self.opening;
+            let main = format!(
+                "import * as module from \"./yore.mjs\"\n\
+                 const tell = (value) => console.log(JSON.stringify(value))\n{opening}\n{script}\n"
+            );
+            environment.write("work/main.mjs", main);
+            Some(environment.program("node").arg("main.mjs").run().success().json())
+        }
     }
 
     /// Answers with its event, and writes down what it was told.
-    const ECHO: &str = r#"said=$(cat); printf '%s %s\n' "$*" "$said" >>"$HOME/told"; printf '{"hookSpecificOutput":{"additionalContext":"of %s"}}' "$3""#;
+    const ECHO: &str = r#"said=$(cat); printf '%s %s\n' "$*" "$said" >>"$HOME/told"; printf 'of %s' "$3""#;
+    /// Programs that do whatever a program can do wrong.
+    const FAULTY: [&str; 7] = [
+        "exit 1",
+        "cat >/dev/null",
+        "exec 0<&-; exit 0",
+        "echo words; exit 3",
+        "sleep 30",
+        "kill -9 $$",
+        "head -c 200000 /dev/zero",
+    ];
+
+    /// The commands that the program was called with, and what it was told with each.
+    fn told(environment: &TestEnvironment) -> Vec<(String, Value)> {
+        let told = fs::read_to_string(environment.path("home/told")).unwrap();
+        told.lines()
+            .map(|line| line.split_once(" {").unwrap())
+            .map(|(words, said)| (words.to_owned(), serde_json::from_str(&format!("{{{said}")).unwrap()))
+            .collect()
+    }
+
+    fn events(told: &[(String, Value)]) -> Vec<&str> {
+        told.iter().map(|(words, _)| words.rsplit(' ').next().unwrap()).collect()
+    }
 
     #[test]
-    fn message_gets_the_brief_once_and_an_offer_each_time() {
-        if !has_node() {
-            return;
-        }
+    fn opencode_is_given_the_brief_once_and_an_offer_with_each_message() {
         let environment = TestEnvironment::new();
-        let parts = run(
-            &environment,
-            ECHO,
-            r#"await hooks.event({ event: { type: "session.created", properties: { info: { id: "s" } } } })
+        let script = r#"await begin("s")
             const first = message("why redis?", [{ id: "prt_2", type: "text", text: "by a machine", synthetic: true }])
             await hooks["chat.message"]({ sessionID: "s" }, first)
-            const second = message("and now?")
+            const second = message("\"and now?\"")
             await hooks["chat.message"]({ sessionID: "s" }, second)
             await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "s" } } })
             const third = message("go on")
             await hooks["chat.message"]({ sessionID: "s" }, third)
             await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
-            tell([first.parts, second.parts.at(-1).text, third.parts.at(-1).text])"#,
-        );
+            tell([first.parts, second.parts.at(-1).text, third.parts.at(-1).text])"#;
+        let Some(parts) = OPENCODE.run(&environment, ECHO, script) else { return };
         let added = json!({
             "id": "prt_2y", "sessionID": "s", "messageID": "msg_1", "type": "text",
             "text": "of SessionStart\n\nof chat.message", "synthetic": true,
@@ -217,74 +257,116 @@ mod opencode {
         assert_eq!(parts[0][0]["text"], "why redis?", "the person's words stay as they are");
         assert_eq!(parts[0][2], added);
         assert_eq!(json!([parts[1], parts[2]]), json!(["of chat.message", "of SessionStart\n\nof chat.message"]));
-        let told = fs::read_to_string(environment.path("home/told")).unwrap();
-        let told: Vec<(String, Value)> = told
-            .lines()
-            .map(|line| line.split_once(" {").unwrap())
-            .map(|(words, said)| (words.to_owned(), serde_json::from_str(&format!("{{{said}")).unwrap()))
-            .collect();
-        let events: Vec<&str> = told.iter().map(|(words, _)| words.as_str()).collect();
+        let told = told(&environment);
         assert_eq!(
-            events,
-            [
-                "hook opencode SessionStart",
-                "hook opencode chat.message",
-                "hook opencode chat.message",
-                "hook opencode SessionStart",
-                "hook opencode chat.message",
-                "hook opencode session.idle"
-            ]
+            events(&told),
+            ["SessionStart", "chat.message", "chat.message", "SessionStart", "chat.message", "session.idle"]
         );
+        assert!(told.iter().all(|(words, _)| words.starts_with("hook opencode ")), "{told:?}");
         assert_eq!(json!([told[0].1["source"], told[3].1["source"]]), json!(["startup", "compact"]));
         assert_eq!(
             told[1].1,
             json!({"hook_event_name": "chat.message", "session_id": "s", "cwd": "/home/dev/tide", "prompt": "why redis?"})
         );
+        assert_eq!(told[2].1["prompt"], "and now?", "without the quotes that the command line puts there");
+    }
+
+    #[test]
+    fn title_of_an_opencode_session_is_not_made_of_what_yore_gave() {
+        let script = r#"await begin("s", { version: "1.18.33" })
+            const first = message("why redis?")
+            await hooks["chat.message"]({ sessionID: "s" }, first)
+            const before = structuredClone(first.parts[1])
+            await hooks["experimental.chat.messages.transform"]({}, { messages: [{ parts: first.parts }] })
+            tell([before.ignored, first.parts[1].ignored])"#;
+        let program = r#"printf '<recalled-data source="yore">of %s</recalled-data>' "$3""#;
+        let Some(parts) = OPENCODE.run(&TestEnvironment::new(), program, script) else { return };
+        assert_eq!(parts, json!([true, false]), "left out, until a request is made of the messages");
+    }
+
+    #[test]
+    fn sub_agent_of_opencode_is_told_what_concerns_its_errand() {
+        let environment = TestEnvironment::new();
+        let script = r#"await begin("s")
+            await begin("c", { parentID: "s" })
+            const output = message("list all callers")
+            await hooks["chat.message"]({ sessionID: "c" }, output)
+            tell(output.parts.at(-1).text)"#;
+        let Some(text) = OPENCODE.run(&environment, ECHO, script) else { return };
+        assert_eq!(text, "of SubagentStart");
+        let (_, said) = &told(&environment)[0];
+        assert_eq!(json!([said["session_id"], said["agent_id"], said["prompt"]]), json!(["s", "c", "list all callers"]));
+    }
+
+    #[test]
+    fn output_of_an_opencode_tool_carries_what_yore_knows_of_it() {
+        let environment = TestEnvironment::new();
+        let script = r#"const output = { title: "", output: "error: no gauge", metadata: { exit: 3 } }
+            await hooks["tool.execute.after"]({ tool: "bash", sessionID: "s", args: { command: "make" } }, output)
+            const other = { output: "fine", metadata: {} }
+            await hooks["tool.execute.after"]({ tool: "glob", sessionID: "s", args: {} }, other)
+            tell([output.output, other.output])"#;
+        let Some(outputs) = OPENCODE.run(&environment, ECHO, script) else { return };
+        assert_eq!(outputs, json!(["error: no gauge\n\nof tool.execute.after", "fine"]));
+        let (_, said) = &told(&environment)[0];
+        assert_eq!(json!([said["tool_name"], said["tool_response"], said["exit_code"]]), json!(["bash", "error: no gauge", 3]));
     }
 
     #[test]
     fn whatever_yore_does_the_message_goes_through() {
-        if !has_node() {
-            return;
-        }
-        let script = r#"const output = message("hello")
-            const began = Date.now()
+        let of_opencode = r#"const output = message("hello")
             await hooks["chat.message"]({ sessionID: "s" }, output)
             await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
             await hooks.event({ event: {} })
             const odd = { parts: [] }
             await hooks["chat.message"]({}, odd)
-            tell([output.parts.length, odd.parts.length])"#;
-        for program in [
-            "exit 1",
-            "cat >/dev/null",
-            "exec 0<&-; echo '{'",
-            "echo '{\"hookSpecificOutput\":{\"additionalContext\":7}}'",
-            "echo words; exit 3",
-            "sleep 30",
-            "kill -9 $$",
-            "head -c 200000 /dev/zero",
-        ] {
-            assert_eq!(run(&TestEnvironment::new(), program, script), json!([1, 0]), "{program}");
+            const tool = { output: "no such file" }
+            await hooks["tool.execute.after"]({ tool: "read", sessionID: "s" }, tool)
+            await hooks["tool.execute.after"]({ tool: "read" }, {})
+            await hooks["experimental.chat.messages.transform"]({}, {})
+            tell([output.parts.length, odd.parts.length, tool.output])"#;
+        let of_cline = r#"const given = [await hooks.beforeRun({ snapshot: snapshot("hello") }), await hooks.beforeRun({})]
+            given.push(await hooks.afterTool({ snapshot: {}, tool: { name: "run_commands" }, result: { output: 7 } }))
+            given.push(await hooks.afterTool({}))
+            await hooks.afterRun({})
+            tell(given.filter((one) => one !== undefined))"#;
+        let missing = ";(await import(\"node:fs\")).rmSync(\"../bin/yore\")\n";
+        for (plugin, script, expected) in [(OPENCODE, of_opencode, json!([1, 0, "no such file"])), (CLINE, of_cline, json!([]))] {
+            for program in FAULTY {
+                let Some(got) = plugin.run(&TestEnvironment::new(), program, script) else { return };
+                assert_eq!(got, expected, "{} {program}", plugin.body);
+            }
+            assert_eq!(plugin.run(&TestEnvironment::new(), "", &format!("{missing}{script}")), Some(expected));
         }
-        let missing = script.replacen("const output", ";(await import(\"node:fs\")).rmSync(\"../bin/yore\")\nconst output", 1);
-        assert_eq!(run(&TestEnvironment::new(), "", &missing), json!([1, 0]));
     }
 
     #[test]
-    fn sessions_inside_sessions_are_given_nothing() {
-        if !has_node() {
-            return;
-        }
-        let parts = run(
-            &TestEnvironment::new(),
-            ECHO,
-            r#"await hooks.event({ event: { type: "session.created", properties: { info: { id: "s", parentID: "p" } } } })
-            const output = message("list all callers")
-            await hooks["chat.message"]({ sessionID: "s" }, output)
-            tell(output.parts.length)"#,
+    fn cline_is_given_what_concerns_a_prompt_before_its_run_and_an_error_after_it() {
+        let environment = TestEnvironment::new();
+        let script = r#"const first = await hooks.beforeRun({ snapshot: snapshot("<user_input mode=\"act\">why redis?</user_input>") })
+            const helper = await hooks.beforeRun({ snapshot: { ...snapshot("list all callers"), agentId: "b", parentAgentId: "a" } })
+            const result = { output: [{ query: "make", result: "error: no gauge", success: false }] }
+            const tool = await hooks.afterTool({ snapshot: snapshot("x"), tool: { name: "run_commands" }, input: { commands: ["make"] }, result })
+            const other = await hooks.afterTool({ snapshot: snapshot("x"), tool: { name: "search" }, input: {}, result })
+            tell([first, helper, tool, other ?? null])"#;
+        let Some(given) = CLINE.run(&environment, ECHO, script) else { return };
+        let context = |event: &str| json!({"appendContext": format!("of {event}")});
+        assert_eq!(given, json!([context("UserPromptSubmit"), context("SubagentStart"), context("tool.execute.after"), null]));
+        let told = told(&environment);
+        assert_eq!(
+            told[0].1,
+            json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/home/dev/tide", "prompt": "why redis?"})
         );
-        assert_eq!(parts, json!(1));
+        assert_eq!(json!([told[1].1["agent_id"], told[1].1["parent_agent_id"]]), json!(["b", "a"]));
+        assert_eq!(json!([told[2].1["tool_response"], told[2].1["error"]]), json!(["error: no gauge", "error: no gauge"]));
+    }
+
+    #[test]
+    fn server_that_cline_shares_is_asked_in_the_sessions_directory() {
+        let script = r#"const input = (name, input) => hooks.beforeTool({ tool: { name }, input })?.input ?? null
+            tell([input("yore__recall", { question: "why?" }), input("yore__recall", { project: "other" }), input("run_commands", {})])"#;
+        let Some(inputs) = CLINE.run(&TestEnvironment::new(), "", script) else { return };
+        assert_eq!(inputs, json!([{"question": "why?", "project": "/home/dev/tide"}, null, null]));
     }
 }
 

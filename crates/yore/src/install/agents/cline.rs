@@ -1,19 +1,22 @@
-//! Cline: a server in the extension's settings, hooks that are executables named after their events,
-//! and rules, because its hooks are off until somebody switches them on.
+//! Cline: a server in its settings, a plugin for its newer programs, hooks that are executables named after
+//! their events for the extension that heeds them, and rules, because these hooks are off until somebody
+//! switches them on.
 
 use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::plugin::{CLINE, Plugin};
 use super::{Agent, NEEDED, extension_settings, extension_traces, json_file, rules_block, rules_file, scoped, server, whole};
 use crate::install::edit::whole::Role;
 use crate::install::machine::Machine;
-use crate::install::{FileEdit, Part, Scope, Wanted};
+use crate::install::{FileEdit, Part, Purpose, Scope, Wanted};
 
 const EXTENSION: &str = "saoudrizwan.claude-dev";
 const HOOK: &str = include_str!("../assets/cline-hook.sh");
 const PROGRAM: &str = "yore='@YORE@'";
 const CALL: &str = "\"$yore\" hook cline \"${0##*/}\"";
+const PLUGIN: Plugin = Plugin { title: "Cline", install: "cline", agent: "cline-plugin", body: CLINE };
 const EVENTS: [&str; 6] = ["TaskStart", "TaskResume", "UserPromptSubmit", "PreCompact", "TaskComplete", "TaskCancel"];
 
 pub(super) const AGENT: Agent = Agent {
@@ -28,8 +31,8 @@ pub(super) const AGENT: Agent = Agent {
     edits,
     advice: |wanted| {
         let mut advice = Vec::new();
-        if !wanted.machine.is_windows() {
-            advice.push("Cline runs hooks only where its setting for them is on");
+        if runs_executables(wanted) {
+            advice.push("Cline's extension runs hooks only where its setting for them is on");
         }
         if wanted.scope == Scope::Project {
             advice.push("Cline has servers for the person only: `yore install cline` adds it");
@@ -44,9 +47,23 @@ fn data(machine: &Machine<'_>) -> PathBuf {
     machine.named("CLINE_DATA_DIR").unwrap_or_else(|| machine.directory("CLINE_DIR", ".cline").join("data"))
 }
 
+/// Whether hooks that are executables are wanted: the newer programs have the plugin and hear nothing of
+/// what these say. On Windows Cline runs none.
+fn runs_executables(wanted: &Wanted<'_>) -> bool {
+    let machine = wanted.machine;
+    let has_extension = extension_traces(machine, EXTENSION).iter().any(|trace| trace.exists());
+    !machine.is_windows() && (wanted.purpose == Purpose::Take || has_extension || !data(machine).is_dir())
+}
+
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let machine = wanted.machine;
     let mut edits = Vec::new();
+    // Where the newer programs were never used, their folder is not begun.
+    if data(machine).is_dir() || wanted.purpose == Purpose::Take {
+        let place =
+            scoped(wanted, || machine.directory("CLINE_DIR", ".cline").join("plugins").join("yore.js"), ".cline/plugins/yore.js");
+        edits.extend(place.map(|path| PLUGIN.file(path, wanted)));
+    }
     if wanted.scope == Scope::User {
         const FILE: &str = "cline_mcp_settings.json";
         let is_elsewhere = data(machine).is_dir();
@@ -58,8 +75,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     }
     let folder = machine.in_project(".clinerules");
     let is_file = wanted.scope == Scope::Project && folder.as_ref().is_some_and(|folder| folder.is_file());
-    // There Cline runs none.
-    if !machine.is_windows() && !is_file {
+    if runs_executables(wanted) && !is_file {
         for event in EVENTS {
             let place =
                 scoped(wanted, || machine.at_home("Documents/Cline/Hooks").join(event), &format!(".clinerules/hooks/{event}"));

@@ -7,8 +7,16 @@ use crate::install::edit::toml::Server;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "codex";
-const HOOKS: [Hook; 4] =
-    [Hook::new("SessionStart", 10), Hook::new("UserPromptSubmit", 5), Hook::new("Stop", 5), Hook::new("PreCompact", 5)];
+const HOOKS: [Hook; 8] = [
+    Hook::new("SessionStart", 10),
+    Hook::new("UserPromptSubmit", 5),
+    Hook::new("PreToolUse", 5).matching("Bash|apply_patch"),
+    Hook::new("PostToolUse", 5).matching("Bash"),
+    Hook::new("SubagentStart", 5),
+    Hook::new("Stop", 5),
+    Hook::new("PreCompact", 5),
+    Hook::new("SessionEnd", 2),
+];
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,

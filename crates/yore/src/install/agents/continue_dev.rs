@@ -1,10 +1,13 @@
-//! Continue: a server in a file of its own, and rules.
+//! Continue: a server in its settings, which its command line and its extension read, or, where it has
+//! none, in a file of its own, which the extension reads; and rules.
 
 use serde_json::{Value, json};
 
 use super::{Agent, NEEDED, rules_file, scoped, whole};
+use crate::install::edit::Content;
 use crate::install::edit::whole::Role;
-use crate::install::{FileEdit, Part, Wanted};
+use crate::install::edit::yaml_server::YamlServer;
+use crate::install::{FileEdit, Part, Purpose, Scope, Wanted};
 
 const FRONT_MATTER: &str = "---\nname: What was said in past sessions\nalwaysApply: true\n---\n\n";
 
@@ -27,9 +30,16 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         Value::String(wanted.program.path.clone()),
         json!(wanted.program.mcp())
     );
+    let settings = user.join("config.yaml");
+    let is_in_settings = wanted.scope == Scope::User && settings.is_file();
     let server = scoped(wanted, || user.join("mcpServers").join("yore.yaml"), ".continue/mcpServers/yore.yaml");
+    let server = server.filter(|_| wanted.purpose == Purpose::Take || !is_in_settings);
     let rules = scoped(wanted, || user.join("rules").join("yore.md"), ".continue/rules/yore.md");
     let mut edits = Vec::new();
+    if is_in_settings {
+        let item = YamlServer { program: wanted.program.path.clone(), args: wanted.program.mcp() };
+        edits.push(FileEdit { path: settings, content: Content::YamlServer(item), is_own: false });
+    }
     edits.extend(server.map(|path| whole(path, Part::Mcp, text, Role::Server)));
     edits.extend(rules.map(|path| rules_file(path, FRONT_MATTER)));
     edits

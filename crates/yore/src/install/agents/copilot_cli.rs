@@ -2,14 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Agent, COPILOT, Hook, NEEDED, Unit, json_file, line, own_json_file, rules_block, rules_file, scoped};
+use super::{Agent, COPILOT, Hook, NEEDED, Unit, hook_line, json_file, own_json_file, rules_block, rules_file, scoped};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "copilot-cli";
-const HOOKS: [Hook; 4] =
-    [Hook::new("sessionStart", 10), Hook::new("userPromptSubmitted", 5), Hook::new("agentStop", 5), Hook::new("sessionEnd", 5)];
+const HOOKS: [Hook; 7] = [
+    Hook::new("sessionStart", 10),
+    Hook::new("userPromptSubmitted", 5),
+    Hook::new("preToolUse", 5),
+    Hook::new("postToolUse", 5),
+    Hook::new("subagentStart", 5),
+    Hook::new("agentStop", 5),
+    Hook::new("sessionEnd", 5),
+];
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,
@@ -54,7 +61,7 @@ fn call(hook: &Hook, wanted: &Wanted<'_>) -> (&'static str, Value) {
     let (key, shell) = if wanted.machine.is_windows() { ("powershell", Shell::Pwsh) } else { ("bash", Shell::Posix) };
     let mut call = Map::new();
     call.insert("type".to_owned(), "command".into());
-    call.insert(key.to_owned(), line(wanted, shell, NAME, hook.event).into());
+    call.insert(key.to_owned(), hook_line(wanted, shell, NAME, hook.event).into());
     call.insert("timeoutSec".to_owned(), hook.timeout(Unit::Seconds));
     (hook.event, Value::Object(call))
 }

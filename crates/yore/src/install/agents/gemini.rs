@@ -8,12 +8,13 @@ use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "gemini";
+/// Not `PreCompress`, which Gemini CLI runs before every request to its model.
 const HOOKS: [Hook; 5] = [
     Hook::new("SessionStart", 10),
     Hook::new("BeforeAgent", 5),
+    Hook::new("AfterTool", 5).matching("read_file|replace|write_file|run_shell_command"),
     Hook::new("AfterAgent", 5),
     Hook::new("SessionEnd", 5),
-    Hook::new("PreCompress", 5),
 ];
 
 pub(super) const AGENT: Agent = Agent {

@@ -1,16 +1,19 @@
 //! Kilo Code: a server and rules. There are two of it: the extension of VS Code that came from Roo Code,
-//! and the newer one that shares its settings with a command line and has OpenCode's form.
+//! and the newer one that shares its settings with a command line, came from OpenCode and runs its plugins.
 
 use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::opencode::pick;
+use super::plugin::{OPENCODE, Plugin};
 use super::{Agent, NEEDED, extension_settings, extension_traces, json_file, rules_file, scoped, server};
 use crate::install::edit::entries::Entry;
 use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Purpose, Scope, Wanted};
 
 const EXTENSION: &str = "kilocode.kilo-code";
+const PLUGIN: Plugin = Plugin { title: "Kilo", install: "kilo", agent: "kilo", body: OPENCODE };
 
 pub(super) const AGENT: Agent = Agent {
     name: "kilo",
@@ -41,14 +44,18 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         (Scope::Project, None) => return Vec::new(),
     };
     // Where the newer one was never used, its settings are not begun.
-    let newer = newer.into_iter().map(|folder| folder.join("kilo.jsonc"));
-    let is_used = |path: &PathBuf| {
-        let is_folder_its_own = wanted.scope == Scope::User && path.parent().is_some_and(std::path::Path::is_dir);
-        wanted.purpose == Purpose::Take || path.exists() || is_folder_its_own
+    let settings_of = |folder: &PathBuf| ["kilo.jsonc", "kilo.json"].map(|name| folder.join(name));
+    let is_used = |folder: &PathBuf| match wanted.purpose {
+        Purpose::Take => true,
+        Purpose::Put if wanted.scope == Scope::User => folder.is_dir(),
+        Purpose::Put => settings_of(folder).iter().any(|path| path.exists()),
     };
     let command: Vec<String> = std::iter::once(wanted.program.path.clone()).chain(wanted.program.mcp()).collect();
     let local = Entry::Server { at: &["mcp"], value: json!({"type": "local", "command": command, "enabled": true}) };
-    let mut edits: Vec<FileEdit> = newer.filter(is_used).map(|path| json_file(path, vec![local.clone()])).collect();
+    let used: Vec<PathBuf> = newer.into_iter().filter(is_used).collect();
+    let settings = used.iter().flat_map(|folder| pick(wanted, &settings_of(folder), 0));
+    let mut edits: Vec<FileEdit> = settings.map(|path| json_file(path, vec![local.clone()])).collect();
+    edits.extend(used.first().map(|folder| PLUGIN.file(folder.join("plugins").join("yore.js"), wanted)));
     let settings = match wanted.scope {
         Scope::User => extension_settings(wanted, EXTENSION, "mcp_settings.json", shared(machine).is_dir()),
         Scope::Project => machine.in_project(".kilocode/mcp.json").into_iter().collect(),

@@ -19,6 +19,8 @@ mod cursor;
 mod gemini;
 mod kilo;
 mod opencode;
+mod plugin;
+mod qwen;
 mod roo;
 mod vscode;
 mod windsurf;
@@ -37,11 +39,12 @@ use super::machine::Machine;
 use super::{FileEdit, Part, Purpose, Scope, Wanted};
 
 /// The agents, in the order in which they are listed.
-pub const AGENTS: [Agent; 14] = [
+pub const AGENTS: [Agent; 15] = [
     claude_code::AGENT,
     cursor::AGENT,
     codex::AGENT,
     gemini::AGENT,
+    qwen::AGENT,
     opencode::AGENT,
     vscode::AGENT,
     copilot_cli::AGENT,
@@ -121,7 +124,7 @@ impl Hook {
     fn group(&self, wanted: &Wanted<'_>, agent: &str, unit: Unit) -> (&'static str, Value) {
         let mut call = Map::new();
         call.insert("type".to_owned(), "command".into());
-        call.insert("command".to_owned(), line(wanted, Shell::of(wanted.machine.platform), agent, self.event).into());
+        call.insert("command".to_owned(), hook_line(wanted, Shell::of(wanted.machine.platform), agent, self.event).into());
         call.insert("timeout".to_owned(), self.timeout(unit));
         self.grouped(call)
     }
@@ -143,7 +146,12 @@ impl Hook {
     }
 }
 
-/// The command line of a hook.
+/// The command line of a hook, in a shell.
+fn hook_line(wanted: &Wanted<'_>, shell: Shell, agent: &str, event: &str) -> String {
+    shell.hook_line(&wanted.program.path, &wanted.program.hook(agent, event))
+}
+
+/// The same where nobody knows that a shell reads it.
 fn line(wanted: &Wanted<'_>, shell: Shell, agent: &str, event: &str) -> String {
     shell.line(&wanted.program.path, &wanted.program.hook(agent, event))
 }

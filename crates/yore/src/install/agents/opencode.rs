@@ -2,19 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Agent, NEEDED, json_file, whole};
+use super::plugin::{OPENCODE, Plugin};
+use super::{Agent, NEEDED, json_file};
 use crate::install::edit::entries::Entry;
-use crate::install::edit::whole::Role;
-use crate::install::{FileEdit, Part, Purpose, Scope, Wanted};
+use crate::install::{FileEdit, Purpose, Scope, Wanted};
 
 const NAME: &str = "opencode";
-const PLUGIN: &str = include_str!("../assets/opencode-yore.js");
-const PROGRAM: &str = "\"@YORE@\"";
-const ARGUMENTS: &str = "[\"hook\", \"opencode\", event]";
-/// As far as they are always the same.
-const FIRST_ARGUMENTS: &str = "[\"hook\", \"opencode\", event";
+const PLUGIN: Plugin = Plugin { title: "OpenCode", install: NAME, agent: NAME, body: OPENCODE };
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,
@@ -45,7 +41,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         }
     };
     let mut edits: Vec<FileEdit> = configurations.into_iter().map(|path| json_file(path, vec![mcp.clone()])).collect();
-    edits.push(whole(plugin, Part::Hooks, text(wanted), Role::Plugin("const YORE = \"", "\"\n", FIRST_ARGUMENTS)));
+    edits.push(PLUGIN.file(plugin, wanted));
     edits
 }
 
@@ -58,23 +54,4 @@ pub(super) fn pick(wanted: &Wanted<'_>, known: &[impl AsRef<Path>], usual: usize
     }
     let chosen = paths.iter().position(|path| path.exists()).unwrap_or(usual);
     vec![paths.swap_remove(chosen)]
-}
-
-fn text(wanted: &Wanted<'_>) -> String {
-    let quoted = |text: &str| Value::String(text.to_owned()).to_string();
-    let text = PLUGIN.replacen(PROGRAM, &quoted(&wanted.program.path), 1);
-    let extra: Vec<String> = wanted.program.mcp().iter().skip(1).map(|argument| format!(", {}", quoted(argument))).collect();
-    text.replacen(ARGUMENTS, &ARGUMENTS.replace(']', &format!("{}]", extra.concat())), 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plugin_has_the_places_that_are_filled_in() {
-        assert_eq!(PLUGIN.matches(PROGRAM).count(), 1);
-        assert_eq!(PLUGIN.matches(ARGUMENTS).count(), 1);
-        assert!(PLUGIN.contains("ritten by `yore install"));
-    }
 }

@@ -41,6 +41,9 @@ const THEIRS: [&str; 12] = [
     "tools",
 ];
 
+/// Matchers that yore wrote before 0.2.
+const OUTDATED_MATCHERS: [&str; 1] = ["Edit|Write|MultiEdit|NotebookEdit"];
+
 /// One thing of yore's in a JSON object.
 #[derive(Clone, Debug)]
 pub enum Entry {
@@ -150,7 +153,7 @@ pub fn found(entries: &[Entry], text: &str, machine: &Machine<'_>) -> Result<Vec
             }
             Entry::Hooks { agents, .. } => found.extend(handlers(&document, agents).into_iter().filter_map(|handler| {
                 let call = call_of(&handler.value, machine.is_windows())?;
-                let unit = if agents.contains(&"gemini") { 1 } else { 1000 };
+                let unit = if agents.iter().any(|agent| matches!(*agent, "gemini" | "qwen")) { 1 } else { 1000 };
                 let timeout = ["timeout", "timeoutSec"].iter().find_map(|key| handler.value.get(key)?.as_u64());
                 Some(What::Hook {
                     event: handler.event,
@@ -352,6 +355,19 @@ fn put_hooks(mut text: String, agents: &[&str], events: &[(&'static str, Value)]
             Some(handler) => correct(text.clone(), &handler.path, handler_of(element))?,
             None => add(&text, &[HOOKS], event, element.clone(), true)?,
         };
+    }
+    // Of a matcher that an earlier version wrote; what a person wrote stays.
+    for (event, element) in events {
+        let document = Document::parse(&text).map_err(EditError::Unreadable)?;
+        let outdated = |handler: &&Handler| {
+            handler.event == *event && handler.matcher.as_deref().is_some_and(|matcher| OUTDATED_MATCHERS.contains(&matcher))
+        };
+        let ours = handlers(&document, agents);
+        let (Some(handler), Some(wanted)) = (ours.iter().find(outdated), element.get("matcher")) else { continue };
+        let found = walk(&document, &handler.path[..3]).and_then(|group| group.get("matcher"));
+        if let Some(found) = found.filter(|found| found.value() != *wanted) {
+            text = replace(&document, found, wanted);
+        }
     }
     // Of an event that is no longer wanted, or there twice.
     loop {

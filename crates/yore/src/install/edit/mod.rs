@@ -9,6 +9,7 @@
 //! - `toml`: a server in TOML
 //! - `markdown`: a block between marks
 //! - `yaml`: a path in a list of Aider's settings
+//! - `yaml_server`: a server in Continue's settings
 //! - `whole`: files that are yore's own
 //!
 //! Both directions are checked before anybody sees the outcome: it is read again, and whatever is not
@@ -20,12 +21,14 @@ pub mod markdown;
 pub mod toml;
 pub mod whole;
 pub mod yaml;
+pub mod yaml_server;
 
 use self::entries::Entry;
 use self::markdown::Block;
 use self::toml::Server;
 use self::whole::Whole;
 use self::yaml::ReadFile;
+use self::yaml_server::YamlServer;
 use super::Part;
 use super::found::What;
 use super::machine::Machine;
@@ -44,6 +47,8 @@ pub enum Content {
     Markdown(Block),
     /// A path in a list of a YAML file.
     Yaml(ReadFile),
+    /// A server in a list of a YAML file.
+    YamlServer(YamlServer),
     /// All of it.
     Whole(Whole),
 }
@@ -87,6 +92,7 @@ impl Content {
             Self::Toml(server) => server.put(before.unwrap_or_default()),
             Self::Markdown(block) => block.put(before.unwrap_or_default()),
             Self::Yaml(read) => read.put(before.unwrap_or_default()),
+            Self::YamlServer(server) => server.put(before.unwrap_or_default()),
             Self::Whole(whole) => whole.put(before),
         }
     }
@@ -103,6 +109,7 @@ impl Content {
             Self::Toml(server) => server.take(before)?,
             Self::Markdown(block) => block.take(before),
             Self::Yaml(read) => read.take(before)?,
+            Self::YamlServer(server) => server.take(before)?,
         };
         let is_gone = matches!(original, Original::Missing) && rest.trim().is_empty();
         Ok((!is_gone).then_some(rest))
@@ -115,6 +122,7 @@ impl Content {
             Self::Toml(server) => server.is_in(text),
             Self::Markdown(block) => block.is_in(text),
             Self::Yaml(read) => read.is_in(text),
+            Self::YamlServer(server) => server.is_in(text),
             Self::Whole(whole) => whole.is_in(text),
         }
     }
@@ -129,6 +137,7 @@ impl Content {
             Self::Toml(server) => server.found(text),
             Self::Markdown(block) => Ok(block.is_in(text).then_some(What::Rules).into_iter().collect()),
             Self::Yaml(read) => Ok(read.is_in(text).then_some(What::Rules).into_iter().collect()),
+            Self::YamlServer(server) => Ok(server.found(text)),
             Self::Whole(whole) => Ok(whole.found(text)),
         }
     }
@@ -140,7 +149,7 @@ impl Content {
                 let entries: Vec<Entry> = entries.iter().filter(|entry| entry.part().is_none_or(wanted)).cloned().collect();
                 entries.iter().any(|entry| entry.part().is_some()).then_some(Self::Json(entries))
             }
-            Self::Toml(_) => wanted(Part::Mcp).then(|| self.clone()),
+            Self::Toml(_) | Self::YamlServer(_) => wanted(Part::Mcp).then(|| self.clone()),
             Self::Markdown(_) | Self::Yaml(_) => wanted(Part::Rules).then(|| self.clone()),
             Self::Whole(whole) => wanted(whole.part).then(|| self.clone()),
         }
@@ -154,7 +163,7 @@ impl Content {
                 parts.dedup();
                 parts
             }
-            Self::Toml(_) => vec![Part::Mcp],
+            Self::Toml(_) | Self::YamlServer(_) => vec![Part::Mcp],
             Self::Markdown(_) | Self::Yaml(_) => vec![Part::Rules],
             Self::Whole(whole) => vec![whole.part],
         }

@@ -23,13 +23,19 @@ pub struct Whole {
 pub enum Role {
     /// A text that it reads.
     Rules,
-    /// A program text that it loads, which names yore between the first two texts and the arguments of
-    /// a hook behind the third.
-    Plugin(&'static str, &'static str, &'static str),
+    /// A program text that it loads, which names yore as a quoted text behind the first of these, and
+    /// further arguments of a hook as a list behind the second.
+    Plugin(&'static str, &'static str),
     /// A program that it runs for this event.
     Hook(&'static str),
     /// A server in a file of its own: YAML with `command:` on a line.
     Server,
+}
+
+/// The JSON value behind a mark in a program text.
+fn behind<T: serde::de::DeserializeOwned>(text: &str, mark: &str) -> Option<T> {
+    let (_, rest) = text.split_once(mark)?;
+    serde_json::Deserializer::from_str(rest).into_iter().next()?.ok()
 }
 
 impl Whole {
@@ -65,13 +71,11 @@ impl Whole {
         }
         match self.role {
             Role::Rules => vec![What::Rules],
-            Role::Plugin(before, after, arguments) => {
-                let named = text.split_once(before).and_then(|(_, rest)| rest.split_once(after));
-                let program = named.map(|(program, _)| program.replace("\\\\", "\\").replace("\\\"", "\""));
-                let more = text.split_once(arguments).and_then(|(_, rest)| rest.strip_prefix(','));
-                let more = more.map(|rest| format!("[{rest}"));
-                let more = more.and_then(|rest| serde_json::Deserializer::from_str(&rest).into_iter().next()?.ok());
-                vec![What::Plugin { program: program.unwrap_or_default(), args: more.unwrap_or_default() }]
+            Role::Plugin(program, more) => {
+                vec![What::Plugin {
+                    program: behind(text, program).unwrap_or_default(),
+                    args: behind(text, more).unwrap_or_default(),
+                }]
             }
             // The file itself is what is run.
             Role::Hook(event) => vec![What::Hook {

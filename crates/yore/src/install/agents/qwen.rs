@@ -1,0 +1,49 @@
+//! Qwen Code: server and hooks in one settings file, as Gemini CLI has them, with Claude Code's events.
+
+use serde_json::json;
+
+use super::{Agent, Hook, NEEDED, Unit, json_file, scoped, server};
+use crate::install::edit::entries::Entry;
+use crate::install::machine::Machine;
+use crate::install::{FileEdit, Scope, Wanted};
+
+const NAME: &str = "qwen";
+/// What it says before a tool runs does not reach the model.
+const HOOKS: [Hook; 7] = [
+    Hook::new("SessionStart", 10),
+    Hook::new("UserPromptSubmit", 5),
+    Hook::new("PostToolUse", 5).matching("read_file|edit|write_file|run_shell_command"),
+    Hook::new("PostToolUseFailure", 5).matching("run_shell_command"),
+    Hook::new("PreCompact", 5),
+    Hook::new("Stop", 5),
+    Hook::new("SessionEnd", 5),
+];
+
+pub(super) const AGENT: Agent = Agent {
+    name: NAME,
+    aliases: &["qwen-code"],
+    title: "Qwen Code",
+    traces: |machine| vec![home(machine)],
+    edits,
+    advice: |wanted| match wanted.scope {
+        Scope::User => vec!["sessions that run already go on without it"],
+        Scope::Project => vec!["Qwen Code reads a project's settings only where the folder is trusted"],
+    },
+    needless: NEEDED,
+};
+
+fn home(machine: &Machine<'_>) -> std::path::PathBuf {
+    machine.directory("QWEN_HOME", ".qwen")
+}
+
+fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
+    let group = |hook: &Hook| {
+        let (event, mut group) = hook.group(wanted, NAME, Unit::Milliseconds);
+        group["hooks"][0]["name"] = "yore".into();
+        (event, group)
+    };
+    let hooks = Entry::Hooks { agents: &[NAME, "qwen-code"], events: HOOKS.iter().map(group).collect() };
+    let mcp = server(wanted, &["mcpServers"], json!({}));
+    let path = scoped(wanted, || home(wanted.machine).join("settings.json"), ".qwen/settings.json");
+    path.map(|path| json_file(path, vec![mcp, hooks])).into_iter().collect()
+}
