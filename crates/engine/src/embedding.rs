@@ -12,6 +12,7 @@ use yore_core::text::{CHUNK_TOKENS, CHUNKER_VERSION, chunks};
 
 use crate::EngineError;
 use crate::embed::{EmbedCache, EmbedError, TextEmbedder, TextHash as CacheHash};
+use crate::platform::{self, FileLock};
 use crate::store::{EmbeddedTurn, IndexedTurn, Store, StoreError, TextHash};
 
 /// Turns read from the queue at once.
@@ -64,10 +65,9 @@ pub(crate) fn run(
     let mut report = EmbedReport::default();
     let path = directory.join("locks").join("embed");
     let io = |error: std::io::Error| StoreError::Io { path: path.clone(), error };
-    crate::platform::create_private_directory(&directory.join("locks")).map_err(io)?;
-    crate::platform::create_private_file(&path).map_err(io)?;
-    let lock = std::fs::OpenOptions::new().write(true).open(&path).map_err(io)?;
-    if lock.try_lock().is_err() {
+    platform::create_private_directory(&directory.join("locks")).map_err(io)?;
+    let lock = FileLock::open(&path).map_err(io)?;
+    if !matches!(lock.try_lock(), Ok(true)) {
         return Ok(EmbedReport { is_busy: true, waiting: store.unembedded_count(10_000_000)?, ..report });
     }
     let row = store.embedder(&identity(embedder), embedder.dimensions())?;

@@ -1,7 +1,7 @@
 //! What differs between operating systems: privacy of what we write, which file systems cannot
 //! guard a database, how work steps back or is limited. One place, so that the rest of the engine is portable.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
@@ -29,6 +29,54 @@ pub fn write_new_private_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file: File = private_options().write(true).create_new(true).open(path)?;
     file.write_all(content)?;
     file.sync_all()
+}
+
+/// The advisory lock of a file, which keeps other processes out as long as the value is kept. The
+/// operating system gives it back however a process ends.
+#[derive(Debug)]
+pub struct FileLock(File);
+
+impl FileLock {
+    /// Opens the file to lock, which is created for its owner alone if it is missing. Nothing is
+    /// locked yet.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        create_private_file(path)?;
+        Self::open_existing(path)
+    }
+
+    /// Opens a file that exists.
+    pub fn open_existing(path: &Path) -> io::Result<Self> {
+        OpenOptions::new().write(true).open(path).map(Self)
+    }
+
+    /// Locks, and says whether it could; `false` while another holds the lock. Fails where the
+    /// file system has no locks.
+    pub fn try_lock(&self) -> io::Result<bool> {
+        match self.0.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Locks as soon as no other holds the lock.
+    pub fn wait(&self) -> io::Result<()> {
+        self.0.lock()
+    }
+
+    /// The lock of `path`, or `None` while another holds it.
+    pub fn take(path: &Path) -> io::Result<Option<Self>> {
+        let lock = Self::open(path)?;
+        Ok(lock.try_lock()?.then_some(lock))
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // A child process that is being started has a copy of every descriptor until it runs its
+        // own program; closing ours alone would leave the lock held until then.
+        let _ = self.0.unlock();
+    }
 }
 
 fn private_options() -> OpenOptions {
@@ -141,6 +189,18 @@ fn network_mount(mounts: &str, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lock_is_free_once_dropped_even_while_a_starting_child_has_a_copy_of_its_descriptor() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let held = FileLock::take(&path).unwrap().unwrap();
+        let copy = held.0.try_clone().unwrap();
+        assert!(FileLock::take(&path).unwrap().is_none());
+        drop(held);
+        assert!(FileLock::take(&path).unwrap().is_some());
+        drop(copy);
+    }
 
     #[test]
     fn deepest_mount_decides_whether_a_path_is_remote() {

@@ -15,12 +15,12 @@
 //! and one that is damaged further in is passed over.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::platform;
+use crate::platform::{self, FileLock};
 
 const MAGIC: &[u8] = b"yore-vectors 1\n";
 const HASH: usize = 16;
@@ -73,7 +73,7 @@ pub struct EmbedCache {
     dimensions: usize,
     state: Mutex<State>,
     /// Kept locked by the one that writes.
-    lock: Option<File>,
+    lock: Option<FileLock>,
     skipped: usize,
 }
 
@@ -95,7 +95,7 @@ impl EmbedCache {
         let path = directory.join(format!("{}.vectors", &name[..32]));
         let failed = |source: io::Error| CacheError::Io { path: path.clone(), source };
         platform::create_private_directory(directory).map_err(failed)?;
-        let lock = lock(&path.with_extension("lock")).map_err(failed)?;
+        let lock = FileLock::take(&path.with_extension("lock")).map_err(failed)?;
         platform::create_private_file(&path).map_err(failed)?;
         let mut file = OpenOptions::new().read(true).write(lock.is_some()).open(&path).map_err(failed)?;
         let header = header(identity, dimensions);
@@ -260,17 +260,6 @@ fn header(identity: &str, dimensions: usize) -> Vec<u8> {
     header.extend(identity.as_bytes());
     header.extend(check(&header));
     header
-}
-
-/// Takes the lock, unless another process holds it.
-fn lock(path: &Path) -> io::Result<Option<File>> {
-    platform::create_private_file(path)?;
-    let file = OpenOptions::new().write(true).open(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
 }
 
 #[cfg(test)]

@@ -2,26 +2,24 @@
 //! that file, so a lease whose lock can be taken belongs to a process that is dead, however it
 //! died, and nobody waits for a timeout.
 
-use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::platform::{self, FileLock};
 
 /// Ending of a lock's name.
 const SUFFIX: &str = ".lock";
 
 /// Waits until no other process ingests, then keeps others waiting as long as the value is kept.
 /// Histories copy each other's messages; read in turn, they are owned by whom they should be.
-pub(crate) fn take_turn(directory: &Path, is_cancelled: &dyn Fn() -> bool) -> io::Result<File> {
-    let path = directory.join("ingest.turn");
-    crate::platform::create_private_file(&path)?;
-    let turn = OpenOptions::new().write(true).open(&path)?;
+pub(crate) fn take_turn(directory: &Path, is_cancelled: &dyn Fn() -> bool) -> io::Result<FileLock> {
+    let turn = FileLock::open(&directory.join("ingest.turn"))?;
     loop {
         match turn.try_lock() {
-            Ok(()) => return Ok(turn),
-            Err(TryLockError::WouldBlock) if is_cancelled() => return Err(io::ErrorKind::Interrupted.into()),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(std::time::Duration::from_millis(20)),
             // Where locks do not work the leases of single files must do.
-            Err(TryLockError::Error(_)) => return Ok(turn),
+            Ok(true) | Err(_) => return Ok(turn),
+            Ok(false) if is_cancelled() => return Err(io::ErrorKind::Interrupted.into()),
+            Ok(false) => std::thread::sleep(std::time::Duration::from_millis(20)),
         }
     }
 }
@@ -31,15 +29,14 @@ pub(crate) fn take_turn(directory: &Path, is_cancelled: &dyn Fn() -> bool) -> io
 pub(crate) struct Holder {
     name: String,
     directory: PathBuf,
-    /// Keeps the lock.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl Holder {
     /// Takes a fresh name under `directory` (created if missing) and clears away the locks of the
     /// dead.
     pub(crate) fn new(directory: &Path, random: [u8; 16]) -> io::Result<Self> {
-        crate::platform::create_private_directory(directory)?;
+        platform::create_private_directory(directory)?;
         for entry in std::fs::read_dir(directory)?.flatten() {
             let name = entry.file_name();
             if name.to_str().is_some_and(|name| name.ends_with(SUFFIX) && !is_alive(directory, name)) {
@@ -49,12 +46,7 @@ impl Holder {
         // Locked under another name first: nobody may find it unlocked and take us for dead.
         let draft = directory.join(format!("{}.draft", uuid::Uuid::from_bytes(random).simple()));
         let name = format!("{}{SUFFIX}", uuid::Uuid::from_bytes(random).simple());
-        crate::platform::create_private_file(&draft)?;
-        let lock = OpenOptions::new().write(true).open(&draft)?;
-        lock.try_lock().map_err(|error| match error {
-            TryLockError::Error(error) => error,
-            TryLockError::WouldBlock => io::Error::from(io::ErrorKind::WouldBlock),
-        })?;
+        let lock = FileLock::take(&draft)?.ok_or(io::ErrorKind::WouldBlock)?;
         std::fs::rename(&draft, directory.join(&name))?;
         Ok(Self { name, directory: directory.to_path_buf(), _lock: lock })
     }
@@ -82,13 +74,9 @@ impl Drop for Holder {
 }
 
 fn is_alive(directory: &Path, name: &str) -> bool {
-    let Ok(file) = OpenOptions::new().write(true).open(directory.join(name)) else { return false };
-    match file.try_lock() {
-        Ok(()) => false,
-        Err(TryLockError::WouldBlock) => true,
-        // Where locks do not work nobody can be told to be dead.
-        Err(TryLockError::Error(_)) => true,
-    }
+    let Ok(lock) = FileLock::open_existing(&directory.join(name)) else { return false };
+    // Where locks do not work nobody can be told to be dead.
+    !matches!(lock.try_lock(), Ok(true))
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ pub use self::project::{ProjectNames, names_of};
 use self::redact::{RULES_VERSION, RedactionCounts, Redactor};
 pub use self::reindex::ReindexReport;
 use self::source::{Framing, Known, Nature, ReadTurn, ReaderOptions, Reading, Source, Stamp, Unit};
+use crate::platform::FileLock;
 use crate::store::{Advance, Checkpoint, FileRow, Store, StoreError, TurnFacts, UpsertOutcome, Upserter};
 
 /// Bytes at each end of the archived part by which a rewritten file is recognised.
@@ -315,7 +316,7 @@ impl<'a> Ingest<'a> {
     /// Waits until nobody else stores or forgets, and keeps others waiting as long as the turn is
     /// kept: what is known now is known still when something is put.
     pub(crate) fn begin(&mut self) -> Result<HeldTurn, IngestError> {
-        let turn = HeldTurn { _file: self.take_turn(&Silent)? };
+        let turn = HeldTurn { _lock: self.take_turn(&Silent)? };
         self.tombstones = self.store.tombstones()?;
         Ok(turn)
     }
@@ -354,7 +355,7 @@ impl<'a> Ingest<'a> {
         (record, counts.total())
     }
 
-    fn take_turn(&self, observer: &dyn Observer) -> Result<File, IngestError> {
+    fn take_turn(&self, observer: &dyn Observer) -> Result<FileLock, IngestError> {
         let directory = self.holder.directory();
         lease::take_turn(directory, &|| observer.is_cancelled())
             .map_err(|error| IngestError::DataDirectory { path: directory.to_path_buf(), error })
@@ -678,7 +679,7 @@ impl<'a> Ingest<'a> {
 /// The right to store and to forget, alone: see [`Ingest::begin`].
 #[derive(Debug)]
 pub(crate) struct HeldTurn {
-    _file: File,
+    _lock: FileLock,
 }
 
 /// A unit that is to be read.

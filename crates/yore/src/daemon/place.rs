@@ -1,12 +1,12 @@
 //! What a running daemon leaves in the data directory: a lock, so that there is one; a card that
 //! says where it is reached.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use yore_engine::platform;
+use yore_engine::platform::{self, FileLock};
 
 use super::socket::Address;
 
@@ -70,24 +70,15 @@ fn lock_path(directory: &Path) -> PathBuf {
     directory.join("locks").join("daemon")
 }
 
-/// Makes this process the daemon as long as the value is kept; `None` when another is. The
-/// operating system gives the lock back however a process ends.
-pub fn take_lock(directory: &Path) -> io::Result<Option<File>> {
+/// Makes this process the daemon as long as the value is kept; `None` when another is.
+pub fn take_lock(directory: &Path) -> io::Result<Option<FileLock>> {
     platform::create_private_directory(&directory.join("locks"))?;
-    let path = lock_path(directory);
-    platform::create_private_file(&path)?;
-    let lock = OpenOptions::new().write(true).open(&path)?;
-    match lock.try_lock() {
-        Ok(()) => Ok(Some(lock)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    FileLock::take(&lock_path(directory))
 }
 
 /// Whether a daemon runs.
 pub fn is_running(directory: &Path) -> bool {
-    let Ok(lock) = OpenOptions::new().write(true).open(lock_path(directory)) else { return false };
-    matches!(lock.try_lock(), Err(TryLockError::WouldBlock))
+    FileLock::open_existing(&lock_path(directory)).is_ok_and(|lock| matches!(lock.try_lock(), Ok(false)))
 }
 
 /// Whether the data directory still is the one that a lock was taken in.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
-use yore_engine::platform;
+use yore_engine::platform::{self, FileLock};
 
 /// The folder in the data directory.
 const FOLDER: &str = "given";
@@ -77,17 +77,15 @@ pub fn digest(key: &[u8; 32], text: &str) -> String {
 /// Keeps other hooks of a session waiting until it is dropped, so that two that were called for one
 /// event (a plugin's and a setting's) do not both answer. `None` when another holds it for longer
 /// than `patience`: an agent that calls tools side by side has no more time than one that does not.
-pub fn lock(directory: &Path, session: &str, patience: Duration) -> Option<File> {
-    let path = path(directory, session).with_extension("lock");
+pub fn lock(directory: &Path, session: &str, patience: Duration) -> Option<FileLock> {
     platform::create_private_directory(&directory.join(FOLDER)).ok()?;
-    platform::create_private_file(&path).ok()?;
-    let file = OpenOptions::new().write(true).open(&path).ok()?;
+    let lock = FileLock::open(&path(directory, session).with_extension("lock")).ok()?;
     let until = Instant::now() + patience;
     loop {
-        match file.try_lock() {
-            Ok(()) => return Some(file),
-            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
-            Err(_) => return None,
+        match lock.try_lock() {
+            Ok(true) => return Some(lock),
+            Ok(false) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
+            _ => return None,
         }
     }
 }

@@ -1,9 +1,9 @@
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use yore_engine::embed::{Manifest, ModelFolder, verify_file};
-use yore_engine::platform;
+use yore_engine::platform::{self, FileLock};
 
 use super::FetchError;
 use super::client::Client;
@@ -133,21 +133,20 @@ fn draft(directory: &Path) -> Result<TempDir, FetchError> {
 }
 
 /// Waits until no other process fetches into this directory; nothing where locks do not work.
-fn take_turn(directory: &Path, tell: &mut dyn FnMut(Event)) -> Result<Option<File>, FetchError> {
+fn take_turn(directory: &Path, tell: &mut dyn FnMut(Event)) -> Result<Option<FileLock>, FetchError> {
     let path: PathBuf = directory.join("fetch.lock");
     let failed = |error| FetchError::io(&path, error);
-    platform::create_private_file(&path).map_err(failed)?;
-    let file = fs::OpenOptions::new().write(true).open(&path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
+    let turn = FileLock::open(&path).map_err(failed)?;
+    match turn.try_lock() {
+        Ok(true) => {}
+        Ok(false) => {
             tell(Event::Waiting);
-            file.lock().map_err(failed)?;
+            turn.wait().map_err(failed)?;
         }
         // Where locks do not work, two may fetch the same: the second replaces equal bytes.
-        Err(TryLockError::Error(_)) => return Ok(None),
+        Err(_) => return Ok(None),
     }
-    Ok(Some(file))
+    Ok(Some(turn))
 }
 
 /// Takes away what a killed process left behind; whoever holds the turn is the only one at work.

@@ -738,6 +738,13 @@ fn reader_that_was_overtaken_by_a_merge_reads_again() {
 
 #[test]
 fn readers_see_whole_changes_while_a_writer_is_busy() {
+    /// Tells the reader that the writer is done, also when it panics.
+    struct Done<'a>(&'a AtomicBool);
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
     let directory = tempfile::tempdir().unwrap();
     let index = open(directory.path());
     writer(&index).apply(&VectorBatch::new(DIMENSIONS), 1).unwrap();
@@ -761,6 +768,7 @@ fn readers_see_whole_changes_while_a_writer_is_busy() {
             }
             seen.len()
         });
+        let done = Done(&is_done);
         let mut noise = Noise(13);
         for round in 2..150 {
             let mut batch = VectorBatch::new(DIMENSIONS);
@@ -771,7 +779,7 @@ fn readers_see_whole_changes_while_a_writer_is_busy() {
             writer.apply(&batch, round as u64).unwrap();
             writer.merge().unwrap();
         }
-        is_done.store(true, Ordering::Relaxed);
+        drop(done);
         reading.join().unwrap();
     });
     assert_eq!(index.turns(), 10);

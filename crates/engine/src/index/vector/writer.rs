@@ -2,7 +2,6 @@
 //! process is killed: files are complete before the manifest names them, and are removed after it
 //! no longer does.
 
-use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use super::merge::{due, live_runs};
 use super::segment::{Plan, SUFFIX, Segment, file_name, write};
 use super::state::{Member, State, load};
 use super::{Tuning, VectorBatch, VectorError, VectorIndex};
+use crate::platform::FileLock;
 
 /// The file whose lock a writer holds.
 const LOCK: &str = "lock";
@@ -34,21 +34,14 @@ pub struct Written {
 #[derive(Debug)]
 pub struct VectorWriter<'i> {
     index: &'i VectorIndex,
-    /// Keeps the lock.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl<'i> VectorWriter<'i> {
     pub(super) fn new(index: &'i VectorIndex) -> Result<Option<Self>, VectorError> {
         let path = index.directory.join(LOCK);
         let fail = |error| VectorError::io(&path, error);
-        crate::platform::create_private_file(&path).map_err(fail)?;
-        let lock = OpenOptions::new().write(true).open(&path).map_err(fail)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(fail(error)),
-        }
+        let Some(lock) = FileLock::take(&path).map_err(fail)? else { return Ok(None) };
         if let Some(state) = load(&index.directory, &index.owner, Some(&index.state()))? {
             index.publish(state);
         }
