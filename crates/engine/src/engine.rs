@@ -440,7 +440,7 @@ impl Engine {
             Program::Static | Program::Full => self.semantic().map_err(|error| missing.push(Missing::index(&error))).ok(),
         };
         let model_vector = match (request.program, semantic) {
-            (Program::Full, Some(_)) => self.question_vector(&request.question, &mut missing)?,
+            (Program::Full, Some(_)) => self.question_vector(&request.text(), &mut missing)?,
             _ => None,
         };
         let asked = Asked { store: &self.store, lexical: self.index()?, semantic, model_vector };

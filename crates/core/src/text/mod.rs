@@ -32,7 +32,7 @@ pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use excerpt::excerpt;
 pub use paths::{PathMention, paths};
 pub use preview::{key_concepts, preview};
-pub use question::Question;
+pub use question::{Question, is_error_message, joined};
 pub use quote::quote;
 pub use stop_words::is_stop_word;
 pub use tokens::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens};

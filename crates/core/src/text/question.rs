@@ -1,6 +1,7 @@
 //! What a typed question asks the lexical index for. Any text is a valid question (C-073): there
 //! is no query syntax but double quotes, and an unbalanced quote is a mere character.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::stop_words::is_stop_word;
@@ -8,6 +9,8 @@ use super::tokens::{TokenKind, Tokenizer, Tokens};
 
 /// A pasted log can have thousands of words; past this many the rarest are chosen by the index.
 const MAX_TERMS: usize = 256;
+/// Marks that open and close a quotation.
+const QUOTES: [char; 3] = ['"', '“', '”'];
 
 /// Terms to score by, and phrases that an answer must or should contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,9 +71,19 @@ impl Question {
     }
 }
 
+/// A question and other wordings of it as one text to look for. Quotation marks mean nothing there: who
+/// words a thing in several ways quotes nobody.
+pub fn joined<'q>(question: &'q str, wordings: &[String]) -> Cow<'q, str> {
+    if wordings.is_empty() {
+        return Cow::Borrowed(question);
+    }
+    let all: Vec<&str> = std::iter::once(question).chain(wordings.iter().map(String::as_str)).collect();
+    Cow::Owned(all.join("\n").replace(QUOTES, " "))
+}
+
 /// Whether a text reads like an error message that was pasted rather than like a question about
 /// one: it names a failure, has the punctuation of a program's output, and does not ask.
-fn is_error_message(text: &str) -> bool {
+pub fn is_error_message(text: &str) -> bool {
     const FAILURES: [&str; 12] = [
         "error",
         "exception",
@@ -103,7 +116,7 @@ fn asks(text: &str) -> bool {
 
 /// The stretches between pairs of double quotes.
 fn quoted_phrases(text: &str) -> Vec<&str> {
-    let marks: Vec<usize> = text.match_indices(['"', '“', '”']).map(|(at, _)| at).collect();
+    let marks: Vec<usize> = text.match_indices(QUOTES).map(|(at, _)| at).collect();
     marks
         .chunks_exact(2)
         .filter_map(|pair| text.get(pair[0]..pair[1]))
@@ -124,6 +137,15 @@ mod tests {
 
     fn parse(text: &str) -> Question {
         Question::parse(text, &mut Tokenizer::default())
+    }
+
+    #[test]
+    fn wordings_are_looked_for_as_one_text_without_phrases() {
+        let wordings = ["the \"dirty\" work tree".to_owned(), "git “status”".to_owned()];
+        let text = joined("why \"git status\"?", &wordings);
+        assert_eq!(text, "why  git status ?\nthe  dirty  work tree\ngit  status ");
+        assert_eq!(parse(&text).phrases, [[]; 0]);
+        assert_eq!(joined("why \"git status\"?", &[]), "why \"git status\"?");
     }
 
     #[test]

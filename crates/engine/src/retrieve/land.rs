@@ -37,9 +37,10 @@ pub(super) struct Candidate {
     pub meaning: f32,
 }
 
-/// Asks the lists that the program has; says which program that was in the end.
+/// Asks the lists that the program has for a text, which `question` is read from; says which program that was in the end.
 pub(super) fn land(
     asked: &Asked<'_>,
+    text: &str,
     question: &Question,
     filter: &IndexFilter,
     request: &RecallRequest,
@@ -67,7 +68,7 @@ pub(super) fn land(
         candidate.words = weigh(hit.is_document).words * height;
         candidate.lists.push(ListPlace { name: "words", rank: at + 1, score: hit.score });
     }
-    let Some(semantic) = asked.semantic.filter(|_| has_meaning(&request.question)) else {
+    let Some(semantic) = asked.semantic.filter(|_| has_meaning(text)) else {
         return Ok((candidates.all, program));
     };
     if question.are_phrases_required && !question.phrases.is_empty() {
@@ -81,7 +82,7 @@ pub(super) fn land(
     }
     // Turns that the local model has not embedded yet answer by the static table.
     if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
-        let mut hits = semantic.search_static(asked.store, &request.question, filter, depth)?;
+        let mut hits = semantic.search_static(asked.store, text, filter, depth)?;
         if asked.model_vector.is_some() {
             hits.retain(|hit| !semantic.has_model_vector(hit.row));
         }

@@ -7,11 +7,12 @@ mod land;
 mod plan;
 mod trace;
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use yore_core::query::{Filter, ListPlace, Name, Place, Program, ScorePart};
-use yore_core::text::{Question, Tokenizer};
+use yore_core::text::{Question, Tokenizer, is_error_message, joined};
 
 pub(crate) use self::plan::{project_around, project_here, projects_named};
 use crate::EngineError;
@@ -27,6 +28,9 @@ const COUNTED_UNSHAPED: usize = 100_000;
 pub struct RecallRequest {
     /// Any text.
     pub question: String,
+    /// Other ways in which the answer may have been said; with some, quotation marks make no phrases.
+    #[serde(default)]
+    pub wordings: Vec<String>,
     /// What may answer.
     pub filter: Filter,
     /// The project of the directory that is asked from, where one is known.
@@ -56,6 +60,7 @@ impl RecallRequest {
     pub fn new(question: impl Into<String>) -> Self {
         Self {
             question: question.into(),
+            wordings: Vec::new(),
             filter: Filter::default(),
             here: None,
             program: Program::Static,
@@ -68,6 +73,11 @@ impl RecallRequest {
             session_weight: 0.5,
             is_folded: true,
         }
+    }
+
+    /// What is looked for: the question, and its wordings below it as one text.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        joined(&self.question, &self.wordings)
     }
 }
 
@@ -188,10 +198,12 @@ pub(crate) struct Asked<'a> {
 /// Answers a question.
 pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
     let began = Instant::now();
-    let question = Question::parse(&request.question, tokenizer);
+    let text = request.text();
+    let mut question = Question::parse(&text, tokenizer);
+    question.is_error_message = is_error_message(&request.question);
     let (filter, projects, is_project_unknown) = plan::plan(asked.store, request)?;
     let planned = began.elapsed();
-    let (landed, program) = land::land(asked, &question, &filter, request)?;
+    let (landed, program) = land::land(asked, &text, &question, &filter, request)?;
     let found = began.elapsed();
     let landed_count = landed.len();
     let ranked = distill::distill(landed, request);

@@ -16,6 +16,7 @@ use crate::render::{text, wire};
 /// Ask what was said, and where it stands
 ///
 /// Any text is a question: words, an error message, a path. "Quoted words" must stand together.
+/// Other wordings beside it (likely names, files, a guess of the answer) find far more.
 /// Looks at the current project unless told otherwise, and at everything when the directory is
 /// no known project (recall.scope = "project" looks at nothing then).
 #[derive(Args, Debug)]
@@ -23,6 +24,9 @@ pub struct Arguments {
     /// The question; `-` reads it from standard input, `--` goes before one that begins with a dash
     #[arg(value_name = "QUESTION", required = true)]
     question: Vec<String>,
+    /// Another way in which the answer may have been said; with some, quotation marks mean nothing
+    #[arg(short, long, value_name = "WORDS")]
+    wording: Vec<String>,
     #[command(flatten)]
     filter: FilterArguments,
     /// At most N turns
@@ -120,6 +124,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let mut memory = context.memory()?;
     let mut request = request(&question, context);
+    request.wordings.clone_from(&arguments.wording);
     request.filter = arguments.filter.filter(request.filter.scope);
     if let Some(limit) = arguments.limit {
         request.limit = limit as usize;

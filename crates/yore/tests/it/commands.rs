@@ -105,6 +105,16 @@ fn recall_as_json_has_every_part() {
 }
 
 #[test]
+fn further_wordings_find_what_the_question_does_not_name() {
+    let memory = Memory::new();
+    let planted = "Done: leases of dead processes are taken over at boot.";
+    assert!(!memory.recalled(&["--all", "how did it end"]).contains(&planted.to_owned()));
+    let worded =
+        memory.recalled(&["--all", "how did it end", "-w", "leases of \"dead processes", "--wording", "taken over at \"boot"]);
+    assert_eq!(worded.first().map(String::as_str), Some(planted));
+}
+
+#[test]
 fn recall_explains_its_scores() {
     let memory = Memory::new();
     let outcome = memory.call(&["recall", "--explain", "-n", "1", "tide tables"]).success();

@@ -235,6 +235,7 @@ fn embed(engine: &Engine, arguments: &Arguments) -> CliResult<EmbedReport> {
 
 fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) -> RecallRequest {
     let mut request = recall::request(&question.text, context);
+    request.wordings.clone_from(&question.wordings);
     request.here = None;
     // A ranking of documents needs more turns than it has places.
     request.limit = if arguments.level == "doc" { arguments.limit.max(200) } else { arguments.limit };

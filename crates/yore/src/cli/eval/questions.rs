@@ -15,6 +15,8 @@ pub struct GoldQuestion {
     pub id: String,
     pub corpus: String,
     pub text: String,
+    /// Other ways in which its answer may have been said.
+    pub wordings: Vec<String>,
     pub as_of: Option<UtcMillis>,
     pub category: String,
     pub gold: Vec<String>,
@@ -47,6 +49,7 @@ pub fn read(path: &Path, by_document: bool, document_of: &dyn Fn(&str, &str) -> 
         questions.push(GoldQuestion {
             id: text("query_id"),
             text: text("query"),
+            wordings: list(&value["wordings"]),
             as_of: value["query_time"].as_str().and_then(|words| RecordedTime::parse(words).utc),
             category: text("category"),
             gold: list(&value[if by_document { "gold_docs" } else { "gold_turns" }]),
