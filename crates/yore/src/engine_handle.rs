@@ -224,6 +224,11 @@ impl EngineHandle {
         Self { opened: Arc::new(std::sync::Mutex::new(Some(engine))), uses: Some(uses), ..self }
     }
 
+    /// The data directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// The configuration that the engine was given.
     pub fn config(&self) -> &Config {
         &self.config

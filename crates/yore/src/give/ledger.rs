@@ -3,6 +3,7 @@
 //!
 //! - [`Entry`]: one answer of a hook or a tool
 //! - [`append`], [`read`], [`lock`]: of one session
+//! - [`directories`]: where an agent was heard last
 //! - [`clear_old`]: sessions end, their ledgers go
 //!
 //! A line is written in one piece, and a torn one is passed over. There is no database: a hook has no
@@ -121,8 +122,12 @@ pub fn append(directory: &Path, session: &str, entry: &Entry) -> io::Result<()> 
 /// What a session was given so far, oldest first; nothing where there is no ledger. Of a very long
 /// one the latest.
 pub fn read(directory: &Path, session: &str) -> Vec<Entry> {
+    read_file(&path(directory, session))
+}
+
+fn read_file(path: &Path) -> Vec<Entry> {
     let mut content = Vec::new();
-    let Ok(mut file) = File::open(path(directory, session)) else { return Vec::new() };
+    let Ok(mut file) = File::open(path) else { return Vec::new() };
     // A line that is cut off is passed over like a torn one.
     let skipped = file.metadata().map_or(0, |meta| meta.len().saturating_sub(LONGEST));
     if file.seek(SeekFrom::Start(skipped)).is_err() {
@@ -132,6 +137,33 @@ pub fn read(directory: &Path, session: &str) -> Vec<Entry> {
         return Vec::new();
     }
     content.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+/// The directories that sessions of an agent worked in whose hooks ran within `within`, each once, last
+/// heard first.
+pub fn directories(directory: &Path, agent: &str, within: Duration) -> Vec<String> {
+    let now = SystemTime::now();
+    let mut heard: Vec<(SystemTime, String)> = Vec::new();
+    for entry in fs::read_dir(directory.join(FOLDER)).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if !name.to_str().is_some_and(|name| name.ends_with(".jsonl")) {
+            continue;
+        }
+        let Some(modified) = entry.metadata().and_then(|meta| meta.modified()).ok() else { continue };
+        if now.duration_since(modified).is_ok_and(|age| age > within) {
+            continue;
+        }
+        let of_agent = read_file(&entry.path()).into_iter().rev().find(|entry| entry.agent == agent && entry.directory.is_some());
+        heard.extend(of_agent.and_then(|entry| Some((modified, entry.directory?))));
+    }
+    heard.sort_by(|a, b| b.cmp(a));
+    let mut directories: Vec<String> = Vec::new();
+    for (_, heard) in heard {
+        if !directories.contains(&heard) {
+            directories.push(heard);
+        }
+    }
+    directories
 }
 
 /// Removes the ledgers of sessions that ended long ago.

@@ -3,21 +3,20 @@
 //! - [`Access`]: all of it
 //! - [`Session`]: who asks, so that what was given is counted
 //! - [`ChatReader`]: reads histories, where this process can
-//! - [`scope`], [`Chosen`]: which projects an argument means
+//! - [`asked_projects`], [`Chosen`]: which projects an argument means
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
 use yore_core::scope::{ProjectAlias, ScopeChoice, normalize_directory};
 use yore_core::time::UtcMillis;
 use yore_engine::ProjectSummary;
-use yore_engine::ingest::ProjectNames;
+use yore_engine::ingest::{ProjectNames, names_of};
 
 use super::answer::Answer;
 use super::arguments::given;
 use super::progress::Progress;
-use crate::config::RecallScope;
 use crate::engine_handle::{EngineHandle, Memory, now};
 use crate::error::{CliError, CliResult, Exit};
 use crate::give::ledger::{self, Entry};
@@ -86,6 +85,16 @@ impl Access {
         Some(recorded)
     }
 
+    /// The names of a project that is named: by name, id or directory. Where none is named, those of
+    /// the one that is asked from; none where all are meant.
+    pub fn names_of_project(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Option<ProjectNames>> {
+        match given(project) {
+            None => Ok(self.here.clone()),
+            Some(name) if name == ALL_PROJECTS => Ok(None),
+            Some(name) => directory_of_project(memory, &name).map(|directory| Some(names_of(&directory))),
+        }
+    }
+
     /// The directory whose project a new note belongs to: that of the project with this name, else
     /// the one that is asked from if it is a project. `None`: the note holds everywhere.
     pub fn directory_of_note(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Option<String>> {
@@ -100,19 +109,17 @@ impl Access {
 
     /// The projects that a list is of: the one that is named, else as the settings say.
     pub fn projects(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Chosen> {
-        match given(project) {
-            Some(name) if name == ALL_PROJECTS => return Ok(Chosen::All),
-            Some(name) => return Ok(Chosen::Only(name)),
-            None => {}
-        }
-        let configured = self.handle.config().recall.scope;
-        if configured == RecallScope::All {
-            return Ok(Chosen::All);
+        let configured = crate::ask::request("", self.handle.config(), None).filter.scope;
+        let (scope, here) = asked_projects(project, configured, self.here.clone());
+        match scope {
+            ScopeChoice::All => return Ok(Chosen::All),
+            ScopeChoice::Projects(mut names) => return Ok(names.pop().map_or(Chosen::Nothing, Chosen::Only)),
+            ScopeChoice::Current | ScopeChoice::CurrentOnly => {}
         }
         let known = memory.projects()?;
-        Ok(match self.here.as_ref().and_then(|here| project_here(&known, here)) {
+        Ok(match here.as_ref().and_then(|here| project_here(&known, here)) {
             Some(project) => Chosen::Only(project.id.to_string()),
-            None if configured == RecallScope::Project => Chosen::Nothing,
+            None if scope == ScopeChoice::CurrentOnly => Chosen::Nothing,
             None => Chosen::All,
         })
     }
@@ -129,12 +136,18 @@ pub enum Chosen {
     Nothing,
 }
 
-/// The scope that an argument names; `configured` where it names none.
-pub fn scope(project: Option<String>, configured: ScopeChoice) -> ScopeChoice {
+/// What an argument makes of the projects that are asked: their choice, and the one that is asked from.
+/// A directory means the project that it belongs to; where nothing is named, all stays as it is.
+pub fn asked_projects(
+    project: Option<String>,
+    configured: ScopeChoice,
+    here: Option<ProjectNames>,
+) -> (ScopeChoice, Option<ProjectNames>) {
     match given(project) {
-        Some(name) if name == ALL_PROJECTS => ScopeChoice::All,
-        Some(name) => ScopeChoice::Projects(vec![name]),
-        None => configured,
+        Some(name) if name == ALL_PROJECTS => (ScopeChoice::All, here),
+        Some(name) if Path::new(&name).is_absolute() => (ScopeChoice::CurrentOnly, Some(names_of(&name))),
+        Some(name) => (ScopeChoice::Projects(vec![name]), here),
+        None => (configured, here),
     }
 }
 
@@ -154,6 +167,9 @@ fn project_here<'p>(known: &'p [ProjectSummary], here: &ProjectNames) -> Option<
 }
 
 fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
+    if Path::new(name).is_absolute() {
+        return Ok(name.to_owned());
+    }
     let projects = memory.projects()?;
     let is_meant = |candidate: &str, id: &str| candidate.eq_ignore_ascii_case(name) || id == name;
     let found = projects.iter().find(|project| is_meant(&project.name, &project.id.to_string()));
@@ -171,7 +187,6 @@ fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
 
 #[cfg(test)]
 mod tests {
-    use yore_engine::ingest::names_of;
     use yore_testing::{Memory, SessionBuilder};
 
     use super::*;

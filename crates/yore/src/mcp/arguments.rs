@@ -1,6 +1,7 @@
 //! What an agent sends to a tool: the schema that it reads, and what it then sent.
 //!
 //! - [`schema`]: of a struct, short: every agent pays for every byte in every session
+//! - [`mend`]: makes the best of what does not fit the schema
 //! - [`parse`]: into that struct; an unknown name is told with the known ones
 //! - [`given`], [`one_of`], [`within`], [`time`]: arguments that say something
 
@@ -41,6 +42,101 @@ pub fn schema<A: JsonSchema + 'static>() -> Result<JsonObject, String> {
         }
     }
     Ok(schema)
+}
+
+/// Other names under which agents send what a tool looks for.
+const ASKED_BY: [&str; 5] = ["question", "query", "q", "text", "search"];
+/// Arguments that are dates.
+const DATES: [&str; 3] = ["since", "until", "as_of"];
+
+/// Makes the best of arguments that do not fit the schema of a tool that only reads, and says what was
+/// done: an agent that slips in what it may leave out gets its answer all the same. What it must give
+/// is not touched, except for the name of what is looked for.
+pub fn mend(schema: &JsonObject, arguments: &mut JsonObject) -> Vec<String> {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let missing = required.iter().find(|name| ASKED_BY.contains(name) && !arguments.contains_key(**name));
+    if let Some((missing, words)) =
+        missing.and_then(|missing| Some((*missing, ASKED_BY.iter().find_map(|name| arguments.remove(*name))?)))
+    {
+        arguments.insert(missing.to_owned(), words);
+    }
+    let mut hints = Vec::new();
+    let sent = std::mem::take(arguments);
+    for (name, value) in sent {
+        let Some(property) = properties.get(&name) else {
+            let known = properties.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let known = if known.is_empty() { "this tool takes none".to_owned() } else { format!("there are {known}") };
+            hints.push(format!("there is no argument {name:?}; {known}"));
+            continue;
+        };
+        let fitted = if required.contains(&name.as_str()) { Ok(value) } else { fitted(&name, value, property) };
+        match fitted {
+            Ok(value) => drop(arguments.insert(name, value)),
+            Err((value, why)) => {
+                hints.push(format!("{name}: {why}"));
+                if let Some(value) = value {
+                    arguments.insert(name, value);
+                }
+            }
+        }
+    }
+    hints
+}
+
+/// A value that its argument takes; or what is taken in its place, if anything, and why.
+fn fitted(name: &str, value: Value, property: &Value) -> Result<Value, (Option<Value>, String)> {
+    if value.is_null() || value.as_str().is_some_and(|words| words.trim().is_empty()) {
+        // Says nothing.
+        return Ok(Value::Null);
+    }
+    let plain = match (property["type"].as_str().unwrap_or_default(), value) {
+        // Numbers and switches as words, and one word where several may stand, are understood.
+        ("integer", Value::String(words)) => words.trim().parse::<u64>().map_or(Value::String(words), Value::from),
+        ("integer", Value::Number(number)) if number.as_u64().is_none() => {
+            number.as_f64().filter(|number| *number >= 0.0).map_or(Value::Number(number), |number| Value::from(number as u64))
+        }
+        ("boolean", Value::String(words)) => match words.trim() {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            _ => Value::String(words),
+        },
+        ("array", Value::String(words)) => Value::Array(vec![Value::String(words)]),
+        (_, value) => value,
+    };
+    let expected = match property["type"].as_str() {
+        Some("integer") if !plain.is_u64() => "a number",
+        Some("boolean") if !plain.is_boolean() => "true or false",
+        Some("string") if !plain.is_string() => "a text",
+        Some("array") if !plain.as_array().is_some_and(|items| items.iter().all(Value::is_string)) => "a list of texts",
+        _ => "",
+    };
+    if !expected.is_empty() {
+        return Err((None, format!("expected {expected}; left out")));
+    }
+    if let Some(names) = property["enum"].as_array().filter(|names| !names.contains(&plain)) {
+        let names = names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+        return Err((None, format!("expected one of {names}; left out")));
+    }
+    if let Some(number) = plain.as_u64() {
+        let least = property["minimum"].as_u64().unwrap_or(0);
+        let nearest = number.clamp(least, property["maximum"].as_u64().unwrap_or(u64::MAX));
+        if nearest != number {
+            return Err((Some(Value::from(nearest)), format!("{number} is out of bounds; {nearest} was taken")));
+        }
+    }
+    if let (Value::Array(items), Some(most)) = (&plain, property["maxItems"].as_u64().and_then(|most| usize::try_from(most).ok()))
+        && items.len() > most
+    {
+        return Err((Some(Value::from(&items[..most])), format!("at most {most}; the others were left out")));
+    }
+    if DATES.contains(&name)
+        && let Some(expected) = plain.as_str().and_then(|words| ask::time(words).err())
+    {
+        return Err((None, format!("{expected}; left out")));
+    }
+    Ok(plain)
 }
 
 /// The arguments, or what is wrong with them.
@@ -136,6 +232,43 @@ mod tests {
         let Value::Object(arguments) = json!({"what": "x", "count": null}) else { panic!("an object") };
         let Sample { what, count, names } = parse(arguments).unwrap();
         assert_eq!((what.as_str(), count, names), ("x", None, None));
+    }
+
+    #[test]
+    fn slips_in_what_may_be_left_out_cost_a_hint_and_no_answer() {
+        let schema = json!({
+            "properties": {
+                "question": {"type": "string"}, "limit": {"type": "integer", "minimum": 1, "maximum": 50},
+                "role": {"type": "string", "enum": ["human", "assistant"]}, "errors": {"type": "boolean"},
+                "wordings": {"type": "array", "items": {"type": "string"}, "maxItems": 2}, "since": {"type": "string"},
+                "project": {"type": "string"},
+            },
+            "required": ["question"],
+        });
+        let mended = |sent: Value| {
+            let (Value::Object(schema), Value::Object(mut arguments)) = (schema.clone(), sent) else { panic!("objects") };
+            let hints = mend(&schema, &mut arguments);
+            (Value::Object(arguments), hints)
+        };
+        let as_sent = json!({"question": "why", "limit": 5, "role": "human", "wordings": ["a"], "since": "2026-01-01"});
+        assert_eq!(mended(as_sent.clone()), (as_sent, Vec::new()));
+        let (arguments, hints) = mended(json!({
+            "query": "why", "limit": "500", "role": "system", "errors": "true", "wordings": ["a", "b", "c"], "since": "last week",
+            "project": null, "colour": "blue",
+        }));
+        assert_eq!(arguments, json!({"question": "why", "limit": 50, "errors": true, "wordings": ["a", "b"], "project": null}));
+        insta::assert_snapshot!(hints.join("\n"), @r#"
+        there is no argument "colour"; there are question, limit, role, errors, wordings, since, project
+        limit: 500 is out of bounds; 50 was taken
+        role: expected one of human, assistant; left out
+        wordings: at most 2; the others were left out
+        since: expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z; left out
+        "#);
+        assert_eq!(
+            mended(json!({"question": "why", "wordings": "one", "limit": 7.0})).0,
+            json!({"question": "why", "wordings": ["one"], "limit": 7})
+        );
+        assert_eq!(mended(json!({"question": 7})).0, json!({"question": 7}), "what must be given is judged by the tool");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! - [`Server`]: says what there is, hands each call to its tool
 //! - [`Toolset`]: which tools are served
 //! - `tools`: the tools, and what they are made of: `access` (what they reach), `arguments`, `answer`,
-//!   `cursor` (where a list goes on), `progress`
+//!   `cursor` (where a list goes on), `place` (where the agent works), `progress`
 //! - `resources`, `prompts`, `completions`: what else there is
 //! - [`http`]: the same over HTTP, in the daemon
 //! - `fence`: recalled words as data, for a reader that obeys words
@@ -21,6 +21,7 @@ pub mod conformance;
 mod cursor;
 pub mod fence;
 pub mod http;
+mod place;
 mod progress;
 mod prompts;
 mod resources;

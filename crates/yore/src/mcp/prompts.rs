@@ -9,7 +9,8 @@ use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
-use super::access::{Access, scope};
+use super::access::{Access, asked_projects};
+use super::answer::Form;
 use super::resources::failed;
 use super::tools::brief;
 use super::tools::recall::ask;
@@ -63,17 +64,17 @@ pub async fn get(access: &Arc<Access>, name: &str, arguments: Option<JsonObject>
     let text = match name {
         "recall" => {
             let question = needed("question")?;
-            let mut request = ask::request(question.as_str(), access.handle.config(), access.here.clone());
-            request.filter.scope = scope(value("project"), request.filter.scope);
+            let mut request = ask::request(question.as_str(), access.handle.config(), None);
+            (request.filter.scope, request.here) = asked_projects(value("project"), request.filter.scope, access.here.clone());
             let found = ask(access, request, true).await.map_err(|error| failed(&error))?;
             format!(
                 "{question}\n\nAnswer from what yore recalls below; name the session and date of what you rely on, and say what is \
                  not answered by it.\n\n{}",
-                found.tell(Some(BUDGET)).text
+                found.tell(Some(BUDGET), Form::Text).text
             )
         }
         "where-were-we" => {
-            let brief = brief::tell(access, brief::USUAL_BUDGET).await.map_err(|error| failed(&error))?;
+            let brief = brief::tell(access, None, brief::USUAL_BUDGET).await.map_err(|error| failed(&error))?;
             format!("Where were we? Tell me in a few sentences where things stand and what would come next.\n\n{}", brief.text)
         }
         _ => format!(

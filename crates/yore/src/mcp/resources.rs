@@ -13,7 +13,7 @@ use serde_json::json;
 use yore_engine::NotesRequest;
 
 use super::access::{Access, Chosen};
-use super::answer::error_text;
+use super::answer::{Form, error_text};
 use super::cursor::{self, Cursor};
 use super::fence::name;
 use super::tools::show::{Level, Wanted, page};
@@ -163,11 +163,12 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
     let read = handle
         .with(move |memory| match address {
             Address::Memory(id) => {
-                let wanted = Wanted { id, level: Some(Level::Turns), around: 0, from: None, budget: BUDGET };
+                let wanted = Wanted { id, level: Some(Level::Turns), around: 0, from: None, budget: BUDGET, form: Form::Text };
                 page(memory, &wanted).map(|answer| Some(answer.text))
             }
             Address::Session(id) => {
-                let wanted = Wanted { id, level: Some(Level::Exchanges), around: 0, from: None, budget: BUDGET };
+                let wanted =
+                    Wanted { id, level: Some(Level::Exchanges), around: 0, from: None, budget: BUDGET, form: Form::Text };
                 page(memory, &wanted).map(|answer| Some(answer.text))
             }
             Address::Context(topic) => {

@@ -194,7 +194,11 @@ impl Answer {
 }
 
 fn serving(environment: &TestEnvironment, arguments: &[&str]) -> Runner {
-    environment.yore(arguments).env("YORE_DAEMON__BATCH_SECONDS", "0").env("YORE_MCP__HTTP", "true")
+    environment
+        .yore(arguments)
+        .env("YORE_DAEMON__BATCH_SECONDS", "0")
+        .env("YORE_MCP__HTTP", "true")
+        .env("YORE_MCP__STRUCTURED", "true")
 }
 
 #[track_caller]

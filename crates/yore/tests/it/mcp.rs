@@ -80,6 +80,8 @@ impl Home {
             }
         }
         command.current_dir(root).env("YORE_HOME", self.data()).env("YORE_DAEMON__AUTOSTART", "false");
+        // Tests read the data; the form that agents get has tests of its own.
+        command.env("YORE_MCP__STRUCTURED", "true");
         command.env_remove("CLAUDE_CODE_SESSION_ID").env_remove("CLAUDE_CONFIG_DIR");
         for name in ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA"] {
             command.env(name, root.join("home"));
@@ -111,6 +113,13 @@ impl Agent {
         Self { child, stdin, lines, last_id: 0 }
     }
 
+    /// As agents have it who get text alone.
+    fn with_text_only(home: &Home) -> Self {
+        let mut agent = Self::spawn(home.yore().arg("mcp").env("YORE_MCP__STRUCTURED", "false"));
+        agent.handshake();
+        agent
+    }
+
     /// Connected in the way of the versions up to 2025.
     fn connected(home: &Home) -> Self {
         Self::with_tools(home, "core")
@@ -124,8 +133,13 @@ impl Agent {
     }
 
     fn handshake(&mut self) -> Value {
+        self.handshake_as("test", json!({}))
+    }
+
+    /// The same as a client of this name with these capabilities.
+    fn handshake_as(&mut self, name: &str, capabilities: Value) -> Value {
         let parameters = json!({
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}
+            "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": name, "version": "0"}
         });
         let answer = self.request("initialize", parameters);
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));

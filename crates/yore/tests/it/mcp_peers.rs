@@ -256,7 +256,7 @@ fn inspector_lists_and_calls_over_stdio() {
     let Some(peers) = Peers::here() else { return };
     let environment = memory();
     let data = environment.data();
-    inspects(&peers, &environment, &[PROGRAM, "--data-dir", data.to_str().unwrap(), "mcp"]);
+    inspects(&peers, &environment, &[PROGRAM, "--data-dir", data.to_str().unwrap(), STRUCTURED, "mcp"]);
 }
 
 #[test]
@@ -267,6 +267,9 @@ fn inspector_lists_and_calls_over_http() {
     let header = format!("Authorization: Bearer {}", daemon.token);
     inspects(&peers, &environment, &[&daemon.url, "--transport", "http", "--header", &header]);
 }
+
+/// Asks for data beside the text.
+const STRUCTURED: &str = "-cmcp.structured=true";
 
 /// The newest protocol that both speak, and the last with a handshake.
 const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
@@ -296,7 +299,7 @@ fn python_client_works_over_stdio() {
     let Some(peers) = Peers::here() else { return };
     let environment = memory();
     for (mode, protocol) in MODES {
-        is_seen(&peers.python(&environment, &["memory", mode, "--", PROGRAM, "mcp"]), protocol);
+        is_seen(&peers.python(&environment, &["memory", mode, "--", PROGRAM, STRUCTURED, "mcp"]), protocol);
         let seen = peers.python(&environment, &["fixtures", mode, "--", PROGRAM, "mcp", "--conformance", "stdio"]);
         is_seen_of_fixtures(&seen, protocol);
     }

@@ -48,6 +48,7 @@ pub use git::Git;
 pub use jsonl::Jsonl;
 pub use note::Notes;
 pub use opencode::OpenCode;
+pub use shapes::path_of_address;
 pub use web::Web;
 pub use zed::Zed;
 

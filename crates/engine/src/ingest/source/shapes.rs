@@ -222,7 +222,7 @@ pub(super) fn exit_code(output: &str) -> Option<i64> {
 
 /// The path of a `file:` address, percent escapes read; any other address is none of a file. A
 /// text without a scheme is a path already.
-pub(super) fn path_of_address(address: &str) -> Option<String> {
+pub fn path_of_address(address: &str) -> Option<String> {
     if let Some(rest) = address.strip_prefix("file://") {
         let bytes = rest.split(['#', '?']).next().unwrap_or(rest).as_bytes();
         let mut path = Vec::with_capacity(bytes.len());

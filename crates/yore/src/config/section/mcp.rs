@@ -13,6 +13,8 @@ pub struct Mcp {
     /// grew from, for prompts that were written for them; "all"; or names of tools with commas
     /// between them.
     pub tools: String,
+    /// Answers as data beside the text, too, for programs that read them: agents pay for both.
+    pub structured: bool,
     /// Lets the daemon serve agents over HTTP, on this computer only and for those who know its
     /// token.
     pub http: bool,
@@ -22,13 +24,14 @@ pub struct Mcp {
 
 impl Default for Mcp {
     fn default() -> Self {
-        Self { tools: "core".to_owned(), http: false, http_port: 0 }
+        Self { tools: "core".to_owned(), structured: false, http: false, http_port: 0 }
     }
 }
 
 /// The keys of `[mcp]`. A cloned repository may not give an agent more tools, nor open a port.
 pub(super) const KEYS: &[Key] = &[
     Key::new("mcp.tools", Shape::Text { longest: 1_000 }, ProjectMay::Nothing),
+    Key::new("mcp.structured", Shape::Switch, ProjectMay::Nothing),
     Key::new("mcp.http", Shape::Switch, ProjectMay::Nothing),
     Key::new("mcp.http_port", Shape::Count { min: 0, max: 65_535 }, ProjectMay::Nothing),
 ];

@@ -1,5 +1,7 @@
 //! `brief`: where things stand, as a session that begins is told unasked.
 
+use std::sync::Arc;
+
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,6 +25,8 @@ pub const USUAL_BUDGET: usize = 1_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
+    /// A project's name or directory; default: the current one
+    project: Option<String>,
     /// Most tokens
     #[schemars(range(min = BUDGET.0, max = BUDGET.1))]
     budget: Option<usize>,
@@ -33,19 +37,25 @@ pub fn tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub async fn call(call: Call) -> CliResult<Answer> {
-    let Arguments { budget } = parse(call.arguments)?;
+    let Arguments { project, budget } = parse(call.arguments)?;
     let budget = within("budget", budget, BUDGET.0, BUDGET.1)?.unwrap_or(USUAL_BUDGET);
-    tell(&call.access, budget).await
+    tell(&call.access, project, budget).await
 }
 
-/// Where things stand, within a budget of tokens.
-pub async fn tell(access: &Access, budget: usize) -> CliResult<Answer> {
-    let request = BriefRequest {
-        here: access.here.clone(),
-        session: access.session.as_ref().map(|session| session.id.clone()),
-        ..BriefRequest::default()
-    };
-    let brief = access.handle.with(move |memory| memory.brief(&request)).await?;
+/// Where things stand in a project, within a budget of tokens.
+pub async fn tell(access: &Arc<Access>, project: Option<String>, budget: usize) -> CliResult<Answer> {
+    let asking = Arc::clone(access);
+    let brief = access
+        .handle
+        .with(move |memory| {
+            let request = BriefRequest {
+                here: asking.names_of_project(memory, project)?,
+                session: asking.session.as_ref().map(|session| session.id.clone()),
+                ..BriefRequest::default()
+            };
+            memory.brief(&request)
+        })
+        .await?;
     let given = text::brief(&brief, budget);
     if given.text.is_empty() {
         let text = match brief.project {

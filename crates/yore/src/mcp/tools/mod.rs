@@ -25,7 +25,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 
 use super::access::Access;
-use super::answer::Answer;
+use super::answer::{Answer, Form};
 use super::arguments::schema;
 use super::progress::Progress;
 use super::toolset::Toolset;
@@ -85,8 +85,15 @@ fn rows(toolset: &Toolset) -> impl Iterator<Item = &'static Row> {
 ///
 /// # Errors
 /// The schema of some tool's arguments is not one that MCP allows.
-pub fn listed(toolset: &Toolset) -> Result<Vec<Tool>, String> {
-    rows(toolset).map(|row| (row.tool)(row.name)).collect()
+pub fn listed(toolset: &Toolset, form: Form) -> Result<Vec<Tool>, String> {
+    let of_row = |row: &Row| {
+        let mut tool = (row.tool)(row.name)?;
+        if form == Form::Text {
+            tool.output_schema = None;
+        }
+        Ok(tool)
+    };
+    rows(toolset).map(of_row).collect()
 }
 
 /// The tool of this name in a toolset.
@@ -125,15 +132,17 @@ fn described<A: JsonSchema + 'static>(
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use yore_engine::ingest::source::own::is_own_tool;
 
     use super::*;
 
     /// What every session of every agent pays for, in bytes (C-118).
-    const MOST_BYTES: usize = 6_000;
+    const MOST_BYTES: usize = 7_000;
 
     #[test]
     fn default_tools_are_few_and_short() {
-        let tools = listed(&Toolset::Core).unwrap();
+        let tools = listed(&Toolset::Core, Form::Text).unwrap();
+        assert!(tools.iter().all(|tool| tool.output_schema.is_none()), "a schema of data that is not sent");
         assert!(tools.len() <= 10);
         let read: Vec<_> = tools
             .iter()
@@ -146,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_argument_is_explained_and_only_evidence_has_an_output_schema() {
-        for tool in listed(&Toolset::All).unwrap() {
+        for tool in listed(&Toolset::All, Form::Structured).unwrap() {
             for (name, property) in tool.input_schema["properties"].as_object().unwrap() {
                 assert!(property["description"].is_string(), "{}: {name}", tool.name);
             }
@@ -159,9 +168,16 @@ mod tests {
     }
 
     #[test]
+    fn answer_of_every_tool_is_known_when_it_comes_back_in_a_transcript() {
+        for name in every_name() {
+            assert!(is_own_tool(&format!("mcp__yore__{name}")), "{name}");
+        }
+    }
+
+    #[test]
     fn a_toolset_serves_what_it_lists() {
         let list = |words: &str| -> Vec<String> {
-            listed(&words.parse().unwrap()).unwrap().into_iter().map(|tool| tool.name.into_owned()).collect()
+            listed(&words.parse().unwrap(), Form::Text).unwrap().into_iter().map(|tool| tool.name.into_owned()).collect()
         };
         assert_eq!(list("core"), CORE.map(|row| row.name));
         assert_eq!(list("all"), every_name().collect::<Vec<_>>());

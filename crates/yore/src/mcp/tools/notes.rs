@@ -10,7 +10,7 @@ use yore_engine::{NoteSummary, NotesRequest};
 use super::recall::present;
 use super::{Call, Effect, described};
 use crate::error::CliResult;
-use crate::mcp::access::{Access, scope};
+use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, cut_and_told};
 use crate::mcp::arguments::{given, parse, within};
 use crate::mcp::cursor::{self, Cursor};
@@ -50,11 +50,8 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     let Arguments { project, tag, limit, cursor } = parse(call.arguments)?;
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
     let cursor = cursor::argument(cursor, &[LIST])?;
-    let request = NotesRequest {
-        scope: scope(project, configured_scope(&call.access)),
-        tags: given(tag).into_iter().collect(),
-        ..everything_here(&call.access)
-    };
+    let (scope, here) = asked_projects(project, configured_scope(&call.access), call.access.here.clone());
+    let request = NotesRequest { scope, here, tags: given(tag).into_iter().collect(), ..everything_here(&call.access) };
     let found = call.access.handle.with(move |memory| memory.notes(&request)).await?;
     let mut left = cursor::after(found, cursor.as_ref(), key).into_iter();
     let page: Vec<NoteSummary> = left.by_ref().take(limit).collect();
@@ -117,7 +114,7 @@ fn line(note: &NoteSummary) -> String {
     let by = if note.is_by_agent { "an agent" } else { "the person" };
     let when = note.at.map_or_else(|| "at an unknown time".to_owned(), |at| format_utc(at)[..10].to_owned());
     let place = note.project.as_deref().map_or_else(|| "everywhere".to_owned(), crate::mcp::fence::name);
-    format!("note {} by {by}, {when}, {place}", note.episode)
+    format!("note {} by {by}, {when}, {place}", note.episode.short())
 }
 
 /// A note as data.

@@ -6,6 +6,7 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use yore_core::id::EpisodeId;
 use yore_engine::{CONTEXT, RememberRequest, STANDING};
 
 use super::{Call, Effect, described};
@@ -35,6 +36,8 @@ struct Arguments {
     standing: Option<bool>,
     /// Holds in every project
     global: Option<bool>,
+    /// The project it is of, by name or directory; default: the current one
+    project: Option<String>,
     /// Id of the note whose place it takes
     replaces: Option<String>,
 }
@@ -47,7 +50,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     let mut arguments = call.arguments;
     // Who leaves it out has not asked.
     arguments.entry("confirmed").or_insert(json!(false));
-    let Arguments { text, confirmed, title, tags, standing, global, replaces } = parse(arguments)?;
+    let Arguments { text, confirmed, title, tags, standing, global, project, replaces } = parse(arguments)?;
     let text = needed("text", &text)?;
     confirmed_by_person(confirmed)?;
     let mut tags = tags.unwrap_or_default();
@@ -61,7 +64,11 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         title: given(title),
         tags,
         replaces: given(replaces),
-        place: if global == Some(true) { Place::Everywhere } else { Place::Here },
+        place: match given(project) {
+            _ if global == Some(true) => Place::Everywhere,
+            Some(project) => Place::Project(project),
+            None => Place::Here,
+        },
     };
     store(&call.access, note).await.map(|stored| stored.told())
 }
@@ -116,7 +123,7 @@ pub enum Place {
 
 /// What became of a note.
 pub struct Stored {
-    id: String,
+    id: EpisodeId,
     turn: String,
     was_known: bool,
     redactions: u64,
@@ -150,7 +157,7 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
                 compression_level: access.handle.config().archive.compression_level,
             })?;
             Ok(Stored {
-                id: remembered.episode.to_string(),
+                id: remembered.episode,
                 turn: remembered.turn.to_string(),
                 was_known: remembered.was_known,
                 redactions: remembered.redactions,
@@ -162,8 +169,8 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
 
 impl Stored {
     /// Its id.
-    pub fn id(&self) -> &str {
-        &self.id
+    pub fn id(&self) -> String {
+        self.id.to_string()
     }
 
     /// Whether it was a note already.
@@ -174,15 +181,16 @@ impl Stored {
     /// What the agent is told.
     pub fn told(&self) -> Answer {
         let Self { id, turn, was_known, redactions, holds_everywhere } = self;
+        let short = id.short();
         let mut text = if *was_known {
-            format!("This was a note already: {id}.")
+            format!("This was a note already: {short}.")
         } else {
             let place = if *holds_everywhere { ", it holds everywhere" } else { "" };
-            format!("Remembered as note {id}{place}. `forget` with this id takes it back.")
+            format!("Remembered as note {short}{place}. `forget` with this id takes it back.")
         };
         if *redactions > 0 {
             text.push_str(&format!(" {} redacted before storing.", counted(*redactions, "secret")));
         }
-        Answer::new(text, json!({"id": id, "turn": turn, "was_known": was_known, "redactions": redactions}))
+        Answer::new(text, json!({"id": self.id(), "turn": turn, "was_known": was_known, "redactions": redactions}))
     }
 }

@@ -20,9 +20,9 @@ use super::recall::{present, words_of};
 use super::{Call, Effect, described};
 use crate::engine_handle::Memory;
 use crate::error::CliResult;
-use crate::mcp::answer::{Answer, cost, cut, cut_and_told, minute};
+use crate::mcp::answer::{Answer, Form, cut, cut_and_told, minute};
 use crate::mcp::arguments::{given, needed, one_of, parse, usage, within};
-use crate::mcp::fence::{fence, name};
+use crate::mcp::fence::{fenced, name, passage};
 use crate::render::text::counted;
 
 const DESCRIPTION: &str = "Open an id: a turn with its neighbours, a session, a note. Use it to check a quote in its context before \
@@ -103,7 +103,8 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     let around = within("around", around, 0, MAX_AROUND)?.unwrap_or(AROUND);
     let from = given(from).map(|from| Start::parse(&from)).transpose()?;
     let budget = within("budget", budget, BUDGET.0, BUDGET.1)?.unwrap_or(USUAL_BUDGET);
-    call.access.handle.with(move |memory| page(memory, &Wanted { id, level, around, from, budget })).await
+    let form = Form::of(call.access.handle.config());
+    call.access.handle.with(move |memory| page(memory, &Wanted { id, level, around, from, budget, form })).await
 }
 
 /// What to show.
@@ -118,6 +119,8 @@ pub struct Wanted {
     pub from: Option<Start>,
     /// Most tokens.
     pub budget: usize,
+    /// How the page is given.
+    pub form: Form,
 }
 
 /// How closely a session is shown.
@@ -172,10 +175,10 @@ pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<Answer> {
         let found = memory.exchanges(&shown.episode.to_string())?;
         // Where nobody asked anything, what was said is all that there is.
         if !found.exchanges.is_empty() {
-            return Ok(exchanges(&shown, &found, wanted.from, wanted.budget));
+            return Ok(exchanges(&shown, &found, wanted));
         }
     }
-    Ok(turns(&shown, wanted.from, wanted.budget))
+    Ok(turns(&shown, wanted))
 }
 
 /// Blocks of text and data that are filled in until there is no room.
@@ -184,12 +187,14 @@ struct Page {
     items: Vec<Value>,
     ids: Vec<String>,
     left: usize,
+    form: Form,
     next: Option<Start>,
 }
 
 impl Page {
-    fn new(budget: usize) -> Self {
-        Self { blocks: Vec::new(), items: Vec::new(), ids: Vec::new(), left: budget.saturating_sub(FRAME), next: None }
+    fn new(wanted: &Wanted) -> Self {
+        let left = wanted.budget.saturating_sub(FRAME);
+        Self { blocks: Vec::new(), items: Vec::new(), ids: Vec::new(), left, form: wanted.form, next: None }
     }
 
     fn is_empty(&self) -> bool {
@@ -197,7 +202,7 @@ impl Page {
     }
 
     fn add(&mut self, block: String, item: Value, id: String) {
-        self.left = self.left.saturating_sub(cost(&block, &item));
+        self.left = self.left.saturating_sub(self.form.cost(&block, &item));
         self.blocks.push(block);
         self.items.push(item);
         self.ids.push(id);
@@ -218,7 +223,7 @@ impl Page {
         loop {
             let (shown, left) = cut(words, chars);
             let text = if left > 0 { format!("{shown}… ({left} more characters)") } else { shown.to_owned() };
-            let block = format!("[{place}] {}\n{}", line(turn), fence(&text));
+            let block = passage(&format!("[{place}] {}", line(turn)), &text);
             let item = present(json!({
                 "place": place,
                 "id": turn.id.to_string(),
@@ -232,7 +237,7 @@ impl Page {
                 // Of the first one's file, unless it says another.
                 "path": (turn.path != path).then_some(&turn.path),
             }));
-            if cost(&block, &item) <= room {
+            if self.form.cost(&block, &item) <= room {
                 return Some((block, item, if left > 0 { chars } else { 0 }));
             }
             // A beginning of a few words helps nobody, unless it is all that there is.
@@ -247,12 +252,12 @@ impl Page {
     fn end(self, shown: &ShowAnswer, what: &str) -> Answer {
         let first = shown.turns.first();
         let mut text = heading(shown);
-        for block in &self.blocks {
-            text.push_str("\n\n");
-            text.push_str(block);
+        if !self.blocks.is_empty() {
+            text.push('\n');
+            text.push_str(&fenced(&self.blocks));
         }
         if let Some(next) = self.next {
-            text.push_str(&format!("\n\nIt goes on: from \"{}\".", next.told()));
+            text.push_str(&format!("\nIt goes on: from \"{}\".", next.told()));
         }
         let data = json!({
             "session": first.map(|turn| turn.native_session.as_str()).unwrap_or_default(),
@@ -273,8 +278,9 @@ impl Page {
 
 /// Turns, one after the other. Of a turn that was asked for, its neighbours are cut so that it stands
 /// whole if it can; on later pages nothing is.
-fn turns(shown: &ShowAnswer, from: Option<Start>, budget: usize) -> Answer {
-    let mut page = Page::new(budget);
+fn turns(shown: &ShowAnswer, wanted: &Wanted) -> Answer {
+    let Wanted { from, budget, .. } = *wanted;
+    let mut page = Page::new(wanted);
     let start = from.unwrap_or_default();
     let path = shown.turns.first().map(|turn| turn.path.as_str()).unwrap_or_default();
     for (at, turn) in shown.turns.iter().enumerate() {
@@ -311,17 +317,17 @@ fn comes_before_focus(shown: &ShowAnswer, at: usize) -> bool {
 }
 
 /// Exchanges, one after the other; for a turn from the one that it stands in.
-fn exchanges(shown: &ShowAnswer, found: &Exchanges, from: Option<Start>, budget: usize) -> Answer {
-    let mut page = Page::new(budget);
+fn exchanges(shown: &ShowAnswer, found: &Exchanges, wanted: &Wanted) -> Answer {
+    let mut page = Page::new(wanted);
     let first = shown.focus.map_or(1, |_| {
         let place = shown.focus.and_then(|focus| shown.turns.iter().position(|turn| turn.id == focus)).unwrap_or(0);
         let turn = shown.hidden.0 + place;
         found.exchanges.iter().rposition(|exchange| exchange.turns.start <= turn).map_or(1, |at| at + 1)
     });
-    let first = from.map_or(first, |from| from.place);
+    let first = wanted.from.map_or(first, |from| from.place);
     for (at, exchange) in found.exchanges.iter().enumerate().skip(first - 1) {
         let (block, item) = told(exchange, at + 1);
-        if cost(&block, &item) > page.left && !page.is_empty() {
+        if page.form.cost(&block, &item) > page.left && !page.is_empty() {
             page.next = Some(Start { place: at + 1, chars: 0 });
             break;
         }
@@ -360,13 +366,13 @@ fn told(exchange: &Exchange, place: usize) -> (String, Value) {
     lines.extend(errors.iter().map(|error| format!("failed: {error}")));
     let turns = exchange.turns.len();
     let when = exchange.started.map(format_utc);
-    let block = format!(
-        "[{place}] {} {}, turn {}\n{}",
+    let heading = format!(
+        "[{place}] {} {}, {}",
+        exchange.turn.short(),
         exchange.started.map_or_else(|| "unknown time".to_owned(), minute),
         counted(turns as u64, "turn"),
-        exchange.turn,
-        fence(&lines.join("\n"))
     );
+    let block = passage(&heading, &lines.join("\n"));
     let item = present(json!({
         "place": place,
         "turn": exchange.turn.to_string(),
@@ -397,7 +403,7 @@ fn heading(shown: &ShowAnswer) -> String {
 
 /// Who and when.
 fn line(turn: &ShownTurn) -> String {
-    let mut line = turn.role.as_str().to_owned();
+    let mut line = format!("{} {}", turn.id.short(), turn.role.as_str());
     if let Some(speaker) = &turn.speaker {
         line.push_str(&format!(" ({})", name(speaker)));
     }
@@ -408,7 +414,6 @@ fn line(turn: &ShownTurn) -> String {
         Some(utc) => line.extend([" ", &minute(utc)]),
         None => line.push_str(" unknown time"),
     }
-    line.push_str(&format!(", turn {}", turn.id));
     line
 }
 

@@ -105,17 +105,22 @@ fn past_solutions_and_issues_are_found_with_their_exchange() {
     assert!((hit["rrfScore"].as_f64().unwrap() - shares[0] - shares[1]).abs() < 1e-6, "{hit}");
     for (tool, arguments, expected) in [
         ("search_past_solutions", json!({}), "missing field `query`"),
-        (
-            "search_past_solutions",
-            json!({"query": "x", "error_message": "y"}),
-            "expected one of `query`, `errorMessage`, `project`, `limit`",
-        ),
         ("find_similar_issues", json!({"context": ""}), "context is empty"),
-        ("search_semantic", json!({"query": "x", "limit": 51}), "expected 1 to 50"),
         ("search_hybrid", json!({"query": "x", "project_id": "tides"}), "unknown-project"),
     ] {
         let told = agent.told(tool, arguments);
         assert!(told.contains(expected), "{tool}: {told}");
+    }
+    for (tool, arguments, hint) in [
+        (
+            "search_past_solutions",
+            json!({"query": "x", "error_message": "y"}),
+            "there is no argument \"error_message\"; there are query, errorMessage, project, limit",
+        ),
+        ("search_semantic", json!({"query": "x", "limit": 51}), "limit: 51 is out of bounds; 50 was taken"),
+    ] {
+        let result = agent.call(tool, arguments);
+        assert!(super::text(&result).ends_with(&format!("\nhint: {hint}")), "{tool}: {result}");
     }
     assert_eq!(agent.data("memory_stats", json!({}))["turns"], 3);
     assert!(agent.close().success());
@@ -179,9 +184,8 @@ fn contexts_are_locked_and_loaded_by_topic() {
             .told("lock_context", json!({"content": "x", "topic": "y", "priority": "high"}))
             .contains("expected one of always_check, important, reference")
     );
-    assert!(
-        agent.told("search_contexts_semantic", json!({"query": "x", "depth": "deep"})).contains("expected one of preview, full")
-    );
+    let guessed = agent.call("search_contexts_semantic", json!({"query": "x", "depth": "deep"}));
+    assert!(super::text(&guessed).contains("\nhint: depth: expected one of preview, full"), "{guessed}");
     assert!(agent.close().success());
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Agent, Home, PLANTED, assert_fits, exists, outline, text};
 
 /// What every session pays for, in bytes.
-const MOST_BYTES: usize = 6_000;
+const MOST_BYTES: usize = 7_000;
 
 #[test]
 fn agent_is_told_what_the_memory_is() {
@@ -47,6 +47,7 @@ fn default_tools_are_few_and_short() {
     insta::assert_snapshot!(outlines.join("\n\n"), @r#"
     "recall" {"title":"Recall earlier sessions","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
     question: string
+    wordings: array
     project: string
     kind: session | subagent | document | note
     role: human | assistant | tool_call | tool_result | summary
@@ -72,6 +73,7 @@ fn default_tools_are_few_and_short() {
     required: ["id"], additional: false
 
     "brief" {"title":"Where things stand","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+    project: string
     budget: integer 100..=2000
     required: [], additional: false
 
@@ -98,6 +100,7 @@ fn default_tools_are_few_and_short() {
     tags: array
     standing: boolean
     global: boolean
+    project: string
     replaces: string
     required: ["text","confirmed"], additional: false
 
@@ -131,9 +134,171 @@ fn planted_turn_is_recalled_with_its_place() {
     assert_eq!(hit["time"], "2026-01-22T14:54:00.000Z");
     assert_eq!(hit["source"]["line"], 1);
     assert!(hit["source"]["path"].as_str().unwrap().ends_with("history.jsonl"));
-    let place = format!("[1] assistant 2026-01-22 tide, session tide/s1, turn {}", hit["id"].as_str().unwrap());
-    let fenced = format!("{place}\n<recalled-data>\n{PLANTED}\n</recalled-data>");
-    assert!(text(&result).contains(&fenced), "{}", text(&result));
+    let shown = text(&result);
+    assert!(shown.starts_with("1 quote from project tide. What stands between the marks"), "{shown}");
+    let place = format!("[1] {} assistant 2026-01-22, session ", &hit["id"].as_str().unwrap()[..10]);
+    assert!(shown.contains(&format!("\n<recalled-data source=\"yore\">\n{place}")), "{shown}");
+    assert!(shown.ends_with(&format!("\n  {PLANTED}\n</recalled-data>")), "{shown}");
+    let session = shown.split("session ").nth(1).unwrap().split_whitespace().next().unwrap();
+    assert_eq!(agent.data("show", json!({"id": session}))["session"], "tide/s1", "the ids that are told open");
+    assert!(agent.close().success());
+}
+
+#[test]
+fn ten_results_cost_no_more_than_three_thousand_characters() {
+    let home = Home::empty();
+    let turns: Vec<Value> = (0..40)
+        .map(|at| {
+            let text = format!(
+                "Barnacle {at} was scraped. {}",
+                format!("Hull {at} lies in dock number {at} on the slipway. ").repeat(30)
+            );
+            json!({"turn_id": format!("b{at}"), "role": if at % 2 == 0 { "user" } else { "assistant" }, "text": text})
+        })
+        .collect();
+    home.ingest(&[json!({"corpus_id": "dock", "doc_id": "s9", "timestamp": "2026-03-01T10:00:00Z", "turns": turns})]);
+    let mut agent = Agent::with_text_only(&home);
+    let result = agent.recall(json!({"question": "barnacle hull in the dock", "project": "all", "limit": 10}));
+    assert!(result["structuredContent"].is_null(), "the same words again as data");
+    let shown = text(&result);
+    assert_eq!(shown.lines().filter(|line| line.starts_with('[')).count(), 10, "{shown}");
+    assert!(shown.len() <= 3_000, "{} characters: {shown}", shown.len());
+    let is_long_id = |word: &str| word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(!shown.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_long_id), "long ids: {shown}");
+    assert!(!shown.contains(home.0.path().to_str().unwrap()), "absolute paths: {shown}");
+    let tools = agent.ask("tools/list", json!({}))["tools"].clone();
+    assert!(tools.as_array().unwrap().iter().all(|tool| tool["outputSchema"].is_null()));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn recall_is_among_the_tools_that_claude_code_shows_from_the_start() {
+    let home = Home::empty();
+    let mut agent = Agent::connected(&home);
+    let tools = agent.ask("tools/list", json!({}))["tools"].clone();
+    let loaded: Vec<&str> = tools
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|tool| tool["_meta"]["anthropic/alwaysLoad"] == true)
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(loaded, ["recall"]);
+    assert!(agent.close().success());
+}
+
+#[test]
+fn further_wordings_find_what_the_question_does_not_name() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    let blind = json!({"question": "where did we put it", "project": "tide"});
+    assert!(!agent.recall(blind.clone())["structuredContent"].to_string().contains(PLANTED));
+    let mut worded = blind;
+    worded["wordings"] = json!(["tide cache moved to \"sqlite\"", "redis lease heartbeat lost", ""]);
+    assert_eq!(agent.data("recall", worded.clone())["results"][0]["quote"], PLANTED);
+    worded["wordings"] = json!(["a", "b", "c", "d", "redis heartbeat", "sixth"]);
+    let result = agent.recall(worded);
+    assert_eq!(result["structuredContent"]["results"][0]["quote"], PLANTED);
+    assert!(text(&result).ends_with("\nhint: wordings: at most 5; the others were left out"), "{}", text(&result));
+    assert!(agent.close().success());
+}
+
+#[test]
+fn slip_in_an_argument_costs_a_hint_and_not_the_answer() {
+    let home = Home::with_memory();
+    let mut agent = Agent::connected(&home);
+    let result = agent.recall(json!({"query": "redis heartbeat", "limit": "900", "role": "robot", "since": "last week", "colour": "blue", "branch": null}));
+    assert_eq!(result["structuredContent"]["results"][0]["quote"], PLANTED, "{result}");
+    let hints: Vec<&str> = text(&result).lines().filter(|line| line.starts_with("hint: ")).collect();
+    insta::assert_snapshot!(hints.join("\n"), @r#"
+    hint: limit: 900 is out of bounds; 50 was taken
+    hint: role: expected one of human, assistant, tool_call, tool_result, summary; left out
+    hint: since: expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z; left out
+    hint: there is no argument "colour"; there are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget
+    "#);
+    assert!(agent.told("recall", json!({})).contains("missing field `question`"));
+    // What writes takes nothing that it does not understand.
+    assert!(
+        agent.told("remember", json!({"text": "Tea at four.", "confirmed": true, "colour": "blue"})).contains("unknown field")
+    );
+    assert!(agent.close().success());
+}
+
+/// A memory of two projects, each with a note about how its animal sleeps; and their directories.
+fn otter_and_heron() -> (Home, String, String) {
+    let home = Home::with_memory();
+    let directory = |name: &str, words: &str| {
+        let path = home.0.path().join("dev").join(name);
+        std::fs::create_dir_all(path.join(".git")).unwrap();
+        let kept = home.yore().args(["remember", words]).current_dir(&path).output().unwrap();
+        assert!(kept.status.success(), "{kept:?}");
+        path.to_str().unwrap().to_owned()
+    };
+    let otter = directory("otter", "The otter sleeps on its back.");
+    let heron = directory("heron", "The heron sleeps on one leg.");
+    (home, otter, heron)
+}
+
+/// Which animals an answer tells of.
+fn animals(answer: &str) -> Vec<&'static str> {
+    ["otter", "heron"].into_iter().filter(|name| answer.contains(&format!("The {name} sleeps"))).collect()
+}
+
+/// The text of a recall; the server is told the directories if it asks for them, as it must.
+fn recall_with_roots(agent: &mut Agent, roots: Option<&[&str]>, arguments: Value) -> String {
+    agent.last_id += 1;
+    let id = agent.last_id;
+    agent
+        .send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "recall", "arguments": arguments}}));
+    if let Some(roots) = roots {
+        let asked = agent.receive();
+        assert_eq!(asked["method"], "roots/list", "{asked}");
+        let roots: Vec<Value> = roots.iter().map(|root| json!({"uri": format!("file://{root}")})).collect();
+        agent.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}));
+    }
+    let answer = agent.receive();
+    assert_eq!(answer["id"], id, "{answer}");
+    answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn agent_that_says_where_it_works_is_told_that_projects_words() {
+    let (home, otter, heron) = otter_and_heron();
+    let mut agent = Agent::start(&home);
+    agent.handshake_as("test", json!({"roots": {"listChanged": true}}));
+    let first = recall_with_roots(&mut agent, Some(&[&otter]), json!({"question": "sleeps"}));
+    assert!(first.contains("from project otter") && animals(&first) == ["otter"], "{first}");
+    let again = recall_with_roots(&mut agent, None, json!({"question": "sleeps"}));
+    assert_eq!(again, first, "it is asked once");
+    let other = recall_with_roots(&mut agent, None, json!({"question": "sleeps", "project": heron}));
+    assert_eq!(animals(&other), ["heron"], "{other}");
+    agent.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+    let several = recall_with_roots(&mut agent, Some(&[&otter, &heron]), json!({"question": "sleeps"}));
+    assert!(several.contains(&format!("{otter}, {heron} [several-projects]\nhint: name the directory")), "{several}");
+    let named = recall_with_roots(&mut agent, None, json!({"question": "sleeps", "project": "heron"}));
+    assert_eq!(animals(&named), ["heron"], "{named}");
+    assert!(agent.close().success());
+}
+
+#[test]
+fn cline_is_told_the_words_of_its_sessions_project_although_its_server_was_started_elsewhere() {
+    let (home, otter, heron) = otter_and_heron();
+    let mut agent = Agent::spawn(home.yore().arg("mcp").current_dir(&heron));
+    agent.handshake_as("@cline/core", json!({}));
+    let mut recall = || text(&agent.recall(json!({"question": "sleeps"}))).to_owned();
+    let everywhere = recall();
+    assert!(everywhere.contains("from all projects"), "no hook was heard: {everywhere}");
+    let given = home.data().join("given");
+    std::fs::create_dir_all(&given).unwrap();
+    let heard = |session: &str, directory: &str| {
+        let entry = json!({"at_ms": 1, "agent": "cline", "event": "TaskStart", "directory": directory});
+        std::fs::write(given.join(format!("{session}.jsonl")), format!("{entry}\n")).unwrap();
+    };
+    heard("one", &otter);
+    let here = recall();
+    assert!(here.contains("from project otter") && animals(&here) == ["otter"], "{here}");
+    heard("two", &heron);
+    assert!(recall().contains("[several-projects]"));
     assert!(agent.close().success());
 }
 
@@ -174,7 +339,7 @@ fn in_full_a_turn_stands_with_its_exchange() {
     );
     let shown = text(&result);
     assert!(
-        shown.find("Why is the cache slow").unwrap() < shown.find("assistant:\nWe moved").unwrap(),
+        shown.find("Why is the cache slow").unwrap() < shown.find("assistant:\n  We moved").unwrap(),
         "in the order of saying: {shown}"
     );
     assert!(agent.close().success());
@@ -263,7 +428,7 @@ fn sessions_are_shown_whole_page_by_page() {
             .starts_with("nothing is known as \"nothing-such\" [unknown-id]\nhint: give an id that `recall`")
     );
     assert!(agent.told("show", json!({"id": "quay/s5", "from": "later"})).contains("expected what `next` said"));
-    assert!(agent.told("show", json!({"id": "quay/s5", "around": 51})).contains("expected 0 to 50"));
+    assert!(text(&agent.call("show", json!({"id": "quay/s5", "around": 51}))).contains("\nhint: around: 51 is out of bounds"));
     assert!(agent.told("show", json!({"id": ""})).contains("id is empty"));
     assert!(agent.close().success());
 }
@@ -395,7 +560,8 @@ fn state_of_the_memory_is_told() {
     assert_eq!(data["last_captured"], "2026-02-01T10:00:00.000Z");
     assert!(text(&result).contains("daemon: does not run"), "{}", text(&result));
     assert!(text(&result).contains("missing: no daemon runs"), "{}", text(&result));
-    assert!(agent.told("status", json!({"verbose": true})).contains("unknown field `verbose`"));
+    let verbose = agent.call("status", json!({"verbose": true}));
+    assert!(text(&verbose).ends_with("\nhint: there is no argument \"verbose\"; this tool takes none"), "{verbose}");
     assert!(agent.close().success());
 }
 
@@ -407,18 +573,6 @@ fn mistakes_are_told_in_the_result() {
     no project is known as "tides" [unknown-project]
     hint: did you mean "tide"? "all" asks every project
     "#);
-    insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "since": "last week"})), @r#"
-    since is "last week", expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z [usage]
-    hint: correct the arguments and call again
-    "#);
-    insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "limit": 51})), @r#"
-    limit is 51, expected 1 to 50 [usage]
-    hint: correct the arguments and call again
-    "#);
-    insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "colour": "blue"})), @r#"
-    bad arguments: unknown field `colour`, expected one of `question`, `project`, `kind`, `role`, `session`, `agent`, `branch`, `file`, `errors`, `since`, `until`, `as_of`, `depth`, `limit`, `budget` [usage]
-    hint: correct the arguments and call again
-    "#);
     insta::assert_snapshot!(agent.told("recall", json!({})), @r#"
     bad arguments: missing field `question` [usage]
     hint: correct the arguments and call again
@@ -427,7 +581,7 @@ fn mistakes_are_told_in_the_result() {
     no session is known as "s99" [unknown-session]
     hint: `sessions` lists them
     "#);
-    assert!(agent.told("brief", json!({"budget": 5})).contains("budget is 5, expected 100 to 2000"));
+    assert!(text(&agent.call("brief", json!({"budget": 5}))).ends_with("\nhint: budget: 5 is out of bounds; 100 was taken"));
     let error = agent.refused("tools/call", json!({"name": "recal", "arguments": {}}));
     assert_eq!(error["code"], -32602);
     assert!(agent.close().success());

@@ -8,12 +8,12 @@ use yore_core::query::Program;
 use yore_core::time::format_utc;
 use yore_engine::{Hit, RecallRequest};
 
-use super::super::recall::{Found, ask, present, rounded};
+use super::super::recall::{Found, ask, present, quote_chars, rounded};
 use super::super::{Call, Effect, described};
 use crate::ask;
 use crate::error::CliResult;
-use crate::mcp::access::{Access, scope};
-use crate::mcp::answer::Answer;
+use crate::mcp::access::{Access, asked_projects};
+use crate::mcp::answer::{Answer, Form};
 use crate::mcp::arguments::{given, needed, parse, within};
 
 const MAX_LIMIT: usize = 50;
@@ -45,9 +45,10 @@ pub(super) fn plain_tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub(super) async fn plain(call: Call) -> CliResult<Answer> {
+    let form = Form::of(call.access.handle.config());
     let Plain { query, project, limit } = parse(call.arguments)?;
     let request = asked(&call.access, &needed("query", &query)?, project, limit, USUAL_LIMIT)?;
-    Ok(ask(&call.access, request, false).await?.tell(None))
+    Ok(ask(&call.access, request, false).await?.tell(None, form))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -72,10 +73,11 @@ pub(super) fn solutions_tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub(super) async fn solutions(call: Call) -> CliResult<Answer> {
+    let form = Form::of(call.access.handle.config());
     let Solutions { query, error_message, project, limit } = parse(call.arguments)?;
     let question = with_error(&needed("query", &query)?, error_message);
     let request = asked(&call.access, &question, project, limit, SOLUTIONS)?;
-    Ok(ask(&call.access, request, true).await?.tell(Some(SOLUTIONS_BUDGET)))
+    Ok(ask(&call.access, request, true).await?.tell(Some(SOLUTIONS_BUDGET), form))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -96,6 +98,7 @@ pub(super) fn issues_tool(name: &'static str) -> Result<Tool, String> {
 
 /// Where a failure is like it, that; else whatever is.
 pub(super) async fn issues(call: Call) -> CliResult<Answer> {
+    let form = Form::of(call.access.handle.config());
     let Issues { context, error_message } = parse(call.arguments)?;
     let question = with_error(&needed("context", &context)?, error_message);
     let mut request = asked(&call.access, &question, None, None, SOLUTIONS)?;
@@ -105,7 +108,7 @@ pub(super) async fn issues(call: Call) -> CliResult<Answer> {
         request.filter.only_errors = false;
         add(&mut found, ask(&call.access, request, true).await?);
     }
-    Ok(found.tell(Some(SOLUTIONS_BUDGET)))
+    Ok(found.tell(Some(SOLUTIONS_BUDGET), form))
 }
 
 /// Adds the answers that are not there yet, as far as there is room.
@@ -141,6 +144,7 @@ pub(super) fn semantic_tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub(super) async fn semantic(call: Call) -> CliResult<Answer> {
+    let form = Form::of(call.access.handle.config());
     let OfProject { query, project_id, limit } = parse(call.arguments)?;
     let mut request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
     request.is_worded = false;
@@ -148,7 +152,7 @@ pub(super) async fn semantic(call: Call) -> CliResult<Answer> {
         // Meaning was asked for, whatever is usual.
         request.program = Program::Static;
     }
-    Ok(ask(&call.access, request, false).await?.tell(None))
+    Ok(ask(&call.access, request, false).await?.tell(None, form))
 }
 
 pub(super) fn hybrid_tool(name: &'static str) -> Result<Tool, String> {
@@ -157,10 +161,15 @@ pub(super) fn hybrid_tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub(super) async fn hybrid(call: Call) -> CliResult<Answer> {
+    let form = Form::of(call.access.handle.config());
     let OfProject { query, project_id, limit } = parse(call.arguments)?;
     let request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
     let found = ask(&call.access, request, false).await?;
-    let mut answer = found.tell(None);
+    let mut answer = found.tell(None, form);
+    for hit in &found.answer.hits {
+        let of_list = |list: &yore_core::query::ListPlace| format!("{} {}", list.name, list.rank);
+        answer.text.push_str(&format!("\n[{}] {}", hit.rank, hit.lists.iter().map(of_list).collect::<Vec<_>>().join(", ")));
+    }
     answer.data["results"] = found.answer.hits.iter().map(ranks).collect();
     Ok(answer)
 }
@@ -195,9 +204,10 @@ fn asked(
     usual: usize,
 ) -> CliResult<RecallRequest> {
     let question: String = question.chars().take(QUESTION_CHARS).collect();
-    let mut request = ask::request(question, access.handle.config(), access.here.clone());
-    request.filter.scope = scope(project, request.filter.scope);
+    let mut request = ask::request(question, access.handle.config(), None);
+    (request.filter.scope, request.here) = asked_projects(project, request.filter.scope, access.here.clone());
     request.limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(usual);
+    request.quote_chars = quote_chars(request.quote_chars, request.limit);
     Ok(request)
 }
 
