@@ -1,5 +1,5 @@
 //! What real agents write, in small: shapes taken from Claude Code 2.1.330, Codex 0.169, Gemini CLI
-//! 0.61, OpenCode 1.18, Copilot CLI 1.0.102, Cline CLI 3.0.65 and Continue CLI 1.5. Each test is named
+//! 0.61, OpenCode 1.18, Copilot CLI 1.0.102, Cline CLI 3.0.65, Continue CLI 1.5 and Qwen Code 0.24. Each test is named
 //! after what a person would see if it failed.
 
 use serde_json::{Value, json};
@@ -311,6 +311,80 @@ fn continue_answers_of_tools_are_found_and_a_session_is_not_called_untitled() {
     );
     assert_eq!(memory.episodes()[0].title.as_deref(), Some("build it"));
     assert_eq!(memory.turns("s-1")[3].model.as_deref(), Some("m"));
+}
+
+#[test]
+fn gemini_tool_output_is_kept_without_what_a_hook_put_behind_it() {
+    let memory = Memory::new();
+    let given = ANSWER.replace('<', "&lt;").replace('>', "&gt;");
+    let output = format!(
+        "<untrusted_context>\nOutput: no gauge\nExit Code: 1\n</untrusted_context>\n\n<hook_context>{given}</hook_context>"
+    );
+    let mut call = gemini_message("b0000000-0000-4000-8000-000000000002", "gemini", json!(""));
+    call["toolCalls"] = json!([{"id": "c1", "name": "run_shell_command", "args": {"command": "make"}, "status": "success",
+        "result": [{"functionResponse": {"id": "c1", "name": "run_shell_command", "response": {"output": output}}}]}]);
+    let prompt = gemini_message("b0000000-0000-4000-8000-000000000001", "user", json!([{"text": "build it"}]));
+    memory.write("tmp/tide/chats/session-1.jsonl", gemini("s-1", &[prompt, call]));
+    memory.read_as("gemini", &memory.sources());
+    assert_eq!(told(&memory, "s-1")[2], "tool_result!: |Output: no gauge / Exit Code: 1");
+}
+
+#[test]
+fn qwen_sessions_are_read_with_failures_branches_and_helpers() {
+    let memory = Memory::new();
+    let line = |uuid: u32, kind: &str, provenance: &str, parts: Value| {
+        json!({"uuid": format!("b0000000-0000-4000-8000-{uuid:012}"), "sessionId": "q-1", "timestamp": "2026-02-03T10:00:05.000Z",
+            "type": kind, "provenance": provenance, "cwd": "/home/dev/tide", "version": "0.24.4", "gitBranch": "main",
+            "message": {"role": "user", "parts": parts}})
+    };
+    let mut answer = line(
+        3,
+        "assistant",
+        "assistant_output",
+        json!([{"text": "I try.", "thought": false},
+        {"functionCall": {"id": "c1", "name": "run_shell_command", "args": {"command": "make"}}}]),
+    );
+    answer["model"] = "tide-coder".into();
+    let mut failed = line(
+        4,
+        "tool_result",
+        "tool_result",
+        json!([{"functionResponse": {"id": "c1", "name": "run_shell_command",
+        "response": {"output": "no gauge"}}}]),
+    );
+    failed["toolCallResult"] = json!({"callId": "c1", "status": "success", "resultDisplay": {"exitCode": 101}});
+    let given = format!("build it\n<qwen:user-prompt-submit-context>{ANSWER}</qwen:user-prompt-submit-context>");
+    memory.write(
+        "projects/-home-dev-tide/chats/q-1.jsonl",
+        lines(&[
+            line(1, "user", "real_user", json!([{"text": given}])),
+            line(2, "system", "system", json!([])),
+            answer,
+            failed,
+            line(5, "user", "hook", json!([{"text": "go on"}])),
+        ]),
+    );
+    let mut errand = line(6, "user", "", json!([{"text": "find the gauge"}]));
+    errand["isSidechain"] = true.into();
+    errand["agentId"] = "helper-c2".into();
+    memory.write("projects/-home-dev-tide/subagents/q-1/agent-helper-c2.jsonl", lines(&[errand]));
+    memory.write("projects/-home-dev-tide/usage.jsonl", "{}\n");
+    let report = memory.read_as("qwen", &memory.sources());
+    assert!(report.skips.is_empty(), "{:?}", report.skips);
+    assert_eq!(
+        told(&memory, "q-1"),
+        [
+            "human: build it|",
+            "assistant: I try.|run_shell_command / command: make",
+            "tool_result!: |no gauge",
+            "injected: go on|"
+        ]
+    );
+    let turns = memory.turns("q-1");
+    assert_eq!((turns[0].branch.as_deref(), turns[1].model.as_deref()), (Some("main"), Some("tide-coder")));
+    let helper = memory.episodes().into_iter().find(|episode| episode.native_id == "q-1/helper-c2").unwrap();
+    assert_eq!(helper.kind, EpisodeKind::Subagent);
+    assert_eq!(told(&memory, "q-1/helper-c2"), ["injected: find the gauge|"]);
 }
 
 #[test]

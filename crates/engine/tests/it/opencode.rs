@@ -1,4 +1,4 @@
-//! OpenCode's database and its older files, made as they are described; no real one was seen yet.
+//! OpenCode's database and its older files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,11 @@ use yore_testing::Memory;
 use crate::told::{skipped, told, try_read, words_from_archive};
 
 fn database(memory: &Memory) -> (PathBuf, Connection) {
-    let path = memory.write("opencode/opencode.db", "");
+    database_at(memory, "opencode/opencode.db")
+}
+
+fn database_at(memory: &Memory, path: &str) -> (PathBuf, Connection) {
+    let path = memory.write(path, "");
     let connection = Connection::open(&path).unwrap();
     connection
         .execute_batch(
@@ -179,6 +183,32 @@ fn database_is_opened_again_only_when_it_changed() {
 }
 
 /// File systems with coarse times must not hide a change from the test.
+#[test]
+fn kilos_command_line_keeps_its_sessions_in_a_database_of_the_same_kind() {
+    let memory = Memory::new();
+    let (_, connection) = database_at(&memory, "kilo/kilo.db");
+    harbour(&connection);
+    drop(connection);
+    memory.read_as("kilo-cli", &memory.sources().join("kilo"));
+    let turns = memory.turns("ses_1");
+    assert_eq!((turns[0].agent.as_str(), turns[0].text.as_str()), ("kilo-cli", "The table is an hour late."));
+    assert_eq!(words_from_archive(&memory), memory.words());
+}
+
+#[test]
+fn prompt_of_the_command_line_stands_without_the_quotation_marks_that_it_gets() {
+    let memory = Memory::new();
+    let (_, connection) = database(&memory);
+    session(&connection, "ses_1", None, "Fix the tide table");
+    for (at, text) in ["\"why is the table late?\"", "\"tide\" or \"tides\"?", "\"late\""].into_iter().enumerate() {
+        message(&connection, "ses_1", &format!("msg_{at}"), &user(at as i64), &[json!({"type": "text", "text": text})]);
+    }
+    drop(connection);
+    memory.read_as("opencode", &memory.sources().join("opencode"));
+    let said: Vec<String> = memory.turns("ses_1").into_iter().map(|turn| turn.text).collect();
+    assert_eq!(said, ["why is the table late?", "\"tide\" or \"tides\"?", "\"late\""]);
+}
+
 fn touch(path: &Path) {
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(2);
     std::fs::File::options().append(true).open(path).unwrap().set_modified(later).unwrap();

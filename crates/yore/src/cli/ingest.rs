@@ -259,7 +259,11 @@ fn roots_of(config: &Config, context: &Context) -> Vec<SourceRoot> {
     for source in SOURCES {
         let Some(settings) = config.sources.of(source.kind()).filter(|settings| settings.enabled) else { continue };
         let paths = if settings.roots.is_empty() {
-            places(context, *source)
+            let mut paths = places(context, *source);
+            // What it leaves in a project is looked for where somebody works, and above.
+            let left = source.file_in_project().into_iter();
+            paths.extend(left.flat_map(|name| context.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name))));
+            paths
         } else {
             settings.roots.iter().map(|root| expand_home(root, context)).collect()
         };
@@ -273,8 +277,7 @@ fn roots_of(config: &Config, context: &Context) -> Vec<SourceRoot> {
     roots
 }
 
-/// The same, and what agents without a place of their own left in the directories that `engine`
-/// knows from others.
+/// The same, and what agents without a place of their own left in the directories that `engine` knows.
 pub fn known_roots(engine: &Engine, context: &Context) -> CliResult<Vec<SourceRoot>> {
     let config = own_config(context)?;
     let mut roots = roots_of(&config, context);

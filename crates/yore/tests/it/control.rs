@@ -279,6 +279,19 @@ fn documents_obey_the_policy_too() {
 }
 
 #[test]
+fn history_that_an_agent_leaves_in_a_project_is_found_by_who_works_there() {
+    let environment = TestEnvironment::new();
+    environment.write(
+        "harbour/.aider.chat.history.md",
+        "\n# aider chat started at 2026-03-01 10:00:00\n\n#### paint the northern lighthouse  \n\nDone, it is white.\n",
+    );
+    environment.write("harbour/src/light.rs", "");
+    let _ = environment.yore(["up", "--no-embed"]).current_dir(environment.path("harbour/src")).run().success();
+    let found = environment.yore(["recall", "--all", "northern lighthouse"]).run().success().stdout;
+    assert!(found.contains("paint the northern lighthouse"), "{found}");
+}
+
+#[test]
 fn history_that_an_agent_leaves_in_a_project_is_found_through_another_agent() {
     let environment = TestEnvironment::new();
     let project = environment.path("harbour");

@@ -518,6 +518,12 @@ fn said(text: &str) -> String {
             rest.replace_range(start..end, "");
         }
     }
+    // Hooks are named with what they gave.
+    while let Some(start) = rest.find("<hook_context") {
+        let close = "</hook_context>";
+        let end = rest[start..].find(close).map_or(rest.len(), |at| start + at + close.len());
+        rest.replace_range(start..end, "");
+    }
     // With the mode in which it was said.
     while let Some(start) = rest.find("<user_input") {
         let end = rest[start..].find('>').map_or(rest.len(), |at| start + at + 1);
@@ -543,6 +549,7 @@ mod tests {
         );
         assert_eq!(said("go on<environment_details>cut off"), "go on");
         assert_eq!(said("<user_input mode=\"act\">mend the <b>gauge</b></user_input>"), "mend the <b>gauge</b>");
+        assert_eq!(said("<hook_context source=\"yore\">\nas before\n</hook_context>\nmend it"), "mend it");
         assert_eq!(words_of(r#"{"question": "which pier?", "options": ["a"]}"#), "which pier?");
         assert_eq!(words_of("{not json"), "{not json");
     }

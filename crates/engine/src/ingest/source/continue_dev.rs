@@ -37,10 +37,6 @@ impl Source for Continue {
         "Continue"
     }
 
-    fn is_verified(&self) -> bool {
-        false
-    }
-
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
         vec![computer.directory("CONTINUE_GLOBAL_DIR", ".continue").join("sessions")]
     }

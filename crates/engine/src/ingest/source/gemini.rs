@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 
 use self::log::Conversation;
 use self::reader::GeminiReader;
+pub(super) use self::reader::parts;
 use super::shapes::{drop_payloads, text_of};
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Unit, files_below};
 
@@ -41,11 +42,6 @@ impl Source for Gemini {
 
     fn display_name(&self) -> &'static str {
         "Gemini CLI"
-    }
-
-    fn is_verified(&self) -> bool {
-        // Real files were seen of the older form only.
-        false
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {

@@ -20,6 +20,7 @@ mod jsonl;
 pub mod note;
 mod opencode;
 pub mod own;
+mod qwen;
 mod shapes;
 mod web;
 mod zed;
@@ -47,7 +48,8 @@ pub use gemini::Gemini;
 pub use git::Git;
 pub use jsonl::Jsonl;
 pub use note::Notes;
-pub use opencode::OpenCode;
+pub use opencode::{KILO_CLI, OPENCODE, OpenCode};
+pub use qwen::Qwen;
 pub use shapes::path_of_address;
 pub use web::Web;
 pub use zed::Zed;
@@ -61,7 +63,9 @@ pub const SOURCES: &[&dyn Source] = &[
     &Gemini,
     &ChatGpt,
     &ClaudeAi,
-    &OpenCode,
+    &OPENCODE,
+    &KILO_CLI,
+    &Qwen,
     &Zed,
     &Continue,
     &CopilotChat,

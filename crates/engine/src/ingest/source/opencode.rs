@@ -1,7 +1,8 @@
-//! OpenCode: a database since version 1.2, trees of JSON files before, which stay on disk. No real
-//! database was seen yet.
+//! OpenCode, and Kilo CLI, which grew from it: a database since version 1.2, trees of JSON files before,
+//! which stay on disk.
 //!
-//! - [`OpenCode`]: finds both; a session that the database holds is read from there only
+//! - [`OPENCODE`], [`KILO_CLI`]: the programs
+//! - [`OpenCode`]: finds both forms; a session that the database holds is read from there only
 //! - `database`, `tree`: a session as records, the same ones from either
 //! - `OpenCodeReader`: records to turns
 
@@ -21,8 +22,6 @@ use yore_core::time::{RecordedTime, TimeQuality};
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, short, text_of};
 use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
 
-const KIND: &str = "opencode";
-
 /// Parts without words of their own.
 const WORDLESS: [&str; 8] = ["reasoning", "step-start", "step-finish", "snapshot", "agent", "retry", "compaction", "source-url"];
 
@@ -30,26 +29,32 @@ const WORDLESS: [&str; 8] = ["reasoning", "step-start", "step-finish", "snapshot
 const MESSAGE_MEMBERS: [&str; 11] =
     ["role", "time", "modelID", "providerID", "model", "agent", "mode", "path", "parentID", "finish", "summary"];
 
-/// See the module.
+/// OpenCode itself.
+pub const OPENCODE: OpenCode = OpenCode { kind: "opencode", title: "OpenCode", name: "opencode" };
+/// Kilo Code's program for the command line.
+pub const KILO_CLI: OpenCode = OpenCode { kind: "kilo-cli", title: "Kilo CLI", name: "kilo" };
+
+/// A program with these histories.
 #[derive(Clone, Copy, Debug)]
-pub struct OpenCode;
+pub struct OpenCode {
+    kind: &'static str,
+    title: &'static str,
+    /// Name of its folder, and how the names of its databases begin.
+    name: &'static str,
+}
 
 impl Source for OpenCode {
     fn kind(&self) -> &'static str {
-        KIND
+        self.kind
     }
 
     fn display_name(&self) -> &'static str {
-        "OpenCode"
-    }
-
-    fn is_verified(&self) -> bool {
-        false
+        self.title
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
         // The same below every home, whatever the platform's customs are.
-        vec![computer.directory("XDG_DATA_HOME", ".local/share").join("opencode")]
+        vec![computer.directory("XDG_DATA_HOME", ".local/share").join(self.name)]
     }
 
     fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit> {
@@ -65,7 +70,7 @@ impl Source for OpenCode {
             let name = entry.file_name();
             let name = name.to_str().unwrap_or("");
             // Preview channels have databases of their own.
-            if name.starts_with("opencode") && name.ends_with(".db") && entry.path().is_file() {
+            if name.starts_with(self.name) && name.ends_with(".db") && entry.path().is_file() {
                 units.extend(database::units(&entry.path(), known));
                 databases.push(entry.path());
             }
@@ -91,7 +96,7 @@ impl Source for OpenCode {
     }
 
     fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
-        Box::new(OpenCodeReader { options: options.clone(), session: None })
+        Box::new(OpenCodeReader { kind: self.kind, options: options.clone(), session: None })
     }
 
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
@@ -178,12 +183,14 @@ impl Session {
 }
 
 struct OpenCodeReader {
+    kind: &'static str,
     options: ReaderOptions,
     session: Option<Current>,
 }
 
 /// What the messages of a session have in common.
 struct Current {
+    kind: &'static str,
     episode: Arc<Episode>,
     /// Told once a turn was given, for then the episode exists.
     title: Option<String>,
@@ -192,15 +199,16 @@ struct Current {
 }
 
 impl Current {
-    fn begin(id: &str, header: &Value) -> Self {
+    fn begin(kind: &'static str, id: &str, header: &Value) -> Self {
         let parent = text_of(header, "parent").map(str::to_owned);
         Self {
+            kind,
             episode: Arc::new(Episode {
                 kind: if parent.is_some() { EpisodeKind::Subagent } else { EpisodeKind::Session },
                 parent_native_id: parent,
                 cwd: text_of(header, "directory").map(str::to_owned),
                 client_version: text_of(header, "version").map(str::to_owned),
-                ..shapes::episode(KIND, id)
+                ..shapes::episode(kind, id)
             }),
             // Until the model has found one, the time stands there.
             title: text_of(header, "title")
@@ -226,10 +234,10 @@ impl EpisodeReader for OpenCodeReader {
     fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
         for value in line.values {
             match (text_of(value, "type"), text_of(value, "session")) {
-                (Some("session"), Some(id)) => self.session = Some(Current::begin(id, value)),
+                (Some("session"), Some(id)) => self.session = Some(Current::begin(self.kind, id, value)),
                 (Some("message"), Some(id)) => {
                     if self.session.as_ref().is_none_or(|session| session.episode.native_id != id) {
-                        self.session = Some(Current::begin(id, &Value::Null));
+                        self.session = Some(Current::begin(self.kind, id, &Value::Null));
                     }
                     if let Some(session) = &mut self.session {
                         read_message(session, value, self.options.tool_bytes, line.mark.line, out);
@@ -292,7 +300,7 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
                 if part["synthetic"].as_bool() == Some(true) || part["ignored"].as_bool() == Some(true) {
                     append(&mut injected, text);
                 } else {
-                    message.say(text);
+                    message.say(if role == Role::Human { unquoted(text) } else { text });
                 }
             }
             Some("tool") => read_tool(part, tool_bytes, &mut message),
@@ -331,15 +339,21 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
     if !injected.is_empty() {
         let mut put_in = Message::new(format!("{id}/synthetic"), Role::Injected, message.time.clone());
         put_in.say(&injected);
-        message.turns(KIND, &session.episode, tool_bytes, line, out);
-        put_in.turns(KIND, &session.episode, tool_bytes, line, out);
+        message.turns(session.kind, &session.episode, tool_bytes, line, out);
+        put_in.turns(session.kind, &session.episode, tool_bytes, line, out);
     } else {
-        message.turns(KIND, &session.episode, tool_bytes, line, out);
+        message.turns(session.kind, &session.episode, tool_bytes, line, out);
     }
     let has_turn = out[before..].iter().any(|reading| matches!(reading, Reading::Turn(_)));
     if has_turn && let Some(words) = session.title.take() {
         out.push(Reading::Title(Arc::clone(&session.episode), shapes::title(&words, TitleRank::Ai, at, line)));
     }
+}
+
+/// A prompt without the quotation marks that `run` puts around an argument with spaces.
+fn unquoted(prompt: &str) -> &str {
+    let inner = prompt.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.filter(|inner| inner.contains(' ') && !inner.contains('"')).unwrap_or(prompt)
 }
 
 /// A tool's call and, if it ended, its answer.

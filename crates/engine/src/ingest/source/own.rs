@@ -214,15 +214,18 @@ enum Mark<'t> {
 }
 
 /// `<recalled-data>`, with attributes or without, alone on a line; or its end at the beginning of one.
-/// Some agents write them as HTML does.
+/// Some agents write them as HTML does, and put what a hook gave into an element of their own.
 fn mark_of(line: &str) -> Option<Mark<'_>> {
     if !line.contains(RECALLED_MARK) {
         return None;
     }
-    let inner = line.trim().strip_prefix('<').or_else(|| line.trim().strip_prefix("&lt;"))?;
+    let bare = line.trim();
+    let bare = bare.strip_prefix("<hook_context").and_then(|rest| rest.split_once('>')).map_or(bare, |(_, rest)| rest);
+    let inner = bare.strip_prefix('<').or_else(|| bare.strip_prefix("&lt;"))?;
     if let Some(rest) = inner.strip_prefix('/') {
         let rest = rest.strip_prefix(RECALLED_MARK)?;
         let rest = rest.strip_prefix('>').or_else(|| rest.strip_prefix("&gt;"))?;
+        let rest = rest.strip_prefix("</hook_context>").unwrap_or(rest);
         let end = &line[line.trim_end().len()..];
         return Some(Mark::Closes(if rest.is_empty() { "" } else { &line[line.len() - end.len() - rest.len()..] }));
     }
@@ -294,6 +297,12 @@ mod tests {
     fn marks_that_an_agent_wrote_as_html_are_known() {
         let escaped = "&lt;recalled-data source=\"yore\"&gt;\nwe use tides\n&lt;/recalled-data&gt;\nafter";
         assert_eq!(without_own_words(escaped), "after");
+        let wrapped =
+            "ran\n\n<hook_context>&lt;recalled-data source=\"yore\"&gt;\nwe use tides\n&lt;/recalled-data&gt;</hook_context>";
+        assert_eq!(without_own_output(wrapped), "ran\n\n");
+        let named =
+            "<hook_context source=\"yore\"><recalled-data source=\"yore\">\nwe use tides\n</recalled-data></hook_context>\nwhy?";
+        assert_eq!(without_own_words(named), "why?");
     }
 
     #[test]

@@ -64,6 +64,8 @@ sources! {
     cursor, "cursor", "The chats and agents of Cursor.";
     gemini, "gemini", "The sessions of Gemini CLI.";
     opencode, "opencode", "The sessions of OpenCode.";
+    kilo_cli, "kilo-cli", "The sessions of Kilo Code's command line.";
+    qwen, "qwen", "The sessions of Qwen Code.";
     aider, "aider", "The chat histories of Aider.";
     copilot_chat, "copilot-chat", "GitHub Copilot Chat in Visual Studio Code.";
     copilot_cli, "copilot-cli", "GitHub Copilot CLI.";

@@ -98,7 +98,7 @@ impl GeminiReader {
         let mut turn = Message::new(native_id, role, time);
         turn.cwd.clone_from(&episode.cwd);
         turn.is_error = kind == "error";
-        self.parts(&message["content"], &mut turn, out);
+        parts(&message["content"], &self.answered, self.options.tool_bytes, &mut turn, out);
         match role {
             Role::Human => {
                 let mut typed = String::new();
@@ -139,55 +139,6 @@ impl GeminiReader {
         }
     }
 
-    /// The parts of a content: words, pictures, calls and their answers.
-    fn parts(&self, content: &Value, turn: &mut Message, out: &mut Vec<Reading>) {
-        let parts = match content {
-            Value::Array(parts) => parts.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        for part in parts {
-            match part {
-                Value::String(text) => turn.say(text),
-                Value::Object(members) => {
-                    if part["thought"].as_bool() == Some(true) {
-                        continue;
-                    }
-                    if let Some(text) = text_of(part, "text") {
-                        turn.say(text);
-                    } else if let Some(call) = members.get("functionCall") {
-                        let id = text_of(call, "id").map(str::to_owned);
-                        turn.call(id, text_of(call, "name").unwrap_or("tool"), &call["args"], self.options.tool_bytes);
-                    } else if let Some(response) = members.get("functionResponse") {
-                        if text_of(response, "id").is_some_and(|id| self.answered.contains(id)) {
-                            continue;
-                        }
-                        turn.answers.push(Answer {
-                            call_id: text_of(response, "id").map(str::to_owned),
-                            name: text_of(response, "name").unwrap_or("").to_owned(),
-                            text: words_of_response(response),
-                            outcome: Some(outcome_of_response(response)),
-                            files: Vec::new(),
-                        });
-                    } else if let Some(name) = members.keys().next() {
-                        const WORDLESS: [&str; 7] = [
-                            "inlineData",
-                            "fileData",
-                            "text",
-                            "executableCode",
-                            "codeExecutionResult",
-                            "thoughtSignature",
-                            "videoMetadata",
-                        ];
-                        if !WORDLESS.contains(&name.as_str()) {
-                            out.push(Reading::Skip("unknown-part", short(name)));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
     fn tool(&mut self, call: &Value, turn: &mut Message) {
         let id = text_of(call, "id").map(str::to_owned);
         let name = text_of(call, "name").unwrap_or("tool");
@@ -222,6 +173,62 @@ impl GeminiReader {
     }
 }
 
+/// The parts of a content, as Gemini's interface has them: words, pictures, calls and their answers, but for
+/// those that were told already.
+pub(in super::super) fn parts(
+    content: &Value,
+    answered: &HashSet<String>,
+    tool_bytes: usize,
+    turn: &mut Message,
+    out: &mut Vec<Reading>,
+) {
+    let parts = match content {
+        Value::Array(parts) => parts.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    for part in parts {
+        match part {
+            Value::String(text) => turn.say(text),
+            Value::Object(members) => {
+                if part["thought"].as_bool() == Some(true) {
+                    continue;
+                }
+                if let Some(text) = text_of(part, "text") {
+                    turn.say(text);
+                } else if let Some(call) = members.get("functionCall") {
+                    let id = text_of(call, "id").map(str::to_owned);
+                    turn.call(id, text_of(call, "name").unwrap_or("tool"), &call["args"], tool_bytes);
+                } else if let Some(response) = members.get("functionResponse") {
+                    if text_of(response, "id").is_some_and(|id| answered.contains(id)) {
+                        continue;
+                    }
+                    turn.answers.push(Answer {
+                        call_id: text_of(response, "id").map(str::to_owned),
+                        name: text_of(response, "name").unwrap_or("").to_owned(),
+                        text: words_of_response(response),
+                        outcome: Some(outcome_of_response(response)),
+                        files: Vec::new(),
+                    });
+                } else if let Some(name) = members.keys().next() {
+                    const WORDLESS: [&str; 7] = [
+                        "inlineData",
+                        "fileData",
+                        "text",
+                        "executableCode",
+                        "codeExecutionResult",
+                        "thoughtSignature",
+                        "videoMetadata",
+                    ];
+                    if !WORDLESS.contains(&name.as_str()) {
+                        out.push(Reading::Skip("unknown-part", short(name)));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Whose words a "user" message holds, given what remains of it without what the client put in.
 fn role_of(text: &str, episode: &Episode) -> Role {
     let is_injected = text.is_empty() || INJECTED.iter().any(|beginning| text.starts_with(beginning));
@@ -245,12 +252,13 @@ fn texts(content: &Value) -> Vec<&str> {
 
 fn words_of_response(response: &Value) -> String {
     let inner = &response["response"];
-    for key in ["output", "error", "content"] {
-        if let Some(text) = text_of(inner, key) {
-            return text.to_owned();
-        }
+    let words =
+        ["output", "error", "content"].iter().find_map(|key| text_of(inner, key)).map_or_else(|| flatten(inner), str::to_owned);
+    // What came from outside is marked so for the model.
+    match words.strip_prefix("<untrusted_context>\n") {
+        Some(rest) => rest.replacen("\n</untrusted_context>", "", 1),
+        None => words,
     }
-    flatten(inner)
 }
 
 fn outcome_of_response(response: &Value) -> Outcome {

@@ -1,0 +1,152 @@
+//! Qwen Code: `projects/<project>/chats/<session>.jsonl`, lines as Claude Code has them around messages as
+//! Gemini's interface has them; sub-agents in `projects/<project>/subagents/<session>/`.
+//!
+//! - [`Qwen`]: finds the files
+//! - `LineReader`: lines to turns
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use yore_core::episode::{Episode, EpisodeKind, Outcome, Role};
+use yore_core::time::{RecordedTime, TimeQuality};
+
+use super::gemini::parts;
+use super::shapes::{self, Message, short, text_of, without_elements};
+use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+
+const KIND: &str = "qwen";
+/// What the client puts into a prompt.
+const PUT_IN: [&str; 2] = ["qwen:user-prompt-submit-context", "system-reminder"];
+/// Who wrote a line of type `user` whom the model is to take for the person.
+const TYPED: &str = "real_user";
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Qwen;
+
+impl Source for Qwen {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn display_name(&self) -> &'static str {
+        "Qwen Code"
+    }
+
+    fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
+        vec![computer.directory("QWEN_HOME", ".qwen").join("projects")]
+    }
+
+    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+        if root.is_file() {
+            return Unit::lines(root.to_path_buf()).into_iter().collect();
+        }
+        // The settings' folder, its `projects`, or any folder of conversations.
+        let projects = root.join("projects");
+        let root = if projects.is_dir() { projects } else { root.to_path_buf() };
+        files_below(&root, "jsonl", 5).into_iter().filter(|file| is_conversation(file)).filter_map(Unit::lines).collect()
+    }
+
+    fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        Box::new(LineReader { options: options.clone() })
+    }
+
+    fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
+        LineOwner {
+            session: text_of(value, "sessionId").map(Into::into),
+            message: text_of(value, "uuid"),
+            about: None,
+            directory: text_of(value, "cwd"),
+        }
+    }
+}
+
+/// Whether a file lies where conversations do: in `chats`, or in a session's folder of `subagents`.
+fn is_conversation(file: &Path) -> bool {
+    let is_named = |folder: Option<&Path>, name: &str| folder.and_then(Path::file_name).is_some_and(|found| found == name);
+    let folder = file.parent();
+    is_named(folder, "chats") || is_named(folder.and_then(Path::parent), "subagents")
+}
+
+struct LineReader {
+    options: ReaderOptions,
+}
+
+impl EpisodeReader for LineReader {
+    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
+        for value in line.values {
+            self.line(value, line.mark.line, out);
+        }
+    }
+
+    fn finish(&mut self, _out: &mut Vec<Reading>) {}
+
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        None
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+impl LineReader {
+    fn line(&self, value: &Value, line: u64, out: &mut Vec<Reading>) {
+        let Some(session) = text_of(value, "sessionId") else {
+            out.push(Reading::Skip("no-session", String::new()));
+            return;
+        };
+        let agent = text_of(value, "agentId").filter(|_| value["isSidechain"].as_bool() == Some(true));
+        let role = match text_of(value, "type").unwrap_or("") {
+            // The "user" of a side conversation is the agent that started it.
+            "user" if agent.is_none() && text_of(value, "provenance").is_none_or(|by| by == TYPED) => Role::Human,
+            "user" => Role::Injected,
+            "assistant" => Role::Assistant,
+            "tool_result" => Role::ToolResult,
+            // Measurements, snapshots and settings.
+            "system" => return,
+            unknown => {
+                out.push(Reading::Skip("unknown-type", short(unknown)));
+                return;
+            }
+        };
+        let episode = Arc::new(Episode {
+            kind: if agent.is_some() { EpisodeKind::Subagent } else { EpisodeKind::Session },
+            parent_native_id: agent.map(|_| session.to_owned()),
+            cwd: text_of(value, "cwd").map(str::to_owned),
+            client_version: text_of(value, "version").map(str::to_owned),
+            ..shapes::episode(KIND, &agent.map_or_else(|| session.to_owned(), |agent| format!("{session}/{agent}")))
+        });
+        let time = shapes::time_of(&value["timestamp"], TimeQuality::Exact).unwrap_or(RecordedTime::UNKNOWN);
+        let mut message = Message::new(text_of(value, "uuid").map_or_else(|| format!("#{line}"), str::to_owned), role, time);
+        message.cwd.clone_from(&episode.cwd);
+        message.branch = text_of(value, "gitBranch").map(str::to_owned);
+        message.model = text_of(value, "model").map(str::to_owned);
+        parts(&value["message"]["parts"], &HashSet::new(), self.options.tool_bytes, &mut message, out);
+        let result = &value["toolCallResult"];
+        let has_failed = text_of(result, "status") == Some("error")
+            || result["resultDisplay"]["exitCode"].as_i64().is_some_and(|code| code != 0);
+        for answer in &mut message.answers {
+            if has_failed {
+                answer.outcome = Some(Outcome::Failed);
+            }
+        }
+        if role == Role::Human {
+            let said = without_elements(&message.text, &PUT_IN);
+            message.role = if said.trim().is_empty() { Role::Injected } else { Role::Human };
+            message.text = said.trim().to_owned();
+        }
+        let from = out.len();
+        message.turns(KIND, &episode, self.options.tool_bytes, line, out);
+        for reading in &mut out[from..] {
+            if let Reading::Turn(read) = reading
+                && agent.is_some()
+                && read.turn.role == Role::Injected
+            {
+                read.turn.speaker = Some("parent agent".to_owned());
+            }
+        }
+    }
+}
