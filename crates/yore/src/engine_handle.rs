@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
@@ -195,10 +196,15 @@ pub fn daemon_of(directory: &Path, config: &Config) -> Option<Client> {
         return None;
     }
     let client = client::connect(directory);
-    if client.is_none() && config.daemon.autostart && config.capture.enabled {
+    if client.is_none() && may_begin(config) {
         client::ensure_started(directory);
     }
     client
+}
+
+/// Whether a memory may be begun without being asked for by `up`.
+fn may_begin(config: &Config) -> bool {
+    config.daemon.is_used && config.daemon.autostart && config.capture.enabled
 }
 
 /// The memory for async voices: opened by the first call that needs it, called off the runtime.
@@ -209,6 +215,8 @@ pub struct EngineHandle {
     model: Option<PathBuf>,
     may_be_full: bool,
     opened: Arc<std::sync::Mutex<Option<Arc<Engine>>>>,
+    /// Whether the memory was begun by a call, which nobody was told yet.
+    has_begun: Arc<AtomicBool>,
     /// Told of every use, where this is the daemon.
     uses: Option<Arc<Uses>>,
 }
@@ -216,7 +224,15 @@ pub struct EngineHandle {
 impl EngineHandle {
     /// Remembers what to open; `may_be_full`: the person did not choose which lists answer.
     pub fn new(directory: PathBuf, config: Config, model: Option<PathBuf>, may_be_full: bool) -> Self {
-        Self { directory, config: Arc::new(config), model, may_be_full, opened: Arc::default(), uses: None }
+        Self {
+            directory,
+            config: Arc::new(config),
+            model,
+            may_be_full,
+            opened: Arc::default(),
+            has_begun: Arc::default(),
+            uses: None,
+        }
     }
 
     /// The memory that this process, the daemon, has open.
@@ -232,6 +248,11 @@ impl EngineHandle {
     /// The configuration that the engine was given.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Whether a call has begun the memory; says so once.
+    pub fn take_begun(&self) -> bool {
+        self.has_begun.swap(false, Ordering::Relaxed)
     }
 
     /// Answers a question.
@@ -278,7 +299,18 @@ impl EngineHandle {
         if let Some(engine) = &*opened {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(open(&self.directory, false, &self.config, self.model.clone())?);
+        let open = |create| open(&self.directory, create, &self.config, self.model.clone());
+        let engine = match open(false) {
+            // The daemon reads what agents have left. Where none may start, a person must ask for it.
+            Err(EngineError::Store(StoreError::Missing(_))) if may_begin(&self.config) => {
+                let engine = open(true)?;
+                client::begin(&self.directory);
+                self.has_begun.store(true, Ordering::Relaxed);
+                engine
+            }
+            opened => opened?,
+        };
+        let engine = Arc::new(engine);
         *opened = Some(Arc::clone(&engine));
         Ok(engine)
     }

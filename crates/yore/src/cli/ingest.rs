@@ -262,7 +262,8 @@ fn roots_of(config: &Config, context: &Context) -> Vec<SourceRoot> {
             let mut paths = places(context, *source);
             // What it leaves in a project is looked for where somebody works, and above.
             let left = source.file_in_project().into_iter();
-            paths.extend(left.flat_map(|name| context.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name))));
+            paths
+                .extend(left.flat_map(|name| context.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name))));
             paths
         } else {
             settings.roots.iter().map(|root| expand_home(root, context)).collect()

@@ -162,6 +162,14 @@ pub fn ensure_started(directory: &Path) {
     let _ = spawn(directory, &[]);
 }
 
+/// Makes a data directory, and starts the daemon that makes a memory in it and reads what the agents of this
+/// computer have left.
+pub fn begin(directory: &Path) {
+    if yore_engine::platform::create_private_directory(&directory.join("locks")).is_ok() {
+        ensure_started(directory);
+    }
+}
+
 /// Starts the program that runs here as a daemon, apart from this process and its terminal.
 fn spawn(directory: &Path, arguments: &[String]) -> io::Result<std::process::Child> {
     let directory = std::path::absolute(directory)?;

@@ -127,7 +127,7 @@ fn end_on_signal(mut signals: signal_hook::iterator::Signals, shared: &Shared<'_
 fn open(context: &Context, log: &Log) -> CliResult<yore_engine::Engine> {
     let mut tries = 0;
     loop {
-        match context.engine(false) {
+        match context.engine(true) {
             Err(error) if error.exit == Exit::Busy && tries < OPEN_TRIES => {
                 log.error(format!("{} [{}]", error.message, error.code));
                 tries += 1;

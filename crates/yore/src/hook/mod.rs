@@ -81,16 +81,20 @@ fn capture(call: &Call) -> Option<give::Wanted> {
     let event = event(given, call.event.as_deref(), &input)?;
     let paths = Paths::locate(Platform::HERE, &|name| std::env::var(name).ok());
     let directory = call.data_dir.clone().or_else(|| paths.data.clone())?;
-    // Before the first `up` nobody has asked to be remembered.
-    if !directory.is_dir() {
-        return None;
-    }
+    let is_doctor = event.session_id.as_deref() == Some(DOCTOR);
     let switches = switches(call, &paths, event.cwd.as_deref());
     let place = switches.place(event.cwd.as_deref(), &paths);
     if !switches.capture || place == Place::Closed {
         return None;
     }
-    let client = if event.session_id.as_deref() == Some(DOCTOR) {
+    if !directory.is_dir() {
+        // Whoever has put the hooks into an agent wants to be remembered, with `up` or without it.
+        if switches.daemon && switches.autostart && place != Place::Unknown && !is_doctor {
+            client::begin(&directory);
+        }
+        return None;
+    }
+    let client = if is_doctor {
         switches.daemon.then(|| client::connect(&directory)).flatten()
     } else {
         hand_on(&directory, &event, &switches)

@@ -469,6 +469,25 @@ fn daemon_ends_when_its_directory_is_gone() {
 }
 
 #[test]
+fn hook_of_an_agent_begins_the_memory_unless_no_daemon_may_start() {
+    let environment = TestEnvironment::new();
+    Transcript::new("5f0c0002-0001-4000-8001-000000000001", "/home/dev/harbour")
+        .human("the crane leans")
+        .write(&environment.projects());
+    let said = json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/home/dev/harbour"})
+        .to_string();
+    let hook = |autostart: &str| {
+        let call = environment.yore(["hook", "claude-code", "SessionStart"]).env("YORE_DAEMON__AUTOSTART", autostart);
+        let _ = call.stdin(said.as_bytes()).run().success();
+    };
+    hook("false");
+    assert!(!environment.data().exists());
+    hook("true");
+    until("its histories are read", || environment.yore(["recall", "--all", "crane"]).run().stdout.contains("the crane leans"));
+    let _ = environment.yore(["daemon", "stop"]).run().success();
+}
+
+#[test]
 fn clients_start_it_when_they_need_it() {
     let environment = memory();
     let eager = |arguments: &[&str]| environment.yore(arguments).env("YORE_DAEMON__AUTOSTART", "true");

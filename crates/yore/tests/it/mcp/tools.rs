@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Agent, Home, PLANTED, assert_fits, exists, outline, text};
+use crate::transcript::Transcript;
 
 /// What every session pays for, in bytes.
 const MOST_BYTES: usize = 7_000;
@@ -610,6 +611,25 @@ fn memory_may_come_after_the_server() {
     let answer = agent.data("recall", json!({"question": "redis heartbeat"}));
     assert_eq!(answer["results"][0]["quote"], PLANTED, "{answer}");
     assert!(agent.close().success());
+}
+
+#[test]
+fn first_call_begins_the_memory_where_a_daemon_may_start() {
+    let home = Home::empty();
+    Transcript::new("5f0c0002-0001-4000-8001-000000000001", "/home/dev/tide").human(PLANTED).write(&home.projects());
+    let mut agent = Agent::spawn(home.yore().arg("mcp").env("YORE_DAEMON__AUTOSTART", "true"));
+    agent.handshake();
+    let kept = agent.call("remember", json!({"text": "Tea at four.", "confirmed": true, "global": true}));
+    assert_eq!(kept["isError"], false, "{kept}");
+    assert!(text(&kept).contains("\nhint: this memory begins now"), "{kept}");
+    let began = std::time::Instant::now();
+    let question = json!({"question": "redis heartbeat", "project": "all"});
+    while !text(&agent.recall(question.clone())).contains(PLANTED) {
+        assert!(began.elapsed() < super::PATIENCE, "what agents had left was not read");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert!(agent.close().success());
+    assert!(home.yore().args(["daemon", "stop"]).status().unwrap().success());
 }
 
 #[test]
