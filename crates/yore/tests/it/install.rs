@@ -160,7 +160,7 @@ fn what_was_installed_is_for_its_owner_and_can_be_run() {
         .replace("},\n}", "}\n}");
     let settings: Value = serde_json::from_str(&settings).unwrap();
     let hooks = settings["hooks"].as_object().unwrap();
-    assert_eq!(hooks.len(), 11);
+    assert_eq!(hooks.len(), 10);
     for (event, groups) in hooks {
         let group = groups.as_array().unwrap().last().unwrap();
         let command = group["hooks"][0]["command"].as_str().unwrap();

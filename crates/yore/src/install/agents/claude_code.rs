@@ -16,15 +16,16 @@ use crate::install::{FileEdit, Purpose, Scope, Wanted};
 
 const NAME: &str = "claude-code";
 
-/// The same as in the plugin. A search in yore's own answers would only find what was just found.
-const HOOKS: [Hook; 11] = [
+/// The same as in the plugin. A search in yore's own answers would only find what was just found. Of
+/// a compaction only what comes before it, when what was said last is read: Claude Code tells the person of each
+/// hook there.
+const HOOKS: [Hook; 10] = [
     Hook::new("SessionStart", 10),
     Hook::new("UserPromptSubmit", 5),
     Hook::new("PreToolUse", 5).matching("Read|Edit|Write|MultiEdit|NotebookEdit"),
     Hook::new("PostToolUse", 5).matching("Bash"),
     Hook::new("PostToolUseFailure", 5).matching("^(?!mcp__(plugin_yore_)?yore__)"),
     Hook::new("PreCompact", 5),
-    Hook::new("PostCompact", 5),
     Hook::new("SubagentStart", 5),
     Hook::new("SubagentStop", 5),
     Hook::new("Stop", 5),

@@ -43,7 +43,8 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         (event, group)
     };
     let hooks = Entry::Hooks { agents: &[NAME, "qwen-code"], events: HOOKS.iter().map(group).collect() };
-    let mcp = server(wanted, &["mcpServers"], json!({}));
+    // Else its model sees the tools by name only and needs a round more for each.
+    let mcp = server(wanted, &["mcpServers"], json!({"alwaysLoadTools": true}));
     let path = scoped(wanted, || home(wanted.machine).join("settings.json"), ".qwen/settings.json");
     path.map(|path| json_file(path, vec![mcp, hooks])).into_iter().collect()
 }
