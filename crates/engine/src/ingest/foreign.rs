@@ -202,6 +202,11 @@ impl ForeignDatabase {
 }
 
 /// The files of a database: bytes, and nanoseconds since 1970 of the last change.
+/// Bytes of a file, and of its write-ahead log if it is a database that has one.
+pub(crate) fn size_with_log(path: &Path) -> Option<u64> {
+    ForeignDatabase::stamp(path).ok().map(|stamp| stamp.size)
+}
+
 #[derive(Clone, PartialEq, Eq)]
 struct Files {
     main: (u64, u128),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use yore_core::episode::EpisodeKind;
+use yore_engine::Severity;
 use yore_testing::Memory;
 
 use crate::told::{skipped, told, try_read, words_from_archive};
@@ -193,6 +194,20 @@ fn kilos_command_line_keeps_its_sessions_in_a_database_of_the_same_kind() {
     let turns = memory.turns("ses_1");
     assert_eq!((turns[0].agent.as_str(), turns[0].text.as_str()), ("kilo-cli", "The table is an hour late."));
     assert_eq!(words_from_archive(&memory), memory.words());
+}
+
+#[test]
+fn database_whose_log_is_not_merged_yet_is_archived_in_full() {
+    let memory = Memory::new();
+    let (_, connection) = database(&memory);
+    connection.pragma_update(None, "journal_mode", "wal").unwrap();
+    connection.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
+    harbour(&connection);
+    memory.read_as("opencode", &memory.sources().join("opencode"));
+    let findings = memory.engine().examine(false).unwrap();
+    let sources = findings.iter().find(|finding| finding.code == "archive-sources").unwrap();
+    assert_eq!(sources.severity, Severity::Fine, "{}", sources.text);
+    drop(connection);
 }
 
 #[test]

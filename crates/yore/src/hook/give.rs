@@ -157,6 +157,7 @@ impl Wanted {
     /// Answers one question; gives what is to be written down of it.
     fn one(&mut self, wish: &Wish, budget: usize, about: Option<String>, past: &[Entry], texts: &mut Vec<String>) -> Vec<Entry> {
         let mut entries = Vec::new();
+        let wish = &after_compaction(wish, past, self.agent_id.as_deref());
         if self.was_answered(wish, past, about.as_deref()) {
             return entries;
         }
@@ -342,6 +343,19 @@ fn known(past: &[Entry], agent_id: Option<&str>) -> Vec<TurnId> {
     held(past, agent_id).flat_map(|entry| &entry.turns).filter_map(|id| serde_json::from_value(json!(id)).ok()).collect()
 }
 
+/// A brief of a session whose last news was that it was compacted tells it of itself.
+fn after_compaction(wish: &Wish, past: &[Entry], agent_id: Option<&str>) -> Wish {
+    let last = past.iter().rfind(|entry| entry.agent_id.as_deref() == agent_id);
+    let was_compacted =
+        last.is_some_and(|entry| entry.kind == ledger::FORGOT && entry.event.to_ascii_lowercase().contains("compact"));
+    match wish {
+        Wish::Brief(beginning) if was_compacted && beginning.moment != Moment::SubAgent => {
+            Wish::Brief(Beginning { is_compacted: true, ..*beginning })
+        }
+        other => other.clone(),
+    }
+}
+
 /// Whether there is something to forget.
 fn holds_something(past: &[Entry], agent_id: Option<&str>) -> bool {
     held(past, agent_id).any(|entry| entry.kind != ledger::FORGOT)
@@ -519,6 +533,17 @@ mod tests {
             let wanted = begin(agent, event);
             assert!(wanted.was_answered(&wanted.wishes[0].0, &told, None), "{agent} {event}");
         }
+    }
+
+    #[test]
+    fn session_that_was_compacted_in_another_process_is_told_of_itself() {
+        let brief = |is_compacted| Wish::Brief(Beginning { is_compacted, ..Beginning::default() });
+        let forgot = Entry { event: "session.compacted".to_owned(), is_reset: true, ..entry(ledger::FORGOT, None, 0, 1, true) };
+        assert_eq!(after_compaction(&brief(false), &[forgot.clone()], None), brief(true));
+        assert_eq!(after_compaction(&brief(false), &[forgot.clone()], Some("a1")), brief(false), "another conversation");
+        let cleared = Entry { event: "SessionStart".to_owned(), ..forgot.clone() };
+        assert_eq!(after_compaction(&brief(false), &[cleared], None), brief(false), "it is a new one");
+        assert_eq!(after_compaction(&brief(false), &[forgot, entry("brief", None, 9, 2, false)], None), brief(false));
     }
 
     #[test]

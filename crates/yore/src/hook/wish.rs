@@ -161,7 +161,8 @@ fn sub_agent(errand: Option<Wish>) -> Vec<Wish> {
 fn forgets(caller: Caller<'_>, event: &str) -> Option<Wish> {
     let begins_anew = caller.agent_id.is_none() && matches!(caller.agent, CLAUDE_CODE | CODEX | "opencode" | "kilo");
     let is_compaction = matches!(event, "precompact" | "postcompact") && caller.agent != "gemini";
-    (is_compaction && !begins_anew).then_some(Wish::Forgets)
+    // OpenCode's next prompt may come to a process that knows of no compaction.
+    (is_compaction && !begins_anew || event == "sessioncompacted").then_some(Wish::Forgets)
 }
 
 /// What a person typed; `None` where nobody did.
@@ -242,6 +243,7 @@ mod tests {
             ("gemini", "PreCompress", json!({"trigger": "auto"}), vec![]),
             ("qwen", "SessionStart", json!({"source": "startup"}), vec![]),
             ("qwen", "PreCompact", json!({}), vec![Wish::Forgets]),
+            ("opencode", "session.compacted", json!({}), vec![Wish::Forgets]),
             (CODEX, "PreCompact", json!({}), vec![]),
         ] {
             assert_eq!(asked(of(agent), event, said.clone()), expected, "{agent} {event} {said}");

@@ -260,7 +260,7 @@ mod plugins {
         let told = told(&environment);
         assert_eq!(
             events(&told),
-            ["SessionStart", "chat.message", "chat.message", "SessionStart", "chat.message", "session.idle"]
+            ["SessionStart", "chat.message", "chat.message", "session.compacted", "SessionStart", "chat.message", "session.idle"]
         );
         assert!(told.iter().all(|(words, _)| words.starts_with("hook opencode ")), "{told:?}");
         assert_eq!(json!([told[0].1["source"], told[3].1["source"]]), json!(["startup", "compact"]));

@@ -73,6 +73,8 @@ export const Yore = async ({ directory, worktree }) => {
           remember(due, () => due.set(session, "startup"))
         } else if (event.type === "session.compacted") {
           remember(due, () => due.set(session, "compact"))
+          // The session may be gone on with by another process.
+          await hook("session.compacted", speaker(session))
         } else if (event.type === "session.idle") {
           await hook("session.idle", speaker(session))
         } else if (event.type === "session.deleted") {
