@@ -296,6 +296,9 @@ fn continue_answers_of_tools_are_found_and_a_session_is_not_called_untitled() {
         {"message": {"role": "assistant", "content": "", "usage": {"model": "m"}, "toolCalls": [
             {"id": "c1", "function": {"name": "Bash", "arguments": "{\"command\":\"make\"}"}}]},
          "toolCallStates": [state("c1", "errored", "Error (exit code 101): no gauge")]},
+        {"message": {"role": "assistant", "content": "", "usage": {"model": "m"}, "toolCalls": [
+            {"id": "c2", "function": {"name": "recall", "arguments": "{\"question\":\"gauge\"}"}}]},
+         "toolCallStates": [state("c2", "done", ANSWER)]},
         {"message": {"role": "assistant", "content": "No gauge.", "usage": {"model": "m"}}},
     ]});
     memory.write("sessions/s-1.json", session.to_string());

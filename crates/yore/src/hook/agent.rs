@@ -42,7 +42,7 @@ const AGENTS: [(&str, &str, bool); 20] = [
 
 /// Events after which a session holds something new, or is about to end; lower case, without
 /// separators.
-const EVENTS: [&str; 53] = [
+const EVENTS: [&str; 54] = [
     "afteragent",
     "afteragentresponse",
     "afteragentthought",
@@ -78,6 +78,7 @@ const EVENTS: [&str; 53] = [
     "precompress",
     "pretooluse",
     "preuserprompt",
+    "sessioncompacted",
     "sessionend",
     "sessionidle",
     "sessionstart",
@@ -123,7 +124,8 @@ mod tests {
     #[test]
     fn events_are_known_however_they_are_written() {
         assert!(EVENTS.is_sorted());
-        for name in ["Stop", "stop", "PostToolUse", "post_write_code", "session.idle", "beforeSubmitPrompt"] {
+        for name in ["Stop", "stop", "PostToolUse", "post_write_code", "session.idle", "session.compacted", "beforeSubmitPrompt"]
+        {
             assert!(is_event(name), "{name}");
         }
         for name in ["", "nothing", "stop it", "Stop\u{0}", "/stop"] {

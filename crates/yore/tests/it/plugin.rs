@@ -263,7 +263,7 @@ mod plugins {
             ["SessionStart", "chat.message", "chat.message", "session.compacted", "SessionStart", "chat.message", "session.idle"]
         );
         assert!(told.iter().all(|(words, _)| words.starts_with("hook opencode ")), "{told:?}");
-        assert_eq!(json!([told[0].1["source"], told[3].1["source"]]), json!(["startup", "compact"]));
+        assert_eq!(json!([told[0].1["source"], told[4].1["source"]]), json!(["startup", "compact"]));
         assert_eq!(
             told[1].1,
             json!({"hook_event_name": "chat.message", "session_id": "s", "cwd": "/home/dev/tide", "prompt": "why redis?"})

@@ -250,6 +250,14 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
     for call in said["toolCalls"].as_array().into_iter().flatten() {
         let call_id = id_of(&call["id"]);
         let name = text_of(&call["function"], "name").unwrap_or("tool");
+        let output = &call_id.as_deref().and_then(|id| states.get(id)).map_or(&Value::Null, |state| &state["output"]);
+        let text: Vec<&str> = output.as_array().into_iter().flatten().filter_map(|item| text_of(item, "content")).collect();
+        let text = text.join("\n");
+        // Its tools have no server's name.
+        if super::own::is_own_answer(name, &text) {
+            session.calls.extend(call_id.map(|id| (id, (format!("mcp__yore__{name}"), Some(Outcome::Done)))));
+            continue;
+        }
         message.call(call_id.clone(), name, &arguments(&call["function"]["arguments"]), tool_bytes);
         if let Some(call_id) = call_id {
             let outcome = match states.get(call_id.as_str()).and_then(|state| text_of(state, "status")) {
@@ -264,13 +272,11 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
             {
                 tool.outcome = outcome;
             }
-            let output = &states.get(call_id.as_str()).map_or(&Value::Null, |state| &state["output"]);
-            let text: Vec<&str> = output.as_array().into_iter().flatten().filter_map(|item| text_of(item, "content")).collect();
             if !text.is_empty() && outcome.is_some() {
                 message.answers.push(Answer {
                     call_id: Some(call_id.clone()),
                     name: name.to_owned(),
-                    text: text.join("\n"),
+                    text,
                     outcome,
                     files: Vec::new(),
                 });

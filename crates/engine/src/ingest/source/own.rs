@@ -55,6 +55,16 @@ const TOOLS: [&str; 31] = [
     "wake_up",
 ];
 
+/// How answers of yore's tools begin that hold nothing between marks.
+const UNMARKED: [&str; 5] =
+    ["Nothing found in ", "Nothing to tell: ", "Nothing was asked: ", "Remembered as note ", "This was a note already: "];
+
+/// Whether a tool that an agent calls by its own name alone is one of yore's, by what it gave.
+pub fn is_own_answer(tool: &str, output: &str) -> bool {
+    let is_ours = || output.contains(RECALLED_MARK) || UNMARKED.iter().any(|beginning| output.starts_with(beginning));
+    TOOLS.contains(&tool) && is_ours()
+}
+
 /// Whether a tool is one of yore's, however an agent spells server and tool: `mcp__yore__recall`,
 /// `mcp__plugin_yore_yore__recall`, `mcp_yore_recall`, `yore_recall`, `yore-recall`, `yore__recall`,
 /// `mcp__yore.recall`.
@@ -303,6 +313,14 @@ mod tests {
         let named =
             "<hook_context source=\"yore\"><recalled-data source=\"yore\">\nwe use tides\n</recalled-data></hook_context>\nwhy?";
         assert_eq!(without_own_words(named), "why?");
+    }
+
+    #[test]
+    fn tool_without_a_server_is_known_by_what_it_gave() {
+        assert!(is_own_answer("recall", "2 quotes from project tide.\n<recalled-data source=\"yore\">"));
+        assert!(is_own_answer("recall", "Nothing found in project tide; project \"all\" asks everywhere."));
+        assert!(!is_own_answer("search", "tide.rs: fn main"));
+        assert!(!is_own_answer("grep", "<recalled-data>"));
     }
 
     #[test]

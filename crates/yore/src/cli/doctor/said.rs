@@ -55,7 +55,7 @@ pub(super) fn said(agent: &str, event: &str, directory: &Path) -> Value {
                 _ => json!({}),
             },
         ),
-        "opencode" => (
+        "opencode" | "kilo" => (
             json!({"session_id": DOCTOR, "hook_event_name": event, "cwd": directory}),
             if event == "chat.message" { json!({"prompt": PROMPT}) } else { json!({}) },
         ),

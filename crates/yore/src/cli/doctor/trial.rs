@@ -200,7 +200,7 @@ fn understood(agent: &str, event: &str, answer: &str) -> Result<usize, String> {
     let may_be_text = match agent {
         "claude-code" => matches!(event, "SessionStart" | "UserPromptSubmit"),
         // It is yore's own plugin that reads it.
-        "opencode" => true,
+        "opencode" | "kilo" => true,
         _ => false,
     };
     let value: Value = match serde_json::from_str(answer) {
@@ -362,6 +362,7 @@ mod tests {
         assert_eq!(understood("claude-code", "Stop", ""), Ok(0));
         assert_eq!(understood("claude-code", "SessionStart", "words"), Ok(5));
         assert_eq!(understood("opencode", "chat.message", "words"), Ok(5));
+        assert_eq!(understood("kilo", "chat.message", "words"), Ok(5));
         let given = r#"{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"four"}}"#;
         assert_eq!(understood("codex", "SessionStart", given), Ok(4));
         assert_eq!(understood("cursor", "sessionStart", r#"{"additional_context":"four"}"#), Ok(4));

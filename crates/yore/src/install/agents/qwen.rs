@@ -8,7 +8,7 @@ use crate::install::machine::Machine;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "qwen";
-/// What it says before a tool runs does not reach the model.
+/// What hooks say before a tool runs, and when a sub-agent begins, does not reach the model.
 const HOOKS: [Hook; 7] = [
     Hook::new("SessionStart", 10),
     Hook::new("UserPromptSubmit", 5),
