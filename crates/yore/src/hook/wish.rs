@@ -124,7 +124,10 @@ pub(super) fn wishes<F: FnOnce() -> Value>(caller: Caller<'_>, event: &str, said
         ("copilot-cli", "userpromptsubmitted") if caller.agent_id.is_some() => sub_agent(prompt()),
         ("copilot-cli", "userpromptsubmitted") => with_first(),
         ("copilot-cli", "subagentstart") if hears_prompts(caller) => Vec::new(),
+        // What is told before a tool runs is gone from a session that is resumed, what is told after it stays.
+        ("copilot-cli", "pretooluse") if hears_prompts(caller) => Vec::new(),
         ("copilot-cli", "pretooluse") => tool::files(said),
+        ("copilot-cli", "posttooluse") if hears_prompts(caller) => tool::wishes(said),
         ("copilot-cli", "posttooluse") => tool::failure(said).into_iter().collect(),
         ("opencode" | "kilo" | "cline", "toolexecuteafter") => tool::wishes(said),
         ("cline", "userpromptsubmit") if caller.is_plugin && caller.agent_id.is_none() => with_first(),
@@ -281,6 +284,7 @@ mod tests {
         let older = Caller { version: Some("1.0.62-3"), ..of("copilot-cli") };
         let start = json!({"source": "new", "initialPrompt": "why?"});
         let typed = json!({"prompt": "why?"});
+        let viewed = json!({"toolName": "view", "toolArgs": {"path": "gauges.txt"}, "toolResult": {"textResultForLlm": "seven"}});
         assert_eq!(asked(newer, "sessionStart", start.clone()), []);
         assert_eq!(asked(newer, "userPromptSubmitted", typed.clone()), [brief(Moment::FirstPrompt), prompt("why?")]);
         for older in [older, of("copilot-cli")] {
@@ -290,7 +294,11 @@ mod tests {
                 [brief(Moment::EachStart)]
             );
             assert_eq!(asked(older, "userPromptSubmitted", typed.clone()), []);
+            assert_eq!(asked(older, "preToolUse", viewed.clone()), [Wish::File("gauges.txt".to_owned())]);
+            assert_eq!(asked(older, "postToolUse", viewed.clone()), []);
         }
+        assert_eq!(asked(newer, "preToolUse", viewed.clone()), []);
+        assert_eq!(asked(newer, "postToolUse", viewed), [Wish::File("gauges.txt".to_owned())]);
         let helper = Caller { agent_id: Some("a1"), ..newer };
         assert_eq!(asked(helper, "userPromptSubmitted", typed), [brief(Moment::SubAgent), prompt("why?")]);
     }

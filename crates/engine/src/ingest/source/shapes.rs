@@ -244,6 +244,37 @@ pub fn path_of_address(address: &str) -> Option<String> {
     (!address.is_empty() && !address.contains("://")).then(|| address.to_owned())
 }
 
+/// More files than these are not looked at.
+pub(super) const MAX_FILES: usize = 200;
+
+/// The files that a patch names, wherever in a text it stands: as an input of its own, in a shell
+/// command, or as a string of a script.
+pub(super) fn patched_files(text: &str) -> Vec<String> {
+    const MARKS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+    let mut files: Vec<String> = Vec::new();
+    if !text.contains("*** Begin Patch") {
+        return files;
+    }
+    // In a script's string line breaks are written as escapes.
+    let is_script = !text.contains("*** Begin Patch\n") && !text.contains("*** Begin Patch\r");
+    let mut rest = text;
+    while let Some(at) = rest.find("*** ") {
+        rest = &rest[at..];
+        let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) else {
+            rest = &rest[4..];
+            continue;
+        };
+        rest = &rest[mark.len()..];
+        let line = rest.split(['\n', '\r']).next().unwrap_or("");
+        let path = if is_script { line.split(['"', '`']).next().unwrap_or("").split("\\n").next().unwrap_or("") } else { line };
+        let path = path.trim();
+        if !path.is_empty() && path.len() < 4096 && files.len() < MAX_FILES && !files.iter().any(|known| known == path) {
+            files.push(path.to_owned());
+        }
+    }
+    files
+}
+
 /// The files that a tool's input names.
 pub(super) fn files_of_input(tool: &str, input: &Value) -> Vec<FileUse> {
     const SURE: [&str; 8] = ["file_path", "filePath", "filepath", "file", "target_file", "notebook_path", "absolute_path", "uri"];
@@ -265,6 +296,10 @@ pub(super) fn files_of_input(tool: &str, input: &Value) -> Vec<FileUse> {
         if let Some(path) = text_of(input, key).filter(|path| path.len() < 4096).and_then(path_of_address) {
             add_file(&mut files, path, action);
         }
+    }
+    // A patch is text.
+    for path in input.as_str().map(patched_files).unwrap_or_default() {
+        add_file(&mut files, path, FileAction::Written);
     }
     files
 }
@@ -540,6 +575,11 @@ mod tests {
 
     #[test]
     fn paths_of_tools_are_told_by_what_they_do() {
+        let patch = json!("*** Begin Patch\n*** Update File: gauges.txt\n@@\n-seven\n*** End Patch\n");
+        assert_eq!(
+            files_of_input("apply_patch", &patch),
+            [FileUse { path: "gauges.txt".to_owned(), action: FileAction::Written }]
+        );
         let files = |tool: &str, input: Value| files_of_input(tool, &input);
         assert_eq!(
             files("edit_file", json!({"path": "src/tide.rs"})),

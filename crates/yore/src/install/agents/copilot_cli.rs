@@ -8,12 +8,13 @@ use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "copilot-cli";
-const HOOKS: [Hook; 7] = [
+const HOOKS: [Hook; 8] = [
     Hook::new("sessionStart", 10),
     Hook::new("userPromptSubmitted", 5),
     Hook::new("preToolUse", 5),
     Hook::new("postToolUse", 5),
     Hook::new("subagentStart", 5),
+    Hook::new("preCompact", 5),
     Hook::new("agentStop", 5),
     Hook::new("sessionEnd", 5),
 ];

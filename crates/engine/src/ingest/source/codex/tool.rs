@@ -4,14 +4,11 @@ use serde_json::Value;
 use yore_core::episode::{FileAction, FileUse, Outcome};
 
 use super::super::own::is_own_server;
-use super::super::shapes::{add_file, arguments, files_of_input, flatten, text_of};
+use super::super::shapes::{MAX_FILES, add_file, arguments, files_of_input, flatten, patched_files, text_of};
 
 /// Inputs that steer a tool and say nothing.
 const UNSAID: [&str; 6] =
     ["yield_time_ms", "max_output_tokens", "max_tokens", "timeout_ms", "timeout", "with_escalated_permissions"];
-
-/// At most so many files of one patch.
-const MAX_FILES: usize = 200;
 
 /// A call: its name and inputs as text, and the files that it touches.
 pub(super) fn call_of(item: &Value) -> (String, String, Vec<FileUse>) {
@@ -52,34 +49,6 @@ fn words_of(value: &Value) -> String {
         }
         other => flatten(other),
     }
-}
-
-/// The files that a patch names, wherever in a text it stands: as an input of its own, in a shell
-/// command, or as a string of a script.
-fn patched_files(text: &str) -> Vec<String> {
-    const MARKS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
-    let mut files: Vec<String> = Vec::new();
-    if !text.contains("*** Begin Patch") {
-        return files;
-    }
-    // In a script's string line breaks are written as escapes.
-    let is_script = !text.contains("*** Begin Patch\n") && !text.contains("*** Begin Patch\r");
-    let mut rest = text;
-    while let Some(at) = rest.find("*** ") {
-        rest = &rest[at..];
-        let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) else {
-            rest = &rest[4..];
-            continue;
-        };
-        rest = &rest[mark.len()..];
-        let line = rest.split(['\n', '\r']).next().unwrap_or("");
-        let path = if is_script { line.split(['"', '`']).next().unwrap_or("").split("\\n").next().unwrap_or("") } else { line };
-        let path = path.trim();
-        if !path.is_empty() && path.len() < 4096 && files.len() < MAX_FILES && !files.iter().any(|known| known == path) {
-            files.push(path.to_owned());
-        }
-    }
-    files
 }
 
 /// An answer: its words and how the call ended, `None` while it goes on.
