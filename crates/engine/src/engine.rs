@@ -502,7 +502,7 @@ impl Engine {
     pub fn show(&self, request: &ShowRequest) -> Result<ShowAnswer, EngineError> {
         let id = request.id.trim();
         let turns = self.store.turns_by_prefix(id, 9)?;
-        let episodes = self.store.episodes_by_prefix(id, false, 9)?;
+        let episodes = self.store.sessions_named(id, 9)?;
         match (turns.as_slice(), episodes.as_slice()) {
             ([row], []) => {
                 let Some(focus) = self.store.shown_turns(&[*row])?.pop() else {
@@ -575,7 +575,7 @@ impl Engine {
     }
 
     fn conversation_row(&self, id: &str) -> Result<i64, EngineError> {
-        match self.store.episodes_by_prefix(id.trim(), false, 9)?.as_slice() {
+        match self.store.sessions_named(id.trim(), 9)?.as_slice() {
             [] => Err(EngineError::UnknownSession(id.to_owned())),
             [(row, ..)] => Ok(*row),
             several => Err(EngineError::AmbiguousId {

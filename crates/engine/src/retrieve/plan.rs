@@ -174,7 +174,7 @@ pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Optio
 }
 
 fn episodes_named(store: &Store, name: &str) -> Result<Vec<i64>, EngineError> {
-    let found = store.episodes_by_prefix(name, false, 8)?;
+    let found = store.sessions_named(name, 8)?;
     let sessions: HashSet<&str> = found.iter().map(|(_, _, native)| native.split('/').next().unwrap_or(native)).collect();
     if found.is_empty() {
         return Err(EngineError::UnknownSession(name.to_owned()));

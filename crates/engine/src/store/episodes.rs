@@ -306,6 +306,20 @@ impl Store {
         })
     }
 
+    /// The sessions that are known and meant by the beginning of an id: a session that is meant brings its
+    /// side conversations along, whose ids begin like its own.
+    pub(crate) fn sessions_named(&self, prefix: &str, limit: usize) -> StoreResult<Vec<(i64, String, String)>> {
+        let mut found = self.episodes_by_prefix(prefix, false, limit)?;
+        if found.len() > 1 {
+            let mut children = HashSet::new();
+            for (row, ..) in &found {
+                children.extend(self.descendants(*row)?);
+            }
+            found.retain(|(row, ..)| !children.contains(row));
+        }
+        Ok(found)
+    }
+
     /// What the lexical index needs of a turn; `None` when the turn is gone, forgotten, or of a
     /// role that recall never looks at.
     pub(crate) fn indexed_turn(&self, db: &Connection, row: i64) -> StoreResult<Option<IndexedTurn>> {

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
+use yore_engine::ShowRequest;
 use yore_testing::{Memory, SessionBuilder};
 
 /// An answer of yore's `recall`.
@@ -388,6 +389,27 @@ fn qwen_sessions_are_read_with_failures_branches_and_helpers() {
     let helper = memory.episodes().into_iter().find(|episode| episode.native_id == "q-1/helper-c2").unwrap();
     assert_eq!(helper.kind, EpisodeKind::Subagent);
     assert_eq!(told(&memory, "q-1/helper-c2"), ["injected: find the gauge|"]);
+}
+
+#[test]
+fn session_is_shown_by_the_beginning_of_its_id_although_its_helpers_begin_alike() {
+    let memory = Memory::new();
+    let line = |uuid: u32, words: &str| {
+        json!({"uuid": format!("b0000000-0000-4000-8000-{uuid:012}"), "sessionId": "q-1", "timestamp": "2026-02-03T10:00:05.000Z",
+            "type": "user", "cwd": "/home/dev/tide", "message": {"role": "user", "parts": [{"text": words}]}})
+    };
+    memory.write("projects/-home-dev-tide/chats/q-1.jsonl", lines(&[line(1, "build it")]));
+    for helper in ["a", "b"] {
+        let mut errand = line(if helper == "a" { 2 } else { 3 }, "find the gauge");
+        errand["isSidechain"] = true.into();
+        errand["agentId"] = helper.into();
+        memory.write(&format!("projects/-home-dev-tide/subagents/q-1/{helper}.jsonl"), lines(&[errand]));
+    }
+    memory.read_as("qwen", &memory.sources());
+    let engine = memory.engine();
+    let shown = engine.show(&ShowRequest { id: "q-".to_owned(), surroundings: 0 }).unwrap();
+    assert_eq!(shown.turns[0].text, "build it");
+    assert_eq!(engine.conversation("q-").unwrap().unwrap().native_id, "q-1");
 }
 
 #[test]

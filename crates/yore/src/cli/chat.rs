@@ -253,7 +253,7 @@ fn list(limit: usize, only_processed: bool, only_unprocessed: bool, filter: &Fil
                 text::time(found.updated),
                 "processed".to_owned(),
                 found.agent.clone(),
-                text::harmless(&found.native_id).chars().take(8).collect(),
+                found.id.short(),
                 found.project.as_deref().map(text::harmless).unwrap_or_default(),
                 text::counted(found.message_count, "message"),
                 text::harmless(title).replace('\n', " "),

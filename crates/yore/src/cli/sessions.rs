@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 let mark = if session.forgotten.is_some() { "[forgotten] " } else { "" };
                 vec![
                     text::time(session.updated),
-                    text::harmless(&session.native_id).chars().take(8).collect(),
+                    session.id.short(),
                     session.project.as_deref().map(text::harmless).unwrap_or_default(),
                     text::counted(session.turns, "turn"),
                     format!("{mark}{}", text::harmless(session.title.as_deref().unwrap_or("")).replace('\n', " ")),

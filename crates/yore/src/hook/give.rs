@@ -539,11 +539,12 @@ mod tests {
     fn session_that_was_compacted_in_another_process_is_told_of_itself() {
         let brief = |is_compacted| Wish::Brief(Beginning { is_compacted, ..Beginning::default() });
         let forgot = Entry { event: "session.compacted".to_owned(), is_reset: true, ..entry(ledger::FORGOT, None, 0, 1, true) };
-        assert_eq!(after_compaction(&brief(false), &[forgot.clone()], None), brief(true));
-        assert_eq!(after_compaction(&brief(false), &[forgot.clone()], Some("a1")), brief(false), "another conversation");
         let cleared = Entry { event: "SessionStart".to_owned(), ..forgot.clone() };
-        assert_eq!(after_compaction(&brief(false), &[cleared], None), brief(false), "it is a new one");
-        assert_eq!(after_compaction(&brief(false), &[forgot, entry("brief", None, 9, 2, false)], None), brief(false));
+        let past = [cleared, forgot, entry("brief", None, 9, 2, false)];
+        assert_eq!(after_compaction(&brief(false), &past[..2], None), brief(true));
+        assert_eq!(after_compaction(&brief(false), &past[..2], Some("a1")), brief(false), "another conversation");
+        assert_eq!(after_compaction(&brief(false), &past[..1], None), brief(false), "it was cleared");
+        assert_eq!(after_compaction(&brief(false), &past, None), brief(false), "it was told");
     }
 
     #[test]

@@ -306,7 +306,7 @@ fn show_refuses_what_is_unclear_or_unknown() {
     insta::assert_snapshot!(memory.call(&["show", "4a5b"]).shown(), @r#"
     --- standard error
     error: "4a5b" is the beginning of several ids [ambiguous-id]
-    hint: it fits session 4a5b0002-db5a-49aa-8e84-47468670e630 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142/agent-b1c2d3 (claude-code); give more characters
+    hint: it fits session 4a5b0002-db5a-49aa-8e84-47468670e630 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142 (claude-code); give more characters
     --- exit code Some(2)
     "#);
     insta::assert_snapshot!(memory.call(&["show", "ffffffffffff"]).shown(), @r#"
@@ -336,9 +336,9 @@ fn show_original_gives_back_the_redacted_lines() {
 fn sessions_are_listed_last_used_first() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["sessions"]).success().shown(), @"
-    2026-03-02 09:02  4a5b0001  harbor  6 turns  Crane scheduler takes over leases
-    2026-02-13 16:27  9c0d0003  quarry  2 turns  publish the blasting plan with [yore:redacted registry-token [hash]]
-    2026-02-02 02:40  4a5b0002  harbor  2 turns  import the tide tables
+    2026-03-02 09:02  ddbd5e4076  harbor  6 turns  Crane scheduler takes over leases
+    2026-02-13 16:27  6615d0f87b  quarry  2 turns  publish the blasting plan with [yore:redacted registry-token [hash]]
+    2026-02-02 02:40  801a71052f  harbor  2 turns  import the tide tables
     ");
     let list = |arguments: &[&str]| -> Vec<String> {
         let outcome = memory.environment.yore(["sessions", "--json"]).args(arguments).run().success();
