@@ -67,8 +67,8 @@ pub(super) struct Solutions {
 }
 
 pub(super) fn solutions_tool(name: &'static str) -> Result<Tool, String> {
-    let description =
-        "Search for solutions from previous development sessions and chats. Answers with what was said, in its exchange.";
+    let description = "Search what was said about a problem in previous development sessions and chats. Answers with whole turns and their \
+         exchange; which of them was a solution is not known yet.";
     described::<Solutions>(name, "Past solutions", description, Effect::Reads)
 }
 
@@ -91,8 +91,8 @@ pub(super) struct Issues {
 }
 
 pub(super) fn issues_tool(name: &'static str) -> Result<Tool, String> {
-    let description =
-        "Find past issues similar to the current problem. Answers with failures that were met, and what was said then.";
+    let description = "Find failures like the current problem that tools reported, then anything else like it, with what was said then. \
+         Issues are not kept as such yet.";
     described::<Issues>(name, "Similar issues", description, Effect::Reads)
 }
 
@@ -138,7 +138,7 @@ pub(super) fn semantic_tool(name: &'static str) -> Result<Tool, String> {
     described::<OfProject>(
         name,
         "Search by meaning",
-        "Search by meaning alone: other words for the same are found.",
+        "Search by meaning alone, by the local model or else the small table of word meanings: other words for the same are found.",
         Effect::Reads,
     )
 }
