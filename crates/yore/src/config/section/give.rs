@@ -18,7 +18,7 @@ pub struct Give {
     /// How sure it must be that memories concern a prompt, 0 to 1: at 0 every prompt brings some, at
     /// 1 none does.
     pub floor: f64,
-    /// Tells what was said about a file before an agent changes it.
+    /// Tells what was said about a file when an agent reads or changes it.
     pub on_edit: bool,
     /// Tells where an error was met before, and what came of it, when a tool reports it.
     pub on_error: bool,
