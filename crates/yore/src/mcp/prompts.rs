@@ -10,7 +10,6 @@ use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMes
 use serde_json::Value;
 
 use super::access::{Access, asked_projects};
-use super::answer::Form;
 use super::resources::failed;
 use super::tools::brief;
 use super::tools::recall::ask;
@@ -70,7 +69,7 @@ pub async fn get(access: &Arc<Access>, name: &str, arguments: Option<JsonObject>
             format!(
                 "{question}\n\nAnswer from what yore recalls below; name the session and date of what you rely on, and say what is \
                  not answered by it.\n\n{}",
-                found.tell(Some(BUDGET), Form::Text).text
+                found.tell(Some(BUDGET)).text
             )
         }
         "where-were-we" => {

@@ -104,12 +104,10 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> CliResult<(Arc<Access>, Vec<String>)> {
         let (access, several) = self.asking(context).await;
-        let is_project =
-            |name: &&&str| tool.input_schema.get("properties").is_some_and(|properties| properties.get(**name).is_some());
-        let field = PROJECT_ARGUMENTS.iter().find(is_project);
-        if let Some(field) = field.filter(|field| {
-            !several.is_empty() && arguments.get(**field).and_then(Value::as_str).is_none_or(|name| name.trim().is_empty())
-        }) {
+        let properties = tool.input_schema.get("properties");
+        let field = PROJECT_ARGUMENTS.into_iter().find(|field| properties.is_some_and(|all| all.get(field).is_some()));
+        let names_one = |field: &str| arguments.get(field).and_then(Value::as_str).is_some_and(|name| !name.trim().is_empty());
+        if let Some(field) = field.filter(|field| !several.is_empty() && !names_one(field)) {
             return Err(CliError {
                 exit: Exit::Usage,
                 code: "several-projects".to_owned(),

@@ -165,7 +165,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     call.progress.say(Stage { what: "searching", ..Stage::default() });
     let found = ask(&call.access, request, is_full).await?;
     let budget = if is_full { Some(budget.unwrap_or(FULL_BUDGET)) } else { budget };
-    Ok(found.tell(budget, Form::of(call.access.handle.config())))
+    Ok(found.tell(budget))
 }
 
 /// The engine's question, with the configured settings.
@@ -232,7 +232,7 @@ pub fn quote_chars(configured: usize, limit: usize) -> usize {
 pub async fn ask(access: &Access, request: RecallRequest, is_full: bool) -> CliResult<Found> {
     let answer = access.handle.recall(request).await?;
     let exchanges = if is_full { exchanges(&access.handle, &answer.hits).await? } else { vec![Vec::new(); answer.hits.len()] };
-    Ok(Found { answer, exchanges, is_full })
+    Ok(Found { answer, exchanges, is_full, form: Form::of(access.handle.config()) })
 }
 
 /// What was said in the exchange of each turn, itself left out.
@@ -274,17 +274,19 @@ pub struct Found {
     pub exchanges: Vec<Vec<ShownTurn>>,
     /// Whether turns stand whole.
     pub is_full: bool,
+    /// How it is given.
+    pub form: Form,
 }
 
 impl Found {
     /// As text and data, within a budget of tokens.
-    pub fn tell(&self, budget: Option<usize>, form: Form) -> Answer {
+    pub fn tell(&self, budget: Option<usize>) -> Answer {
         let Self { answer, .. } = self;
         let mut left = budget.map_or(usize::MAX, |budget| budget.saturating_sub(FRAME));
         let (mut blocks, mut results, mut turns) = (Vec::new(), Vec::new(), Vec::new());
         for (at, hit) in answer.hits.iter().enumerate() {
-            let Some((block, result)) = self.fit(at, left, form) else { break };
-            left = left.saturating_sub(form.cost(&block, &result));
+            let Some((block, result)) = self.fit(at, left) else { break };
+            left = left.saturating_sub(self.form.cost(&block, &result));
             turns.push(hit.turn.id.to_string());
             turns.extend(
                 result["exchange"].as_array().into_iter().flatten().filter_map(|said| said["id"].as_str()).map(str::to_owned),
@@ -319,7 +321,7 @@ impl Found {
     }
 
     /// A result that costs at most `left` tokens; cut as far as it makes sense.
-    fn fit(&self, at: usize, left: usize, form: Form) -> Option<(String, Value)> {
+    fn fit(&self, at: usize, left: usize) -> Option<(String, Value)> {
         let hit = self.answer.hits.get(at)?;
         let is_last = at + 1 == self.answer.hits.len();
         // In full the better ones get more, and none gets all.
@@ -330,7 +332,7 @@ impl Found {
         };
         loop {
             let (block, result) = if self.is_full { self.whole(at, chars) } else { self.quoted(hit, chars) };
-            if form.cost(&block, &result) <= left {
+            if self.form.cost(&block, &result) <= left {
                 return Some((block, result));
             }
             let longest = if self.is_full { hit.turn.text.len() + hit.turn.tool_text.len() } else { hit.quote.len() };
@@ -569,12 +571,12 @@ mod tests {
             landed: 0,
             micros: [0; 3],
         };
-        let mut found = Found { answer, exchanges: Vec::new(), is_full: false };
-        let told = found.tell(None, Form::Text);
+        let mut found = Found { answer, exchanges: Vec::new(), is_full: false, form: Form::Text };
+        let told = found.tell(None);
         assert!(told.text.contains("belongs to no known project"));
         assert_eq!(told.data["project_unknown"], true);
         found.answer.is_project_unknown = false;
-        assert_eq!(found.tell(Some(BUDGET.0), Form::Text).text, "Nothing found in all projects.");
+        assert_eq!(found.tell(Some(BUDGET.0)).text, "Nothing found in all projects.");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::super::{Call, Effect, described};
 use crate::ask;
 use crate::error::CliResult;
 use crate::mcp::access::{Access, asked_projects};
-use crate::mcp::answer::{Answer, Form};
+use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, parse, within};
 
 const MAX_LIMIT: usize = 50;
@@ -45,10 +45,9 @@ pub(super) fn plain_tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub(super) async fn plain(call: Call) -> CliResult<Answer> {
-    let form = Form::of(call.access.handle.config());
     let Plain { query, project, limit } = parse(call.arguments)?;
     let request = asked(&call.access, &needed("query", &query)?, project, limit, USUAL_LIMIT)?;
-    Ok(ask(&call.access, request, false).await?.tell(None, form))
+    Ok(ask(&call.access, request, false).await?.tell(None))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -73,11 +72,10 @@ pub(super) fn solutions_tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub(super) async fn solutions(call: Call) -> CliResult<Answer> {
-    let form = Form::of(call.access.handle.config());
     let Solutions { query, error_message, project, limit } = parse(call.arguments)?;
     let question = with_error(&needed("query", &query)?, error_message);
     let request = asked(&call.access, &question, project, limit, SOLUTIONS)?;
-    Ok(ask(&call.access, request, true).await?.tell(Some(SOLUTIONS_BUDGET), form))
+    Ok(ask(&call.access, request, true).await?.tell(Some(SOLUTIONS_BUDGET)))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -98,7 +96,6 @@ pub(super) fn issues_tool(name: &'static str) -> Result<Tool, String> {
 
 /// Where a failure is like it, that; else whatever is.
 pub(super) async fn issues(call: Call) -> CliResult<Answer> {
-    let form = Form::of(call.access.handle.config());
     let Issues { context, error_message } = parse(call.arguments)?;
     let question = with_error(&needed("context", &context)?, error_message);
     let mut request = asked(&call.access, &question, None, None, SOLUTIONS)?;
@@ -108,7 +105,7 @@ pub(super) async fn issues(call: Call) -> CliResult<Answer> {
         request.filter.only_errors = false;
         add(&mut found, ask(&call.access, request, true).await?);
     }
-    Ok(found.tell(Some(SOLUTIONS_BUDGET), form))
+    Ok(found.tell(Some(SOLUTIONS_BUDGET)))
 }
 
 /// Adds the answers that are not there yet, as far as there is room.
@@ -144,7 +141,6 @@ pub(super) fn semantic_tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub(super) async fn semantic(call: Call) -> CliResult<Answer> {
-    let form = Form::of(call.access.handle.config());
     let OfProject { query, project_id, limit } = parse(call.arguments)?;
     let mut request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
     request.is_worded = false;
@@ -152,7 +148,7 @@ pub(super) async fn semantic(call: Call) -> CliResult<Answer> {
         // Meaning was asked for, whatever is usual.
         request.program = Program::Static;
     }
-    Ok(ask(&call.access, request, false).await?.tell(None, form))
+    Ok(ask(&call.access, request, false).await?.tell(None))
 }
 
 pub(super) fn hybrid_tool(name: &'static str) -> Result<Tool, String> {
@@ -161,11 +157,10 @@ pub(super) fn hybrid_tool(name: &'static str) -> Result<Tool, String> {
 }
 
 pub(super) async fn hybrid(call: Call) -> CliResult<Answer> {
-    let form = Form::of(call.access.handle.config());
     let OfProject { query, project_id, limit } = parse(call.arguments)?;
     let request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
     let found = ask(&call.access, request, false).await?;
-    let mut answer = found.tell(None, form);
+    let mut answer = found.tell(None);
     for hit in &found.answer.hits {
         let of_list = |list: &yore_core::query::ListPlace| format!("{} {}", list.name, list.rank);
         answer.text.push_str(&format!("\n[{}] {}", hit.rank, hit.lists.iter().map(of_list).collect::<Vec<_>>().join(", ")));
