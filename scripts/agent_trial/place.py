@@ -156,7 +156,10 @@ class Yore:
         return found
 
     def stop(self) -> None:
-        self.run("daemon", "stop")
+        # The last command may have started a daemon that is not to be reached yet.
+        for _ in range(3):
+            self.run("daemon", "stop")
+            time.sleep(0.5)
 
 
 def tree(folder: Path, leave_out: tuple[str, ...] = ()) -> dict[str, str]:
