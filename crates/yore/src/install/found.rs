@@ -11,7 +11,7 @@ use super::agents::{AGENTS, Agent};
 use super::edit::{Content, EditError};
 use super::file::{self, FileError};
 use super::machine::Machine;
-use super::{Purpose, Scope, Wanted};
+use super::{Part, Purpose, Scope, Wanted};
 use crate::install::command::Program;
 
 /// One thing of yore's in an agent's file.
@@ -68,6 +68,19 @@ pub enum What {
     Unreadable(String),
 }
 
+impl What {
+    /// The part that it belongs to; none of a file that cannot be read.
+    pub fn part(&self) -> Option<Part> {
+        match self {
+            Self::Hook { .. } | Self::Plugin { .. } => Some(Part::Hooks),
+            Self::Mcp { .. } => Some(Part::Mcp),
+            Self::Rules => Some(Part::Rules),
+            Self::StatusLine { .. } => Some(Part::StatusLine),
+            Self::Unreadable(_) => None,
+        }
+    }
+}
+
 /// How an agent runs yore.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Call {
@@ -79,6 +92,13 @@ pub enum Call {
         program: String,
         /// Its arguments.
         args: Vec<String>,
+    },
+    /// A file of yore's own that the agent starts, and that calls yore.
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The program that it calls.
+        program: String,
     },
 }
 
@@ -103,11 +123,8 @@ pub fn installed(machine: &Machine<'_>) -> Vec<Installed> {
                 };
                 let found = found.unwrap_or_else(|problem| vec![What::Unreadable(problem)]);
                 for mut what in found {
-                    // A hook that is a file is run as this file.
-                    if let What::Hook { call: Call::Program { program, .. }, .. } = &mut what
-                        && program.is_empty()
-                    {
-                        *program = edit.path.to_string_lossy().into_owned();
+                    if let What::Hook { call: Call::File { file, .. }, .. } = &mut what {
+                        file.clone_from(&edit.path);
                     }
                     let one = Installed { agent: agent.name, file: edit.path.clone(), scope, what };
                     if !all.contains(&one) {

@@ -173,11 +173,13 @@ impl<'i> Installer<'i> {
         };
         let known = self.record.find(name).cloned();
         if before.as_ref() == Some(&after) {
-            if let Some(mut known) = known
-                && !self.is_dry
-                && known.agents.insert(agent.name.to_owned())
-            {
-                self.record.note(known)?;
+            if let Some(mut known) = known.filter(|_| !self.is_dry) {
+                let noted = known.clone();
+                known.agents.insert(agent.name.to_owned());
+                known.parts.extend(edit.content.parts());
+                if known != noted {
+                    self.record.note(known)?;
+                }
             }
             return Ok((Outcome::Already, None));
         }
@@ -215,6 +217,7 @@ impl<'i> Installer<'i> {
             noted.hash_before = before.as_deref().map(hash_of);
         }
         noted.agents.insert(agent.name.to_owned());
+        noted.parts.extend(edit.content.parts());
         noted.hash_after = hash_of(&after);
         // First the note: whoever is interrupted between the two finds an entry that says less than
         // it could, never a change that nobody knows of.

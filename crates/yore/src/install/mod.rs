@@ -6,6 +6,7 @@
 //! - [`Wanted`], [`FileEdit`]: what is asked for, and what that means for one file
 //! - `edit`: the changes, as functions of text
 //! - [`installed`]: what stands in the agents' files now
+//! - [`missing()`]: what was entered and stands there no longer
 //! - `file`: reads and replaces one file
 //! - `record`: what was changed, with the bytes as they were
 //! - [`Installer`]: does it, file by file
@@ -23,11 +24,14 @@ mod file;
 pub mod found;
 mod installer;
 mod machine;
+mod missing;
 mod record;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 pub use self::agents::{AGENTS, Agent};
 pub use self::command::Program;
@@ -35,6 +39,7 @@ use self::edit::Content;
 pub use self::found::{installed, is_as_written};
 pub use self::installer::{Done, Installer, Outcome};
 pub use self::machine::Machine;
+pub use self::missing::{Lack, Missing, missing};
 
 /// For whom yore is installed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -56,7 +61,8 @@ impl Scope {
 }
 
 /// What is brought to an agent.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// The MCP server.
     Mcp,

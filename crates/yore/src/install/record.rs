@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use yore_engine::platform;
 
-use super::Scope;
+use super::{Part, Scope};
 use crate::config::replace_file;
 
 const NAME: &str = "install.json";
@@ -49,12 +49,15 @@ struct Wire {
 }
 
 /// A file that was changed.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Changed {
     /// The file.
     pub path: String,
     /// The agents that it was changed for.
     pub agents: BTreeSet<String>,
+    /// What was entered in it. Empty where a yore before 0.2 wrote the note.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub parts: BTreeSet<Part>,
     /// For whom.
     pub scope: String,
     /// The file without anything of yore's.
@@ -210,6 +213,7 @@ impl Changed {
         Self {
             path,
             agents: BTreeSet::new(),
+            parts: BTreeSet::new(),
             scope: scope.name().to_owned(),
             before: Before::Unknown,
             hash_before: None,

@@ -673,11 +673,10 @@ fn what_is_installed_is_read_back_as_the_agent_reads_it() {
                 What::Hook { call, event, timeout, .. } => {
                     let words = match call {
                         Call::Line(line) => super::command::words(line),
-                        Call::Program { program, args } if one.agent != "cline" => {
-                            [std::slice::from_ref(program), args.as_slice()].concat()
-                        }
-                        Call::Program { program, .. } => {
-                            assert!(fs::read_to_string(program).unwrap().contains("hook cline"));
+                        Call::Program { program, args } => [std::slice::from_ref(program), args.as_slice()].concat(),
+                        Call::File { file, program: found } => {
+                            assert!(fs::read_to_string(file).unwrap().contains("hook cline"));
+                            assert_eq!(found, program);
                             continue;
                         }
                     };

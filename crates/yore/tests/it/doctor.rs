@@ -435,3 +435,115 @@ fn plugin_that_is_enabled_is_tried_like_what_was_installed() {
     let without = asked("work").ends_with(1);
     assert_eq!(of(&without, "version"), [broken("claude-code: calls yore, which is not there")]);
 }
+
+/// The severity and text of findings about what an agent has, of these codes.
+fn of_agent(outcome: &Outcome, agent: &str, codes: &[&str]) -> Vec<(String, String)> {
+    codes.iter().flat_map(|code| of(outcome, code)).filter(|(_, text)| text.starts_with(&format!("{agent}: "))).collect()
+}
+
+#[test]
+fn hooks_that_codex_was_not_told_to_trust_are_not_well() {
+    let environment = computer();
+    environment.yore(["install", "codex"]).run().success();
+    let untrusted = doctor(&environment, &[]).ends_with(1);
+    let hooks = of_agent(&untrusted, "codex", &["hook"]);
+    assert_eq!(hooks.len(), 2, "{hooks:?}");
+    assert!(hooks[0].0 == "note" && hooks[0].1.starts_with("codex: 8 hooks answer: "), "{hooks:?}");
+    assert_eq!(hooks[1].0, "warning");
+    assert!(hooks[1].1.starts_with("codex: Codex does not run ") && hooks[1].1.ends_with(": not trusted yet"), "{hooks:?}");
+    assert!(hooks[1].1.contains("SessionStart") && hooks[1].1.contains("SubagentStart"), "{hooks:?}");
+}
+
+#[test]
+fn hooks_that_changed_after_codex_was_told_to_trust_them_are_told() {
+    let environment = computer();
+    environment.yore(["install", "codex"]).run().success();
+    let file = environment.path("home/.codex/hooks.json");
+    let config = environment.path("home/.codex/config.toml");
+    let hooks: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let mut settings = fs::read_to_string(&config).unwrap();
+    for event in hooks["hooks"].as_object().unwrap().keys() {
+        let name: String = event
+            .chars()
+            .enumerate()
+            .map(|(at, letter)| {
+                let gap = if at > 0 && letter.is_uppercase() { "_" } else { "" };
+                format!("{gap}{}", letter.to_lowercase())
+            })
+            .collect();
+        settings += &format!("\n[hooks.state.{:?}]\ntrusted_hash = \"sha256:00\"\n", format!("{}:{name}:0:0", file.display()));
+    }
+    settings = settings.replace("stop:0:0\"]", "stop:0:0\"]\nenabled = false");
+    fs::write(&config, settings).unwrap();
+    let told = of_agent(&doctor(&environment, &[]).ends_with(1), "codex", &["hook"]);
+    let ends = |end: &str| told.iter().filter(|(severity, text)| severity == "warning" && text.ends_with(end)).count();
+    assert_eq!((ends(": changed since they were trusted"), ends("does not run Stop: switched off in Codex")), (1, 1), "{told:?}");
+}
+
+#[test]
+fn hooks_and_servers_that_somebody_took_out_are_missed() {
+    let environment = computer();
+    environment.yore(["install", "claude-code", "gemini", "--no-mcp"]).run().success();
+    environment.yore(["install", "codex"]).run().success();
+    let change = |file: &str, change: &dyn Fn(&mut Value)| {
+        let path = environment.path(file);
+        let mut value: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        change(&mut value);
+        fs::write(path, value.to_string()).unwrap();
+    };
+    change("home/.codex/hooks.json", &|value| {
+        value["hooks"].as_object_mut().unwrap().remove("Stop");
+        value["hooks"]["PreToolUse"][0]["matcher"] = json!("apply_patch");
+    });
+    change("home/.claude/settings.json", &|value| value["hooks"]["PreToolUse"][0]["matcher"] = json!("Edit"));
+    let config = environment.path("home/.codex/config.toml");
+    fs::write(&config, "model = \"any\"\n").unwrap();
+    fs::remove_file(environment.path("home/.gemini/settings.json")).unwrap();
+    let outcome = doctor(&environment, &[]).ends_with(1);
+    let display = |path: &str| environment.path(path).display().to_string();
+    let (hooks, gemini) = (display("home/.codex/hooks.json"), display("home/.gemini/settings.json"));
+    assert_eq!(
+        of_agent(&outcome, "codex", &["agents"]),
+        [
+            ("warning".to_owned(), format!("codex: the MCP server that `yore install` entered in {} is gone", config.display())),
+            (
+                "warning".to_owned(),
+                format!(
+                    "codex: PreToolUse runs for apply_patch only, and is entered for Bash|apply_patch; \
+                     the hook Stop that `yore install` enters is not in {hooks}"
+                )
+            ),
+        ]
+    );
+    let claude = of_agent(&outcome, "claude-code", &["agents"]);
+    assert!(
+        claude.len() == 1 && claude[0].0 == "note" && claude[0].1.starts_with("claude-code: PreToolUse runs for Edit only"),
+        "what was never entered is not missed: {claude:?}"
+    );
+    assert_eq!(
+        of_agent(&outcome, "gemini", &["agents"]),
+        [("warning".to_owned(), format!("gemini: {gemini}, which `yore install` made, is gone"))]
+    );
+    environment.yore(["install", "codex", "gemini", "--no-mcp"]).run().success();
+    environment.yore(["uninstall", "codex"]).run().success();
+    let outcome = doctor(&environment, &[]);
+    assert!(of_agent(&outcome, "codex", &["agents"]).is_empty() && of_agent(&outcome, "gemini", &["agents"]).is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn hooks_that_keep_silent_because_their_program_is_gone_are_not_well() {
+    let environment = computer();
+    fs::create_dir_all(environment.path("home/.config/Code/User/globalStorage/saoudrizwan.claude-dev")).unwrap();
+    let program = environment.path("bin/yore");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::copy(PROGRAM, &program).unwrap();
+    environment.program(&program).args(["install", "cline", "claude-code"]).run().success();
+    fs::remove_file(&program).unwrap();
+    let outcome = doctor(&environment, &[]).ends_with(1);
+    assert!(of(&outcome, "hook").is_empty(), "{:?}", of(&outcome, "hook"));
+    assert_eq!(
+        of(&outcome, "version"),
+        [broken(&format!("claude-code, cline: calls {}, which is not there", program.display()))]
+    );
+}

@@ -10,7 +10,7 @@ use yore_engine::Severity;
 use super::super::Context;
 use super::super::install::{nameless, this_program, with_machine};
 use super::versions::{OWN, on_path, version};
-use super::{Told, trial};
+use super::{Told, entered, trial};
 use crate::error::{CliError, CliResult};
 use crate::install::command::{Use, called, is_yore, words};
 use crate::install::found::{Call, Installed, What};
@@ -25,23 +25,45 @@ const PLUGIN_HOOKS: &str = include_str!("../../../../../plugin/hooks/hooks.json"
 pub(super) fn examine(context: &Context) -> Vec<Told> {
     let all = found(context);
     if all.is_empty() {
-        return vec![
+        let mut told = vec![
             Told::new("agents", Severity::Note, "no agent calls yore yet")
                 .remedy("`yore install` lists what it would do for each agent of this computer"),
         ];
+        told.extend(entered::missed(context));
+        return told;
     }
     let directory = context.here.clone().or_else(|| context.paths.home.clone()).unwrap_or_default();
-    let mut told = programs(&all, context);
+    let outdated = outdated(&all, context);
+    let mut told = programs(&outdated);
     let (mut ours, mut others) = (Vec::new(), Vec::new());
+    let is_gone = |what: &What| {
+        let called = program(what).and_then(|program| outdated.get(&program));
+        called.is_some_and(|called| matches!(called.state, State::Missing))
+    };
     for one in &all {
         match to_run(one, context) {
+            // An answer of nothing says nothing where the program is gone.
+            Ok(run) if is_silent_without_program(&run.what) && is_gone(&run.what) => {}
             Ok(run) => ours.push(run),
             Err(reason) => others.push((one, reason)),
         }
     }
-    told.extend(trial::run(&ours, &directory));
+    let mut tried = trial::run(&ours, &directory);
+    let idle = entered::idle_hooks(&all, context, &mut tried);
+    told.extend(tried);
+    told.extend(idle);
+    told.extend(entered::missed(context));
     told.extend(untried(&others));
     told
+}
+
+/// Whether a hook does nothing, and says so to nobody, where its program is gone.
+fn is_silent_without_program(what: &What) -> bool {
+    match what {
+        What::Hook { call: Call::File { .. }, .. } => true,
+        What::Hook { call: Call::Line(line), .. } => line.trim_start().starts_with('['),
+        _ => false,
+    }
 }
 
 /// Why something is not run.
@@ -65,6 +87,7 @@ fn to_run(one: &Installed, context: &Context) -> Result<Installed, Reason> {
         let (line, is_plain) = match call {
             Call::Line(line) => (words(line), line.chars().all(is_harmless)),
             Call::Program { program, args } => ([std::slice::from_ref(program), args].concat(), true),
+            Call::File { .. } => return Err(Reason::Other),
         };
         let [program, args @ ..] = line.as_slice() else { return Err(Reason::Other) };
         let called = called(args).filter(|called| is_yore(program) && is_right(called.what)).ok_or(Reason::Other)?;
@@ -88,7 +111,7 @@ fn to_run(one: &Installed, context: &Context) -> Result<Installed, Reason> {
         }
         // The file itself is what the agent runs.
         What::Plugin { .. } => whole()?,
-        What::Hook { call: Call::Program { args, .. }, .. } if args.is_empty() => whole()?,
+        What::Hook { call: Call::File { .. }, .. } => whole()?,
         What::Hook { event, call, matcher, timeout } => {
             let is_right = |what: Use<'_>| match what {
                 Use::Hook(_, named) => !is_project || named == Some(event.as_str()),
@@ -128,6 +151,7 @@ fn by_this(call: &Call) -> Result<Call, Reason> {
     let args = match call {
         Call::Line(line) => words(line).split_off(1),
         Call::Program { args, .. } => args.clone(),
+        Call::File { .. } => Vec::new(),
     };
     Ok(Call::Program { program: own_path()?, args })
 }
@@ -235,7 +259,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
                 .map_err(|error| CliError::io(&context.directory, &error))?;
             for agent in agents.into_iter().filter_map(Agent::named) {
                 let of_it = all.iter().filter(|one| one.agent == agent.name && one.scope == scope);
-                let parts: Vec<Part> = of_it.filter_map(|one| part(&one.what)).collect();
+                let parts: Vec<Part> = of_it.filter_map(|one| one.what.part()).collect();
                 for done in installer.install(agent, &|part| parts.contains(&part)) {
                     let file = done.path.display();
                     match done.outcome {
@@ -254,22 +278,11 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
     Ok(())
 }
 
-/// The part that a thing belongs to.
-fn part(what: &What) -> Option<Part> {
-    match what {
-        What::Hook { .. } | What::Plugin { .. } => Some(Part::Hooks),
-        What::Mcp { .. } => Some(Part::Mcp),
-        What::Rules => Some(Part::Rules),
-        What::StatusLine { .. } => Some(Part::StatusLine),
-        What::Unreadable(_) => None,
-    }
-}
-
 /// The programs that agents call: are they there, and this version?
-fn programs(all: &[Installed], context: &Context) -> Vec<Told> {
-    let told = outdated(all, context).into_iter().map(|(program, called)| {
+fn programs(outdated: &BTreeMap<String, Called<'_>>) -> Vec<Told> {
+    let told = outdated.iter().map(|(program, called)| {
         let names = called.agents.iter().copied().collect::<Vec<_>>().join(", ");
-        let remedy = if is_path(&program) {
+        let remedy = if is_path(program) {
             "`yore doctor --fix` enters this program in its place"
         } else {
             "put this version on the PATH"
@@ -281,8 +294,8 @@ fn programs(all: &[Installed], context: &Context) -> Vec<Told> {
         };
         Told::new("version", severity, format!("{names}: calls {program}, which {what}"))
             .remedy(remedy)
-            .fact("program", program)
-            .fact("agents", called.agents.into_iter().collect::<Vec<_>>())
+            .fact("program", program.as_str())
+            .fact("agents", called.agents.iter().copied().collect::<Vec<_>>())
     });
     told.collect()
 }
@@ -338,13 +351,12 @@ fn program(what: &What) -> Option<String> {
         What::Hook { call: Call::Line(line), .. } | What::StatusLine { call: Call::Line(line) } => {
             words(line).into_iter().next()?
         }
-        What::Hook { call: Call::Program { program, .. }, .. }
-        | What::StatusLine { call: Call::Program { program, .. } }
+        What::Hook { call: Call::Program { program, .. } | Call::File { program, .. }, .. }
+        | What::StatusLine { call: Call::Program { program, .. } | Call::File { program, .. } }
         | What::Mcp { program, .. }
         | What::Plugin { program, .. } => program.clone(),
         What::Rules | What::Unreadable(_) => return None,
     };
-    // A hook that is a file of its own is tried, and told of there.
     is_yore(&program).then_some(program)
 }
 

@@ -5,6 +5,7 @@
 //! - `retention`: how soon agents delete what is not archived
 //! - `capture`: what was read last of each agent, what waits, what cannot be read
 //! - `agents`: what agents have of yore, and whether it calls this program
+//! - `entered`: whether agents run what `install` entered, and what of it is gone
 //! - `trial`: each hook, server and status line run for real
 //! - `said`: what agents say to hooks
 //! - `process`: another program, run by a deadline
@@ -15,6 +16,7 @@
 mod agents;
 mod capture;
 mod daemon;
+mod entered;
 mod handshake;
 mod memory;
 mod process;

@@ -59,9 +59,7 @@ struct Failed<'i> {
 /// Where an agent has its hooks: a file, or a folder with one for each.
 fn place(one: &Installed) -> &Path {
     match &one.what {
-        What::Hook { call: Call::Program { program, .. }, .. } if Path::new(program) == one.file => {
-            one.file.parent().unwrap_or(&one.file)
-        }
+        What::Hook { call: Call::File { .. }, .. } => one.file.parent().unwrap_or(&one.file),
         _ => &one.file,
     }
 }
@@ -174,6 +172,7 @@ fn spoken(call: &Call) -> Option<String> {
     let words = match call {
         Call::Line(line) => words(line),
         Call::Program { args, .. } => args.clone(),
+        Call::File { .. } => return None,
     };
     let mut words = words.into_iter().skip_while(|word| word != "hook");
     words.next();
@@ -228,6 +227,7 @@ fn command(call: &Call, directory: &Path) -> Command {
             command
         }
         Call::Line(line) => shell(line),
+        Call::File { file, .. } => Command::new(file),
     };
     if directory.is_dir() {
         command.current_dir(directory);

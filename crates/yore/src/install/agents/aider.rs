@@ -1,7 +1,7 @@
 //! Aider: a text that it reads, named in its settings. It has neither servers nor hooks; what it says
 //! is read from its history file.
 
-use super::{Agent, NEEDED, scoped, whole};
+use super::{Agent, NEEDED, NONE_IDLE, scoped, whole};
 use crate::install::edit::Content;
 use crate::install::edit::whole::Role;
 use crate::install::edit::yaml::ReadFile;
@@ -24,6 +24,7 @@ pub(super) const AGENT: Agent = Agent {
     edits,
     advice: |_| vec!["Aider can only be told that yore is there; `/run yore recall ...` asks it"],
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

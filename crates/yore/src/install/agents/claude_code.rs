@@ -6,7 +6,7 @@
 
 use serde_json::{Map, json};
 
-use super::{Agent, Hook, Unit, json_file, server};
+use super::{Agent, Hook, NONE_IDLE, Unit, json_file, server};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::edit::json::Document;
@@ -46,6 +46,7 @@ pub(super) const AGENT: Agent = Agent {
         ],
     },
     needless,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

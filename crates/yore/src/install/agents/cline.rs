@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::plugin::{CLINE, Plugin};
-use super::{Agent, NEEDED, extension_settings, extension_traces, json_file, rules_block, rules_file, scoped, server, whole};
+use super::{
+    Agent, NEEDED, NONE_IDLE, extension_settings, extension_traces, json_file, rules_block, rules_file, scoped, server, whole,
+};
 use crate::install::edit::whole::Role;
 use crate::install::machine::Machine;
 use crate::install::{FileEdit, Part, Purpose, Scope, Wanted};
@@ -40,6 +42,7 @@ pub(super) const AGENT: Agent = Agent {
         advice
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 /// Where its command line keeps its data.

@@ -1,12 +1,27 @@
 //! Codex: a server in `config.toml`, hooks in `hooks.json` beside it.
+//!
+//! Codex runs a hook only while the person trusts its definition, and notes this in `config.toml` as
+//! `[hooks.state."FILE:EVENT:GROUP:CALL"]` with a hash. Key and hash were read off Codex 0.169, whose
+//! `hooks/list` tells both.
 
-use super::{Agent, Hook, NEEDED, Unit, json_file, scoped};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use toml::Table;
+
+use super::{Agent, Hook, IdleHook, NEEDED, Unit, json_file, scoped};
+use crate::install::command::{is_hook, words};
 use crate::install::edit::Content;
 use crate::install::edit::entries::Entry;
 use crate::install::edit::toml::Server;
+use crate::install::file;
+use crate::install::machine::Machine;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "codex";
+/// The names that it has on hooks' command lines.
+const NAMES: [&str; 2] = [NAME, "codex-cli"];
 const HOOKS: [Hook; 8] = [
     Hook::new("SessionStart", 10),
     Hook::new("UserPromptSubmit", 5),
@@ -32,6 +47,7 @@ pub(super) const AGENT: Agent = Agent {
         ],
     },
     needless: NEEDED,
+    idle_hooks,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
@@ -44,11 +60,92 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         }
         (event, group)
     };
-    let hooks = Entry::Hooks { agents: &[NAME, "codex-cli"], events: HOOKS.iter().map(group).collect() };
+    let hooks = Entry::Hooks { agents: &NAMES, events: HOOKS.iter().map(group).collect() };
     let mcp = Server { table: "mcp_servers", program: wanted.program.path.clone(), args: wanted.program.mcp() };
     let place = |name: &str| scoped(wanted, || machine.directory("CODEX_HOME", ".codex").join(name), &format!(".codex/{name}"));
     let mut edits = Vec::new();
     edits.extend(place("config.toml").map(|path| FileEdit { path, content: Content::Toml(mcp), is_own: false }));
     edits.extend(place("hooks.json").map(|path| json_file(path, vec![hooks])));
     edits
+}
+
+/// The hooks of `hooks.json` that the person has not trusted, or not as they are now, or switched off.
+fn idle_hooks(machine: &Machine<'_>, path: &Path) -> Vec<IdleHook> {
+    let Ok(Some(text)) = file::read(path) else { return Vec::new() };
+    let Ok(Value::Object(all)) = serde_json::from_str(&text) else { return Vec::new() };
+    let settings = file::read(&machine.directory("CODEX_HOME", ".codex").join("config.toml")).ok().flatten();
+    let settings = settings.and_then(|text| text.parse::<Table>().ok()).unwrap_or_default();
+    let states = settings.get("hooks").and_then(|hooks| hooks.get("state"));
+    // Codex may know the file by the name behind a link.
+    let files = [Some(path.to_path_buf()), path.canonicalize().ok()];
+    let mut idle = Vec::new();
+    for (event, groups) in all.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+        for (at_group, group) in groups.as_array().into_iter().flatten().enumerate() {
+            for (at_call, call) in group["hooks"].as_array().into_iter().flatten().enumerate() {
+                if !is_hook(&words(call["command"].as_str().unwrap_or_default()), &NAMES) {
+                    continue;
+                }
+                let place = format!("{}:{at_group}:{at_call}", snake_case(event));
+                let state = files.iter().flatten().find_map(|file| states?.get(format!("{}:{place}", file.display()).as_str()));
+                let trusted = state.and_then(|state| state.get("trusted_hash")?.as_str());
+                let (why, remedy) = match trusted {
+                    _ if state.and_then(|state| state.get("enabled")?.as_bool()) == Some(false) => {
+                        ("switched off in Codex", "type /hooks in Codex to switch them on")
+                    }
+                    None => ("not trusted yet", "type /hooks in Codex and trust them"),
+                    // Which of its two command lines is hashed on Windows was not seen.
+                    Some(hash) if !machine.is_windows() && hash != trust_hash(event, group, call) => {
+                        ("changed since they were trusted", "type /hooks in Codex and trust them as they are now")
+                    }
+                    Some(_) => continue,
+                };
+                idle.push(IdleHook { event: event.clone(), why, remedy });
+            }
+        }
+    }
+    idle
+}
+
+/// `session_start` of `SessionStart`.
+fn snake_case(event: &str) -> String {
+    let mut name = String::new();
+    for letter in event.chars() {
+        if letter.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+/// The hash by which Codex knows a hook again: SHA-256 of its definition as JSON, the names in order.
+fn trust_hash(event: &str, group: &Value, call: &Value) -> String {
+    let mut handler = Map::new();
+    handler.insert("async".to_owned(), call.get("async").cloned().unwrap_or(json!(false)));
+    for name in ["command", "timeout", "type"] {
+        handler.extend(call.get(name).map(|value| (name.to_owned(), value.clone())));
+    }
+    let mut definition = Map::new();
+    definition.insert("event_name".to_owned(), snake_case(event).into());
+    definition.insert("hooks".to_owned(), json!([handler]));
+    definition.extend(group.get("matcher").map(|matcher| ("matcher".to_owned(), matcher.clone())));
+    let hash = Sha256::digest(Value::Object(definition).to_string());
+    format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hash_is_the_one_that_codex_tells_of_the_same_hook() {
+        let call = |event: &str| json!({"type": "command", "timeout": 5, "command": format!("[ ! -x \"/home/dev/bin/yore\" ] || \"/home/dev/bin/yore\" hook codex {event}")});
+        let group = json!({"matcher": "Bash|apply_patch"});
+        for (event, group, expected) in [
+            ("Stop", json!({}), "sha256:aed8218c8a58d2f16d45e90248e2f612171d5b45b609df768485baab61b3ffdc"),
+            ("PreToolUse", group, "sha256:b4ce7f2a8d421499c85011dead4f7db6f52518723932266348b3a7f5901eaeda"),
+        ] {
+            assert_eq!(trust_hash(event, &group, &call(event)), expected);
+        }
+    }
 }

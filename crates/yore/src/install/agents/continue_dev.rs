@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Agent, NEEDED, rules_file, scoped, whole};
+use super::{Agent, NEEDED, NONE_IDLE, rules_file, scoped, whole};
 use crate::install::edit::Content;
 use crate::install::edit::whole::Role;
 use crate::install::edit::yaml_server::YamlServer;
@@ -19,6 +19,7 @@ pub(super) const AGENT: Agent = Agent {
     edits,
     advice: |_| vec!["Continue offers a server's tools in agent mode only"],
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

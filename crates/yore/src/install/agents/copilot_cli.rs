@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Agent, COPILOT, Hook, NEEDED, Unit, hook_line, json_file, own_json_file, rules_block, rules_file, scoped};
+use super::{
+    Agent, COPILOT, Hook, NEEDED, NONE_IDLE, Unit, hook_line, json_file, own_json_file, rules_block, rules_file, scoped,
+};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Scope, Wanted};
@@ -37,6 +39,7 @@ pub(super) const AGENT: Agent = Agent {
         ],
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

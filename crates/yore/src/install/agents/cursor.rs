@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{Agent, Hook, NEEDED, Unit, json_file, line, rules_file, scoped, server};
+use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, json_file, line, rules_file, scoped, server};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Scope, Wanted};
@@ -32,6 +32,7 @@ pub(super) const AGENT: Agent = Agent {
         Scope::Project => vec!["Cursor's settings list the server under Tools & MCP; switch it on there if it is off"],
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Agent, Hook, NEEDED, Unit, json_file, scoped, server};
+use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, json_file, scoped, server};
 use crate::install::edit::entries::Entry;
 use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Scope, Wanted};
@@ -30,6 +30,7 @@ pub(super) const AGENT: Agent = Agent {
         }
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 /// The variable takes the place of the home directory.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::opencode::pick;
 use super::plugin::{OPENCODE, Plugin};
-use super::{Agent, NEEDED, extension_settings, extension_traces, json_file, rules_file, scoped, server};
+use super::{Agent, NEEDED, NONE_IDLE, extension_settings, extension_traces, json_file, rules_file, scoped, server};
 use crate::install::edit::entries::Entry;
 use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Purpose, Scope, Wanted};
@@ -30,6 +30,7 @@ pub(super) const AGENT: Agent = Agent {
         Scope::Project => vec!["these files name the program on this computer; others who share them need their own path"],
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn shared(machine: &Machine<'_>) -> PathBuf {

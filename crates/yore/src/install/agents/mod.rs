@@ -26,7 +26,7 @@ mod vscode;
 mod windsurf;
 mod zed;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -73,6 +73,19 @@ pub struct Agent {
     pub advice: fn(&Wanted<'_>) -> Vec<&'static str>,
     /// Why nothing needs to be done, if so.
     pub needless: fn(&Machine<'_>) -> Option<String>,
+    /// The hooks of one of its files that it does not run, as its settings stand.
+    pub idle_hooks: fn(&Machine<'_>, &Path) -> Vec<IdleHook>,
+}
+
+/// A hook that stands in an agent's file, and that the agent does not run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct IdleHook {
+    /// The event.
+    pub event: String,
+    /// Why not, as the rest of "Codex does not run Stop: ".
+    pub why: &'static str,
+    /// What the person does about it.
+    pub remedy: &'static str,
 }
 
 impl Agent {
@@ -89,6 +102,8 @@ impl Agent {
 
 /// Of most agents.
 const NEEDED: fn(&Machine<'_>) -> Option<String> = |_| None;
+/// Of agents that run every hook in their files.
+const NONE_IDLE: fn(&Machine<'_>, &Path) -> Vec<IdleHook> = |_, _| Vec::new();
 
 /// Programs that are VS Code under another name and may run its extensions.
 const EDITORS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::plugin::{OPENCODE, Plugin};
-use super::{Agent, NEEDED, json_file};
+use super::{Agent, NEEDED, NONE_IDLE, json_file};
 use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Purpose, Scope, Wanted};
 
@@ -21,6 +21,7 @@ pub(super) const AGENT: Agent = Agent {
     edits,
     advice: |_| vec!["sessions that run already go on without it"],
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Agent, Hook, NEEDED, Unit, json_file, scoped, server};
+use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, json_file, scoped, server};
 use crate::install::edit::entries::Entry;
 use crate::install::machine::Machine;
 use crate::install::{FileEdit, Scope, Wanted};
@@ -30,6 +30,7 @@ pub(super) const AGENT: Agent = Agent {
         Scope::Project => vec!["Qwen Code reads a project's settings only where the folder is trusted"],
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn home(machine: &Machine<'_>) -> std::path::PathBuf {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Agent, NEEDED, extension_settings, extension_traces, json_file, rules_file, scoped, server};
+use super::{Agent, NEEDED, NONE_IDLE, extension_settings, extension_traces, json_file, rules_file, scoped, server};
 use crate::install::{FileEdit, Scope, Wanted};
 
 const EXTENSION: &str = "rooveterinaryinc.roo-cline";
@@ -18,6 +18,7 @@ pub(super) const AGENT: Agent = Agent {
         Scope::Project => vec![".roo/mcp.json names the program on this computer; others who share it need their own path"],
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

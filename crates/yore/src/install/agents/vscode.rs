@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Agent, COPILOT, Hook, NEEDED, Unit, json_file, line, own_json_file, rules_file, server};
+use super::{Agent, COPILOT, Hook, NEEDED, NONE_IDLE, Unit, json_file, line, own_json_file, rules_file, server};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::machine::{Machine, below};
@@ -37,6 +37,7 @@ pub(super) const AGENT: Agent = Agent {
         ],
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Agent, Hook, NEEDED, json_file, line, rules_block, rules_file, scoped, server};
+use super::{Agent, Hook, NEEDED, NONE_IDLE, json_file, line, rules_block, rules_file, scoped, server};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Scope, Wanted};
@@ -22,6 +22,7 @@ pub(super) const AGENT: Agent = Agent {
         Scope::Project => vec!["Windsurf has servers for the person only: `yore install windsurf` adds it"],
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::opencode::pick;
-use super::{Agent, NEEDED, json_file, rules_block, scoped, server};
+use super::{Agent, NEEDED, NONE_IDLE, json_file, rules_block, scoped, server};
 use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Scope, Wanted};
 use crate::paths::Platform;
@@ -34,6 +34,7 @@ pub(super) const AGENT: Agent = Agent {
         Scope::Project => vec!["Zed reads a project's settings only where the folder is trusted"],
     },
     needless: NEEDED,
+    idle_hooks: NONE_IDLE,
 };
 
 /// Also on macOS below `.config`.

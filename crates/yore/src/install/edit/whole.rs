@@ -1,5 +1,7 @@
 //! Files that are yore's own: a rules file, a plugin, an executable hook.
 
+use std::path::PathBuf;
+
 use super::EditError;
 use crate::install::Part;
 use crate::install::found::{Call, What};
@@ -36,6 +38,12 @@ pub enum Role {
 fn behind<T: serde::de::DeserializeOwned>(text: &str, mark: &str) -> Option<T> {
     let (_, rest) = text.split_once(mark)?;
     serde_json::Deserializer::from_str(rest).into_iter().next()?.ok()
+}
+
+/// The program that a shell script keeps in the variable `yore`, quoted for a POSIX shell.
+fn program_of_script(text: &str) -> Option<String> {
+    let quoted = text.lines().find_map(|line| line.strip_prefix("yore="))?;
+    Some(quoted.strip_prefix('\'')?.strip_suffix('\'')?.replace(r"'\''", "'"))
 }
 
 impl Whole {
@@ -77,10 +85,10 @@ impl Whole {
                     args: behind(text, more).unwrap_or_default(),
                 }]
             }
-            // The file itself is what is run.
             Role::Hook(event) => vec![What::Hook {
                 event: event.to_owned(),
-                call: Call::Program { program: String::new(), args: Vec::new() },
+                // Whoever reads the file knows its path.
+                call: Call::File { file: PathBuf::new(), program: program_of_script(text).unwrap_or_default() },
                 matcher: None,
                 timeout: None,
             }],
