@@ -35,5 +35,5 @@ pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};
 pub use quote::quote;
 pub use stop_words::is_stop_word;
-pub use tokens::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens};
+pub use tokens::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens, word_count};
 pub use wordpiece::{Piece, WORDPIECE_VERSION, WordPiece};

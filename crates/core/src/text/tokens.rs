@@ -278,6 +278,19 @@ fn is_cjk(letter: char) -> bool {
         | 0xF900..=0xFAFF | 0xFF66..=0xFF9D | 0x20000..=0x323AF)
 }
 
+/// The words of a text, roughly: what spaces divide, and of scripts written without spaces a word for
+/// every two letters.
+pub fn word_count(text: &str) -> usize {
+    let (mut words, mut letters, mut is_within) = (0, 0, false);
+    for letter in text.chars() {
+        let is_of_word = !letter.is_whitespace() && !is_cjk(letter);
+        words += usize::from(is_of_word && !is_within);
+        letters += usize::from(is_cjk(letter));
+        is_within = is_of_word;
+    }
+    words + letters.div_ceil(2)
+}
+
 /// Bigrams of a run of CJK letters, or the letter itself when it stands alone.
 fn cjk_run(text: &str, start: usize, mut position: u32, tokens: &mut Tokens) -> (usize, u32) {
     let run_end =
@@ -348,6 +361,13 @@ mod tests {
             .map(|token| format!("{}{}{}", token.text, if token.kind == TokenKind::Part { "'" } else { ":" }, token.position))
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    #[test]
+    fn words_are_counted_with_and_without_spaces() {
+        for (text, expected) in [("", 0), ("  ", 0), ("hi", 1), ("yes, go on", 3), ("会话历史", 2), ("读 README 吧", 2)] {
+            assert_eq!(word_count(text), expected, "{text}");
+        }
     }
 
     #[test]

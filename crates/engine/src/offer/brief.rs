@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use yore_core::episode::Role;
 use yore_core::scope::ScopeChoice;
+use yore_core::text::word_count;
 
 use super::{Brief, BriefRequest, Said, Worked};
 use crate::notes::{NotesRequest, STANDING};
@@ -13,7 +14,7 @@ use crate::{Engine, EngineError};
 
 /// Sessions that are told of.
 const SESSIONS: usize = 4;
-/// Sessions that are looked at for them: the asking one, and those nobody spoke in, are passed over.
+/// Sessions that are looked at for them: the asking one, and those without work, are passed over.
 const LOOKED_AT: usize = 60;
 /// Standing notes that are told of.
 const STANDING_NOTES: usize = 200;
@@ -57,8 +58,9 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         let is_other = request.session.as_deref() != Some(episode.native_id.as_str());
         if is_other && episode.updated.is_some() {
             let worked = worked(store, episode, ASKED)?;
-            // A session that nobody spoke in has nothing to go on with.
-            brief.sessions.extend(Some(worked).filter(|worked| !worked.asked.is_empty()));
+            if is_work(store, &worked)? {
+                brief.sessions.push(worked);
+            }
         }
     }
     Ok(brief)
@@ -71,10 +73,18 @@ fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
     Ok(Some(worked).filter(|worked| !worked.asked.is_empty()))
 }
 
+/// Whether there is something to go on with: a request that says something, or one after which files were
+/// touched or tools used. A session of "hi" and "thanks" has nothing.
+fn is_work(store: &Store, worked: &Worked) -> Result<bool, EngineError> {
+    let says_something = worked.asked.iter().any(|said| word_count(&said.text) > FEW_WORDS);
+    let has_acted = || store.has_tool_calls(worked.session.row);
+    Ok(!worked.asked.is_empty() && (says_something || !worked.files.is_empty() || has_acted()?))
+}
+
 fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Worked, EngineError> {
     let said = |turn: ShownTurn| Said { turn: turn.id, text: turn.text };
     let spoken = store.last_spoken(session.row, Role::Human, TURNS)?;
-    let says_something = |turn: &&ShownTurn| turn.text.split_whitespace().nth(FEW_WORDS).is_some();
+    let says_something = |turn: &&ShownTurn| word_count(&turn.text) > FEW_WORDS;
     let mut asked: Vec<ShownTurn> = spoken.iter().filter(says_something).take(most).cloned().collect();
     if asked.is_empty() {
         asked = spoken.into_iter().take(1).collect();

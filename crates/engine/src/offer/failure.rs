@@ -42,17 +42,29 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     if answer.hits.is_empty() {
         return Ok(Offer::silent("floor", sureness));
     }
+    // Where the session was given what came of the best, another session's way is worth nothing more.
+    let given: HashSet<TurnId> = request.given.iter().copied().collect();
+    let mut news = 0;
+    for hit in &answer.hits {
+        if !given.is_empty() && engine.store().around(hit.turn.row)?.iter().any(|turn| given.contains(turn)) {
+            break;
+        }
+        news += 1;
+    }
+    answer.hits.truncate(news);
+    if answer.hits.is_empty() {
+        return Ok(Offer::silent("known", sureness));
+    }
     let offer = chosen(engine, request, answer, sureness, |hit| {
         let outcome = engine.store().conclusion(hit.turn.row)?;
         Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { turn: turn.id, text: turn.text }))
     });
     offer.map(|mut offer| {
         // An error that nobody said anything about is no help, and what was said of several is said once.
-        let mut told: HashSet<TurnId> = request.given.iter().copied().collect();
-        let is_known = offer.memories.iter().filter_map(|memory| memory.outcome.as_ref()).any(|said| told.contains(&said.turn));
+        let mut told: HashSet<TurnId> = HashSet::new();
         offer.memories.retain(|memory| memory.outcome.as_ref().is_some_and(|outcome| told.insert(outcome.turn)));
         if offer.memories.is_empty() && offer.silence.is_none() {
-            offer.silence = Some(if is_known { "known" } else { "no-outcome" }.to_owned());
+            offer.silence = Some("no-outcome".to_owned());
         }
         offer
     })

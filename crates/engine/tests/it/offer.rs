@@ -2,7 +2,7 @@
 
 use yore_core::query::Program;
 use yore_engine::ingest::names_of;
-use yore_engine::{BriefRequest, Engine, EngineError, EngineOptions, Occasion, Offer, OfferRequest, StoreError};
+use yore_engine::{BriefRequest, Engine, EngineError, EngineOptions, Occasion, Offer, OfferRequest, Offered, StoreError};
 use yore_testing::{Memory, SessionBuilder};
 
 const TIDE: &str = "/home/dev/tide";
@@ -128,6 +128,27 @@ fn outcomes(offer: &Offer) -> Vec<&str> {
 }
 
 #[test]
+fn error_whose_outcome_is_known_brings_no_other_sessions_way() {
+    let memory = memory();
+    let output = "Exit code 1\nerror: tide.lock is held by process 4711, gave up after 3 s";
+    failed(&memory, 73, output, "I set the patience to 8 s.");
+    failed(&memory, 74, output, "The lock was never given back after a crash; it is now, and the patience is 3 s again.");
+    memory.learn();
+    let failure = |given: Vec<yore_core::id::TurnId>| {
+        let request = OfferRequest { given, limit: 1, ..request(Occasion::Failure(output.to_owned()), TIDE) };
+        memory.engine().offer(&request).unwrap()
+    };
+    let first = failure(Vec::new());
+    assert_eq!(first.memories.len(), 1, "{first:?}");
+    let Offered { hit, outcome } = &first.memories[0];
+    for known in [hit.turn.id, outcome.as_ref().unwrap().turn] {
+        let again = failure(vec![known]);
+        assert!(again.memories.is_empty(), "{again:?}");
+        assert_eq!(again.silence.as_deref(), Some("known"));
+    }
+}
+
+#[test]
 fn line_of_a_compiler_or_linter_is_an_error_that_is_known_again() {
     let memory = memory();
     let lint = "Exit code 1\n[lint] $ tidelint ./...\n[lint] ERROR task failed\n\nclean.go:12:3: undefined: HarborGauge\n";
@@ -232,6 +253,30 @@ fn brief_tells_where_the_last_session_stopped_and_not_of_the_session_that_asks()
     let elsewhere =
         memory.engine().brief(&BriefRequest { here: Some(names_of("/nowhere")), session: None, is_compacted: false }).unwrap();
     assert!(elsewhere.is_empty(), "{elsewhere:?}");
+}
+
+#[test]
+fn brief_passes_over_sessions_in_which_nothing_was_done() {
+    let memory = memory();
+    let day = 86_400_000;
+    let mut worked = SessionBuilder::new(92).cwd(TIDE).at(1_780_000_000_000);
+    worked.human("draw it");
+    worked.tool("Bash", &serde_json::json!({"command": "make curve"}), "ok", false);
+    worked.assistant("The curve is drawn.");
+    memory.write("projects/p/worked.jsonl", worked.text());
+    let mut asked = SessionBuilder::new(93).cwd(TIDE).at(1_780_000_000_000 + day);
+    asked.human("潮汐曲线为什么在退潮时被切断");
+    asked.assistant("因为坐标轴太短。");
+    memory.write("projects/p/asked.jsonl", asked.text());
+    let mut greeted = SessionBuilder::new(94).cwd(TIDE).at(1_780_000_000_000 + 2 * day);
+    greeted.human("hi");
+    greeted.assistant("Hello! What shall we work on?");
+    memory.write("projects/p/greeted.jsonl", greeted.text());
+    memory.learn();
+    let request = BriefRequest { here: Some(names_of(TIDE)), session: None, is_compacted: false };
+    let brief = memory.engine().brief(&request).unwrap();
+    let sessions: Vec<&str> = brief.sessions.iter().map(|worked| worked.session.native_id.as_str()).take(2).collect();
+    assert_eq!(sessions, [asked.id(), worked.id()]);
 }
 
 #[test]
