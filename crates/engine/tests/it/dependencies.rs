@@ -184,6 +184,24 @@ fn banned_packages_are_absent() {
 }
 
 #[test]
+fn what_cargo_deny_is_told_is_what_is_tested_here() {
+    let text = std::fs::read_to_string(root().join("deny.toml")).unwrap();
+    let quoted = |line: &str| line.split('"').nth(1).map(str::to_owned);
+    let section = |from: &str| {
+        let (_, rest) = text.split_once(from).unwrap();
+        rest.split_once("\n]").unwrap().0.lines().filter(|line| !line.trim_start().starts_with('#')).filter_map(quoted).collect()
+    };
+    let mut licences: Vec<String> = section("allow = [");
+    let mut expected: Vec<String> = LICENCES.iter().map(ToString::to_string).collect();
+    expected.extend(EXCEPTIONS.iter().map(|(licence, exception)| format!("{licence} WITH {exception}")));
+    licences.sort();
+    expected.sort();
+    assert_eq!(licences, expected);
+    let banned: Vec<String> = section("deny = [");
+    assert_eq!(banned, BANNED.map(|(name, _)| name));
+}
+
+#[test]
 fn every_licence_is_one_that_we_accept() {
     let packages = packages();
     let ours: Vec<&str> =
