@@ -110,7 +110,7 @@ pub struct RecallAnswer {
 /// Something that an answer had to do without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// Stable code: `model`, `vectors`, `vector-index` or `shape`.
+    /// Stable code, one of [`MISSING_CODES`].
     #[serde(deserialize_with = "known_code")]
     pub code: Name,
     /// What is missing.
@@ -119,10 +119,13 @@ pub struct Missing {
     pub remedy: Option<String>,
 }
 
+/// The codes of what an answer may lack.
+const MISSING_CODES: [&str; 4] = ["model", "vectors", "vector-index", "shape"];
+
 /// A code as another yore says it; one that is not known counts as the model's.
 fn known_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
     let code = String::deserialize(deserializer)?;
-    Ok(["vectors", "vector-index"].into_iter().find(|known| *known == code).unwrap_or("model"))
+    Ok(MISSING_CODES.into_iter().find(|known| *known == code).unwrap_or("model"))
 }
 
 impl Missing {
@@ -223,4 +226,24 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         landed: landed_count,
         micros: [micros(planned), micros(found - planned), micros(began.elapsed() - found)],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_answer_lacked_is_the_same_behind_the_daemon() {
+        let all = [
+            Missing::model(&EngineError::NoModel),
+            Missing::vectors("few".to_owned()),
+            Missing::index(&EngineError::NoModel),
+            Missing::shape(2),
+        ];
+        for missing in &all {
+            let told = serde_json::to_string(missing).unwrap();
+            assert_eq!(serde_json::from_str::<Missing>(&told).unwrap(), *missing);
+        }
+        assert_eq!(all.map(|missing| missing.code).into_iter().filter(|code| MISSING_CODES.contains(code)).count(), 4);
+    }
 }
