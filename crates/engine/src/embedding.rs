@@ -20,6 +20,8 @@ const READ_TURNS: usize = 32;
 /// Texts, or time, between two commits.
 const COMMIT_TEXTS: usize = 32;
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
+/// Failures on a turn, before it is tried again only when somebody asks.
+const MOST_FAILURES: u32 = 5;
 
 /// Turns shorter than this, in characters, are embedded with the end of what was said before: "yes,
 /// do that" alone has no meaning to find.
@@ -53,13 +55,15 @@ pub struct EmbedReport {
     pub is_stopped: bool,
 }
 
-/// Works the queue off; `go_on` is told after each commit and says whether to.
+/// Works the queue off, with the turns on which the model failed before; with `is_asked` also those on which
+/// it failed [`MOST_FAILURES`] times. `go_on` is told after each commit and says whether to.
 pub(crate) fn run(
     store: &Store,
     directory: &Path,
     key: &[u8; 32],
     embedder: &TextEmbedder,
     cache: Option<&EmbedCache>,
+    is_asked: bool,
     go_on: &mut dyn FnMut(&EmbedReport) -> bool,
 ) -> Result<EmbedReport, EngineError> {
     let mut report = EmbedReport::default();
@@ -74,6 +78,7 @@ pub(crate) fn run(
     if store.chosen_embedder()? != Some(row) {
         store.choose_embedder(row)?;
     }
+    store.queue_failed(if is_asked { u32::MAX } else { MOST_FAILURES })?;
     report.waiting = store.unembedded_count(10_000_000)?;
     let mut batch = Batch { store, key, embedder, cache, row, fresh: HashMap::new(), turns: Vec::new(), since: Instant::now() };
     loop {
@@ -114,13 +119,13 @@ struct Batch<'a> {
     row: i64,
     /// Vectors that are not in the store yet.
     fresh: HashMap<TextHash, Vec<f32>>,
-    turns: Vec<(i64, i64, Vec<TextHash>)>,
+    turns: Vec<(i64, i64, Vec<TextHash>, Option<String>)>,
     since: Instant,
 }
 
 impl Batch<'_> {
     fn take(&mut self, seq: i64, row: i64, turn: Option<&IndexedTurn>, report: &mut EmbedReport) -> Result<(), EngineError> {
-        let mut hashes = Vec::new();
+        let (mut hashes, mut failure) = (Vec::new(), None);
         let text = match turn {
             Some(turn) => self.text(turn)?,
             None => String::new(),
@@ -135,8 +140,9 @@ impl Batch<'_> {
                 match self.vector(piece, report) {
                     Ok(vector) => drop(self.fresh.insert(hash, vector)),
                     // One bad text never blocks another.
-                    Err(EmbedError::Run { .. } | EmbedError::NotFinite(_)) => {
+                    Err(error @ (EmbedError::Run { .. } | EmbedError::NotFinite(_))) => {
                         report.failed += 1;
+                        failure = Some(error.to_string());
                         continue;
                     }
                     Err(error) => return Err(error.into()),
@@ -144,7 +150,7 @@ impl Batch<'_> {
             }
             hashes.push(hash);
         }
-        self.turns.push((seq, row, hashes));
+        self.turns.push((seq, row, hashes, failure));
         Ok(())
     }
 
@@ -185,10 +191,11 @@ impl Batch<'_> {
         }
         let turns: Vec<EmbeddedTurn> = std::mem::take(&mut self.turns)
             .into_iter()
-            .map(|(seq, row, hashes)| EmbeddedTurn {
+            .map(|(seq, row, hashes, failure)| EmbeddedTurn {
                 seq,
                 row,
                 chunks: hashes.into_iter().map(|hash| (hash, self.fresh.remove(&hash))).collect(),
+                failure,
             })
             .collect();
         self.fresh.clear();

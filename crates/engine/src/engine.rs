@@ -394,20 +394,22 @@ impl Engine {
     }
 
     /// Gives the turns that lack them vectors of the local model, newest first. `go_on` is told
-    /// after each commit and says whether to; whatever was done stays done.
+    /// after each commit and says whether to; whatever was done stays done. A turn on which the model
+    /// failed is tried again the next time, after five failures only if `is_asked`: somebody wants it.
     ///
     /// # Errors
     /// [`EngineError::NoModel`] when no folder was named; everything that loading the model says.
     pub fn embed(
         &self,
         cache: Option<&EmbedCache>,
+        is_asked: bool,
         go_on: &mut dyn FnMut(&EmbedReport) -> bool,
     ) -> Result<EmbedReport, EngineError> {
         let model = self.model()?;
         let directory = &self.options.directory;
         let keys = Keys::load_or_create(directory).map_err(|error| StoreError::Io { path: directory.join("key"), error })?;
         let mut since_sync = 0;
-        let report = embedding::run(&self.store, directory, &keys.embedding, &model, cache, &mut |report| {
+        let report = embedding::run(&self.store, directory, &keys.embedding, &model, cache, is_asked, &mut |report| {
             // Vectors answer soon after they are made, not only after the last one is. What
             // cannot be taken now is taken at the end.
             if report.turns >= since_sync + EMBEDDED_PER_SYNC {
@@ -901,6 +903,15 @@ impl Engine {
                 format!("others can read {}", open.join(", ")),
                 Some("run `yore doctor --fix`"),
             ),
+        }
+        if let Some((turns, error)) = self.store.embed_failures()? {
+            let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
+            report(
+                "embedding",
+                Severity::Warning,
+                format!("the local model failed on {turns}, found by words and the static table: {error}"),
+                Some("`yore embed` tries again; `yore models verify` looks at the model"),
+            );
         }
         let backups = self.store.backups();
         if !backups.is_empty() {

@@ -3,7 +3,8 @@
 //! - [`Memory`]: a temporary data directory with an opened engine, and folders to read from
 //! - [`SessionBuilder`]: Claude Code sessions of any length, the same for the same seed
 //! - [`Scan`]: every byte that a data directory holds, compressed or not
-//! - [`write_tiny_embedder`], [`write_tiny_reranker`]: models that mean nothing, as real files
+//! - [`write_tiny_embedder`], [`write_failing_embedder`], [`write_tiny_reranker`]: models that mean nothing, as
+//!   real files
 //! - [`Random`]: a small seeded generator
 //! - [`fixture`]: files that are committed beside this crate
 //!
@@ -21,7 +22,9 @@ use std::path::PathBuf;
 
 pub use bytes::Scan;
 pub use memory::Memory;
-pub use model::{TINY_DIMENSIONS, describe_model, tiny_embedder_bytes, write_tiny_embedder, write_tiny_reranker};
+pub use model::{
+    TINY_DIMENSIONS, describe_model, tiny_embedder_bytes, write_failing_embedder, write_tiny_embedder, write_tiny_reranker,
+};
 pub use random::Random;
 pub use session::SessionBuilder;
 

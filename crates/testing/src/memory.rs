@@ -93,7 +93,7 @@ impl Memory {
 
     /// Runs the local model until it has nothing to do.
     pub fn embed(&self) -> EmbedReport {
-        self.engine().embed(None, &mut |_| true).unwrap()
+        self.engine().embed(None, false, &mut |_| true).unwrap()
     }
 
     /// Writes a file below the sources.

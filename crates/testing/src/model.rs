@@ -23,6 +23,21 @@ pub fn write_tiny_embedder(directory: &Path, id: &str, seed: u64) -> PathBuf {
     write(directory, id, &description, &tiny_embedder_bytes(seed))
 }
 
+/// Writes an embedder that fails on every text with this word of the vocabulary.
+pub fn write_failing_embedder(directory: &Path, id: &str, seed: u64, word: &str) -> PathBuf {
+    let description = json!({"id": id, "dimensions": TINY_DIMENSIONS, "pooling": "cls", "max_tokens": 64});
+    let mut bytes = tiny_embedder_bytes(seed);
+    let row = (0..).find(|id| WordPiece::bert().piece(*id).unwrap() == word).unwrap() as usize;
+    // The table stands in the file as it is: its first numbers tell where.
+    let mut random = Random::new(seed);
+    let first: Vec<f32> = (0..TINY_DIMENSIONS).map(|_| number(&mut random)).collect();
+    let start = floats(&first);
+    let at = bytes.windows(start.len()).position(|window| window == start).unwrap();
+    let width = TINY_DIMENSIONS * size_of::<f32>();
+    bytes[at + row * width..][..width].copy_from_slice(&floats(&[f32::NAN; TINY_DIMENSIONS]));
+    write(directory, id, &description, &bytes)
+}
+
 /// Writes a reranker into `directory/id` and says where it is.
 pub fn write_tiny_reranker(directory: &Path, id: &str, seed: u64) -> PathBuf {
     let description = json!({"id": id, "role": "reranker", "max_tokens": 64});

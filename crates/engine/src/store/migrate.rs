@@ -1,11 +1,14 @@
-//! Numbered migrations over `user_version`, forward only, each in its own transaction. Before the
-//! first of a series an existing database is backed up once; a newer one is refused.
+//! Numbered migrations over `user_version`, forward only, all that are due in one transaction. Before the
+//! first of a series that touches ground or derived tables an existing database is backed up once; a
+//! newer one is refused.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::{APPLICATION_ID, StoreError, StoreOptions, StoreResult};
+use crate::platform::{self, FileLock};
 
 /// One step, never edited after a release.
 struct Migration {
@@ -18,9 +21,10 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, is_precious: true, sql: include_str!("migrations/0001_ground.sql") },
     Migration { version: 2, is_precious: false, sql: include_str!("migrations/0002_lexical_queue.sql") },
-    Migration { version: 3, is_precious: false, sql: include_str!("migrations/0003_vectors.sql") },
-    Migration { version: 4, is_precious: false, sql: include_str!("migrations/0004_shape.sql") },
+    Migration { version: 3, is_precious: true, sql: include_str!("migrations/0003_vectors.sql") },
+    Migration { version: 4, is_precious: true, sql: include_str!("migrations/0004_shape.sql") },
     Migration { version: 5, is_precious: false, sql: include_str!("migrations/0005_jobs.sql") },
+    Migration { version: 6, is_precious: false, sql: include_str!("migrations/0006_embed_failures.sql") },
 ];
 
 /// The schema that this program reads and writes.
@@ -44,28 +48,37 @@ pub(super) fn check(db: &Connection, path: &Path) -> StoreResult<i32> {
     Ok(version)
 }
 
-/// Brings the database to [`SCHEMA_VERSION`]. Two processes may try at once: each step looks
-/// again inside its transaction.
+/// Brings the database to [`SCHEMA_VERSION`], wholly or not at all. Two processes may try at once: the
+/// second looks again inside its transaction.
 pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> StoreResult<()> {
     let fail = |error| StoreError::from_sqlite(path, error);
-    let version = check(db, path)?;
-    if version == SCHEMA_VERSION {
+    if check(db, path)? == SCHEMA_VERSION {
         return Ok(());
     }
+    // One backs up and upgrades, the others find it done. Where locks do not work, nobody is waited for.
+    let _turn = turn(path).ok();
+    let version = check(db, path)?;
     let owes_backup = MIGRATIONS.iter().any(|step| step.version > version && step.is_precious);
     if version > 0 && owes_backup && options.backup_before_upgrade {
         back_up(db, path, version)?;
     }
-    for step in MIGRATIONS {
-        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
-        if check(&tx, path)? < step.version {
-            tx.execute_batch(step.sql).map_err(fail)?;
-            tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
-            tx.pragma_update(None, "user_version", step.version).map_err(fail)?;
-        }
-        tx.commit().map_err(fail)?;
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+    let version = check(&tx, path)?;
+    for step in MIGRATIONS.iter().filter(|step| step.version > version) {
+        tx.execute_batch(step.sql).map_err(fail)?;
     }
-    Ok(())
+    tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
+    tx.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(fail)?;
+    tx.commit().map_err(fail)
+}
+
+/// Waits for whoever upgrades this database now.
+fn turn(path: &Path) -> io::Result<FileLock> {
+    let locks = path.parent().unwrap_or(Path::new(".")).join("locks");
+    platform::create_private_directory(&locks)?;
+    let lock = FileLock::open(&locks.join("upgrade"))?;
+    lock.wait()?;
+    Ok(lock)
 }
 
 /// The backups beside a database, oldest schema first.
@@ -84,14 +97,21 @@ pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Copies the database to `yore.db.backup-VERSION`, whole or not at all.
 fn back_up(db: &Connection, path: &Path, version: i32) -> StoreResult<()> {
     let fail = |detail: String| StoreError::Backup { path: path.to_path_buf(), detail };
     let target = path.with_file_name(format!("yore.db.backup-{version}"));
     let partial = path.with_file_name(format!("yore.db.backup-{version}.partial"));
-    std::fs::remove_file(&partial)
-        .or_else(|error| if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
-        .map_err(|error| fail(error.to_string()))?;
-    crate::platform::create_private_file(&partial).map_err(|error| fail(error.to_string()))?;
+    let remove = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) };
+    std::fs::remove_file(&partial).or_else(remove).map_err(|error| fail(error.to_string()))?;
+    let size =
+        |pragma| db.query_row(pragma, [], |row| row.get::<_, i64>(0)).map_err(|error| StoreError::from_sqlite(path, error));
+    let bytes = size("PRAGMA page_count")?.saturating_mul(size("PRAGMA page_size")?).unsigned_abs();
+    // A file system that does not say how much is free is tried.
+    if let Ok(free) = fs4::available_space(path.parent().unwrap_or(Path::new("."))) {
+        room_for(bytes, free).map_err(fail)?;
+    }
+    platform::create_private_file(&partial).map_err(|error| fail(error.to_string()))?;
     // Into an existing empty file, so that it is never readable by others, not even briefly.
     let Some(name) = partial.to_str() else { return Err(fail("the path is not UTF-8".to_owned())) };
     let made = db.execute("VACUUM INTO ?1", [name]).map_err(|error| fail(error.to_string()));
@@ -100,4 +120,28 @@ fn back_up(db: &Connection, path: &Path, version: i32) -> StoreResult<()> {
         let _ = std::fs::remove_file(&partial);
     }
     made
+}
+
+/// Whether a copy of a database of so many bytes fits, and the upgrade behind it: its log may hold as much
+/// again.
+fn room_for(bytes: u64, free: u64) -> Result<(), String> {
+    const MARGIN: u64 = 16 << 20;
+    let needed = bytes.saturating_mul(2).saturating_add(MARGIN);
+    if free >= needed {
+        return Ok(());
+    }
+    let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    Err(format!("it needs {} MiB on this disk, and {} MiB are free", megabytes(needed), free >> 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backup_is_not_begun_on_a_disk_that_cannot_hold_it_and_the_upgrade() {
+        assert_eq!(room_for(100 << 20, 216 << 20), Ok(()));
+        assert_eq!(room_for(100 << 20, 215 << 20), Err("it needs 216 MiB on this disk, and 215 MiB are free".to_owned()));
+        assert!(room_for(u64::MAX, u64::MAX - 1).is_err());
+    }
 }

@@ -26,6 +26,8 @@ pub(crate) struct EmbeddedTurn {
     pub row: i64,
     /// In order; the vector is `None` where the store has it already.
     pub chunks: Vec<(TextHash, Option<Vec<f32>>)>,
+    /// Why the model failed on one of its texts, where it did.
+    pub failure: Option<String>,
 }
 
 /// Counts of vectors.
@@ -79,7 +81,8 @@ impl Store {
     /// Makes `embedder` the one whose vectors are wanted: every turn that lacks them is queued.
     pub(crate) fn choose_embedder(&self, embedder: i64) -> StoreResult<()> {
         self.write(|tx| {
-            tx.execute("DELETE FROM embed_queue", []).map_err(|error| self.fail(error))?;
+            // Another model may not fail where the last one did.
+            tx.execute_batch("DELETE FROM embed_queue; DELETE FROM embed_failure;").map_err(|error| self.fail(error))?;
             tx.execute(
                 "INSERT INTO embed_queue (turn_id)
                  SELECT turn.id FROM turn WHERE turn.role NOT IN ('system', 'injected')
@@ -134,6 +137,30 @@ impl Store {
         })
     }
 
+    /// Queues the turns on which the model failed fewer than `most` times.
+    pub(crate) fn queue_failed(&self, most: u32) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute(
+                "INSERT INTO embed_queue (turn_id) SELECT turn_id FROM embed_failure
+                 WHERE failures < ?1 AND turn_id NOT IN (SELECT turn_id FROM embed_queue) ORDER BY turn_id",
+                [most],
+            )
+            .map(drop)
+            .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// How many turns the model failed on, and what it said of the last of them.
+    pub(crate) fn embed_failures(&self) -> StoreResult<Option<(u64, String)>> {
+        self.read(|db| {
+            db.prepare_cached("SELECT count(*), error_text, max(turn_id) FROM embed_failure HAVING count(*) > 0")
+                .and_then(|mut statement| {
+                    statement.query_row([], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?))).optional()
+                })
+                .map_err(|error| self.fail(error))
+        })
+    }
+
     /// Which of these texts an embedder has vectors for.
     pub(crate) fn has_vector(&self, embedder: i64, hash: &TextHash) -> StoreResult<bool> {
         self.read(|db| {
@@ -172,6 +199,15 @@ impl Store {
                 )?
                 .execute(params![turn.row, embedder, ordinal as i64, hash])?;
             }
+            match &turn.failure {
+                None => tx.prepare_cached("DELETE FROM embed_failure WHERE turn_id = ?1")?.execute([turn.row])?,
+                Some(error) => tx
+                    .prepare_cached(
+                        "INSERT INTO embed_failure (turn_id, failures, error_text) VALUES (?1, 1, ?2)
+                         ON CONFLICT (turn_id) DO UPDATE SET failures = failures + 1, error_text = excluded.error_text",
+                    )?
+                    .execute(params![turn.row, error])?,
+            };
             for vector in before {
                 tx.prepare_cached("DELETE FROM vector WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM chunk WHERE vector_id = ?1)")?
                     .execute([vector])?;

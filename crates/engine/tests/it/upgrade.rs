@@ -89,6 +89,85 @@ fn database_of_the_first_schema_is_upgraded() {
     assert_answers(&memory);
 }
 
+/// The schema and the number of turns of a database.
+fn state_of(path: &Path) -> (i32, i64) {
+    let db = Connection::open(path).unwrap();
+    let number = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    (number("PRAGMA user_version") as i32, number("SELECT count(*) FROM turn"))
+}
+
+#[test]
+fn upgrade_leaves_a_backup_of_the_database_as_it_was() {
+    let mut memory = memory_with(&fixture_of(2));
+    let database = memory.data().join("yore.db");
+    let before = state_of(&database);
+    memory.open();
+    let backup = memory.data().join("yore.db.backup-2");
+    assert_eq!(state_of(&backup), before);
+    assert_eq!(state_of(&database), (SCHEMA_VERSION, before.1));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    // Whoever needs it puts it back and has what was.
+    memory.close();
+    fs::copy(&backup, &database).unwrap();
+    fs::remove_file(&backup).unwrap();
+    memory.open();
+    assert!(backup.exists());
+    assert_answers(&memory);
+}
+
+#[test]
+fn upgrade_makes_no_backup_where_none_is_owed_or_wanted() {
+    let backups = |memory: &Memory| {
+        let names = fs::read_dir(memory.data()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.contains("backup")).collect::<Vec<_>>()
+    };
+    let mut memory = memory_with(&fixture_of(SCHEMA_VERSION));
+    memory.open();
+    assert!(backups(&memory).is_empty());
+    let unwanted = memory_with(&fixture_of(2));
+    let mut options = Memory::options(unwanted.data());
+    options.store.backup_before_upgrade = false;
+    drop(Engine::open(options).unwrap());
+    assert!(backups(&unwanted).is_empty());
+    assert_eq!(state_of(&unwanted.data().join("yore.db")).0, SCHEMA_VERSION);
+}
+
+#[test]
+fn database_that_cannot_be_backed_up_is_not_upgraded() {
+    let memory = memory_with(&fixture_of(2));
+    let database = memory.data().join("yore.db");
+    let in_the_way = memory.data().join("yore.db.backup-2");
+    fs::create_dir_all(in_the_way.join("something")).unwrap();
+    let before = state_of(&database);
+    match open(&memory) {
+        Err(EngineError::Store(error @ StoreError::Backup { .. })) => {
+            assert!(error.to_string().starts_with("cannot back up ") && error.to_string().contains(" before the upgrade: "));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(state_of(&database), before);
+    assert!(!memory.data().join("yore.db.backup-2.partial").exists());
+    fs::remove_dir_all(in_the_way).unwrap();
+    assert!(open(&memory).is_ok());
+}
+
+#[test]
+fn several_that_upgrade_at_once_make_one_backup_and_one_upgrade() {
+    let memory = memory_with(&fixture_of(2));
+    let before = state_of(&memory.data().join("yore.db"));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| drop(open(&memory).unwrap()));
+        }
+    });
+    assert_eq!(state_of(&memory.data().join("yore.db.backup-2")), before);
+    assert_eq!(state_of(&memory.data().join("yore.db")), (SCHEMA_VERSION, before.1));
+}
+
 #[test]
 fn newer_database_is_refused_and_left_alone() {
     let memory = memory_with(&fixture_of(SCHEMA_VERSION));

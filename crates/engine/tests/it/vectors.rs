@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use yore_core::episode::Role;
 use yore_core::query::Program;
 use yore_engine::{Hit, RecallAnswer};
-use yore_testing::{Memory, SessionBuilder, write_tiny_embedder};
+use yore_testing::{Memory, SessionBuilder, write_failing_embedder, write_tiny_embedder};
 
 const CARS: &str = "The automobile needs its tyres replaced before the winter.";
 
@@ -191,9 +191,41 @@ fn the_full_program_says_what_is_missing_until_everything_has_vectors() {
 }
 
 #[test]
+fn text_that_the_model_fails_on_is_tried_again_and_shown() {
+    let models = tempfile::tempdir().unwrap();
+    let mut memory = with_cars();
+    let mut session = SessionBuilder::new(77);
+    session.human("the quartz clock of the pilot house stands still");
+    memory.write("projects/p/bad.jsonl", session.text());
+    memory.open_with_model(Some(write_failing_embedder(models.path(), "tiny", 1, "quartz")));
+    memory.learn();
+    let told = |memory: &Memory| -> Vec<String> {
+        let findings = memory.engine().examine(false).unwrap().into_iter();
+        findings
+            .filter(|finding| finding.code == "embedding")
+            .map(|finding| finding.text)
+            .filter(|text| text.contains("failed"))
+            .collect()
+    };
+    assert!(told(&memory).is_empty());
+    let first = memory.embed();
+    assert!(first.failed == 1 && first.turns > 1 && first.waiting == 0, "one bad text never blocks another: {first:?}");
+    for _ in 0..4 {
+        assert_eq!(memory.embed().failed, 1);
+    }
+    assert_eq!(memory.embed().failed, 0, "five times is enough");
+    let shown = told(&memory);
+    assert!(shown.len() == 1 && shown[0].starts_with("the local model failed on 1 turn, "), "{shown:?}");
+    assert_eq!(memory.engine().embed(None, true, &mut |_| true).unwrap().failed, 1, "somebody asked for it");
+    memory.open_with_model(Some(write_tiny_embedder(models.path(), "mended", 2)));
+    assert_eq!(memory.embed().failed, 0);
+    assert!(told(&memory).is_empty());
+}
+
+#[test]
 fn half_the_vectors_answer_beside_the_words_of_the_other_half() {
     let (memory, _models, _) = with_model();
-    let report = memory.engine().embed(None, &mut |_| false).unwrap();
+    let report = memory.engine().embed(None, false, &mut |_| false).unwrap();
     assert!(report.is_stopped && report.turns > 0 && report.waiting > 0, "{report:?}");
     let answer = memory.ask_with(CARS, |request| (request.program, request.limit) = (Program::Full, 100));
     assert_eq!((answer.program, answer.missing[0].code), (Program::Full, "vectors"));
@@ -242,7 +274,7 @@ fn a_model_that_is_gone_or_damaged_is_named_and_the_rest_answers() {
         assert_eq!((answer.program, answer.missing[0].code), (Program::Static, "model"), "{damage}");
         assert!(answer.missing[0].text.contains("model.onnx"), "{}", answer.missing[0].text);
         assert!(is_first(&answer.hits, CARS));
-        assert!(memory.engine().embed(None, &mut |_| true).is_err());
+        assert!(memory.engine().embed(None, false, &mut |_| true).is_err());
     }
     memory.open_with_model(None);
     assert_eq!(asked(&memory, CARS, Program::Full).missing[0].code, "model");

@@ -27,7 +27,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         end_with_standard_input();
     }
     let engine = context.engine(false)?;
-    let report = embed(&engine, context)?;
+    let report = embed(&engine, !arguments.while_attended, context)?;
     if context.printer.is_json() {
         context.printer.json(&json!({
             "turns": report.turns, "embedded": report.embedded, "reused": report.reused, "failed": report.failed,
@@ -80,18 +80,18 @@ pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, conte
     context
         .printer
         .note(format!("embedding {}; interrupt at any time, `yore embed` goes on from there", text::counted(waiting, "turn")))?;
-    match embed(engine, context) {
+    match embed(engine, false, context) {
         Ok(report) => context.printer.note(outcome(&report))?,
         Err(error) => context.printer.error(&error),
     }
     Ok(())
 }
 
-/// Works the queue off, with progress.
-pub fn embed(engine: &Engine, context: &mut Context) -> CliResult<EmbedReport> {
+/// Works the queue off, with progress; with `is_asked` also what the model failed on again and again.
+pub fn embed(engine: &Engine, is_asked: bool, context: &mut Context) -> CliResult<EmbedReport> {
     yore_engine::platform::lower_priority();
     let bar = Progress::counting("embedding", 0, context.printer.shows_progress());
-    let report = engine.embed(None, &mut |report| {
+    let report = engine.embed(None, is_asked, &mut |report| {
         bar.set_length(report.turns + report.waiting);
         bar.set_position(report.turns);
         !IS_LEFT_ALONE.load(Ordering::Relaxed)
@@ -120,7 +120,8 @@ pub fn outcome(report: &EmbedReport) -> String {
         report.reused
     );
     if report.failed > 0 {
-        words.push_str(&format!("; the model failed on {}", text::counted(report.failed, "text")));
+        words
+            .push_str(&format!("; the model failed on {}, which `yore embed` tries again", text::counted(report.failed, "text")));
     }
     if report.waiting > 0 {
         words.push_str(&format!("; {} wait", text::counted(report.waiting, "turn")));

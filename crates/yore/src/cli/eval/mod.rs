@@ -225,7 +225,7 @@ fn embed(engine: &Engine, arguments: &Arguments) -> CliResult<EmbedReport> {
         None => None,
     };
     let mut wanted = u64::MAX;
-    Ok(engine.embed(cache.as_ref(), &mut |report| {
+    Ok(engine.embed(cache.as_ref(), true, &mut |report| {
         if wanted == u64::MAX && arguments.embed_share < 1.0 {
             wanted = ((report.turns + report.waiting) as f64 * arguments.embed_share) as u64;
         }
