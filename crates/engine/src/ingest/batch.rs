@@ -14,7 +14,7 @@ use super::owner_hash;
 use super::parse::{NotJson, is_whole_object, parse_line};
 use super::policy::CapturePolicy;
 use super::redact::{RedactionCounts, Redactor};
-use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine, drop_own_words};
+use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine, TEXT_CUT, cap_texts, drop_own_words};
 
 /// At most this many turns in a transaction (decision 3).
 const MAX_TURNS: usize = 200;
@@ -133,9 +133,7 @@ impl Reader<'_> {
         }
         let end = if line_number == start.read.1 { batch.read } else { (batch.archived.0, line_number) };
         self.mark_position(&mut batch, end);
-        let before = batch.readings.len();
-        self.episodes.finish(&mut batch.readings);
-        drop_own_words(&mut batch.readings, before);
+        self.finish(start.archived.1, &mut batch);
         batch.is_last = true;
         deliver(batch);
         Ok(())
@@ -174,13 +172,19 @@ impl Reader<'_> {
         if is_wanted {
             let end = batch.archived;
             self.mark_position(&mut batch, end);
-            let before = batch.readings.len();
-            self.episodes.finish(&mut batch.readings);
-            drop_own_words(&mut batch.readings, before);
+            self.finish(0, &mut batch);
             batch.is_last = true;
             deliver(batch);
         }
         Ok(())
+    }
+
+    /// Takes what the source's reader still held. Lines up to `known` were archived before.
+    fn finish(&mut self, known: u64, batch: &mut Batch) {
+        let before = batch.readings.len();
+        self.episodes.finish(&mut batch.readings);
+        batch.cap_texts(before, known);
+        drop_own_words(&mut batch.readings, before);
     }
 
     /// Notes from where the next reading must start.
@@ -259,6 +263,8 @@ impl Reader<'_> {
         }
         let before = batch.readings.len();
         self.episodes.read(&SourceLine { values, mark }, &mut batch.readings);
+        // A turn may have begun on an earlier line.
+        batch.cap_texts(before, if is_new { 0 } else { mark.line });
         if drop_own_words(&mut batch.readings, before) {
             self.drop_own_call(values, before, batch);
         }
@@ -309,6 +315,13 @@ impl Reader<'_> {
 }
 
 impl Batch {
+    /// Cuts long texts of the readings from `from` on, and counts those of turns behind line `known`.
+    fn cap_texts(&mut self, from: usize, known: u64) {
+        for line in cap_texts(&mut self.readings, from).into_iter().filter(|line| *line > known) {
+            self.skip(TEXT_CUT.0, TEXT_CUT.1, LineMark { line, offset: 0 }, true);
+        }
+    }
+
     fn skip(&mut self, reason: &str, detail: &str, mark: LineMark, is_new: bool) {
         if is_new {
             self.skips.entry((reason.to_owned(), detail.to_owned())).or_insert((0, mark.line, mark.offset)).0 += 1;

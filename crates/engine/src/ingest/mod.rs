@@ -194,6 +194,9 @@ pub struct IngestReport {
     pub skips: BTreeMap<(String, String), u64>,
     /// Files that could not be read, and why.
     pub failures: Vec<(PathBuf, String)>,
+    /// Files that could not be read for a reason that may pass by itself, and the reason: a share that is
+    /// away, a disk that did not answer.
+    pub passing: Vec<(PathBuf, String)>,
     /// By source kind: files, bytes.
     pub by_source: BTreeMap<String, (u64, u64)>,
     /// Whether the observer stopped the work.
@@ -201,6 +204,11 @@ pub struct IngestReport {
 }
 
 impl IngestReport {
+    /// All files that could not be read, and why.
+    pub fn unread(&self) -> impl Iterator<Item = &(PathBuf, String)> {
+        self.failures.iter().chain(&self.passing)
+    }
+
     /// Adds what another ingestion did.
     pub fn merge(&mut self, other: Self) {
         self.files += other.files;
@@ -223,6 +231,7 @@ impl IngestReport {
             *self.skips.entry(skip).or_default() += count;
         }
         self.failures.extend(other.failures);
+        self.passing.extend(other.passing);
         for (source, (files, bytes)) in other.by_source {
             let counts = self.by_source.entry(source).or_default();
             *counts = (counts.0 + files, counts.1 + bytes);
@@ -376,10 +385,17 @@ impl<'a> Ingest<'a> {
             // Names are canonical, so that one file is one unit by whatever path it is reached.
             let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
             if let Err(error) = readable(&path) {
-                report.failures.push((path, error.to_string()));
+                let unread = if is_passing(&error) { &mut report.passing } else { &mut report.failures };
+                unread.push((path, error.to_string()));
                 continue;
             }
-            for mut unit in source.discover(&path, &KnownUnits { source: source.kind(), rows: &rows }) {
+            let mut units = source.discover(&path, &KnownUnits { source: source.kind(), rows: &rows });
+            if let Some(most) = source.most_units().filter(|most| units.len() > *most) {
+                units.truncate(most);
+                let detail = format!("only the first {most} below {} are read", path.display());
+                *report.skips.entry(("too-many-files".to_owned(), detail)).or_default() += 1;
+            }
+            for mut unit in units {
                 if let Ok(canonical) = unit.path.canonicalize() {
                     unit.path = canonical;
                 }
@@ -455,6 +471,7 @@ impl<'a> Ingest<'a> {
                     io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => report.files_busy += 1,
                     // It went away while others were read.
                     io::ErrorKind::NotFound => {}
+                    _ if is_passing(&error) => report.passing.push((found.name.clone().into(), error.to_string())),
                     _ => report.failures.push((found.name.clone().into(), error.to_string())),
                 }
                 Ok(false)
@@ -736,6 +753,31 @@ pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
         hasher.update(&[u8::from(part.is_some()), 0]);
     }
     u64::from_le_bytes(hasher.finalize().as_bytes().first_chunk::<8>().copied().unwrap_or_default())
+}
+
+/// Whether a failure to read may pass by itself, so that trying again makes sense.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        ConnectionAborted, ConnectionReset, HostUnreachable, Interrupted, NetworkDown, NetworkUnreachable, NotConnected,
+        OutOfMemory, StaleNetworkFileHandle, TimedOut,
+    };
+    let is_known = matches!(
+        error.kind(),
+        ConnectionAborted
+            | ConnectionReset
+            | HostUnreachable
+            | Interrupted
+            | NetworkDown
+            | NetworkUnreachable
+            | NotConnected
+            | OutOfMemory
+            | StaleNetworkFileHandle
+            | TimedOut
+    );
+    // What has no kind of its own: an input or output error, too many open files; on Windows a file that
+    // another program keeps to itself, or a part of it.
+    let codes: &[i32] = if cfg!(windows) { &[32, 33, 1117] } else { &[5, 23, 24] };
+    is_known || error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 /// Whether a root can be looked at; one that is not there is none.
@@ -1045,4 +1087,21 @@ fn first_string(path: &Path, name: &str) -> Option<String> {
     let at = memchr::memmem::find(&head, key.as_bytes())? + key.len() - 1;
     // From the opening quote on: as much as is one JSON string.
     serde_json::Deserializer::from_slice(&head[at..]).into_iter::<String>().next()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn share_that_is_away_is_tried_again_and_a_forbidden_file_is_not() {
+        for kind in [io::ErrorKind::TimedOut, io::ErrorKind::HostUnreachable, io::ErrorKind::StaleNetworkFileHandle] {
+            assert!(is_passing(&kind.into()), "{kind}");
+        }
+        let code = if cfg!(windows) { 32 } else { 5 };
+        assert!(is_passing(&io::Error::from_raw_os_error(code)));
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::InvalidData, io::ErrorKind::NotFound] {
+            assert!(!is_passing(&kind.into()), "{kind}");
+        }
+    }
 }

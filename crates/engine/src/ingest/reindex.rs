@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::archive::Archive;
 use super::batch::Skips;
 use super::parse::{NotJson, parse_line};
-use super::source::{LineMark, Nature, Reading, SourceLine, drop_own_words, source_named};
+use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, source_named};
 use super::{Ingest, IngestError, Observer, ReaderOptions, Writer};
 use crate::store::{FileRow, StoreError, StoreResult};
 
@@ -112,6 +112,7 @@ impl Ingest<'_> {
             }
             let before = pending.len();
             reader.read(&SourceLine { values: &values, mark }, &mut pending);
+            count_cut(&mut pending, before, &mut skips);
             drop_own_words(&mut pending, before);
             pending.retain(|reading| match reading {
                 Reading::Skip(reason, detail) => {
@@ -124,6 +125,7 @@ impl Ingest<'_> {
         })?;
         let before = pending.len();
         reader.finish(&mut pending);
+        count_cut(&mut pending, before, &mut skips);
         drop_own_words(&mut pending, before);
         store(&mut writer, &mut pending, &mut skips, report)?;
         Ok(())
@@ -153,5 +155,12 @@ impl Ingest<'_> {
             out.write_all(line).and_then(|()| out.write_all(b"\n")).map_err(|error| StoreError::Io { path: path(), error })
         })?;
         Ok(())
+    }
+}
+
+/// Cuts long texts of the readings from `from` on, and counts them.
+fn count_cut(readings: &mut [Reading], from: usize, skips: &mut Skips) {
+    for line in cap_texts(readings, from) {
+        skips.entry((TEXT_CUT.0.to_owned(), TEXT_CUT.1.to_owned())).or_insert((0, line, 0)).0 += 1;
     }
 }

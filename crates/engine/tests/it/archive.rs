@@ -5,9 +5,11 @@ use std::fs;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::json;
-use yore_engine::ingest::Silent;
 use yore_engine::ingest::source::ReaderOptions;
+use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_testing::{Memory, Random, SessionBuilder};
+
+use crate::told::words_from_archive;
 
 const FILE: &str = "projects/-home-dev-tidepool/session.jsonl";
 
@@ -264,4 +266,48 @@ fn second_run_over_unchanged_files_writes_nothing() {
     let report = memory.learn();
     assert_eq!((report.files, report.files_unchanged, report.bytes_read), (6, 6, 0));
     assert!(before == (memory.database_bytes(), database.metadata().unwrap().modified().unwrap(), version()));
+}
+
+#[test]
+fn text_that_is_cut_for_the_index_is_whole_in_the_archive_and_counted_once() {
+    let memory = Memory::new();
+    let long = "planks and more planks of the pier ".repeat(40_000);
+    let mut session = SessionBuilder::new(61);
+    session.human(&long);
+    session.assistant("That was much.");
+    memory.write("projects/p/long.jsonl", session.text());
+    let cut = ("text-cut".to_owned(), "over 1 MiB; the archive has all of it".to_owned());
+    assert_eq!(memory.read().skips.get(&cut), Some(&1));
+    assert_eq!(memory.turns(session.id())[0].text.len(), 1 << 20);
+    assert_eq!(memory.archive()[0].2, session.text().as_bytes());
+    let counted = |memory: &Memory| -> u64 {
+        let skips = memory.engine().statistics().unwrap().store.skips;
+        skips.iter().filter(|skip| skip.reason == "text-cut").map(|skip| skip.count).sum()
+    };
+    session.human("Go on then.");
+    memory.write("projects/p/long.jsonl", session.text());
+    assert!(memory.read().skips.is_empty());
+    assert_eq!(counted(&memory), 1);
+    words_from_archive(&memory);
+    assert_eq!(counted(&memory), 1);
+}
+
+#[test]
+fn directory_with_too_many_files_is_told() {
+    let memory = Memory::new();
+    let directory = memory.sources().join("docs");
+    for folder in 0..50 {
+        let folder = directory.join(folder.to_string());
+        std::fs::create_dir_all(&folder).unwrap();
+        for file in 0..1_001 {
+            std::fs::write(folder.join(format!("{file}.md")), "").unwrap();
+        }
+    }
+    let roots = vec![SourceRoot { source: "file".to_owned(), path: directory.clone() }];
+    let request = IngestRequest { is_dry_run: true, ..IngestRequest::new(roots) };
+    let report = memory.engine().ingest(&request, &mut Silent).unwrap();
+    let told: Vec<String> = report.skips.keys().map(|(reason, detail)| format!("{reason}: {detail}")).collect();
+    let directory = directory.canonicalize().unwrap();
+    assert_eq!(told, [format!("too-many-files: only the first 50000 below {} are read", directory.display())]);
+    assert_eq!(report.files, 50_000);
 }

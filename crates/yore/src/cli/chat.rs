@@ -333,7 +333,7 @@ fn ingest(limit: Option<usize>, is_dry_run: bool, filter: &Filter, context: &mut
     narrow(&mut request, &engine, limit, filter)?;
     let (report, sync) = read(&engine, &request, context)?;
     print(&report, &sync, false, context)?;
-    Ok(if report.failures.is_empty() { Exit::Success } else { Exit::Nothing })
+    Ok(if report.unread().next().is_none() { Exit::Success } else { Exit::Nothing })
 }
 
 /// Reads what waits for a voice that prints nothing.

@@ -51,6 +51,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         return print_ingested(&ingested?, context);
     }
     let (addresses, roots) = (addresses(arguments)?, roots(arguments, context)?);
+    if !arguments.paths.is_empty() {
+        may_be_read(&roots, !addresses.is_empty(), &own_config(context)?)?;
+    }
     let engine = match context.engine(!arguments.dry_run) {
         Ok(engine) => Some(engine),
         // Looking must not make a memory.
@@ -95,14 +98,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         report.failures.extend(pages.into_iter().filter_map(Result::err));
         // Of pages alone nothing more is to be said.
-        if addresses.len() < arguments.paths.len() || arguments.paths.is_empty() || !report.failures.is_empty() {
+        if addresses.len() < arguments.paths.len() || arguments.paths.is_empty() || report.unread().next().is_some() {
             print(&report, &sync, arguments.dry_run, context)?;
         }
     }
     if let Some(engine) = engine.filter(|_| !arguments.dry_run) {
         embed::after_reading(&engine, arguments.no_embed, false, context)?;
     }
-    Ok(if report.failures.is_empty() { Exit::Success } else { Exit::Nothing })
+    Ok(if report.unread().next().is_none() { Exit::Success } else { Exit::Nothing })
 }
 
 /// What the daemon read.
@@ -210,6 +213,25 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         roots.push(SourceRoot { source: source.kind().to_owned(), path: path.clone() });
     }
     Ok(roots)
+}
+
+/// Whether the person's settings let what was named be read: what is switched off is not read because
+/// somebody, or some script, names it.
+fn may_be_read(roots: &[SourceRoot], has_pages: bool, config: &Config) -> CliResult<()> {
+    let refused = |message: String, hint: &str| {
+        Err(CliError { exit: Exit::Usage, code: "capture-off".to_owned(), message, hint: Some(hint.to_owned()) })
+    };
+    if !config.capture.enabled && (has_pages || !roots.is_empty()) {
+        return refused("capture is off, so nothing is read".to_owned(), "`yore capture on` lets yore read again");
+    }
+    let is_off = |root: &&SourceRoot| config.sources.of(&root.source).is_some_and(|settings| !settings.enabled);
+    match roots.iter().find(is_off) {
+        Some(SourceRoot { source, path }) => {
+            let message = format!("{} holds {source}, and sources.{source}.enabled is false", path.display());
+            refused(message, "switch the source on (`yore config set`), or say with --source what else it holds")
+        }
+        None => Ok(()),
+    }
 }
 
 /// What a first ingestion would look at.
@@ -377,7 +399,7 @@ pub fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context
     for line in summary(report, is_dry_run) {
         context.printer.line(line)?;
     }
-    for (path, reason) in &report.failures {
+    for (path, reason) in report.unread() {
         context.printer.note(format!(
             "{}warning:{} {}: {reason}",
             text::YELLOW,
@@ -397,6 +419,7 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
     if is_dry_run {
         let bytes: u64 = report.by_source.values().map(|(_, bytes)| bytes).sum();
         lines.push(format!("would look at {} of {}", text::counted(report.files, "file"), text::bytes(bytes)));
+        lines.extend(skipped(report));
         return lines;
     }
     lines.push(format!(
@@ -435,19 +458,7 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
     if payloads > 0 {
         lines.push(format!("{} replaced by type, length and digest", text::counted(payloads, "base64 payload")));
     }
-    let skipped: u64 = report.skips.values().sum();
-    if skipped > 0 {
-        let reasons: Vec<String> = report
-            .skips
-            .iter()
-            .map(
-                |((reason, detail), count)| {
-                    if detail.is_empty() { format!("{count} {reason}") } else { format!("{count} {reason} {detail:?}") }
-                },
-            )
-            .collect();
-        lines.push(format!("lines without turns: {}", reasons.join(", ")));
-    }
+    lines.extend(skipped(report));
     if report.lines_excluded > 0 {
         lines.push(format!("{} kept out by the configuration", text::counted(report.lines_excluded, "line")));
     }
@@ -455,6 +466,20 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
         lines.push(format!("{} of unfinished last lines left for the next time", text::bytes(report.torn_bytes)));
     }
     lines
+}
+
+/// What was passed over, or taken in part.
+fn skipped(report: &IngestReport) -> Option<String> {
+    let reasons: Vec<String> = report
+        .skips
+        .iter()
+        .map(
+            |((reason, detail), count)| {
+                if detail.is_empty() { format!("{count} {reason}") } else { format!("{count} {reason} {detail:?}") }
+            },
+        )
+        .collect();
+    (!reasons.is_empty()).then(|| format!("passed over, or taken in part: {}", reasons.join(", ")))
 }
 
 /// An ingestion as JSON.
@@ -478,7 +503,7 @@ pub fn as_json(report: &IngestReport, sync: &SyncReport, is_dry_run: bool) -> se
         "torn_bytes": report.torn_bytes,
         "redactions": report.redactions.iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
         "skips": report.skips.iter().map(|((reason, detail), count)| json!({"reason": reason, "detail": detail, "count": count})).collect::<Vec<_>>(),
-        "failures": report.failures.iter().map(|(path, reason)| json!({"path": path, "reason": reason})).collect::<Vec<_>>(),
+        "failures": report.unread().map(|(path, reason)| json!({"path": path, "reason": reason})).collect::<Vec<_>>(),
         "sources": report.by_source.iter().map(|(source, (files, bytes))| (source.clone(), json!({"files": files, "bytes": bytes}))).collect::<serde_json::Map<_, _>>(),
         "indexed": sync.indexed,
         "index_busy": sync.is_busy,

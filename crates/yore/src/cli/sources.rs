@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     for source in SOURCES {
         let kind = source.kind();
         let mut row = counts(kind, statistics.as_ref(), &files);
-        row.is_enabled = config.capture.enabled && config.sources.of(kind).is_some_and(|settings| settings.enabled);
+        row.is_enabled = config.capture.enabled && config.sources.of(kind).is_none_or(|settings| settings.enabled);
         row.roots = roots.iter().filter(|root| root.source == kind).map(|root| root.path.display().to_string()).collect();
         let is_of_it = |job: &&yore_engine::Job| matches!(job.kind, JobKind::Ingest | JobKind::Scan) && job.payload == kind;
         row.dead = dead

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use super::Resolved;
 use super::key::Key;
 use super::test_support::{Setup, assert_document};
+use crate::daemon::{HEARTBEAT, LOOK, PAUSES};
+use crate::mcp::SOLUTIONS;
 
 struct Row {
     requirements: &'static str,
@@ -61,6 +63,40 @@ fn row(line: &'static str) -> Row {
     Row { requirements, name, value, verdict, reason }
 }
 
+/// Work that is still to be done, and the sections of settings that come with it: when one is there, the rows
+/// that wait for it must say what became of them.
+const WORK: [(&str, &[&str]); 10] = [
+    ("categories", &["categories."]),
+    ("contradictions", &["contradictions.", "contradiction."]),
+    ("decay", &["decay."]),
+    ("extraction", &["extraction.", "memories."]),
+    ("maintenance", &["maintenance."]),
+    ("providers", &["providers.", "provider.", "llm."]),
+    ("recursion", &["recursion.", "rlm.", "answer."]),
+    ("relations", &["relations.", "graph."]),
+    ("scoring", &["scoring."]),
+    ("tree", &["tree.", "contexts."]),
+];
+
+/// What the program does for a row that is no key, read from the program.
+fn actual(name: &str) -> Option<String> {
+    let default = |command: &str, argument: &str| {
+        let chat = crate::cli::command().find_subcommand("chat")?.clone();
+        let command = chat.find_subcommand(command)?.clone();
+        let argument = command.get_arguments().find(|one| one.get_id() == argument)?;
+        argument.get_default_values().first()?.to_str().map(str::to_owned)
+    };
+    match name {
+        "chat watch --interval (minutes)" => default("watch", "interval"),
+        "chat list --limit" => default("list", "limit"),
+        "search_past_solutions limit" => Some(SOLUTIONS.to_string()),
+        "heartbeat (s)" => Some(HEARTBEAT.as_secs().to_string()),
+        "poll of the queue (s)" => Some(LOOK.as_secs().to_string()),
+        "pauses between tries (s)" => Some(PAUSES.map(|pause| pause.to_string()).join(", ")),
+        _ => None,
+    }
+}
+
 /// What a design's value is called in ours, where they are the same but written otherwise.
 fn as_ours(key: &str, value: &str) -> String {
     match (key, value) {
@@ -86,7 +122,19 @@ fn fault(row: &Row, defaults: &Resolved) -> Option<String> {
             Err(error) => Some(error.to_string()),
         },
         Verdict::Later("") | Verdict::Fixed("") => Some("it does not say what".to_owned()),
-        Verdict::Later(_) => None,
+        Verdict::Later(work) => match WORK.iter().find(|(name, _)| *name == work) {
+            None => Some(format!("{work} is no work that is still to be done")),
+            Some((_, sections)) => {
+                let built = Key::all().find(|key| sections.iter().any(|section| key.name.starts_with(section)));
+                built.map(|key| format!("{} is there, so {work} came", key.name))
+            }
+        },
+        // A number is read from the program.
+        Verdict::Fixed(value)
+            if value.starts_with(|first: char| first.is_ascii_digit()) && actual(row.name).as_deref() != Some(value) =>
+        {
+            Some(format!("it is claimed to be {value} but is {:?}", actual(row.name)))
+        }
         Verdict::Fixed(value) if value == row.value || has_reason => None,
         Verdict::Never if has_reason => None,
         Verdict::Fixed(_) | Verdict::Never => Some("it has no reason".to_owned()),
@@ -115,6 +163,9 @@ fn a_wrong_claim_or_a_missing_reason_is_found() {
         "S2-044 | limit | 11 | fixed 12 |",
         "S2-044 | limit | 11 | never |",
         "S2-044 | limit | 11 | later |",
+        "S2-044 | limit | 11 | later the daemon |",
+        "S4-065 | heartbeat (s) | 60 | fixed 61 | because",
+        "S4-065 | an unknown number | 60 | fixed 60 |",
     ] {
         assert!(fault(&row(line), &defaults).is_some(), "{line}");
     }

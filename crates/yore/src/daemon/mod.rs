@@ -42,6 +42,11 @@ use self::log::Log;
 use self::place::Card;
 use self::shared::Shared;
 pub use self::shared::{Uses, settings_of};
+#[cfg(test)]
+pub use self::{
+    watch::HEARTBEAT,
+    worker::{LOOK, PAUSES},
+};
 
 /// How often the database is tried again that another process keeps from being opened.
 const OPEN_TRIES: u32 = 30;

@@ -35,7 +35,7 @@ const SAFETY: Duration = Duration::from_secs(300);
 /// How often what was given to sessions that ended long ago is cleared away.
 const CLEAR: Duration = Duration::from_secs(24 * 3600);
 /// How often it is said that all is well.
-const HEARTBEAT: Duration = Duration::from_secs(60);
+pub const HEARTBEAT: Duration = Duration::from_secs(60);
 /// The longest wait for a file that turned out to be no history.
 const LONGEST_DELAY_MS: UtcMillis = 60_000;
 /// Paths that are remembered.

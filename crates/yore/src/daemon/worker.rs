@@ -22,7 +22,7 @@ use crate::error::{CliError, CliResult, Exit};
 /// Jobs that are done at once.
 const MOST_JOBS: usize = 1_000;
 /// The longest time without a look at the queue: somebody else may have put something there.
-const LOOK: Duration = Duration::from_secs(10);
+pub const LOOK: Duration = Duration::from_secs(10);
 /// How long a look at everything goes on undisturbed.
 const SLICE: Duration = Duration::from_secs(2);
 /// How long the index may be another process's.
@@ -30,7 +30,7 @@ const INDEX_PATIENCE_MS: u64 = 5_000;
 /// When a place is looked at again in which something was busy.
 const BUSY_DELAY_MS: UtcMillis = 30_000;
 /// Pauses while the queue itself cannot be reached.
-const PAUSES: [u64; 5] = [1, 2, 4, 8, 10];
+pub const PAUSES: [u64; 5] = [1, 2, 4, 8, 10];
 
 /// Works until everything ends.
 pub fn run(shared: &Shared<'_>) {
@@ -115,7 +115,7 @@ fn rescue(shared: &Shared<'_>) -> CliResult<()> {
     let mut later = shared.scans(&others, 0);
     if !at_risk.is_empty() {
         match read(shared, at_risk.clone(), false) {
-            Ok(report) if report.failures.is_empty() && report.files_busy == 0 && !report.is_cancelled => {}
+            Ok(report) if report.unread().next().is_none() && report.files_busy == 0 && !report.is_cancelled => {}
             Ok(_) => later.extend(shared.scans(&at_risk, 1_000)),
             Err(error) => {
                 shared.failed("rescue", &error);
@@ -133,7 +133,7 @@ fn everything(shared: &Shared<'_>) -> CliResult<Ingested> {
     Ok(Ingested {
         json: as_json(&report, &SyncReport::default(), false),
         lines: summary(&report, false),
-        failures: report.failures.iter().map(|(path, reason)| (path.display().to_string(), reason.clone())).collect(),
+        failures: report.unread().map(|(path, reason)| (path.display().to_string(), reason.clone())).collect(),
     })
 }
 
@@ -145,7 +145,7 @@ fn do_batch(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job]) -> CliResult<
         Ok(report) if report.is_cancelled => shared.engine.return_jobs(worker, &ids(jobs))?,
         Ok(report) if is_scan => {
             let mut found: Vec<NewJob> = Vec::new();
-            for (path, reason) in &report.failures {
+            for (path, reason) in report.unread() {
                 // What fails in a place fails by itself.
                 let is_below = |job: &&Job| {
                     let root = root_of(job).path;
@@ -205,9 +205,9 @@ fn files_done(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job], report: &In
         }
         return Ok(());
     }
-    let mut reasons: HashMap<PathBuf, &str> = HashMap::new();
-    for (path, reason) in &report.failures {
-        reasons.insert(file_of(path), reason);
+    let mut reasons: HashMap<PathBuf, (&str, bool)> = HashMap::new();
+    for (unread, is_transient) in [(&report.failures, false), (&report.passing, true)] {
+        reasons.extend(unread.iter().map(|(path, reason)| (file_of(path), (reason.as_str(), is_transient))));
     }
     let mut done = Vec::new();
     for job in jobs {
@@ -215,8 +215,9 @@ fn files_done(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job], report: &In
         let canonical = path.canonicalize().ok();
         let reason = reasons.get(path).or_else(|| canonical.as_ref().and_then(|path| reasons.get(path)));
         match reason {
-            Some(reason) => {
-                let failure = Failure { code: "source/unreadable".into(), text: (*reason).to_owned(), is_transient: false };
+            Some((reason, is_transient)) => {
+                let code = if *is_transient { "source/not-now" } else { "source/unreadable" };
+                let failure = Failure { code: code.into(), text: (*reason).to_owned(), is_transient: *is_transient };
                 fail(shared, worker, job, &failure)?;
             }
             None if report.files_busy > 0 => {
@@ -261,13 +262,13 @@ fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -
     shared.batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     shared.turns.fetch_add(report.turns_added, std::sync::atomic::Ordering::Relaxed);
     shared.last_batch.store(now(), std::sync::atomic::Ordering::Relaxed);
-    if report.files_read > 0 || !report.failures.is_empty() || report.files_busy > 0 {
+    if report.files_read > 0 || report.unread().next().is_some() || report.files_busy > 0 {
         shared.log.info(format!(
             "read {count} places: files {} read {} busy {} failed {} lines {} turns {} archived in {} ms, indexed in {} ms{}",
             report.files,
             report.files_read,
             report.files_busy,
-            report.failures.len(),
+            report.unread().count(),
             report.lines,
             report.turns_added,
             archived.as_millis(),

@@ -37,6 +37,8 @@ use rmcp::{ServerHandler, ServiceExt};
 pub use self::access::{ChatReader, ChatsToRead};
 pub use self::progress::{Progress, Stage};
 pub use self::server::Server;
+#[cfg(test)]
+pub use self::tools::names::SOLUTIONS;
 pub use self::toolset::{Toolset, ToolsetError};
 use crate::render::text::harmless;
 

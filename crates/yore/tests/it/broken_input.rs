@@ -457,7 +457,8 @@ fn line_of_huge_text_is_archived_and_found_by_its_beginning() {
     let tail = "\"}}\n".to_owned() + &good("600d0002-3f08-4714-9d35-5c452003a142").content().replace("heron", "stork");
     with_long_line(&environment, &head, b"some words of a long log, then more of it. ", 100 * MEBI, &tail);
     let report = measured(&environment, "100 MiB text line");
-    assert_eq!(json!([report["failures"], report["skips"]]), json!([[], []]));
+    let cut = json!({"reason": "text-cut", "detail": "over 1 MiB; the archive has all of it", "count": 1});
+    assert_eq!(json!([report["failures"], report["skips"]]), json!([[], [cut]]));
     assert_eq!(json!([finds(&environment, "pelican log"), finds(&environment, "stork")]), json!([1, 1]));
 }
 

@@ -181,6 +181,25 @@ fn capture_is_turned_off_and_on_for_all() {
 }
 
 #[test]
+fn what_is_switched_off_is_not_read_because_somebody_names_it() {
+    let environment = computer();
+    let notes = environment.write("work/notes.md", "# Pier\n\nThe third plank is loose.\n");
+    let read = |path: &std::path::Path| environment.yore(["ingest"]).arg(path).run();
+    environment.yore(["capture", "off"]).run().success();
+    for path in [notes.clone(), environment.projects(), std::path::PathBuf::from("https://example.org/page")] {
+        let refused = read(&path).ends_with(2);
+        assert_eq!(refused.code(), "capture-off", "{}", path.display());
+        assert!(refused.stderr.contains("`yore capture on`"), "{}", refused.stderr);
+    }
+    environment.yore(["capture", "on"]).run().success();
+    environment.yore(["config", "set", "sources.file.enabled", "false"]).run().success();
+    let refused = read(&notes).ends_with(2);
+    assert!(refused.stderr.contains("sources.file.enabled is false"), "{}", refused.stderr);
+    environment.yore(["config", "set", "sources.file.enabled", "true"]).run().success();
+    read(&notes).success();
+}
+
+#[test]
 fn one_project_is_turned_off_by_its_person_or_for_everybody() {
     for shared in [&[][..], &["--shared"]] {
         let environment = computer();

@@ -27,8 +27,6 @@ use super::{
 
 const KIND: &str = "claude-code";
 
-/// Text beyond this is in the archive only.
-const MAX_TEXT_BYTES: usize = 1 << 20;
 /// A message whose lines have stopped coming for so many lines is over, whatever else is open.
 const MAX_OPEN_LINES: u64 = 400;
 
@@ -456,7 +454,7 @@ impl ClaudeReader {
             match block {
                 Block::Text(text) => {
                     let text = text.trim();
-                    if !text.is_empty() && group.text.len() < MAX_TEXT_BYTES {
+                    if !text.is_empty() {
                         if !group.has_text {
                             group.has_text = true;
                             group.native_id.clone_from(&uuid);
@@ -469,8 +467,7 @@ impl ClaudeReader {
                     if text_of(&block["input"], "plan").is_some() && text_of(block, "id").is_some() =>
                 {
                     if let Some(plan) = text_of(&block["input"], "plan") {
-                        let plan = plan[..plan.floor_char_boundary(MAX_TEXT_BYTES)].to_owned();
-                        group.plans.push((uuid.clone(), mark.line, call_of(block), plan));
+                        group.plans.push((uuid.clone(), mark.line, call_of(block), plan.to_owned()));
                     }
                 }
                 // What this memory was asked is nothing that was said.
@@ -557,7 +554,6 @@ impl ClaudeReader {
             push(Role::Human, answers, String::new(), false, None);
         }
         if !texts.trim().is_empty() {
-            texts.truncate(texts.floor_char_boundary(MAX_TEXT_BYTES));
             let (role, text) = role_of_user(value, texts, is_side);
             let (text, tool_text) = match role {
                 Role::ToolResult => (String::new(), excerpt(&text, self.options.tool_bytes).into_owned()),

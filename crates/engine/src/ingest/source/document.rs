@@ -23,8 +23,6 @@ use crate::document::Document;
 
 /// Parts of a heading, as they are shown.
 pub(super) const HEADING_SEPARATOR: &str = " › ";
-/// Longer texts are cut.
-const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// What is known of a document besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -230,8 +228,7 @@ fn words(open: &OpenDocument, heading: &[&str], text: &str) -> String {
     if !words.is_empty() {
         words.push_str("\n\n");
     }
-    let end = text.floor_char_boundary(MAX_TEXT_BYTES.min(text.len()));
-    words.push_str(&text[..end]);
+    words.push_str(text);
     words
 }
 

@@ -50,13 +50,14 @@ impl Source for Files {
         // The person's global git configuration is not ours to look for.
         walk.git_global(false).require_git(false).follow_links(false).add_custom_ignore_filename(".yoreignore");
         walk.filter_entry(|entry| !is_closed(Path::new(entry.file_name())));
+        // Of too many always the same ones are read.
+        walk.sort_by_file_name(Ord::cmp);
         let files = walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-        let mut units: Vec<Unit> = files.filter_map(|entry| unit(entry.path(), root)).take(MAX_FILES + 1).collect();
-        if units.len() > MAX_FILES {
-            tracing::warn!(root = %root.display(), "only {MAX_FILES} files of a directory are read");
-            units.truncate(MAX_FILES);
-        }
-        units
+        files.filter_map(|entry| unit(entry.path(), root)).take(MAX_FILES + 1).collect()
+    }
+
+    fn most_units(&self) -> Option<usize> {
+        Some(MAX_FILES)
     }
 
     fn records_with(&self, unit: &Unit, options: &ReaderOptions, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {

@@ -127,6 +127,12 @@ pub trait Source: Send + Sync {
     /// that a database that did not change need not be opened.
     fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit>;
 
+    /// How many units of a root are read, where that is limited; [`Source::discover`] gives one more where
+    /// there are more.
+    fn most_units(&self) -> Option<usize> {
+        None
+    }
+
     /// Gives the lines of a unit with [`Framing::Records`], one value each, in order, until `take`
     /// returns false. Only what carries words or facts that a reader uses; no pictures, no
     /// binary payloads, no credentials.
@@ -391,6 +397,26 @@ pub enum Reading {
     Link(Arc<Episode>, &'static str, String),
     /// Something that could not be understood: stable reason and detail.
     Skip(&'static str, String),
+}
+
+/// The longest text of a turn that is indexed. The archive has all of it.
+pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
+/// What a longer one is counted as.
+pub(crate) const TEXT_CUT: (&str, &str) = ("text-cut", "over 1 MiB; the archive has all of it");
+
+/// Cuts longer texts of the turns from `from` on; returns the lines of those turns.
+pub(crate) fn cap_texts(readings: &mut [Reading], from: usize) -> Vec<u64> {
+    let mut cut = Vec::new();
+    for reading in readings.iter_mut().skip(from) {
+        let Reading::Turn(read) = reading else { continue };
+        let turn = &mut read.turn;
+        if turn.text.len().max(turn.tool_text.len()) > MAX_TEXT_BYTES {
+            turn.text.truncate(turn.text.floor_char_boundary(MAX_TEXT_BYTES));
+            turn.tool_text.truncate(turn.tool_text.floor_char_boundary(MAX_TEXT_BYTES));
+            cut.push(read.line);
+        }
+    }
+    cut
 }
 
 /// Takes this memory's own words out of what was read, from `from` on; what is nothing without

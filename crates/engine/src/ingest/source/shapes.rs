@@ -16,8 +16,6 @@ use super::super::parse::parse_line;
 use super::own::{is_own_tool, without_own_output, without_own_words};
 use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit};
 
-/// Text beyond this is in the archive only.
-const MAX_TEXT_BYTES: usize = 1 << 20;
 /// A `data:` address or a run of base64 that is longer is a picture or another payload.
 const MAX_PAYLOAD_BYTES: usize = 2048;
 /// Times from the year 10000 on are mistakes.
@@ -86,12 +84,6 @@ pub(super) fn append(to: &mut String, text: &str) {
         to.push_str("\n\n");
     }
     to.push_str(text);
-}
-
-/// Cuts what only the archive needs to hold.
-pub(super) fn capped(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
-    text
 }
 
 /// A short piece of an unknown name: what skips are counted by.
@@ -501,7 +493,7 @@ impl Message {
             out.push(Reading::Turn(Box::new(ReadTurn { episode: Arc::clone(episode), turn, line })));
         };
         if !text.is_empty() || !tool_text.trim().is_empty() {
-            push(Turn { text: capped(text), tool_text: capped(tool_text), is_error, tools, files, ..turn(0) });
+            push(Turn { text, tool_text, is_error, tools, files, ..turn(0) });
         }
         for (at, answer) in answers.into_iter().enumerate().filter(|(_, answer)| !is_own_tool(&answer.name)) {
             let words = without_own_output(&answer.text);

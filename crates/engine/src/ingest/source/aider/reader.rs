@@ -9,7 +9,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::own::{is_own_call, without_own_output, without_own_words};
-use super::super::shapes::{self, add_file, capped, short, text_of};
+use super::super::shapes::{self, add_file, short, text_of};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::KIND;
 
@@ -117,7 +117,6 @@ impl AiderReader {
                 turn.tool_text = excerpt(&turn.tool_text, self.options.tool_bytes).into_owned();
             }
         }
-        turn.text = capped(turn.text);
         let is_empty = turn.text.is_empty() && turn.tool_text.is_empty();
         if !is_empty && !session.is_own_call {
             out.push(Reading::Turn(Box::new(ReadTurn {

@@ -17,7 +17,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::own::{is_own_call, is_own_tool, without_own_calls, without_own_output, without_own_words};
-use super::super::shapes::{self, append, capped, short, text_of};
+use super::super::shapes::{self, append, short, text_of};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::thread::{Step, Thread, is_header, payload};
 use super::tool::{answer_of, answer_of_script, call_of, nested_call};
@@ -523,8 +523,8 @@ impl RolloutReader {
             native_id: format!("{}:{}", episode.native_id, place.line),
             role,
             speaker,
-            text: capped(text),
-            tool_text: capped(tool_text),
+            text,
+            tool_text,
             is_error: said.outcome == Some(Outcome::Failed),
             time: place.time,
             cwd: place.cwd,

@@ -10,7 +10,7 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::super::own::is_own_tool;
 use super::super::shapes::{
-    add_file, append, arguments, capped, episode, files_of_input, flatten, from_millis, render_call, text_of, time_of, title,
+    add_file, append, arguments, episode, files_of_input, flatten, from_millis, render_call, text_of, time_of, title,
 };
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::KIND;
@@ -199,7 +199,7 @@ impl CursorReader {
             native_id,
             role,
             speaker: (is_side && role == Role::Injected).then(|| "parent agent".to_owned()),
-            text: capped(text.trim().to_owned()),
+            text: text.trim().to_owned(),
             tool_text: String::new(),
             is_error: false,
             time: RecordedTime::UNKNOWN,

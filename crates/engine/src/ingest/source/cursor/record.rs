@@ -6,8 +6,6 @@ use serde_json::{Map, Value, json};
 
 use super::super::shapes::{drop_payloads, text_of};
 
-/// Longer strings are cut: the archive needs no more of them either.
-const MAX_STRING_BYTES: usize = 512 << 10;
 /// Smaller numbers are no times, but counted from the start of some process.
 const FIRST_TIME_MS: f64 = 1e12;
 /// The year 5138: larger numbers are no milliseconds.
@@ -145,17 +143,7 @@ pub(super) fn problem(session: &str, reason: &str, detail: &str, count: u64) -> 
 fn finished(record: Map<String, Value>) -> Value {
     let mut value = Value::Object(record);
     drop_payloads(&mut value);
-    cut(&mut value);
     value
-}
-
-fn cut(value: &mut Value) {
-    match value {
-        Value::String(text) if text.len() > MAX_STRING_BYTES => text.truncate(text.floor_char_boundary(MAX_STRING_BYTES)),
-        Value::Array(list) => list.iter_mut().for_each(cut),
-        Value::Object(map) => map.values_mut().for_each(cut),
-        _ => {}
-    }
 }
 
 /// A JSON value out of a database, which may hold a mark of byte order or raw control characters.

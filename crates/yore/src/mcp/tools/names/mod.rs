@@ -42,6 +42,8 @@ mod preview;
 mod search;
 mod store;
 
+#[cfg(test)]
+pub use self::search::SOLUTIONS;
 use super::{Row, recall};
 
 /// A name of the designs.

@@ -20,7 +20,7 @@ const MAX_LIMIT: usize = 50;
 /// Results where a design says nothing else.
 const USUAL_LIMIT: usize = 10;
 /// Results of S1-128 and S1-129.
-const SOLUTIONS: usize = 5;
+pub const SOLUTIONS: usize = 5;
 /// Tokens of solutions with their exchange.
 const SOLUTIONS_BUDGET: usize = 5_000;
 /// A pasted context is asked for by its beginning.
