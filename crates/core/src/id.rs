@@ -13,9 +13,11 @@ use uuid::Uuid;
 
 /// Hex digits of an id that are shown to people; `show` accepts any unambiguous prefix.
 pub const SHORT_ID_CHARS: usize = 10;
+/// Hex digits of an id.
+const HEX_DIGITS: usize = 32;
 
 macro_rules! id_type {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident, $short:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(Uuid);
@@ -31,11 +33,9 @@ macro_rules! id_type {
                 self.0.as_bytes()
             }
 
-            /// The first [`SHORT_ID_CHARS`] hex digits, for people.
+            /// [`SHORT_ID_CHARS`] of its hex digits, for people: those in which ids differ.
             pub fn short(&self) -> String {
-                let mut hex = self.to_string();
-                hex.truncate(SHORT_ID_CHARS);
-                hex
+                self.to_string()[$short].to_owned()
             }
         }
 
@@ -74,15 +74,16 @@ macro_rules! id_type {
 
 id_type! {
     /// One conversation, file, page or note, whichever file it was read from.
-    EpisodeId
+    EpisodeId, ..SHORT_ID_CHARS
 }
 id_type! {
     /// One message of an episode. Two snapshots of a session share their turn ids.
-    TurnId
+    TurnId, ..SHORT_ID_CHARS
 }
 id_type! {
     /// One scope of isolation: a repository with all its worktrees, or a directory.
-    ProjectId
+    // The first digits are the time, alike in all that were met on one day.
+    ProjectId, HEX_DIGITS - SHORT_ID_CHARS..
 }
 
 impl EpisodeId {
@@ -132,6 +133,15 @@ mod tests {
         assert_eq!(id.to_string().len(), 32);
         assert_eq!(id.to_string().chars().nth(12), Some('8'), "{id} is a UUIDv8");
         assert_eq!(id, TurnId::derive("claude-code", "s", "m", 0));
+    }
+
+    #[test]
+    fn short_ids_of_projects_that_were_met_at_once_differ() {
+        let id = |random: u8| ProjectId::new(1_772_323_200_000, [random; 10]);
+        assert_ne!(id(1).short(), id(2).short());
+        assert_eq!(id(1).short().len(), SHORT_ID_CHARS);
+        let turn = TurnId::derive("claude-code", "s", "m", 0);
+        assert!(turn.to_string().starts_with(&turn.short()));
     }
 
     proptest! {

@@ -58,6 +58,9 @@ pub enum EngineError {
     /// A note that cannot be kept: it is empty, or too long.
     #[error("{0}")]
     BadNote(&'static str),
+    /// No name for a project, and why.
+    #[error("{0}")]
+    BadProjectName(&'static str),
     /// A local model is needed, and none was named.
     #[error("no local model is here")]
     NoModel,
@@ -105,6 +108,7 @@ impl EngineError {
             Self::Embed(error) => error.code(),
             Self::Fetch(error) => error.code(),
             Self::BadNote(_) => "bad-note",
+            Self::BadProjectName(_) => "bad-project-name",
             Self::NoModel => "model/none",
             Self::Ingest(IngestError::DataDirectory { .. }) => "data-directory",
             Self::Ingest(IngestError::UnknownSource(_)) => "unknown-source",
@@ -598,23 +602,43 @@ impl Engine {
         Ok(self.store.projects()?.into_iter().find(|project| project.row == row))
     }
 
+    /// The one project of a name, an id or a directory.
+    fn only_project(&self, name: &str) -> Result<i64, EngineError> {
+        match retrieve::projects_named(&self.store, &[name.to_owned()])?.as_slice() {
+            [row] => Ok(*row),
+            rows => Err(EngineError::AmbiguousId {
+                id: name.to_owned(),
+                candidates: self
+                    .projects()?
+                    .into_iter()
+                    .filter(|project| rows.contains(&project.row))
+                    .map(|project| project.id.short())
+                    .collect(),
+            }),
+        }
+    }
+
+    /// Gives a project another name; `project` is its name, its id or a directory. It is found by its
+    /// directories and its repository as before.
+    ///
+    /// # Errors
+    /// [`EngineError::BadProjectName`] where the name is none or another project has it.
+    pub fn rename_project(&self, project: &str, name: &str) -> Result<(), EngineError> {
+        const LONGEST: usize = 100;
+        let name = name.trim();
+        if name.is_empty() || name.chars().count() > LONGEST || name.chars().any(char::is_control) {
+            return Err(EngineError::BadProjectName("a name has 1 to 100 characters, on one line"));
+        }
+        let row = self.only_project(project)?;
+        if self.store.project_names()?.iter().any(|(other, _, known)| *other != row && known.eq_ignore_ascii_case(name)) {
+            return Err(EngineError::BadProjectName("another project has this name: `yore projects merge` makes one of two"));
+        }
+        Ok(self.store.rename_project(row, name)?)
+    }
+
     /// Makes one project of two: `from` is known as `into` afterwards.
     pub fn merge_projects(&self, from: &str, into: &str) -> Result<(), EngineError> {
-        let only = |name: &str| -> Result<i64, EngineError> {
-            match retrieve::projects_named(&self.store, &[name.to_owned()])?.as_slice() {
-                [row] => Ok(*row),
-                rows => Err(EngineError::AmbiguousId {
-                    id: name.to_owned(),
-                    candidates: self
-                        .projects()?
-                        .into_iter()
-                        .filter(|project| rows.contains(&project.row))
-                        .map(|project| project.id.to_string())
-                        .collect(),
-                }),
-            }
-        };
-        let (from, into) = (only(from)?, only(into)?);
+        let (from, into) = (self.only_project(from)?, self.only_project(into)?);
         if from != into {
             self.store.merge_projects(from, into)?;
             self.sync_index(2_000, &mut |_| {})?;

@@ -93,7 +93,7 @@ impl From<EngineError> for CliError {
                 EngineError::Ingest(IngestError::UnknownSource(_)) => {
                     (Exit::Usage, Some(format!("known sources: {}", source_names())))
                 }
-                EngineError::BadNote(_) => (Exit::Usage, None),
+                EngineError::BadNote(_) | EngineError::BadProjectName(_) => (Exit::Usage, None),
                 EngineError::Fetch(error) => (Exit::Data, Some(error.remedy().to_owned())),
                 EngineError::UnknownProject { name, known } => (Exit::Nothing, Some(nearest(name, known))),
                 EngineError::UnknownSession(_) => (Exit::Nothing, Some("`yore sessions` lists them".to_owned())),

@@ -7,8 +7,12 @@ use std::path::{Path, PathBuf};
 
 use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_directory, normalize_remote};
 
-/// Below a repository: worktrees that the client made for itself.
-const CLIENT_WORKTREES: &str = "/.claude/worktrees/";
+/// Below a repository: worktrees that an agent, or somebody, made there.
+const WORKTREES_WITHIN: [&str; 2] = ["/.claude/worktrees/", "/.worktrees/"];
+/// At the end of a repository's name: the directory of its worktrees, beside it.
+const WORKTREES_BESIDE: [&str; 3] = [".worktrees/", "-worktrees/", "_worktrees/"];
+/// Directories beside one that is gone are looked at, at most so many.
+const MOST_SIBLINGS: usize = 500;
 
 /// The names of a project, surest first, each with the form in which it was met, and the name to
 /// give to it.
@@ -63,8 +67,8 @@ impl ProjectResolver {
 
 /// The names of the project that a recorded directory belongs to, looked up on disk.
 pub fn names_of(cwd: &str) -> ProjectNames {
-    // Claude Code makes worktrees inside the repository and removes them again.
-    let cwd = cwd.find(CLIENT_WORKTREES).map_or(cwd, |at| &cwd[..at]);
+    let of_worktree = repository_of_worktree(cwd);
+    let cwd = of_worktree.as_deref().unwrap_or(cwd);
     let key = normalize_directory(cwd);
     let mut aliases = Vec::new();
     let mut name = directory_name(&key).to_owned();
@@ -85,6 +89,56 @@ pub fn names_of(cwd: &str) -> ProjectNames {
     }
     aliases.push((ProjectAlias::Directory(key), cwd.to_owned()));
     ProjectNames { aliases, name }
+}
+
+/// The repository of a worktree, where its path or the repository tells: worktrees come and go, and what was
+/// said in one belongs to the repository. One that is there is left to git.
+fn repository_of_worktree(cwd: &str) -> Option<String> {
+    let path = Path::new(cwd);
+    if path.is_absolute() && path.exists() {
+        // Git knows it; of the agents' own the outer repository is meant, whatever they hold.
+        let within = cwd.replace('\\', "/");
+        return within.find(WORKTREES_WITHIN[0]).map(|at| cwd[..at].to_owned());
+    }
+    named_repository(cwd).or_else(|| recorded_repository(path))
+}
+
+/// The repository that a worktree's path names, on any system. A person's own directory is none, and
+/// neither is one that is there without a repository.
+fn named_repository(cwd: &str) -> Option<String> {
+    // Of the same length, so that places in one are places in the other.
+    let slashed = cwd.replace('\\', "/");
+    let within = WORKTREES_WITHIN.iter().find_map(|mark| slashed.find(mark));
+    let beside = || {
+        let ends = WORKTREES_BESIDE.iter().filter_map(|mark| slashed.find(mark));
+        ends.min().filter(|at| !slashed[..*at].ends_with('/'))
+    };
+    let root = &cwd[..within.or_else(beside)?];
+    let is_home = match slashed[..root.len()].split('/').collect::<Vec<_>>().as_slice() {
+        [_] | ["", ""] | ["", "root"] => true,
+        [_, home, _] => home.eq_ignore_ascii_case("home") || home.eq_ignore_ascii_case("users"),
+        _ => false,
+    };
+    let path = Path::new(root);
+    let is_none = path.is_absolute() && path.exists() && find_repository(path).is_none();
+    (!is_home && !is_none).then(|| root.to_owned())
+}
+
+/// The repository beside a directory that is gone and that it still records as its worktree.
+fn recorded_repository(cwd: &Path) -> Option<String> {
+    if !cwd.is_absolute() {
+        return None;
+    }
+    let gone = cwd.ancestors().take_while(|path| !path.exists()).last()?;
+    let recorded = gone.join(".git");
+    let siblings = fs::read_dir(gone.parent()?).ok()?.flatten().take(MOST_SIBLINGS);
+    let records = |sibling: &Path| {
+        let worktrees = fs::read_dir(sibling.join(".git").join("worktrees")).into_iter().flatten().flatten();
+        worktrees
+            .filter_map(|worktree| read_small(&worktree.path().join("gitdir")))
+            .any(|gitdir| Path::new(gitdir.trim()) == recorded)
+    };
+    siblings.map(|sibling| sibling.path()).find(|sibling| records(sibling))?.to_str().map(str::to_owned)
 }
 
 struct Repository {
@@ -167,8 +221,47 @@ mod tests {
     }
 
     #[test]
-    fn worktree_of_the_client_is_its_repository() {
-        assert_eq!(names_of("/nowhere/tide/.claude/worktrees/agent-1/src"), names_of("/nowhere/tide"));
+    fn worktree_is_its_repository_where_only_the_path_tells_on_every_system() {
+        for worktree in [
+            "/nowhere/tide/.claude/worktrees/agent-1/src",
+            "/nowhere/tide/.worktrees/fix",
+            "/nowhere/tide.worktrees/fix/src",
+            "/nowhere/tide-worktrees/fix",
+            "/nowhere/tide_worktrees/fix",
+        ] {
+            assert_eq!(names_of(worktree), names_of("/nowhere/tide"), "{worktree}");
+        }
+        for worktree in
+            [r"C:\work\tide\.claude\worktrees\eloquent-shtern", r"C:\work\tide\.worktrees\fix\src", r"C:\work\tide.worktrees\fix"]
+        {
+            assert_eq!(names_of(worktree), names_of(r"C:\work\tide"), "{worktree}");
+        }
+        let own = |directory: &str| assert_eq!(names_of(directory).aliases[0].1, directory);
+        // A person's own directory is no repository, and the directory of worktrees is no worktree.
+        for directory in [
+            "/home/dev/.worktrees/tide/fix",
+            "/Users/dev/.worktrees/fix",
+            r"C:\Users\dev\.worktrees\fix",
+            "/nowhere/tide-worktrees",
+            "/nowhere/.worktrees",
+            "/nowhere/tide-fix",
+        ] {
+            own(directory);
+        }
+    }
+
+    #[test]
+    fn worktree_that_is_gone_is_the_repository_beside_it_that_records_it() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
+        fs::create_dir_all(path("tide/.git/worktrees/fix")).unwrap();
+        fs::write(path("tide/.git/worktrees/fix/gitdir"), format!("{}\n", path("tide-fix/.git"))).unwrap();
+        fs::create_dir_all(path("reef/.git")).unwrap();
+        assert_eq!(names_of(&path("tide-fix/src")), names_of(&path("tide")));
+        assert_eq!(names_of(&path("tide-other")).aliases.len(), 1, "nobody records it");
+        fs::create_dir_all(path("loose/.worktrees")).unwrap();
+        let loose = path("loose/.worktrees/fix");
+        assert_eq!(names_of(&loose).aliases[0].1, loose, "what is there and no repository has no worktrees");
     }
 
     #[test]

@@ -136,8 +136,10 @@ pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64
         }
         if found.is_empty() {
             let prefix = name.to_lowercase();
-            found =
-                matching(&|id, known| name.len() >= 4 && id.to_string().starts_with(&prefix) || known.eq_ignore_ascii_case(name));
+            found = matching(&|id, known| {
+                let is_id = name.len() >= 4 && (id.short().starts_with(&prefix) || id.to_string().starts_with(&prefix));
+                is_id || known.eq_ignore_ascii_case(name)
+            });
         }
         if found.is_empty() {
             return Err(EngineError::UnknownProject {

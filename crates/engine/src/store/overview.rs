@@ -281,6 +281,15 @@ impl Store {
         })
     }
 
+    /// Gives a project another name.
+    pub(crate) fn rename_project(&self, project: i64, name: &str) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", rusqlite::params![project, name])
+                .map(drop)
+                .map_err(|error| self.fail(error))
+        })
+    }
+
     /// Makes one project of two: everything of `from` belongs to `into` afterwards.
     pub(crate) fn merge_projects(&self, from: i64, into: i64) -> StoreResult<()> {
         self.write(|tx| {

@@ -5,7 +5,7 @@ use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::render::{text, wire};
 
-/// List projects, or make one of two
+/// List projects, rename one, or make one of two
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -21,11 +21,20 @@ enum Action {
         /// Name, id or directory
         into: String,
     },
+    /// Give a project another name
+    Rename {
+        /// Name, id or directory
+        project: String,
+        /// Its name from now on
+        name: String,
+    },
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    if let Some(Action::Merge { from, into }) = &arguments.action {
-        context.engine(false)?.merge_projects(from, into)?;
+    match &arguments.action {
+        Some(Action::Merge { from, into }) => context.engine(false)?.merge_projects(from, into)?,
+        Some(Action::Rename { project, name }) => context.engine(false)?.rename_project(project, name)?,
+        None => {}
     }
     let projects = context.memory()?.projects()?;
     if context.printer.is_json() {

@@ -351,6 +351,44 @@ fn sessions_are_listed_last_used_first() {
 }
 
 #[test]
+fn project_is_renamed_and_found_by_its_new_name_and_its_short_id() {
+    let environment = TestEnvironment::new();
+    for (at, name) in ["tide", "reef"].into_iter().enumerate() {
+        let directory = environment.path("work").join(name).to_str().unwrap().to_owned();
+        let session = format!("4a5b000{at}-3f0{at}-4714-9c3{at}-5c452003a142");
+        Transcript::new(&session, &directory)
+            .human(&format!("when is high water at the {name}"))
+            .assistant("At noon.")
+            .write(&environment.projects());
+    }
+    environment.ingest(&environment.projects());
+    let projects = |arguments: &[&str]| environment.yore(["projects", "--json"]).args(arguments).run();
+    let named = |outcome: &crate::environment::Outcome, name: &str| {
+        let listed = outcome.json();
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|project| project["name"] == name)
+            .map(|project| project["id"].as_str().unwrap().to_owned())
+    };
+    let before = projects(&[]).success();
+    let id = named(&before, "tide").unwrap();
+    let table = environment.yore(["projects"]).run().success().stdout;
+    let short = &id[id.len() - 10..];
+    assert!(table.contains(short), "{table}");
+    let after = projects(&["rename", short, "Tide tables"]).success();
+    assert_eq!(named(&after, "Tide tables"), Some(id));
+    for (project, name) in [("Tide tables", "REEF"), ("reef", " ")] {
+        let refused = environment.yore(["projects", "rename", project, name]).run().ends_with(2);
+        assert_eq!(refused.code(), "bad-project-name");
+    }
+    environment.yore(["recall", "high water", "--project", "tide tables"]).run().success();
+    environment.yore(["reindex"]).run().success();
+    assert!(named(&projects(&[]).success(), "Tide tables").is_some(), "reading again gives no name back");
+}
+
+#[test]
 fn projects_are_listed_and_merged() {
     let memory = Memory::new();
     let list = |arguments: &[&str]| -> Vec<Value> {
