@@ -165,8 +165,44 @@ fn prepare(home: &Home, options: &Options) -> Outcome<Vec<Asked>> {
             asked.extend(place.map(|place| Asked { prompt: prompt.to_owned(), ..place.clone() }));
         }
     }
+    let mut known: Vec<&Path> = Vec::new();
+    for asked in &asked {
+        if !known.contains(&asked.directory.as_path()) {
+            known.push(&asked.directory);
+            fs::write(asked.transcript.with_file_name(format!("worked-{}.jsonl", known.len())), worked(asked, known.len())?)?;
+        }
+    }
     home.yore(&["ingest", "--no-embed"])?;
     if asked.is_empty() { Err("no questions".into()) } else { Ok(asked) }
+}
+
+/// A file that was spoken of in each project.
+const FILE: &str = "src/tables.rs";
+/// A failure that was met in each project.
+const FAILURE: &str = "error: almanac.toml: unknown gauge `Hven-Nord` in station list";
+
+/// A session of a project in which [`FILE`] was spoken of and [`FAILURE`] was met, as Claude Code writes it.
+fn worked(asked: &Asked, number: usize) -> Outcome<String> {
+    let session = format!("7a5b0001-3f08-4714-9c34-{number:012x}");
+    let mut lines = String::new();
+    let mut line = |at: usize, kind: &str, content: Value| -> Outcome<()> {
+        let uuid = |at: usize| format!("{at:08x}-0000-4000-8000-{number:012x}");
+        let parent = (at > 0).then(|| uuid(at - 1));
+        lines.push_str(&serde_json::to_string(&json!({
+            "type": kind, "uuid": uuid(at), "parentUuid": parent, "sessionId": session, "cwd": asked.directory, "version": "2.1.150",
+            "timestamp": format!("2026-03-01T10:{at:02}:00.000Z"), "message": {"role": kind, "content": content},
+        }))?);
+        lines.push('\n');
+        Ok(())
+    };
+    line(0, "user", json!(format!("never touch {FILE} by hand, it is generated from the almanac")))?;
+    line(1, "assistant", json!([{"type": "text", "text": "Understood."}]))?;
+    line(2, "user", json!("now build all of the almanac"))?;
+    let call = json!({"type": "tool_use", "id": "toolu_01", "name": "Bash", "input": {"command": "make almanac"}});
+    line(3, "assistant", json!([call]))?;
+    line(4, "user", json!([{"type": "tool_result", "tool_use_id": "toolu_01", "is_error": true, "content": FAILURE}]))?;
+    line(5, "assistant", json!([{"type": "text", "text": "The gauge was renamed: `Hven North` in almanac.toml mends it."}]))?;
+    Ok(lines)
 }
 
 /// A document of a corpus as a session; its tools were left out already.
@@ -222,6 +258,8 @@ fn hooks(home: &Home, options: &Options, questions: &[Asked], everyday: &[Asked]
         ("UserPromptSubmit", "prompt, given something", questions, Some(true)),
         ("UserPromptSubmit", "everyday prompt, given nothing", everyday, Some(false)),
         ("SessionStart", "session start, given a brief", questions, Some(true)),
+        ("PreToolUse", "edit of a file, given what was said of it", questions, Some(true)),
+        ("PostToolUseFailure", "failed command, given what came of it", questions, Some(true)),
         ("Stop", "stop, capture only", questions, None),
     ] {
         let mut kept = Vec::new();
@@ -251,8 +289,14 @@ fn hooks(home: &Home, options: &Options, questions: &[Asked], everyday: &[Asked]
 
 /// Calls a hook; also whether it printed something.
 fn hook(home: &Home, event: &str, asked: &Asked, session: &str) -> Outcome<(Took, bool)> {
+    let tool = match event {
+        "PreToolUse" => {
+            json!({"name": "Edit", "input": {"file_path": asked.directory.join(FILE), "old_string": "a", "new_string": "b"}})
+        }
+        _ => json!({"name": "Bash", "input": {"command": "make almanac"}}),
+    };
     let said = json!({
-        "session_id": session, "transcript_path": asked.transcript, "cwd": asked.directory, "permission_mode": "default",
+        "tool_name": tool["name"], "tool_input": tool["input"], "tool_use_id": "toolu_02", "error": FAILURE, "session_id": session, "transcript_path": asked.transcript, "cwd": asked.directory, "permission_mode": "default",
         "hook_event_name": event, "prompt": asked.prompt, "source": "startup", "last_assistant_message": "Done.",
     });
     let before = children_cpu_time();
