@@ -928,11 +928,13 @@ impl Engine {
                 Some("run `yore doctor --fix`"),
             ),
         }
-        if let Some((turns, error)) = self.store.embed_failures()? {
+        if self.options.model.is_some()
+            && let Some((turns, error)) = self.store.embed_failures()?
+        {
             let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
             report(
                 "embedding",
-                Severity::Warning,
+                Severity::Note,
                 format!("the local model failed on {turns}, found by words and the static table: {error}"),
                 Some("`yore embed` tries again; `yore models verify` looks at the model"),
             );

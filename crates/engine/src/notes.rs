@@ -269,7 +269,7 @@ impl Engine {
 
     /// Whether the one document that was put is there.
     fn is_stored(&self, report: &IngestReport) -> Result<(), EngineError> {
-        if let Some((path, error)) = report.failures.first() {
+        if let Some((path, error)) = report.unread().next() {
             return Err(StoreError::Io { path: path.clone(), error: io::Error::other(error.clone()) }.into());
         }
         if report.files_busy > 0 { Err(StoreError::Busy(self.directory().to_path_buf()).into()) } else { Ok(()) }

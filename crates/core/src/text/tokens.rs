@@ -278,15 +278,18 @@ fn is_cjk(letter: char) -> bool {
         | 0xF900..=0xFAFF | 0xFF66..=0xFF9D | 0x20000..=0x323AF)
 }
 
-/// The words of a text, roughly: what spaces divide, and of scripts written without spaces a word for
-/// every two letters.
+/// The words of a text, roughly: what spaces divide and holds a letter or digit, and a word for every two
+/// letters of Chinese, Japanese and Korean.
 pub fn word_count(text: &str) -> usize {
-    let (mut words, mut letters, mut is_within) = (0, 0, false);
+    let (mut words, mut letters, mut is_counted) = (0, 0usize, false);
     for letter in text.chars() {
-        let is_of_word = !letter.is_whitespace() && !is_cjk(letter);
-        words += usize::from(is_of_word && !is_within);
-        letters += usize::from(is_cjk(letter));
-        is_within = is_of_word;
+        if is_cjk(letter) {
+            (letters, is_counted) = (letters + 1, false);
+        } else if letter.is_whitespace() {
+            is_counted = false;
+        } else if letter.is_alphanumeric() && !is_counted {
+            (words, is_counted) = (words + 1, true);
+        }
     }
     words + letters.div_ceil(2)
 }
@@ -365,7 +368,16 @@ mod tests {
 
     #[test]
     fn words_are_counted_with_and_without_spaces() {
-        for (text, expected) in [("", 0), ("  ", 0), ("hi", 1), ("yes, go on", 3), ("会话历史", 2), ("读 README 吧", 2)] {
+        for (text, expected) in [
+            ("", 0),
+            ("  ", 0),
+            ("hi", 1),
+            ("yes, go on", 3),
+            ("会话历史", 2),
+            ("读 README 吧", 2),
+            ("好的，谢谢！", 2),
+            ("- ok -", 1),
+        ] {
             assert_eq!(word_count(text), expected, "{text}");
         }
     }

@@ -75,6 +75,8 @@ pub(crate) struct Reader<'a> {
     /// Whether the session that was named last was forgotten for good; before the first, whether
     /// the one that the file's first line names was.
     pub is_session_buried: bool,
+    /// Lines that were archived before.
+    pub known_lines: u64,
     /// Hashes of sessions that turned out to be yore's own calls.
     pub own_sessions: HashSet<[u8; 16]>,
 }
@@ -82,6 +84,7 @@ pub(crate) struct Reader<'a> {
 impl Reader<'_> {
     /// Reads to the end, handing over a batch at a time; `deliver` returns false to stop.
     pub(crate) fn run(mut self, file: File, start: &Start, mut deliver: impl FnMut(Batch) -> bool) -> io::Result<()> {
+        self.known_lines = start.archived.1;
         let mut lines = Lines::new(file, start.read.0, start.size, self.max_line_bytes)?;
         let mut batch = Batch { archived: start.archived, read: start.read, ..Batch::default() };
         let mut line_number = start.read.1;
@@ -133,7 +136,7 @@ impl Reader<'_> {
         }
         let end = if line_number == start.read.1 { batch.read } else { (batch.archived.0, line_number) };
         self.mark_position(&mut batch, end);
-        self.finish(start.archived.1, &mut batch);
+        self.finish(&mut batch);
         batch.is_last = true;
         deliver(batch);
         Ok(())
@@ -172,18 +175,18 @@ impl Reader<'_> {
         if is_wanted {
             let end = batch.archived;
             self.mark_position(&mut batch, end);
-            self.finish(0, &mut batch);
+            self.finish(&mut batch);
             batch.is_last = true;
             deliver(batch);
         }
         Ok(())
     }
 
-    /// Takes what the source's reader still held. Lines up to `known` were archived before.
-    fn finish(&mut self, known: u64, batch: &mut Batch) {
+    /// Takes what the source's reader still held.
+    fn finish(&mut self, batch: &mut Batch) {
         let before = batch.readings.len();
         self.episodes.finish(&mut batch.readings);
-        batch.cap_texts(before, known);
+        batch.cap_texts(before, self.known_lines);
         drop_own_words(&mut batch.readings, before);
     }
 
@@ -263,8 +266,7 @@ impl Reader<'_> {
         }
         let before = batch.readings.len();
         self.episodes.read(&SourceLine { values, mark }, &mut batch.readings);
-        // A turn may have begun on an earlier line.
-        batch.cap_texts(before, if is_new { 0 } else { mark.line });
+        batch.cap_texts(before, self.known_lines);
         if drop_own_words(&mut batch.readings, before) {
             self.drop_own_call(values, before, batch);
         }

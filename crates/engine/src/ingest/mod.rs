@@ -204,6 +204,17 @@ pub struct IngestReport {
 }
 
 impl IngestReport {
+    /// The units of a root that are read; where there are more, that is told.
+    pub fn discovered(&mut self, source: &dyn Source, root: &Path, known: &dyn Known) -> Vec<Unit> {
+        let mut units = source.discover(root, known);
+        if let Some(most) = source.most_units().filter(|most| units.len() > *most) {
+            units.truncate(most);
+            let detail = format!("only the first {most} below {} are read", root.display());
+            *self.skips.entry(("too-many-files".to_owned(), detail)).or_default() += 1;
+        }
+        units
+    }
+
     /// All files that could not be read, and why.
     pub fn unread(&self) -> impl Iterator<Item = &(PathBuf, String)> {
         self.failures.iter().chain(&self.passing)
@@ -389,13 +400,7 @@ impl<'a> Ingest<'a> {
                 unread.push((path, error.to_string()));
                 continue;
             }
-            let mut units = source.discover(&path, &KnownUnits { source: source.kind(), rows: &rows });
-            if let Some(most) = source.most_units().filter(|most| units.len() > *most) {
-                units.truncate(most);
-                let detail = format!("only the first {most} below {} are read", path.display());
-                *report.skips.entry(("too-many-files".to_owned(), detail)).or_default() += 1;
-            }
-            for mut unit in units {
+            for mut unit in report.discovered(source, &path, &KnownUnits { source: source.kind(), rows: &rows }) {
                 if let Ok(canonical) = unit.path.canonicalize() {
                     unit.path = canonical;
                 }
@@ -557,6 +562,7 @@ impl<'a> Ingest<'a> {
                 && first_session(found.source, &found.unit.path).is_some_and(|session| {
                     self.tombstones.contains(&self.keys.tombstone_hash(found.source.kind(), "session", &session))
                 }),
+            known_lines: 0,
             own_sessions: HashSet::new(),
         };
         let mut archive = Archive::new(self.store, self.keys.line, request.compression_level);
@@ -774,9 +780,15 @@ fn is_passing(error: &io::Error) -> bool {
             | StaleNetworkFileHandle
             | TimedOut
     );
-    // What has no kind of its own: an input or output error, too many open files; on Windows a file that
+    // What has no kind of its own: an input or output error, too many open files, a server that is down; on Windows a file that
     // another program keeps to itself, or a part of it.
-    let codes: &[i32] = if cfg!(windows) { &[32, 33, 1117] } else { &[5, 23, 24] };
+    let codes: &[i32] = if cfg!(windows) {
+        &[32, 33, 1117]
+    } else if cfg!(target_os = "macos") {
+        &[5, 23, 24, 64]
+    } else {
+        &[5, 23, 24, 112, 121]
+    };
     is_known || error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 

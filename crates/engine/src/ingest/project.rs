@@ -9,7 +9,8 @@ use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_direct
 
 /// Below a repository: worktrees that an agent, or somebody, made there.
 const WORKTREES_WITHIN: [&str; 2] = ["/.claude/worktrees/", "/.worktrees/"];
-/// At the end of a repository's name: the directory of its worktrees, beside it.
+/// Behind a repository's name: the directory of its worktrees, beside it. The first says so on any computer,
+/// the others where the repository is there.
 const WORKTREES_BESIDE: [&str; 3] = [".worktrees/", "-worktrees/", "_worktrees/"];
 /// Directories beside one that is gone are looked at, at most so many.
 const MOST_SIBLINGS: usize = 500;
@@ -103,25 +104,25 @@ fn repository_of_worktree(cwd: &str) -> Option<String> {
     named_repository(cwd).or_else(|| recorded_repository(path))
 }
 
-/// The repository that a worktree's path names, on any system. A person's own directory is none, and
-/// neither is one that is there without a repository.
+/// The repository that a worktree's path names. On this computer it must be there; of another one the path
+/// must say it plainly, and a person's own directory is none.
 fn named_repository(cwd: &str) -> Option<String> {
     // Of the same length, so that places in one are places in the other.
     let slashed = cwd.replace('\\', "/");
-    let within = WORKTREES_WITHIN.iter().find_map(|mark| slashed.find(mark));
-    let beside = || {
-        let ends = WORKTREES_BESIDE.iter().filter_map(|mark| slashed.find(mark));
-        ends.min().filter(|at| !slashed[..*at].ends_with('/'))
-    };
-    let root = &cwd[..within.or_else(beside)?];
-    let is_home = match slashed[..root.len()].split('/').collect::<Vec<_>>().as_slice() {
+    let marks = WORKTREES_WITHIN.iter().chain(&WORKTREES_BESIDE);
+    let (at, mark) = marks.filter_map(|mark| Some((slashed.find(mark)?, *mark))).min()?;
+    let root = &cwd[..at];
+    let path = Path::new(root);
+    if path.is_absolute() && path.parent().is_some_and(Path::exists) {
+        return path.join(".git").exists().then(|| root.to_owned());
+    }
+    let is_plain = WORKTREES_WITHIN.contains(&mark) || mark == WORKTREES_BESIDE[0];
+    let is_home = match slashed[..at].split('/').collect::<Vec<_>>().as_slice() {
         [_] | ["", ""] | ["", "root"] => true,
         [_, home, _] => home.eq_ignore_ascii_case("home") || home.eq_ignore_ascii_case("users"),
         _ => false,
     };
-    let path = Path::new(root);
-    let is_none = path.is_absolute() && path.exists() && find_repository(path).is_none();
-    (!is_home && !is_none).then(|| root.to_owned())
+    (is_plain && !is_home && !slashed[..at].ends_with('/')).then(|| root.to_owned())
 }
 
 /// The repository beside a directory that is gone and that it still records as its worktree.
@@ -223,13 +224,11 @@ mod tests {
     #[test]
     fn worktree_is_its_repository_where_only_the_path_tells_on_every_system() {
         for worktree in [
-            "/nowhere/tide/.claude/worktrees/agent-1/src",
-            "/nowhere/tide/.worktrees/fix",
-            "/nowhere/tide.worktrees/fix/src",
-            "/nowhere/tide-worktrees/fix",
-            "/nowhere/tide_worktrees/fix",
+            "/nowhere/dev/tide/.claude/worktrees/agent-1/src",
+            "/nowhere/dev/tide/.worktrees/fix",
+            "/nowhere/dev/tide.worktrees/fix/src",
         ] {
-            assert_eq!(names_of(worktree), names_of("/nowhere/tide"), "{worktree}");
+            assert_eq!(names_of(worktree), names_of("/nowhere/dev/tide"), "{worktree}");
         }
         for worktree in
             [r"C:\work\tide\.claude\worktrees\eloquent-shtern", r"C:\work\tide\.worktrees\fix\src", r"C:\work\tide.worktrees\fix"]
@@ -242,7 +241,8 @@ mod tests {
             "/home/dev/.worktrees/tide/fix",
             "/Users/dev/.worktrees/fix",
             r"C:\Users\dev\.worktrees\fix",
-            "/nowhere/tide-worktrees",
+            "/nowhere/tide-worktrees/fix",
+            "/nowhere/tide.worktrees",
             "/nowhere/.worktrees",
             "/nowhere/tide-fix",
         ] {
@@ -259,9 +259,11 @@ mod tests {
         fs::create_dir_all(path("reef/.git")).unwrap();
         assert_eq!(names_of(&path("tide-fix/src")), names_of(&path("tide")));
         assert_eq!(names_of(&path("tide-other")).aliases.len(), 1, "nobody records it");
+        assert_eq!(names_of(&path("tide-worktrees/fix")), names_of(&path("tide")));
         fs::create_dir_all(path("loose/.worktrees")).unwrap();
-        let loose = path("loose/.worktrees/fix");
-        assert_eq!(names_of(&loose).aliases[0].1, loose, "what is there and no repository has no worktrees");
+        for none in ["loose/.worktrees/fix", "agent-worktrees/fix", "agent.worktrees/fix"] {
+            assert_eq!(names_of(&path(none)).aliases[0].1, path(none), "what is no repository here has no worktrees");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, stea
 
 use super::occasion::{ask, bounded, chosen};
 use super::{Offer, OfferRequest, Said};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Hit};
 
 /// Lines of a failure that are looked up.
 const ERROR_LINES: usize = 3;
@@ -42,11 +42,15 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     if answer.hits.is_empty() {
         return Ok(Offer::silent("floor", sureness));
     }
+    let conclusion = |hit: &Hit| -> Result<Option<Said>, EngineError> {
+        let outcome = engine.store().conclusion(hit.turn.row)?;
+        Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { turn: turn.id, text: turn.text }))
+    };
     // Where the session was given what came of the best, another session's way is worth nothing more.
-    let given: HashSet<TurnId> = request.given.iter().copied().collect();
     let mut news = 0;
     for hit in &answer.hits {
-        if !given.is_empty() && engine.store().around(hit.turn.row)?.iter().any(|turn| given.contains(turn)) {
+        let is_known = |turn: &TurnId| request.given.contains(turn);
+        if is_known(&hit.turn.id) || conclusion(hit)?.is_some_and(|said| is_known(&said.turn)) {
             break;
         }
         news += 1;
@@ -55,10 +59,7 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     if answer.hits.is_empty() {
         return Ok(Offer::silent("known", sureness));
     }
-    let offer = chosen(engine, request, answer, sureness, |hit| {
-        let outcome = engine.store().conclusion(hit.turn.row)?;
-        Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { turn: turn.id, text: turn.text }))
-    });
+    let offer = chosen(engine, request, answer, sureness, conclusion);
     offer.map(|mut offer| {
         // An error that nobody said anything about is no help, and what was said of several is said once.
         let mut told: HashSet<TurnId> = HashSet::new();

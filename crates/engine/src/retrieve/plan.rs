@@ -135,11 +135,11 @@ pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64
             found = store.projects_by_alias(name, &normalize_directory(name))?;
         }
         if found.is_empty() {
+            found = matching(&|_, known| known.eq_ignore_ascii_case(name));
+        }
+        if found.is_empty() && name.len() >= 4 {
             let prefix = name.to_lowercase();
-            found = matching(&|id, known| {
-                let is_id = name.len() >= 4 && (id.short().starts_with(&prefix) || id.to_string().starts_with(&prefix));
-                is_id || known.eq_ignore_ascii_case(name)
-            });
+            found = matching(&|id, _| id.short().starts_with(&prefix) || id.to_string().starts_with(&prefix));
         }
         if found.is_empty() {
             return Err(EngineError::UnknownProject {

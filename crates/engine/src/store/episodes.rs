@@ -231,30 +231,6 @@ impl Store {
         })
     }
 
-    /// The turns between the human turn before this one and the next, both ends included: what was asked,
-    /// done and concluded around it.
-    pub(crate) fn around(&self, turn: i64) -> StoreResult<Vec<TurnId>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT other.uid FROM turn AS asked JOIN turn AS other ON other.episode_id = asked.episode_id
-                     WHERE asked.id = ?1
-                       AND other.position >= coalesce((
-                         SELECT max(human.position) FROM turn AS human
-                         WHERE human.episode_id = asked.episode_id AND human.position <= asked.position AND human.role = 'human'
-                       ), asked.position)
-                       AND other.position <= coalesce((
-                         SELECT min(human.position) FROM turn AS human
-                         WHERE human.episode_id = asked.episode_id AND human.position > asked.position AND human.role = 'human'
-                       ), 9223372036854775807)",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows =
-                statement.query_map([turn], |row| Ok(TurnId::from_bytes(row.get(0)?))).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
-        })
-    }
-
     /// Those of these turns that the sessions with this native id repeat from others.
     pub(crate) fn shared_with(&self, native_session: &str, turns: &[i64]) -> StoreResult<HashSet<i64>> {
         self.read(|db| {

@@ -24,7 +24,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, is_precious: true, sql: include_str!("migrations/0003_vectors.sql") },
     Migration { version: 4, is_precious: true, sql: include_str!("migrations/0004_shape.sql") },
     Migration { version: 5, is_precious: false, sql: include_str!("migrations/0005_jobs.sql") },
-    Migration { version: 6, is_precious: false, sql: include_str!("migrations/0006_embed_failures.sql") },
+    Migration { version: 6, is_precious: true, sql: include_str!("migrations/0006_embed_failures.sql") },
 ];
 
 /// The schema that this program reads and writes.
@@ -59,10 +59,17 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
     let _turn = turn(path).ok();
     let version = check(db, path)?;
     let owes_backup = MIGRATIONS.iter().any(|step| step.version > version && step.is_precious);
-    if version > 0 && owes_backup && options.backup_before_upgrade {
-        back_up(db, path, version)?;
-    }
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+    let tx = loop {
+        let commits = commits_of_others(db).map_err(fail)?;
+        if version > 0 && owes_backup && options.backup_before_upgrade {
+            back_up(db, path, version)?;
+        }
+        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+        // An older yore may have written while the copy was made.
+        if !owes_backup || commits_of_others(&tx).map_err(fail)? == commits {
+            break tx;
+        }
+    };
     let version = check(&tx, path)?;
     for step in MIGRATIONS.iter().filter(|step| step.version > version) {
         tx.execute_batch(step.sql).map_err(fail)?;
@@ -70,6 +77,11 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
     tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
     tx.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(fail)?;
     tx.commit().map_err(fail)
+}
+
+/// A number that changes with each commit of another connection.
+fn commits_of_others(db: &Connection) -> rusqlite::Result<i64> {
+    db.query_row("PRAGMA data_version", [], |row| row.get(0))
 }
 
 /// Waits for whoever upgrades this database now.

@@ -240,7 +240,8 @@ fn found(roots: &[SourceRoot]) -> IngestReport {
     let mut seen = HashSet::new();
     for root in roots {
         let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
-        for unit in source_named(&root.source).into_iter().flat_map(|source| source.discover(&path, &NothingKnown)) {
+        let Some(source) = source_named(&root.source) else { continue };
+        for unit in report.discovered(source, &path, &NothingKnown) {
             if seen.insert((&root.source, unit.path.clone(), unit.part.clone())) {
                 report.files += 1;
                 let (files, bytes) = report.by_source.entry(root.source.clone()).or_default();

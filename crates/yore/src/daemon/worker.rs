@@ -3,7 +3,7 @@
 //! First, before anything else, whatever an agent may delete is archived. What fails is tried
 //! again or put aside, one by one: a bad file keeps no other from being read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use yore_engine::{Failure, Job, JobKind, JobWorker, NewJob, SyncReport};
 
 use super::shared::{Shared, lock, root_of};
 use super::wire::Ingested;
-use crate::cli::ingest::{as_json, summary};
+use crate::cli::ingest::{as_json, own_config, summary};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 
@@ -89,9 +89,11 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
         return Ok(());
     }
     let (scans, files): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.kind == JobKind::Scan);
-    let enabled: HashSet<String> = shared.roots()?.into_iter().map(|root| root.source).collect();
+    let config = own_config(shared.context)?;
+    let is_enabled =
+        |job: &Job| config.capture.enabled && config.sources.of(&job.payload).is_none_or(|settings| settings.enabled);
     for batch in [files, scans] {
-        let (batch, unwanted): (Vec<Job>, Vec<Job>) = batch.into_iter().partition(|job| enabled.contains(&job.payload));
+        let (batch, unwanted): (Vec<Job>, Vec<Job>) = batch.into_iter().partition(is_enabled);
         // Switched off since it was asked for.
         shared.engine.finish_jobs(worker, &ids(&unwanted))?;
         if batch.is_empty() {

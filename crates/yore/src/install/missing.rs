@@ -1,4 +1,4 @@
-//! What `yore install` once entered and is not in the agents' files any more, by the install record.
+//! What `yore install` enters and is not in the agents' files, of the parts that the install record names.
 //!
 //! - [`missing`]: all of it, for the person and for the project
 //! - [`Missing`], [`Lack`]: a file, and what it lacks
@@ -55,7 +55,7 @@ pub enum Lack {
 /// The record cannot be read.
 pub fn missing(machine: &Machine<'_>, program: &Program, directory: &Path) -> io::Result<Vec<Missing>> {
     let record = Record::open(directory)?;
-    let mut all = Vec::new();
+    let mut all: Vec<Missing> = Vec::new();
     for agent in AGENTS.iter().filter(|agent| agent.is_here(machine)) {
         for scope in [Scope::User, Scope::Project] {
             if scope == Scope::Project && machine.project.is_none() {
@@ -64,8 +64,11 @@ pub fn missing(machine: &Machine<'_>, program: &Program, directory: &Path) -> io
             let wanted = Wanted { machine, program, scope, purpose: Purpose::Put };
             for edit in (agent.edits)(&wanted) {
                 let lacks = recorded(&record, agent, &edit).map(|changed| lacks(&edit, changed, machine)).unwrap_or_default();
-                if !lacks.is_empty() {
-                    all.push(Missing { agent: agent.name, file: edit.path, scope, lacks });
+                // Two edits may be of one file.
+                match all.iter_mut().find(|one| one.agent == agent.name && one.file == edit.path) {
+                    Some(Missing { lacks: known, .. }) => known.extend(lacks.into_iter().filter(|lack| *lack != Lack::File)),
+                    None if lacks.is_empty() => {}
+                    None => all.push(Missing { agent: agent.name, file: edit.path, scope, lacks }),
                 }
             }
         }
@@ -94,7 +97,8 @@ fn lacks(edit: &FileEdit, changed: &Changed, machine: &Machine<'_>) -> Vec<Lack>
     let now_parts: BTreeSet<Part> = now.iter().filter_map(What::part).collect();
     // An older yore did not note the parts: what it left out is not known.
     let parts = if changed.parts.is_empty() { &now_parts } else { &changed.parts };
-    let content = edit.content.only(&|part| parts.contains(&part));
+    // A status line that gave way to another one is the person's choice.
+    let content = edit.content.only(&|part| parts.contains(&part) && part != Part::StatusLine);
     let entered = content.as_ref().and_then(as_entered).unwrap_or_default();
     let mut lacks: Vec<Lack> = Vec::new();
     let has_no = |part: Part| !now_parts.contains(&part);

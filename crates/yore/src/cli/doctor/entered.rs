@@ -50,7 +50,7 @@ pub(super) fn idle_hooks(all: &[Installed], context: &Context, tried: &mut [Told
     told
 }
 
-/// What `yore install` once entered and somebody took out since.
+/// What `yore install` enters and is not there: somebody took it out, or an older yore did not enter it.
 pub(super) fn missed(context: &Context) -> Vec<Told> {
     let look = |machine: &Machine<'_>| {
         let program = this_program(context)?;
@@ -65,7 +65,7 @@ pub(super) fn missed(context: &Context) -> Vec<Told> {
         let remedy = if has_gone {
             format!("`yore install {agent}{scope}` enters it again; `yore uninstall {agent}{scope}` ends the matter")
         } else {
-            format!("see {file}, if you did not mean it so")
+            format!("leave it, if you mean it so; `yore install {agent}{scope}` replaces what an older yore entered")
         };
         let severity = if has_gone { Severity::Warning } else { Severity::Note };
         Told::new("agents", severity, format!("{agent}: {}", each.join("; ")))

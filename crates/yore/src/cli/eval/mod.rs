@@ -208,7 +208,7 @@ fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> 
         roots.push(SourceRoot { source: "jsonl".to_owned(), path: arguments.corpus.clone() });
     }
     let report = engine.ingest(&IngestRequest::new(roots), &mut Silent)?;
-    if let Some((path, reason)) = report.failures.first() {
+    if let Some((path, reason)) = report.unread().next() {
         return Err(CliError::usage(format!("{}: {reason}", path.display()), None));
     }
     engine.sync_index(10_000, &mut |_| {})?;

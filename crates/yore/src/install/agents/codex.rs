@@ -118,17 +118,24 @@ fn snake_case(event: &str) -> String {
     name
 }
 
-/// The hash by which Codex knows a hook again: SHA-256 of its definition as JSON, the names in order.
+/// The hash by which Codex knows a hook again: SHA-256 of its definition as JSON, the names in order, with
+/// what it takes where the file says nothing.
 fn trust_hash(event: &str, group: &Value, call: &Value) -> String {
+    let usual = if event == "SessionEnd" { 1 } else { 600 };
+    let timeout = call.get("timeout").and_then(Value::as_u64).unwrap_or(usual).max(1);
+    let is_async = call.get("async").and_then(Value::as_bool).unwrap_or(false);
     let mut handler = Map::new();
-    handler.insert("async".to_owned(), call.get("async").cloned().unwrap_or(json!(false)));
-    for name in ["command", "timeout", "type"] {
-        handler.extend(call.get(name).map(|value| (name.to_owned(), value.clone())));
-    }
+    handler.insert("async".to_owned(), is_async.into());
+    handler.insert("command".to_owned(), call["command"].clone());
+    handler.extend(call.get("statusMessage").map(|message| ("statusMessage".to_owned(), message.clone())));
+    handler.insert("timeout".to_owned(), timeout.into());
+    handler.insert("type".to_owned(), "command".into());
     let mut definition = Map::new();
     definition.insert("event_name".to_owned(), snake_case(event).into());
     definition.insert("hooks".to_owned(), json!([handler]));
-    definition.extend(group.get("matcher").map(|matcher| ("matcher".to_owned(), matcher.clone())));
+    // These two run for everything.
+    let has_matcher = !matches!(event, "UserPromptSubmit" | "Stop");
+    definition.extend(group.get("matcher").filter(|_| has_matcher).map(|matcher| ("matcher".to_owned(), matcher.clone())));
     let hash = Sha256::digest(Value::Object(definition).to_string());
     format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
@@ -136,6 +143,7 @@ fn trust_hash(event: &str, group: &Value, call: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paths::Platform;
 
     #[test]
     fn hash_is_the_one_that_codex_tells_of_the_same_hook() {
@@ -147,5 +155,22 @@ mod tests {
         ] {
             assert_eq!(trust_hash(event, &group, &call(event)), expected);
         }
+    }
+    #[test]
+    fn hooks_that_are_trusted_as_they_are_run() {
+        let home = tempfile::tempdir().unwrap();
+        let machine = Machine { platform: Platform::Xdg, home: home.path().to_path_buf(), project: None, variable: &|_| None };
+        let path = machine.at_home(".codex/hooks.json");
+        let call = json!({"type": "command", "command": "/home/dev/bin/yore hook codex Stop", "statusMessage": "recalling"});
+        let group = json!({"matcher": "any", "hooks": [call]});
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, json!({"hooks": {"Stop": [group]}}).to_string()).unwrap();
+        let trust = |hash: &str| {
+            let text = format!("[hooks.state.{:?}]\ntrusted_hash = {hash:?}\n", format!("{}:stop:0:0", path.display()));
+            std::fs::write(machine.at_home(".codex/config.toml"), text).unwrap();
+            idle_hooks(&machine, &path).into_iter().map(|hook| hook.why).collect::<Vec<_>>()
+        };
+        assert_eq!(trust(&trust_hash("Stop", &group, &call)), [""; 0]);
+        assert_eq!(trust("sha256:00"), ["changed since they were trusted"]);
     }
 }
