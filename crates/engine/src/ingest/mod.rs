@@ -761,7 +761,7 @@ pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
     u64::from_le_bytes(hasher.finalize().as_bytes().first_chunk::<8>().copied().unwrap_or_default())
 }
 
-/// Whether a failure to read may pass by itself, so that trying again makes sense.
+/// True for failures to read that may pass by themselves, so that trying again makes sense.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionReset, HostUnreachable, Interrupted, NetworkDown, NetworkUnreachable, NotConnected,
@@ -780,8 +780,8 @@ fn is_passing(error: &io::Error) -> bool {
             | StaleNetworkFileHandle
             | TimedOut
     );
-    // What has no kind of its own: an input or output error, too many open files, a server that is down; on Windows a file that
-    // another program keeps to itself, or a part of it.
+    // Errors without a kind of their own: input or output, too many open files, a server that is down; on Windows
+    // a file that another program keeps to itself, or a part of it.
     let codes: &[i32] = if cfg!(windows) {
         &[32, 33, 1117]
     } else if cfg!(target_os = "macos") {

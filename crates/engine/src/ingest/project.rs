@@ -107,7 +107,7 @@ fn repository_of_worktree(cwd: &str) -> Option<String> {
 /// The repository that a worktree's path names. On this computer it must be there; of another one the path
 /// must say it plainly, and a person's own directory is none.
 fn named_repository(cwd: &str) -> Option<String> {
-    // Of the same length, so that places in one are places in the other.
+    // It has the same length, so that places in one are places in the other.
     let slashed = cwd.replace('\\', "/");
     let marks = WORKTREES_WITHIN.iter().chain(&WORKTREES_BESIDE);
     let (at, mark) = marks.filter_map(|mark| Some((slashed.find(mark)?, *mark))).min()?;

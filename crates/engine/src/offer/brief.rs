@@ -73,8 +73,8 @@ fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
     Ok(Some(worked).filter(|worked| !worked.asked.is_empty()))
 }
 
-/// Whether there is something to go on with: a request that says something, or one after which files were
-/// touched or tools used. A session of "hi" and "thanks" has nothing.
+/// True for a session with something to go on with: a request that says something, a file that was touched, a tool
+/// that was used. A session of "hi" and "thanks" has nothing.
 fn is_work(store: &Store, worked: &Worked) -> Result<bool, EngineError> {
     let says_something = worked.asked.iter().any(|said| word_count(&said.text) > FEW_WORDS);
     let has_acted = || store.has_tool_calls(worked.session.row);

@@ -217,7 +217,7 @@ impl Store {
         })
     }
 
-    /// Whether a session called a tool, in turns of its own or in turns that it shares.
+    /// Asks whether a session called a tool, in its own turns or in turns that it shares.
     pub(crate) fn has_tool_calls(&self, episode: i64) -> StoreResult<bool> {
         self.read(|db| {
             let mut statement = db

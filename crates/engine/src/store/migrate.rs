@@ -134,8 +134,8 @@ fn back_up(db: &Connection, path: &Path, version: i32) -> StoreResult<()> {
     made
 }
 
-/// Whether a copy of a database of so many bytes fits, and the upgrade behind it: its log may hold as much
-/// again.
+/// Checks that `free` bytes hold a copy of a database of `bytes` and the upgrade behind it, whose log may grow as
+/// large again.
 fn room_for(bytes: u64, free: u64) -> Result<(), String> {
     const MARGIN: u64 = 16 << 20;
     let needed = bytes.saturating_mul(2).saturating_add(MARGIN);

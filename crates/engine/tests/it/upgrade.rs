@@ -110,7 +110,7 @@ fn upgrade_leaves_a_backup_of_the_database_as_it_was() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // Whoever needs it puts it back and has what was.
+    // A person who puts the backup back has the database of before.
     memory.close();
     fs::copy(&backup, &database).unwrap();
     fs::remove_file(&backup).unwrap();

@@ -215,8 +215,8 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
     Ok(roots)
 }
 
-/// Whether the person's settings let what was named be read: what is switched off is not read because
-/// somebody, or some script, names it.
+/// Refuses named paths and pages that the person's settings switch off: somebody, or some script, that names
+/// them does not switch them on.
 fn may_be_read(roots: &[SourceRoot], has_pages: bool, config: &Config) -> CliResult<()> {
     let refused = |message: String, hint: &str| {
         Err(CliError { exit: Exit::Usage, code: "capture-off".to_owned(), message, hint: Some(hint.to_owned()) })
@@ -469,7 +469,7 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
     lines
 }
 
-/// What was passed over, or taken in part.
+/// Tells, in one line, the lines and files that were passed over or taken in part.
 fn skipped(report: &IngestReport) -> Option<String> {
     let reasons: Vec<String> = report
         .skips

@@ -78,7 +78,7 @@ const WORK: [(&str, &[&str]); 10] = [
     ("tree", &["tree.", "contexts."]),
 ];
 
-/// What the program does for a row that is no key, read from the program.
+/// Reads from the program the value of a row that is no key.
 fn actual(name: &str) -> Option<String> {
     let default = |command: &str, argument: &str| {
         let chat = crate::cli::command().find_subcommand("chat")?.clone();

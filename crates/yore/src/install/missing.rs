@@ -1,4 +1,4 @@
-//! What `yore install` enters and is not in the agents' files, of the parts that the install record names.
+//! Compares the agents' files with what `yore install` enters, for the parts that the install record names.
 //!
 //! - [`missing`]: all of it, for the person and for the project
 //! - [`Missing`], [`Lack`]: a file, and what it lacks
@@ -24,11 +24,11 @@ pub struct Missing {
     pub file: PathBuf,
     /// For the person, or for the project that is asked from.
     pub scope: Scope,
-    /// What it lacks; never empty.
+    /// Its missing entries; never empty.
     pub lacks: Vec<Lack>,
 }
 
-/// What a file lacks.
+/// A missing entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Lack {
     /// The file is gone.
@@ -41,15 +41,15 @@ pub enum Lack {
     Matcher {
         /// The event.
         event: String,
-        /// What the hook runs for now; nothing stands for all.
+        /// The tools or sources for which the agent runs the hook now; `None` means all.
         now: Option<String>,
-        /// What `yore install` would enter.
+        /// Those that `yore install` would enter; `None` means all.
         entered: Option<String>,
     },
 }
 
-/// What is missing of all that the install record in `directory`, the data directory, tells of. An
-/// agent that is no longer on the computer misses nothing.
+/// Finds the missing entries of all files that the install record in `directory`, the data directory, names.
+/// Agents that are no longer on the computer are left out.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -76,12 +76,12 @@ pub fn missing(machine: &Machine<'_>, program: &Program, directory: &Path) -> io
     Ok(all)
 }
 
-/// What the record says of a file, if it was changed for this agent.
+/// The record's note of a file, if `yore install` changed it for this agent.
 fn recorded<'r>(record: &'r Record, agent: &Agent, edit: &FileEdit) -> Option<&'r Changed> {
     record.find(edit.path.to_str()?).filter(|changed| changed.agents.contains(agent.name))
 }
 
-/// What a file lacks of the parts that were entered.
+/// The missing entries of a file, among the parts that `yore install` entered.
 fn lacks(edit: &FileEdit, changed: &Changed, machine: &Machine<'_>) -> Vec<Lack> {
     let text = match file::read(&edit.path) {
         Ok(None) => return vec![Lack::File],
@@ -128,8 +128,8 @@ fn lacks(edit: &FileEdit, changed: &Changed, machine: &Machine<'_>) -> Vec<Lack>
     lacks
 }
 
-/// Whether a matcher leaves out something that the other one names. Of a regular expression that is more
-/// than names and bars nobody can tell.
+/// Compares two matchers: true if `now` leaves out a name that `entered` has. A regular expression that is more
+/// than names and bars cannot be compared and counts as wide enough.
 fn is_narrower(now: Option<&str>, entered: Option<&str>) -> bool {
     let names = |matcher: Option<&str>| -> BTreeSet<String> {
         matcher.unwrap_or_default().split('|').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()

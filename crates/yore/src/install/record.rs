@@ -55,7 +55,7 @@ pub struct Changed {
     pub path: String,
     /// The agents that it was changed for.
     pub agents: BTreeSet<String>,
-    /// What was entered in it. Empty where a yore before 0.2 wrote the note.
+    /// The parts that `yore install` entered in it. Empty in notes of a yore before 0.2.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub parts: BTreeSet<Part>,
     /// For whom.

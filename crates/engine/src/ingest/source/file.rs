@@ -50,7 +50,7 @@ impl Source for Files {
         // The person's global git configuration is not ours to look for.
         walk.git_global(false).require_git(false).follow_links(false).add_custom_ignore_filename(".yoreignore");
         walk.filter_entry(|entry| !is_closed(Path::new(entry.file_name())));
-        // Of too many always the same ones are read.
+        // In order, so that a limit always leaves out the same files.
         walk.sort_by_file_name(Ord::cmp);
         let files = walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
         files.filter_map(|entry| unit(entry.path(), root)).take(MAX_FILES + 1).collect()

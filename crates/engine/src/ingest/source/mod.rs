@@ -401,7 +401,7 @@ pub enum Reading {
 
 /// The longest text of a turn that is indexed. The archive has all of it.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
-/// What a longer one is counted as.
+/// Reason and detail under which a longer one is counted.
 pub(crate) const TEXT_CUT: (&str, &str) = ("text-cut", "over 1 MiB; the archive has all of it");
 
 /// Cuts longer texts of the turns from `from` on; returns the lines of those turns.

@@ -57,7 +57,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
     told
 }
 
-/// Whether a hook does nothing, and says so to nobody, where its program is gone.
+/// True for hooks that end quietly where their program is gone: their answer proves nothing then.
 fn is_silent_without_program(what: &What) -> bool {
     match what {
         What::Hook { call: Call::File { .. }, .. } => true,

@@ -1,4 +1,4 @@
-//! What `yore install` entered: does the agent run it, and is it still there?
+//! Looks after the entries of `yore install`: does the agent run them, and are they still there?
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(super) fn idle_hooks(all: &[Installed], context: &Context, tried: &mut [Told
     told
 }
 
-/// What `yore install` enters and is not there: somebody took it out, or an older yore did not enter it.
+/// Finds entries that are missing: somebody took them out, or an older yore did not enter them.
 pub(super) fn missed(context: &Context) -> Vec<Told> {
     let look = |machine: &Machine<'_>| {
         let program = this_program(context)?;

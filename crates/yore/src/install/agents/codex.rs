@@ -93,7 +93,7 @@ fn idle_hooks(machine: &Machine<'_>, path: &Path) -> Vec<IdleHook> {
                         ("switched off in Codex", "type /hooks in Codex to switch them on")
                     }
                     None => ("not trusted yet", "type /hooks in Codex and trust them"),
-                    // Which of its two command lines is hashed on Windows was not seen.
+                    // On Windows a hook has two command lines, and nobody has seen which one Codex hashes.
                     Some(hash) if !machine.is_windows() && hash != trust_hash(event, group, call) => {
                         ("changed since they were trusted", "type /hooks in Codex and trust them as they are now")
                     }

@@ -84,7 +84,7 @@ pub struct IdleHook {
     pub event: String,
     /// Why not, as the rest of "Codex does not run Stop: ".
     pub why: &'static str,
-    /// What the person does about it.
+    /// The step that makes the agent run it, for the person.
     pub remedy: &'static str,
 }
 
@@ -102,7 +102,7 @@ impl Agent {
 
 /// Of most agents.
 const NEEDED: fn(&Machine<'_>) -> Option<String> = |_| None;
-/// Of agents that run every hook in their files.
+/// For agents that run every hook in their files.
 const NONE_IDLE: fn(&Machine<'_>, &Path) -> Vec<IdleHook> = |_, _| Vec::new();
 
 /// Programs that are VS Code under another name and may run its extensions.

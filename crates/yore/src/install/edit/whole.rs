@@ -87,7 +87,7 @@ impl Whole {
             }
             Role::Hook(event) => vec![What::Hook {
                 event: event.to_owned(),
-                // Whoever reads the file knows its path.
+                // The caller, who read the file, fills in its path.
                 call: Call::File { file: PathBuf::new(), program: program_of_script(text).unwrap_or_default() },
                 matcher: None,
                 timeout: None,
