@@ -110,7 +110,7 @@ pub struct RecallAnswer {
 /// Something that an answer had to do without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// Stable code, one of [`MISSING_CODES`].
+    /// Stable code: `model`, `vectors`, `vector-index` or `shape`.
     #[serde(deserialize_with = "known_code")]
     pub code: Name,
     /// What is missing.
