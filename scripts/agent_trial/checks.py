@@ -146,6 +146,9 @@ def is_there_at_once(evidence: Evidence) -> str | None:
 def doctor_is_content(evidence: Evidence) -> str | None:
     run = evidence.runs["doctor"]
     bad = [line for line in run.out.splitlines() if line.startswith(("✗", "!"))]
+    if evidence.agent.warned_of:
+        warnings = [line for line in bad if line.endswith(evidence.agent.warned_of)]
+        return None if len(warnings) == 1 == len(bad) else f"not only {evidence.agent.warned_of!r}: {bad[:3]}"
     return f"{bad[:3]}" if bad else None
 
 

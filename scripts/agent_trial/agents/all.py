@@ -52,6 +52,8 @@ class Codex(Agent):
     name, title, listed_as = "codex", "Codex CLI", "Codex"
     install = source = "codex"
     model = "gpt-trial"
+    # The trial's runs pass trust by.
+    warned_of = ": not trusted yet"
 
     def environment(self, place: Place, url: str) -> dict[str, str]:
         return {"TRIAL_KEY": KEY}

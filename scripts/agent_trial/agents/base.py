@@ -32,6 +32,8 @@ class Agent:
     has_session_per_run = False
     # Whether a session can be gone on with outside of a terminal.
     can_resume = True
+    # The end of the one warning that `yore doctor` gives of it after an install.
+    warned_of = ""
     # Tokens that fill its context so that it compacts.
     full = FULL
     # Name of a check, or of a cell, to why this agent cannot pass it.
