@@ -50,7 +50,9 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     let mut news = 0;
     for hit in &answer.hits {
         let is_known = |turn: &TurnId| request.given.contains(turn);
-        if is_known(&hit.turn.id) || conclusion(hit)?.is_some_and(|said| is_known(&said.turn)) {
+        let is_told =
+            !request.given.is_empty() && (is_known(&hit.turn.id) || conclusion(hit)?.is_some_and(|said| is_known(&said.turn)));
+        if is_told {
             break;
         }
         news += 1;

@@ -27,6 +27,9 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, is_precious: true, sql: include_str!("migrations/0006_embed_failures.sql") },
 ];
 
+/// Copies that are made before an upgrade gives up, where another process writes during each.
+const MOST_COPIES: u32 = 3;
+
 /// The schema that this program reads and writes.
 pub const SCHEMA_VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 
@@ -59,15 +62,21 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
     let _turn = turn(path).ok();
     let version = check(db, path)?;
     let owes_backup = MIGRATIONS.iter().any(|step| step.version > version && step.is_precious);
+    let makes_backup = version > 0 && owes_backup && options.backup_before_upgrade;
+    let mut attempts = 0;
     let tx = loop {
         let commits = commits_of_others(db).map_err(fail)?;
-        if version > 0 && owes_backup && options.backup_before_upgrade {
+        if makes_backup {
             back_up(db, path, version)?;
         }
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
         // An older yore may have written while the copy was made.
-        if !owes_backup || commits_of_others(&tx).map_err(fail)? == commits {
+        if !makes_backup || commits_of_others(&tx).map_err(fail)? == commits {
             break tx;
+        }
+        attempts += 1;
+        if attempts == MOST_COPIES {
+            return Err(StoreError::Busy(path.to_path_buf()));
         }
     };
     let version = check(&tx, path)?;
