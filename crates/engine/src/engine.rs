@@ -31,6 +31,8 @@ use crate::transport::FetchError;
 /// How often and how long a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
+/// Sources that changed within so much time are not said to be behind: whoever reads them has not had the time.
+const BEING_WRITTEN: Duration = Duration::from_secs(60);
 /// Turns embedded between two updates of the vector index.
 const EMBEDDED_PER_SYNC: u64 = 1_000;
 /// An answer counts the turns that lack vectors up to here.
@@ -802,6 +804,7 @@ impl Engine {
             }
         }
         let mut behind = (0u64, 0u64, 0u64);
+        let mut being_written = 0u64;
         for file in self.store.source_files()? {
             let path = Path::new(&file.path);
             // Notes and pages are no files, and a part of a database is there as long as that is.
@@ -813,10 +816,18 @@ impl Engine {
                 Ok(meta) if !file.grows_at_its_end => {
                     // What stands in a database's log counts as part of it.
                     let size = crate::ingest::size_with_log(path).unwrap_or(meta.len());
-                    if file.size != meta.len() && file.size != size {
+                    if file.size == meta.len() || file.size == size {
+                        continue;
+                    }
+                    if crate::ingest::changed_within(path, BEING_WRITTEN) {
+                        being_written += 1;
+                    } else {
                         behind.0 += 1;
                         behind.1 += size.abs_diff(file.size);
                     }
+                }
+                Ok(meta) if meta.len() > file.archived_bytes && crate::ingest::changed_within(path, BEING_WRITTEN) => {
+                    being_written += 1;
                 }
                 Ok(meta) if meta.len() > file.archived_bytes => {
                     behind.0 += 1;
@@ -826,7 +837,16 @@ impl Engine {
                 Err(_) => behind.2 += 1,
             }
         }
+        if being_written > 0 && behind.0 == 0 {
+            report(
+                "archive-sources",
+                Severity::Note,
+                format!("{being_written} source files changed within the last minute and are not read yet"),
+                Some("the daemon reads them in a moment; without one, `yore ingest` does"),
+            );
+        }
         match behind {
+            (0, _, 0) if being_written > 0 => {}
             (0, _, 0) => {
                 report("archive-sources", Severity::Fine, "the archive holds all that its sources hold".to_owned(), None);
             }

@@ -201,12 +201,20 @@ impl ForeignDatabase {
     }
 }
 
-/// The files of a database: bytes, and nanoseconds since 1970 of the last change.
 /// Bytes of a file, and of its write-ahead log if it is a database that has one.
 pub(crate) fn size_with_log(path: &Path) -> Option<u64> {
     ForeignDatabase::stamp(path).ok().map(|stamp| stamp.size)
 }
 
+/// Whether a file, or its write-ahead log, changed within so much time before now.
+pub(crate) fn changed_within(path: &Path, time: Duration) -> bool {
+    let Ok(files) = Files::of(path) else { return false };
+    let changed = files.log.map_or(files.main.1, |(_, changed)| changed.max(files.main.1));
+    let now = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+    now.abs_diff(changed) <= time.as_nanos()
+}
+
+/// The files of a database: bytes, and nanoseconds since 1970 of the last change.
 #[derive(Clone, PartialEq, Eq)]
 struct Files {
     main: (u64, u128),

@@ -42,7 +42,7 @@ use yore_core::time::UtcMillis;
 
 use self::archive::Archive;
 use self::batch::{Batch, Reader, Start};
-pub(crate) use self::foreign::size_with_log;
+pub(crate) use self::foreign::{changed_within, size_with_log};
 pub(crate) use self::forget::ForgetTarget;
 pub(crate) use self::key::Keys;
 pub use self::key::ledger_key;
