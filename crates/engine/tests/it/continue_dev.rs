@@ -69,6 +69,21 @@ fn sessions_become_turns() {
 }
 
 #[test]
+fn answer_of_a_call_stands_in_the_step_also_where_there_is_one_call_a_step() {
+    let memory = Memory::new();
+    let call = json!([{"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{\"command\":\"make\"}"}}]);
+    let state = json!({"toolCallId": "c1", "status": "done", "output": [{"name": "Terminal", "content": "the hull is dry"}]});
+    let session = json!({"sessionId": "s-2", "title": "Dry", "workspaceDirectory": "/home/ada/ship", "history": [
+        {"message": {"role": "user", "content": "Is it dry?"}},
+        {"message": {"role": "assistant", "content": "I look.", "toolCalls": call}, "toolCallState": state},
+    ]});
+    memory.write("continue/sessions/s-2.json", session.to_string());
+    memory.read_as("continue", &memory.sources().join("continue"));
+    let turns = told(&memory, "s-2");
+    assert!(turns.iter().any(|turn| turn.contains("the hull is dry")), "{turns:?}");
+}
+
+#[test]
 fn file_that_is_half_written_fails_and_is_read_later() {
     let memory = Memory::new();
     let text = session().to_string();

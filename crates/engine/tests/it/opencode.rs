@@ -252,6 +252,26 @@ fn undone_messages_are_counted_and_not_told() {
     assert_eq!(skipped(&report), ["undone  2", "undone part 3"]);
 }
 
+#[test]
+fn session_across_the_day_when_ids_began_anew_is_told_in_order_and_undone_from_the_right_place() {
+    let memory = Memory::new();
+    let (path, connection) = database(&memory);
+    session(&connection, "ses_1", None, "Long evening");
+    let said = |text: &str| [json!({"type": "text", "text": text})];
+    message(&connection, "ses_1", "msg_fff1", &user(0), &said("first"));
+    message(&connection, "ses_1", "msg_fff2", &assistant(1_000), &said("second"));
+    message(&connection, "ses_1", "msg_0001", &user(2_000), &said("third"));
+    message(&connection, "ses_1", "msg_0002", &assistant(3_000), &said("fourth"));
+    memory.read_as("opencode", &path);
+    let words = || memory.turns("ses_1").into_iter().map(|turn| turn.text).collect::<Vec<_>>();
+    assert_eq!(words(), ["first", "second", "third", "fourth"]);
+    connection
+        .execute("UPDATE session SET revert = ?1, time_updated = 1772000009000", [json!({"messageID": "msg_0001"}).to_string()])
+        .unwrap();
+    let report = memory.read_as("opencode", &path);
+    assert_eq!(skipped(&report), ["undone  2"]);
+}
+
 fn tree(memory: &Memory, text: &str) {
     let write = |name: &str, value: Value| memory.write(&format!("opencode/storage/{name}"), value.to_string());
     write(
@@ -341,4 +361,203 @@ fn columns_that_a_version_lacks_are_done_without() {
     let report = memory.read_as("opencode", &memory.sources().join("opencode"));
     assert_eq!(told(&memory, "s"), ["human none: hello quay"]);
     assert_eq!(skipped(&report), ["unknown-part  1", "unknown-role  1"]);
+}
+
+/// The tables of versions 2.x.
+fn add_newer_tables(connection: &Connection) {
+    connection
+        .execute_batch(
+            "CREATE TABLE session_v2 (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, fork_session_id TEXT, slug TEXT,
+                 directory TEXT, title TEXT, version TEXT, revert TEXT, model TEXT, time_created INTEGER, time_updated INTEGER);
+             CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER,
+                 time_updated INTEGER, data TEXT);",
+        )
+        .unwrap();
+}
+
+fn newer_session(connection: &Connection, id: &str, title: Option<&str>) {
+    connection
+        .execute(
+            "INSERT INTO session_v2 (id, project_id, directory, title, version, time_created, time_updated)
+             VALUES (?1, 'p', '/home/ada/tides', ?2, '2.0.12', 1787000000000, 1787000000000)",
+            params![id, title],
+        )
+        .unwrap();
+}
+
+fn newer_message(connection: &Connection, session: &str, seq: i64, id: &str, kind: &str, mut data: Value) {
+    let time = 1_787_000_000_000_i64 + seq * 1000;
+    data["time"] = json!({"created": time});
+    connection
+        .execute(
+            "INSERT INTO session_message VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)",
+            params![id, session, kind, seq, time, data.to_string()],
+        )
+        .unwrap();
+}
+
+fn newer_assistant(words: &str) -> Value {
+    json!({"agent": "build", "model": {"id": "harbour-3", "providerID": "quay"}, "content": [{"type": "text", "text": words}]})
+}
+
+#[test]
+fn messages_of_version_two_become_turns() {
+    let memory = Memory::new();
+    let path = memory.write("opencode/opencode.db", "");
+    let connection = Connection::open(&path).unwrap();
+    add_newer_tables(&connection);
+    newer_session(&connection, "ses_9", Some("Raise the pier"));
+    let mut seq = 0;
+    let mut say = |kind: &str, data: Value| {
+        seq += 1;
+        newer_message(&connection, "ses_9", seq, &format!("msg_{seq}"), kind, data);
+    };
+    say("agent-switched", json!({"agent": "build"}));
+    say("model-switched", json!({"model": {"id": "harbour-3", "providerID": "quay"}}));
+    say("system", json!({"text": "Today is Monday."}));
+    say(
+        "user",
+        json!({"text": "Is the pier high enough?", "files": [{"uri": "file:///home/ada/tides/pier.md", "mime": "text/plain", "name": "pier.md"}]}),
+    );
+    say(
+        "assistant",
+        json!({
+            "agent": "build", "model": {"id": "harbour-3", "providerID": "quay"}, "snapshot": {"start": "a", "end": "b", "files": ["pier.md"]},
+            "content": [
+                {"type": "reasoning", "text": "springs are higher"},
+                {"type": "text", "text": "I measure it."},
+                {"type": "tool", "id": "call_1", "name": "shell", "state": {
+                    "status": "completed", "input": {"command": "gauge --pier"},
+                    "content": [{"type": "text", "text": "no such gauge"}], "metadata": {"exit": 3}}},
+                {"type": "tool", "id": "call_2", "name": "read", "state": {
+                    "status": "error", "input": {"filePath": "dock.md"}, "error": {"type": "unknown", "message": "File not found"}}},
+                {"type": "tool", "id": "call_3", "name": "read", "state": {
+                    "status": "completed", "input": {"filePath": "pier.md"}, "content": [{"type": "text", "text": "two metres"}]}},
+            ],
+        }),
+    );
+    say(
+        "shell",
+        json!({"shellID": "sh_1", "command": "tide now", "status": "exited", "exit": 0, "output": {"output": "1.9 m", "cursor": 5, "size": 5, "truncated": false}}),
+    );
+    say("location-switched", json!({"location": {"directory": "/home/ada/piers"}}));
+    say(
+        "compaction",
+        json!({"status": "completed", "reason": "auto", "summary": "The pier stands two metres high.", "recent": "..."}),
+    );
+    say("compaction", json!({"status": "running", "reason": "auto", "summary": "The pi", "recent": ""}));
+    say("sonar", json!({"ping": 1}));
+    say("idle", json!({"outcome": "succeeded"}));
+    drop(connection);
+    let report = memory.read_as("opencode", &memory.sources().join("opencode"));
+    assert_eq!(report.failures, []);
+    assert_eq!(
+        told(&memory, "ses_9"),
+        [
+            "injected exact: Today is Monday.",
+            "human exact: Is the pier high enough?",
+            "assistant exact: I measure it.> shell / command: gauge --pier /  / read / filePath: dock.md /  / read / filePath: pier.md",
+            "tool_result! exact: > no such gauge",
+            "tool_result! exact: > File not found",
+            "tool_result exact: > two metres",
+            "tool_call exact: > shell / command: tide now",
+            "tool_result exact: > 1.9 m",
+            "summary exact: The pier stands two metres high.",
+        ]
+    );
+    assert_eq!(skipped(&report), ["unknown-role sonar 1"]);
+    let turns = memory.turns("ses_9");
+    assert_eq!(turns[1].title.as_deref(), Some("Raise the pier"));
+    assert_eq!(turns[2].model.as_deref(), Some("harbour-3"));
+    assert_eq!(turns[1].project.as_deref(), Some("tides"));
+    assert_eq!(words_from_archive(&memory), memory.words());
+}
+
+#[test]
+fn upgraded_database_gives_each_message_once_wherever_it_stands() {
+    let memory = Memory::new();
+    let (path, connection) = database(&memory);
+    harbour(&connection);
+    memory.read_as("opencode", &path);
+    let before = memory.words();
+    add_newer_tables(&connection);
+    // Version 1.x notes the choice of a model there, and nothing that was said.
+    newer_message(&connection, "ses_2", 1, "msg_0", "model-switched", json!({"model": {"id": "harbour-3"}}));
+    touch(&path);
+    memory.read_as("opencode", &path);
+    assert_eq!(memory.words(), before);
+    // The upgrade copied the first prompt; then a person went on, first with version 2, then with version 1.
+    newer_session(&connection, "ses_1", Some("Fix the tide table"));
+    let mut copied = json!({"text": "The table is an hour late."});
+    copied["files"] = json!([]);
+    newer_message(&connection, "ses_1", 1, "msg_1", "user", copied);
+    connection
+        .execute("UPDATE session_message SET data = json_set(data, '$.time.created', 1772000000000) WHERE id = 'msg_1'", [])
+        .unwrap();
+    newer_message(&connection, "ses_1", 2, "msg_7", "user", json!({"text": "And at spring tide?"}));
+    newer_message(&connection, "ses_1", 3, "msg_8", "assistant", newer_assistant("Half an hour."));
+    message(
+        &connection,
+        "ses_1",
+        "msg_9",
+        &json!({"role": "user", "time": {"created": 1_787_000_009_000_i64}}),
+        &[json!({"type": "text", "text": "Then round it."})],
+    );
+    touch(&path);
+    let report = memory.read_as("opencode", &path);
+    assert_eq!((report.turns_added, report.failures.len()), (3, 0));
+    let said = told(&memory, "ses_1");
+    assert_eq!(said.iter().filter(|line| line.contains("an hour late")).count(), 1);
+    assert_eq!(
+        said[said.len() - 3..],
+        ["human exact: And at spring tide?", "assistant exact: Half an hour.", "human exact: Then round it."]
+    );
+}
+
+#[test]
+fn database_of_a_newer_schema_is_named_and_the_known_part_is_read() {
+    let memory = Memory::new();
+    let (path, connection) = database(&memory);
+    harbour(&connection);
+    connection.execute_batch("CREATE TABLE session_v3 (id TEXT PRIMARY KEY, body BLOB)").unwrap();
+    let report = try_read(&memory, "opencode", &path);
+    assert_eq!(memory.turns("ses_1").len(), 6);
+    assert_eq!(report.failures.len(), 1);
+    assert!(report.failures[0].1.contains("session_v3"), "{:?}", report.failures);
+}
+
+#[test]
+fn exported_session_is_read_in_both_shapes_and_once_with_the_database() {
+    let memory = Memory::new();
+    let (path, connection) = database(&memory);
+    harbour(&connection);
+    memory.read_as("opencode", &path);
+    let count = memory.turns("ses_1").len();
+    let older = json!({
+        "info": {"id": "ses_1", "directory": "/home/ada/tides", "title": "Fix the tide table", "version": "1.18.0", "time": {"created": 1_772_000_000_000_i64}},
+        "messages": [
+            {"info": {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1_772_000_000_000_i64}},
+             "parts": [{"id": "prt_msg_1_0", "type": "text", "text": "The table is an hour late."}]},
+            {"info": {"id": "msg_6", "sessionID": "ses_1", "role": "assistant", "modelID": "harbour-2", "time": {"created": 1_772_000_009_000_i64}},
+             "parts": [{"id": "prt_msg_6_0", "type": "text", "text": "It is mended."}]},
+        ],
+    });
+    let folder = memory.sources().join("saved");
+    // What older versions wrote to standard output came along.
+    memory.write("saved/one.json", &format!("Exporting session: ses_1{older}"));
+    let newer = json!({
+        "info": {"id": "ses_8", "location": {"directory": "/home/ada/piers"}, "title": "Piers", "time": {"created": 1_787_000_000_000_i64}},
+        "messages": [
+            {"id": "msg_a", "type": "user", "text": "How high is the pier?", "time": {"created": 1_787_000_000_000_i64}},
+            {"id": "msg_b", "type": "assistant", "agent": "build", "model": {"id": "harbour-3", "providerID": "quay"},
+             "content": [{"type": "text", "text": "Two metres."}], "time": {"created": 1_787_000_001_000_i64}},
+        ],
+    });
+    memory.write("saved/two.json", &newer.to_string());
+    memory.write("saved/auth.json", r#"{"info": {"id": "ses_x"}, "messages": [], "key": "secret"}"#);
+    let report = memory.read_as("opencode", &folder);
+    assert_eq!((report.files, report.failures.len()), (2, 0));
+    assert_eq!(memory.turns("ses_1").len(), count + 1);
+    assert_eq!(told(&memory, "ses_8"), ["human exact: How high is the pier?", "assistant exact: Two metres."]);
+    assert_eq!(memory.turns("ses_8")[0].project.as_deref(), Some("piers"));
 }

@@ -112,6 +112,12 @@ fn records_of(id: &str, mut session: Value, listed: &Value, take: &mut dyn FnMut
     for (at, mut step) in history.into_iter().enumerate() {
         // What the editor shows and what was sent to the model repeat the message.
         let mut record = json!({"type": "message", "session": id, "n": at});
+        // Versions of 2024 have one call in a step.
+        if step["toolCallStates"].is_null()
+            && let Some(state) = step.get_mut("toolCallState").map(Value::take).filter(Value::is_object)
+        {
+            step["toolCallStates"] = json!([state]);
+        }
         for key in ["message", "contextItems", "toolCallStates"] {
             let Some(mut value) = step.get_mut(key).map(Value::take).filter(|value| !value.is_null()) else { continue };
             if key == "toolCallStates" {

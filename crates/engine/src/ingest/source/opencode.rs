@@ -3,10 +3,13 @@
 //!
 //! - [`OPENCODE`], [`KILO_CLI`]: the programs
 //! - [`OpenCode`]: finds both forms; a session that the database holds is read from there only
-//! - `database`, `tree`: a session as records, the same ones from either
+//! - `database`, `tree`: a session as records, the same ones from either; `newer`: the messages of versions 2.x
+//! - `export`: what `opencode export` wrote
 //! - `OpenCodeReader`: records to turns
 
 mod database;
+mod export;
+mod newer;
 mod tree;
 
 use std::collections::HashSet;
@@ -20,7 +23,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, short, text_of};
-use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
+use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 /// Parts without words of their own.
 const WORDLESS: [&str; 8] = ["reasoning", "step-start", "step-finish", "snapshot", "agent", "retry", "compaction", "source-url"];
@@ -60,6 +63,7 @@ impl Source for OpenCode {
     fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit> {
         if root.is_file() {
             return match root.extension().and_then(|ending| ending.to_str()) {
+                Some("json") if export::is_export(root) => Unit::records(root.to_path_buf()).into_iter().collect(),
                 Some("json") => tree::unit(root).into_iter().collect(),
                 _ => database::units(root, known),
             };
@@ -84,6 +88,12 @@ impl Source for OpenCode {
             let session = unit.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
             !in_database.contains(session) && !was_in_database(session)
         }));
+        if units.is_empty() {
+            // A folder of somebody's own, with what `export` wrote.
+            units.extend(
+                files_below(root, "json", 0).into_iter().filter(|file| export::is_export(file)).filter_map(Unit::records),
+            );
+        }
         units
     }
 
@@ -91,7 +101,13 @@ impl Source for OpenCode {
         match &unit.part {
             _ if unit.closes_file => database::check(&unit.path),
             Some(session) => database::records(&unit.path, session, take),
-            None => tree::records(&unit.path, take),
+            None => match export::read(&unit.path)? {
+                Some(exported) => {
+                    export::records(exported, take);
+                    Ok(())
+                }
+                None => tree::records(&unit.path, take),
+            },
         }
     }
 
@@ -196,6 +212,8 @@ struct Current {
     title: Option<String>,
     created: Option<RecordedTime>,
     revert: Option<(String, Option<String>)>,
+    /// Whether the first message that was undone was met.
+    is_behind_undone: bool,
 }
 
 impl Current {
@@ -217,12 +235,16 @@ impl Current {
             created: shapes::time_of(&header["created"], TimeQuality::Session),
             revert: text_of(&header["revert"], "messageID")
                 .map(|message| (message.to_owned(), text_of(&header["revert"], "partID").map(str::to_owned))),
+            is_behind_undone: false,
         }
     }
 
-    /// Whether a message was undone; ids rise with time.
-    fn is_undone(&self, message: &str) -> bool {
-        self.revert.as_ref().is_some_and(|(first, part)| message > first.as_str() || message == first && part.is_none())
+    /// Whether a message was undone: the first that was, unless only some of its parts were, and all that follow.
+    fn is_undone(&mut self, message: &str) -> bool {
+        let was_undone = self.is_behind_undone;
+        let Some((first, part)) = &self.revert else { return false };
+        self.is_behind_undone |= message == first;
+        was_undone || message == first && part.is_none()
     }
 
     fn is_part_undone(&self, message: &str, part: &str) -> bool {
