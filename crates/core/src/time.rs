@@ -92,6 +92,27 @@ fn parse_iso(words: &str) -> Option<(UtcMillis, Option<i32>)> {
     in_range(stamp.as_millisecond()).map(|ms| (ms, None))
 }
 
+/// Milliseconds since 1970 of a time as English prose has it, to the minute:
+/// `Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)`.
+pub fn parse_in_words(words: &str) -> Option<UtcMillis> {
+    let (civil, zone) = words.trim().strip_suffix(')')?.rsplit_once(" (UTC")?;
+    let (_, civil) = civil.split_once(", ")?;
+    let civil = ["%b %d, %Y, %I:%M %p", "%B %d, %Y, %I:%M %p"]
+        .iter()
+        .find_map(|format| jiff::civil::DateTime::strptime(format, civil).ok())?;
+    let minutes: i64 = match zone.split_at_checked(1) {
+        Some((sign @ ("+" | "-"), offset)) => {
+            let (hours, minutes) = offset.split_once(':').unwrap_or((offset, "0"));
+            let minutes = i64::from(hours.parse::<u8>().ok()?) * 60 + i64::from(minutes.parse::<u8>().ok()?);
+            if sign == "-" { -minutes } else { minutes }
+        }
+        Some(_) => return None,
+        None => 0,
+    };
+    let utc = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond();
+    Some(utc - minutes * 60_000)
+}
+
 /// `2026-01-22T14:53:11.042Z`, the form in which most agents record.
 pub fn format_utc(utc: UtcMillis) -> String {
     match jiff::Timestamp::from_millisecond(utc) {
@@ -104,6 +125,19 @@ pub fn format_utc(utc: UtcMillis) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn times_in_words_are_read_with_their_offset() {
+        let utc = |words: &str| parse_in_words(words).map(format_utc);
+        assert_eq!(utc("Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)").as_deref(), Some("2026-07-07T04:13:00.000Z"));
+        assert_eq!(utc("Friday, March 13, 2026, 12:05 PM (UTC-4)").as_deref(), Some("2026-03-13T16:05:00.000Z"));
+        assert_eq!(utc("Friday, Mar 13, 2026, 12:05 AM (UTC)").as_deref(), Some("2026-03-13T00:05:00.000Z"));
+        for words in
+            ["", "soon", "Tuesday, Jul 37, 2026, 9:43 AM (UTC)", "Tuesday, Jul 7, 2026, 9:43 AM (UTC+999:0)", "x (UTC\u{e9})"]
+        {
+            assert_eq!(utc(words), None, "{words}");
+        }
+    }
 
     #[test]
     fn offset_and_original_words_are_kept() {

@@ -14,7 +14,7 @@ use super::owner_hash;
 use super::parse::{NotJson, is_whole_object, parse_line};
 use super::policy::CapturePolicy;
 use super::redact::{RedactionCounts, Redactor};
-use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine, TEXT_CUT, cap_texts, drop_own_words};
+use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of};
 
 /// At most this many turns in a transaction (decision 3).
 const MAX_TURNS: usize = 200;
@@ -263,6 +263,10 @@ impl Reader<'_> {
                 }
             }
             batch.redactions.merge(&counts);
+        }
+        if let Some((reason, detail)) = problem_of(values) {
+            batch.skip(reason, detail, mark, is_new);
+            return;
         }
         let before = batch.readings.len();
         self.episodes.read(&SourceLine { values, mark }, &mut batch.readings);

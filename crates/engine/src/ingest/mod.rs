@@ -656,10 +656,11 @@ impl<'a> Ingest<'a> {
                 archive.read_file(file, generation, |line| {
                     if is_repeated && !line.is_empty() && !held.get(at).copied().unwrap_or(false) {
                         let _ = parse::parse_line(line, &mut values);
-                        // What names no message is told again only if it is the header.
-                        is_repeated = values.iter().all(|value| {
-                            (at == 0 || source.owner(value).message.is_some()) && owners.contains(&owner_hash(source, value))
-                        });
+                        // What names no message is told again only if it is the header; damage that is mended is not.
+                        is_repeated = source::problem_of(&values).is_some()
+                            || values.iter().all(|value| {
+                                (at == 0 || source.owner(value).message.is_some()) && owners.contains(&owner_hash(source, value))
+                            });
                     }
                     at += 1;
                     Ok(())

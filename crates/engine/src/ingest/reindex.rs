@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::archive::Archive;
 use super::batch::Skips;
 use super::parse::{NotJson, parse_line};
-use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, source_named};
+use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of, source_named};
 use super::{Ingest, IngestError, Observer, ReaderOptions, Writer};
 use crate::store::{FileRow, StoreError, StoreResult};
 
@@ -109,6 +109,10 @@ impl Ingest<'_> {
             report.lines += 1;
             if parse_line(line, &mut values) == Err(NotJson::Invalid) {
                 skips.entry(("invalid-json".to_owned(), String::new())).or_insert((0, mark.line, 0)).0 += 1;
+            }
+            if let Some((reason, detail)) = problem_of(&values) {
+                skips.entry((reason.to_owned(), detail.to_owned())).or_insert((0, mark.line, 0)).0 += 1;
+                return Ok(());
             }
             let before = pending.len();
             reader.read(&SourceLine { values: &values, mark }, &mut pending);

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use yore_core::episode::Role;
-use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_testing::Memory;
+
+use crate::told::{skipped, told, try_read, words_from_archive};
 
 fn shown(ts: i64, by: &str, what: &str, text: &str) -> Value {
     json!({"ts": ts, "type": by, by: what, "text": text})
@@ -55,7 +56,7 @@ fn task_is_read_from_what_the_person_saw() {
         (Role::ToolCall, "readFile\ntool: readFile\npath: src/tide.rs"),
         (Role::ToolCall, "command\ncargo test tide"),
         (Role::ToolResult, "test tide::noon ... FAILED"),
-        (Role::Assistant, "Which harbour?"),
+        (Role::Assistant, "Which harbour?\n- north"),
         (Role::Human, "the north harbour"),
         (Role::Assistant, "The table is right now."),
     ]
@@ -108,13 +109,17 @@ fn session_of_the_newer_program_has_its_title_directory_and_files() {
 }
 
 #[test]
-fn damaged_task_is_reported_and_keeps_nobody_else_out() {
+fn damaged_task_is_counted_and_keeps_nobody_else_out() {
     let memory = Memory::new();
     let root = task(&memory);
     memory.write("storage/tasks/2/ui_messages.json", "[{\"ts\": 1, ");
-    let roots = vec![SourceRoot { source: "cline".to_owned(), path: root }];
-    let report = memory.engine().ingest(&IngestRequest::new(roots), &mut Silent).unwrap();
+    memory.write("storage/tasks/3/ui_messages.json", "PNG");
+    memory.write("storage/tasks/4/ui_messages.json", "{}");
+    let report = try_read(&memory, "cline", &root);
     assert_eq!((report.failures.len(), report.turns_added), (1, 8));
+    let skipped = skipped(&report);
+    assert!(skipped.contains(&"cut-off 9 of 10 bytes are lost 1".to_owned()), "{skipped:?}");
+    assert!(skipped.contains(&"no-conversation  1".to_owned()), "{skipped:?}");
 }
 
 #[test]
@@ -156,4 +161,97 @@ fn events_of_copilot_cli_grow_and_survive_what_a_crash_leaves() {
     );
     assert!(turns[2].is_error);
     assert_eq!(memory.episodes()[0].cwd.as_deref(), Some("/home/dev/tidepool"));
+}
+
+#[test]
+fn answers_and_notices_in_text_are_no_words_of_the_person() {
+    let memory = Memory::new();
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let messages = json!([
+        {"role": "user", "content": [text("<task>\ncount the gulls\n</task>\n\n# task_progress RECOMMENDED\n\nkeep a list"),
+            text("<environment_details>\n# Current Working Directory (/home/dev/gulls) Files\n</environment_details>")]},
+        {"role": "assistant", "content": [text("Counting.\n<read_file><path>gulls.txt</path></read_file>")]},
+        {"role": "user", "content": [text("[read_file for 'gulls.txt'] Result:"), text("seven gulls"), text("<environment_details>\nx\n</environment_details>")]},
+        {"role": "assistant", "content": [text("I ask.")]},
+        {"role": "user", "content": [text("[ask_followup_question for 'Which pier?'] Result:"), text("<answer>\nthe north pier\n</answer>")]},
+        {"role": "user", "content": [text("[execute_command for 'gull --count'] Result:\nThe tool execution failed with the following error:\nno gulls")]},
+        {"role": "user", "content": [text("[ERROR] You did not use a tool in your previous response!")]},
+        {"role": "user", "content": [text("[TASK RESUMPTION] This task was interrupted."), text("New message:\n<user_message>\ngo on\n</user_message>")]},
+        {"role": "user", "content": [text("and the terns")]},
+    ]);
+    memory.write("tasks/7/api_conversation_history.json", messages.to_string());
+    memory.read_as("cline", &memory.sources().join("tasks"));
+    assert_eq!(
+        told(&memory, "7"),
+        [
+            "human session: count the gulls",
+            "assistant session: Counting. / <read_file><path>gulls.txt</path></read_file>",
+            "tool_result session: > seven gulls",
+            "assistant session: I ask.",
+            "human session: the north pier",
+            "tool_result! session: > The tool execution failed with the following error: / no gulls",
+            "injected session: [ERROR] You did not use a tool in your previous response!",
+            "human session: go on",
+            "human session: and the terns",
+        ]
+    );
+    assert_eq!(words_from_archive(&memory), memory.words());
+}
+
+#[test]
+fn message_that_names_its_model_has_it() {
+    let memory = Memory::new();
+    let messages = json!([
+        shown(1_780_000_000_000, "say", "text", "mend the table"),
+        {"ts": 1_780_000_000_001_i64, "type": "say", "say": "text", "text": "Done.", "modelInfo": {"providerId": "quay", "modelId": "harbour-4"}},
+        shown(1_780_000_000_002, "say", "error_retry", "{}"),
+    ]);
+    memory.write("tasks/1780000000000/ui_messages.json", messages.to_string());
+    let report = memory.read_as("cline", &memory.sources().join("tasks"));
+    assert_eq!(skipped(&report), Vec::<String>::new());
+    let models: Vec<Option<String>> = memory.turns("1780000000000").into_iter().map(|turn| turn.model).collect();
+    assert_eq!(models, [None, Some("harbour-4".to_owned())]);
+}
+
+#[test]
+fn copilots_flat_logs_titles_summaries_and_repositories_are_read() {
+    let memory = Memory::new();
+    let event = |kind: &str, id: &str, data: Value| {
+        format!("{}\n", json!({"type": kind, "id": id, "timestamp": "2025-12-01T10:00:00Z", "parentId": null, "data": data}))
+    };
+    let flat = event(
+        "session.start",
+        "e1",
+        json!({"sessionId": "5eaf00d", "context": {"cwd": "/home/dev/tide/src", "gitRoot": "/home/dev/tide", "branch": "moon"}}),
+    ) + &event(
+        "user.message",
+        "e2",
+        json!({"content": "<current_datetime>2025-12-01T10:00:00Z</current_datetime>\nwhy is the pump loud"}),
+    ) + &event("session.compaction_complete", "e3", json!({"success": true, "summaryContent": "The pump was loud."}));
+    memory.write("copilot/session-state/5eaf00d.jsonl", &flat);
+    let foldered =
+        event("session.start", "f1", json!({"sessionId": "c0ffee"})) + &event("user.message", "f2", json!({"content": "/init"}));
+    memory.write("copilot/session-state/c0ffee/events.jsonl", &foldered);
+    memory.write(
+        "copilot/session-state/c0ffee/workspace.yaml",
+        "id: c0ffee\ncwd: /home/dev/tide\nsummary: |-\n  Describe the\n  harbour\nupdated_at: 2026-04-01T13:24:42.022Z\n",
+    );
+    let root = memory.sources().join("copilot/session-state");
+    let report = memory.read_as("copilot-cli", &root);
+    assert_eq!(skipped(&report), Vec::<String>::new());
+    assert_eq!(told(&memory, "5eaf00d"), ["human exact: why is the pump loud", "summary exact: The pump was loud."]);
+    let turns = memory.turns("5eaf00d");
+    assert_eq!((turns[0].project.as_deref(), turns[0].branch.as_deref()), (Some("tide"), Some("moon")));
+    assert_eq!(memory.turns("c0ffee")[0].title.as_deref(), Some("Describe the harbour"));
+    assert_eq!(words_from_archive(&memory), memory.words());
+    // Its title changes while nothing else does; a log that is named by itself is read.
+    memory.write(
+        "copilot/session-state/c0ffee/workspace.yaml",
+        "id: c0ffee\nname: \"Piers: all of them\"\nupdated_at: 2026-04-02T13:24:42Z\n",
+    );
+    memory.read_as("copilot-cli", &root);
+    assert_eq!(memory.turns("c0ffee")[0].title.as_deref(), Some("Piers: all of them"));
+    let alone = Memory::new();
+    alone.read_as("copilot-cli", &alone.write("5eaf00d.jsonl", &flat));
+    assert_eq!(alone.turns("5eaf00d").len(), 2);
 }

@@ -645,3 +645,108 @@ fn forgotten_conversation_stays_away() {
     assert!(home.memory.turns(C1).is_empty());
     assert_eq!(home.memory.turns("kept").len(), 1);
 }
+
+#[test]
+fn prompts_of_a_window_that_names_no_conversations_stand_once() {
+    let home = Home::new();
+    home.composer(C1, &json!({}), &[user("b1", "when is low tide", 1000), assistant("b2", "at four", 2000)]);
+    let window = database(&home.memory, "home/.config/Cursor/User/workspaceStorage/empty-window/state.vscdb");
+    item(
+        &window,
+        "aiService.generations",
+        &json!([
+            {"unixMs": T0 + 1000, "generationUUID": "g1", "type": "composer", "textDescription": "when is low tide"},
+            // Before any conversation that the global database still has.
+            {"unixMs": T0 - 90_000_000, "generationUUID": "g0", "type": "chat", "textDescription": "what is a neap tide"},
+        ]),
+    );
+    home.read();
+    assert_eq!(told(&home.memory, C1), ["human exact: when is low tide", "assistant exact: at four"]);
+    assert_eq!(told(&home.memory, "typed/empty-window"), ["human exact: what is a neap tide"]);
+}
+
+#[test]
+fn answers_without_a_model_have_the_one_that_was_chosen_for_the_prompt_or_the_conversation() {
+    let home = Home::new();
+    let chosen = |mut bubble: Value, model: &str| {
+        bubble["modelInfo"] = json!({"modelName": model});
+        bubble
+    };
+    home.composer(
+        C1,
+        &json!({"_v": 16, "modelConfig": {"modelName": "harbour-1"}}),
+        &[
+            user("b1", "when is low tide", 1000),
+            assistant("b2", "at four", 2000),
+            chosen(user("b3", "and high tide", 3000), "harbour-2"),
+            assistant("b4", "at ten", 4000),
+            chosen(user("b5", "thanks", 5000), "default"),
+            assistant("b6", "gladly", 6000),
+        ],
+    );
+    home.read();
+    let models: Vec<Option<String>> = home.memory.turns(C1).into_iter().map(|turn| turn.model).collect();
+    let model = |name: &str| Some(name.to_owned());
+    assert_eq!(models, [None, model("harbour-1"), None, model("harbour-2"), None, model("harbour-2")]);
+}
+
+#[test]
+fn transcript_since_version_three_tells_the_time_of_each_prompt() {
+    let memory = Memory::new();
+    let line = |role: &str, text: &str| {
+        json!({"role": role, "message": {"content": [{"type": "text", "text": text}]}}).to_string() + "\n"
+    };
+    memory.write(
+        "home/.cursor/projects/home-mira-tides/agent-transcripts/late/late.jsonl",
+        [
+            line(
+                "user",
+                "<timestamp>Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)</timestamp>\n<user_query>\nwhen is low tide\n</user_query>",
+            ),
+            line("assistant", "at four"),
+            json!({"type": "turn_ended"}).to_string() + "\n",
+            line(
+                "user",
+                "<timestamp>Tuesday, Jul 7, 2026, 9:45 AM (UTC+5:30)</timestamp>\n<user_query>\nand high tide\n</user_query>",
+            ),
+        ]
+        .concat(),
+    );
+    let report = memory.read_as("cursor", &memory.sources().join("home"));
+    assert_eq!(skipped(&report), Vec::<String>::new());
+    let times: Vec<_> =
+        memory.turns("late").iter().map(|turn| (turn.text.clone(), turn.time.utc.map(yore_core::time::format_utc))).collect();
+    let at = |text: &str, time: &str| (text.to_owned(), Some(time.to_owned()));
+    assert_eq!(
+        times,
+        [
+            at("when is low tide", "2026-07-07T04:13:00.000Z"),
+            at("at four", "2026-07-07T04:14:00.000Z"),
+            at("and high tide", "2026-07-07T04:15:00.000Z")
+        ]
+    );
+}
+
+#[test]
+fn store_without_facts_beside_it_names_the_folder_that_the_model_was_told_of() {
+    let home = Home::new();
+    for (id, info) in [
+        ("agent-2", "OS Version: linux 6.1\nShell: bash\nWorkspace Path: /home/mira/buoys\n"),
+        (
+            "agent-3",
+            "The user's OS version is linux 6.1. The absolute path of the user's workspace is /home/mira/buoys. The user's shell is bash.",
+        ),
+    ] {
+        let path = home.memory.write(&format!("home/.cursor/chats/0123abcd/{id}/store.db"), "");
+        store(
+            &path,
+            id,
+            &[
+                json!({"role": "user", "content": [{"type": "text", "text": format!("<user_info>\n{info}\n</user_info>")}]}),
+                json!({"role": "user", "content": "<user_query>list the buoys</user_query>"}),
+            ],
+        );
+        home.read();
+        assert_eq!(home.memory.turns(id).last().unwrap().project.as_deref(), Some("buoys"), "{id}");
+    }
+}

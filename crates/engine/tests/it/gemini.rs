@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_testing::Memory;
 
+use crate::told::skipped;
+
 const SESSION: &str = "f1a2b3c4-0000-4000-8000-000000000001";
 
 fn user(id: &str, text: &str) -> Value {
@@ -178,11 +180,14 @@ fn pictures_and_unknown_parts_cost_nothing_and_are_counted() {
 }
 
 #[test]
-fn object_that_is_half_written_waits() {
+fn object_that_is_cut_off_gives_its_whole_messages_and_the_rest_later() {
     let memory = Memory::new();
     let text = object();
     memory.write(OBJECT, &text[..text.len() / 2]);
-    assert_eq!(read(&memory).files_busy, 1);
+    let report = read(&memory);
+    assert!(skipped(&report)[0].starts_with("cut-off"), "{:?}", report.skips);
+    let first = memory.turns(SESSION).len();
+    assert!((1..7).contains(&first), "{first}");
     memory.write(OBJECT, text);
     read(&memory);
     assert_eq!(memory.turns(SESSION).len(), 7);
@@ -195,4 +200,32 @@ fn settings_and_lists_of_prompts_are_not_read() {
         memory.write(name, "{}");
     }
     assert_eq!(read(&memory).files, 0);
+}
+
+#[test]
+fn sessions_that_the_server_gives_one_name_are_told_apart_and_marks_and_foreign_bytes_cost_nothing() {
+    let memory = Memory::new();
+    let log = |words: &str| {
+        format!(
+            "\u{feff}{}\n{}\n",
+            json!({"sessionId": "a2a-server", "projectHash": "h", "startTime": "2026-07-01T10:00:00Z"}),
+            json!({"id": "m1", "type": "user", "content": words, "timestamp": "2026-07-01T10:00:00Z"})
+        )
+    };
+    memory.write("tmp/tide/chats/session-1.jsonl", log("how high is the tide"));
+    memory.write("tmp/pier/chats/session-1.jsonl", log("how long is the pier"));
+    memory.write("tmp/pier/chats/session-2.jsonl", "\u{89}PNG\r\n not a conversation");
+    let mut bytes = json!({"sessionId": "old", "messages": [{"id": "m9", "type": "user", "content": "caf? at the pier"}]})
+        .to_string()
+        .into_bytes();
+    let at = bytes.iter().position(|byte| *byte == b'?').unwrap();
+    bytes[at] = 0xE9;
+    bytes.extend([0; 512]);
+    memory.write("tmp/pier/chats/session-3.json", &bytes);
+    let report = read(&memory);
+    let texts = |id: &str| memory.turns(id).into_iter().map(|turn| turn.text).collect::<Vec<_>>();
+    assert_eq!(texts("a2a-server/tide/session-1"), ["how high is the tide"]);
+    assert_eq!(texts("a2a-server/pier/session-1"), ["how long is the pier"]);
+    assert_eq!(texts("old"), ["caf\u{fffd} at the pier"]);
+    assert_eq!((skipped(&report), report.failures.len()), (vec!["no-conversation  1".to_owned(), "not-utf8  1".to_owned()], 0));
 }

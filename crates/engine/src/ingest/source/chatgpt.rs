@@ -68,6 +68,9 @@ impl Source for ChatGpt {
         export::conversations(&unit.path, &mut |element| match element {
             Element::Conversation(conversation) => records_of(conversation, take),
             Element::Unreadable(why) => take(json!({"type": "unreadable", "why": why})),
+            // Its messages are no list: which of them are whole nobody can tell.
+            Element::Cut(_) => true,
+            Element::Damage(damage) => take(damage),
         })
     }
 

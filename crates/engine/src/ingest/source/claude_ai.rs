@@ -48,7 +48,8 @@ impl Source for ClaudeAi {
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
         export::conversations(&unit.path, &mut |element| match element {
-            Element::Conversation(conversation) => records_of(conversation, take),
+            Element::Conversation(conversation) | Element::Cut(conversation) => records_of(conversation, take),
+            Element::Damage(damage) => take(damage),
             Element::Unreadable(why) => take(json!({"type": "unreadable", "why": why})),
         })
     }

@@ -20,7 +20,10 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::shapes::{self, Message, append, drop_payloads, flatten, id_of, short, text_of};
-use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+use super::{
+    Computer, EpisodeReader, Known, LineMark, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, SourceLine, Unit,
+    files_below, problem,
+};
 
 /// What the person saw.
 const SHOWN: &str = "ui_messages.json";
@@ -32,7 +35,7 @@ const MESSAGES: &str = ".messages.json";
 const MAX_FILE_BYTES: u64 = 512 << 20;
 
 /// What is shown and says nothing that recall may use, or says it a second time.
-const WORDLESS: [&str; 24] = [
+const WORDLESS: [&str; 25] = [
     "api_req_started",
     "api_req_finished",
     "api_req_retried",
@@ -53,6 +56,7 @@ const WORDLESS: [&str; 24] = [
     "task_progress",
     "info",
     "resume_task",
+    "error_retry",
     "resume_completed_task",
     "condense_context",
     "hook_status",
@@ -95,7 +99,8 @@ impl Source for Tasks {
             .collect();
         if self.kind == CLINE.kind {
             let data = computer.named("CLINE_DATA_DIR").unwrap_or_else(|| computer.directory("CLINE_DIR", ".cline").join("data"));
-            places.push(data.join("sessions"));
+            // Tasks of its extension for JetBrains, and of the program before version 3.
+            places.extend(["sessions", "tasks"].map(|name| data.join(name)));
         }
         places
     }
@@ -114,13 +119,14 @@ impl Source for Tasks {
     }
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
-        let value = shapes::read_json(&unit.path, MAX_FILE_BYTES)?;
+        let (value, damage) = shapes::read_document(&unit.path, MAX_FILE_BYTES)?;
         let name = unit.path.file_name().and_then(|name| name.to_str()).unwrap_or("");
         if let Some(stem) = name.strip_suffix(MESSAGES) {
             session_records(&unit.path, stem, value, take);
         } else {
             task_records(&unit.path, value, name == SHOWN, take);
         }
+        damage.map(take);
         Ok(())
     }
 
@@ -140,7 +146,10 @@ impl Source for Tasks {
 
 /// The records of a task of an extension.
 fn task_records(file: &Path, value: Value, is_shown: bool, take: &mut dyn FnMut(Value) -> bool) {
-    let Value::Array(messages) = value else { return };
+    let Value::Array(messages) = value else {
+        take(problem(NO_CONVERSATION, ""));
+        return;
+    };
     let Some(task) = file.parent() else { return };
     let Some(id) = task.file_name().and_then(|name| name.to_str()) else { return };
     if messages.is_empty() {
@@ -186,6 +195,9 @@ fn task_records(file: &Path, value: Value, is_shown: bool, take: &mut dyn FnMut(
         record.insert("id".to_owned(), id_of_message.into());
         let keys: &[&str] =
             if is_shown { &["ts", "type", "say", "ask", "text", "partial", "files"] } else { &["ts", "role", "content"] };
+        if let Some(model) = text_of(&message["modelInfo"], "modelId") {
+            record.insert("model".to_owned(), model.into());
+        }
         for key in keys {
             if let Some(value) = message.get_mut(*key).map(Value::take).filter(|value| !value.is_null()) {
                 let name = if *key == "type" { "by" } else { key };
@@ -228,7 +240,10 @@ fn directory_of_task(task: &Path) -> Option<String> {
 
 /// The records of a session of the newer program.
 fn session_records(file: &Path, stem: &str, mut value: Value, take: &mut dyn FnMut(Value) -> bool) {
-    let Some(Value::Array(messages)) = value.get_mut("messages").map(Value::take) else { return };
+    let Some(Value::Array(messages)) = value.get_mut("messages").map(Value::take) else {
+        take(problem(NO_CONVERSATION, ""));
+        return;
+    };
     // A sub-agent's messages lie beside those of the session that started it, which alone has a manifest.
     let parent = text_of(&value["origin"], "parentThreadId").map(str::to_owned);
     let manifest = file.with_file_name(format!("{}.json", parent.as_deref().unwrap_or(stem)));
@@ -428,6 +443,10 @@ impl Task {
             }
         };
         let mut words = String::new();
+        let mut notices = String::new();
+        // Of a tool that answers in text, whose answer goes on in the next block.
+        let mut answers = false;
+        let is_text_only = !is_assistant && text_of(value, "type") == Some("sent");
         let mut message = self.message(value, if is_assistant { Role::Assistant } else { Role::Human });
         let blocks = match &value["content"] {
             Value::String(text) => vec![json!({"type": "text", "text": text})],
@@ -436,6 +455,24 @@ impl Task {
         };
         for block in &blocks {
             match text_of(block, "type") {
+                Some("text") if is_text_only => {
+                    let text = without_additions(text_of(block, "text").unwrap_or(""));
+                    match sent_block(&text) {
+                        Sent::Answer(name, text) => {
+                            message.answers.push(text_answer(name, text));
+                            answers = text.is_empty();
+                        }
+                        Sent::Said(said) => append(&mut words, &said),
+                        Sent::Notice(notice) => append(&mut notices, notice),
+                        Sent::Plain if answers => {
+                            if let Some(answer) = message.answers.last_mut() {
+                                *answer = text_answer(&answer.name, text.trim());
+                            }
+                            answers = text.trim().is_empty();
+                        }
+                        Sent::Plain => append(&mut words, &said(&text)),
+                    }
+                }
                 Some("text") => append(&mut words, &said(text_of(block, "text").unwrap_or(""))),
                 Some("tool_use") => {
                     let (call_id, name) = (id_of(&block["id"]), text_of(block, "name").unwrap_or("tool"));
@@ -471,7 +508,10 @@ impl Task {
                 other => out.push(Reading::Skip("unknown-block", short(other.unwrap_or("")))),
             }
         }
-        if text_of(value, "kind") == Some("compaction") {
+        if words.trim().is_empty() && !notices.is_empty() {
+            message.role = Role::Injected;
+            words = notices;
+        } else if text_of(value, "kind") == Some("compaction") {
             message.role = Role::Summary;
         } else if !is_assistant
             && (words.trim_start().starts_with("<SYSTEM_NOTICE>")
@@ -491,11 +531,63 @@ fn first_name(input: &Value) -> Option<&str> {
 
 /// A question or a plan is shown as an object with its options.
 fn words_of(text: &str) -> String {
-    let value = text.starts_with('{').then(|| serde_json::from_str::<Value>(text).ok()).flatten();
-    value
-        .as_ref()
-        .and_then(|value| shapes::first_text(value, &["question", "response", "text"]))
-        .map_or_else(|| text.to_owned(), str::to_owned)
+    let value = text.starts_with('{').then(|| serde_json::from_str::<Value>(text).ok()).flatten().unwrap_or_default();
+    let Some(words) = shapes::first_text(&value, &["question", "response", "text"]) else { return text.to_owned() };
+    let options = value["options"].as_array().or_else(|| value["suggest"].as_array()).into_iter().flatten();
+    let options = options.filter_map(|option| option.as_str().or_else(|| shapes::first_text(option, &["answer", "text"])));
+    options.fold(words.to_owned(), |words, option| words + "\n- " + option)
+}
+
+/// A block of text that the model was sent in the name of the person, where tools have no messages of their own.
+enum Sent<'t> {
+    /// The beginning of what a tool answered: its name, and what stands in the same block.
+    Answer(&'t str, &'t str),
+    /// Words of the person, out of what is around them.
+    Said(String),
+    /// Words of the program.
+    Notice(&'t str),
+    /// Nothing of those: words of the person, or more of what a tool answered.
+    Plain,
+}
+
+/// Elements in which the person's words stand.
+const SAID: [&str; 4] = ["task", "feedback", "user_message", "answer"];
+/// How blocks begin that the program writes.
+const NOTICES: [&str; 9] = [
+    "[TASK RESUMPTION]",
+    "[ERROR]",
+    "[WARNING]",
+    "[NOTE]",
+    "# task_progress",
+    "# TODO LIST",
+    "# Todo List",
+    "[Response interrupted",
+    "The user has removed",
+];
+
+fn sent_block(text: &str) -> Sent<'_> {
+    let text = text.trim();
+    let mut said_words = String::new();
+    for tag in SAID {
+        if let Some((_, rest)) = text.split_once(&format!("<{tag}>"))
+            && let Some((words, _)) = rest.split_once(&format!("</{tag}>"))
+        {
+            append(&mut said_words, words.trim());
+        }
+    }
+    if !said_words.trim().is_empty() {
+        return Sent::Said(said_words);
+    }
+    if NOTICES.iter().any(|beginning| text.starts_with(beginning)) {
+        return Sent::Notice(text);
+    }
+    if let Some((head, rest)) = text.strip_prefix('[').and_then(|inner| inner.split_once("] Result:"))
+        && !head.contains('\n')
+    {
+        let name = head.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("");
+        return Sent::Answer(name, rest.trim());
+    }
+    Sent::Plain
 }
 
 /// What a tool answered. A command's answer repeats it, and says twice how it ended.
@@ -508,8 +600,34 @@ fn words_of_answer(content: &Value) -> String {
     words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
+/// What a tool answered in a block of text.
+fn text_answer(name: &str, text: &str) -> shapes::Answer {
+    let has_failed = text.starts_with("The tool execution failed") || text.starts_with("<error>");
+    shapes::Answer {
+        call_id: None,
+        name: name.to_owned(),
+        text: text.to_owned(),
+        outcome: has_failed.then_some(Outcome::Failed),
+        files: Vec::new(),
+    }
+}
+
 /// What was said in a text that the model was sent: wrappers go, and so does what the program adds.
 fn said(text: &str) -> String {
+    let mut rest = without_additions(text);
+    // With the mode in which it was said.
+    while let Some(start) = rest.find("<user_input") {
+        let end = rest[start..].find('>').map_or(rest.len(), |at| start + at + 1);
+        rest.replace_range(start..end, "");
+    }
+    for tag in ["task", "feedback", "user_message", "answer", "user_input"] {
+        rest = rest.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), "");
+    }
+    rest.trim().to_owned()
+}
+
+/// The text without what the program adds.
+fn without_additions(text: &str) -> String {
     let mut rest = text.to_owned();
     for tag in ["environment_details", "system-reminder", "mode_notice"] {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
@@ -524,15 +642,7 @@ fn said(text: &str) -> String {
         let end = rest[start..].find(close).map_or(rest.len(), |at| start + at + close.len());
         rest.replace_range(start..end, "");
     }
-    // With the mode in which it was said.
-    while let Some(start) = rest.find("<user_input") {
-        let end = rest[start..].find('>').map_or(rest.len(), |at| start + at + 1);
-        rest.replace_range(start..end, "");
-    }
-    for tag in ["task", "feedback", "user_message", "answer", "user_input"] {
-        rest = rest.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), "");
-    }
-    rest.trim().to_owned()
+    rest
 }
 
 #[cfg(test)]
@@ -550,7 +660,7 @@ mod tests {
         assert_eq!(said("go on<environment_details>cut off"), "go on");
         assert_eq!(said("<user_input mode=\"act\">mend the <b>gauge</b></user_input>"), "mend the <b>gauge</b>");
         assert_eq!(said("<hook_context source=\"yore\">\nas before\n</hook_context>\nmend it"), "mend it");
-        assert_eq!(words_of(r#"{"question": "which pier?", "options": ["a"]}"#), "which pier?");
+        assert_eq!(words_of(r#"{"question": "which pier?", "options": ["a", "b"]}"#), "which pier?\n- a\n- b");
         assert_eq!(words_of("{not json"), "{not json");
     }
 

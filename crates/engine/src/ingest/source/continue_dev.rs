@@ -14,8 +14,12 @@ use yore_core::episode::{Episode, FileAction, Outcome, Role, TitleRank, ToolUse}
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
+use super::address::path_of_address;
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, id_of, short, text_of};
-use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+use super::{
+    Computer, EpisodeReader, Known, LineMark, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, SourceLine, Unit,
+    files_below, problem,
+};
 
 const KIND: &str = "continue";
 
@@ -54,13 +58,14 @@ impl Source for Continue {
     }
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
-        let session = shapes::read_json(&unit.path, MAX_FILE_BYTES)?;
+        let (session, damage) = shapes::read_document(&unit.path, MAX_FILE_BYTES)?;
         let stem = unit.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
         let id = text_of(&session, "sessionId").unwrap_or(stem).to_owned();
         // The index alone knows when a session began; without it the time stays unknown.
         let index = shapes::read_json(&unit.path.with_file_name(INDEX), MAX_FILE_BYTES).unwrap_or_default();
         let listed = index.as_array().into_iter().flatten().find(|row| text_of(row, "sessionId") == Some(&id));
         records_of(&id, session, listed.unwrap_or(&Value::Null), take);
+        damage.map(take);
         Ok(())
     }
 
@@ -82,14 +87,16 @@ impl Source for Continue {
 fn records_of(id: &str, mut session: Value, listed: &Value, take: &mut dyn FnMut(Value) -> bool) {
     let history = match session.get_mut("history").map(Value::take) {
         Some(Value::Array(history)) => history,
-        _ => Vec::new(),
+        _ => {
+            take(problem(NO_CONVERSATION, ""));
+            return;
+        }
     };
     if history.is_empty() {
         return;
     }
-    let directory = text_of(&session, "workspaceDirectory")
-        .or_else(|| text_of(listed, "workspaceDirectory"))
-        .and_then(shapes::path_of_address);
+    let directory =
+        text_of(&session, "workspaceDirectory").or_else(|| text_of(listed, "workspaceDirectory")).and_then(path_of_address);
     let mut header = Map::new();
     header.insert("type".to_owned(), "session".into());
     header.insert("session".to_owned(), id.into());
@@ -293,7 +300,7 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
     for item in value["contextItems"].as_array().into_iter().flatten() {
         let address = &item["uri"];
         if let Some(path) =
-            text_of(address, "value").filter(|_| text_of(address, "type") == Some("file")).and_then(shapes::path_of_address)
+            text_of(address, "value").filter(|_| text_of(address, "type") == Some("file")).and_then(path_of_address)
         {
             add_file(&mut message.files, path, FileAction::Read);
         }

@@ -18,8 +18,12 @@ use serde_json::{Map, Value, json};
 use yore_core::episode::{Episode, FileAction, Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
+use super::address::path_of_address;
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, id_of, short, text_of};
-use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+use super::{
+    Computer, EpisodeReader, Known, LineMark, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, SourceLine, Unit,
+    files_below, problem,
+};
 
 const KIND: &str = "copilot-chat";
 
@@ -108,12 +112,19 @@ impl Source for CopilotChat {
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
         let is_log = unit.path.extension().is_some_and(|ending| ending == "jsonl");
         let (session, lost) = match is_log {
-            true => replay::replay(&unit.path, MAX_FILE_BYTES)?,
-            false => (shapes::read_json(&unit.path, MAX_FILE_BYTES)?, 0),
+            true => {
+                let (session, lost) = replay::replay(&unit.path, MAX_FILE_BYTES)?;
+                (session, (lost > 0).then(|| json!({"type": "lost", "changes": lost})))
+            }
+            false => shapes::read_document(&unit.path, MAX_FILE_BYTES)?,
         };
+        if !session.is_object() && unit.stamp.size > 0 {
+            take(problem(NO_CONVERSATION, ""));
+            return Ok(());
+        }
         let stem = unit.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
-        if records_of(stem, directory_of(&unit.path), session, take) && lost > 0 {
-            take(json!({"type": "lost", "changes": lost}));
+        if records_of(stem, directory_of(&unit.path), session, take) {
+            lost.map(take);
         }
         Ok(())
     }
@@ -136,25 +147,17 @@ impl Source for CopilotChat {
 fn directory_of(file: &Path) -> Option<String> {
     let workspace = shapes::read_json(&file.parent()?.parent()?.join("workspace.json"), 1 << 20).ok()?;
     if let Some(folder) = text_of(&workspace, "folder") {
-        return path_of(folder);
+        return path_of_address(folder);
     }
     // Several folders under one file: the one where the file lies.
-    let list = path_of(shapes::first_text(&workspace, &["workspace", "configuration"])?)?;
+    let list = path_of_address(shapes::first_text(&workspace, &["workspace", "configuration"])?)?;
     Some(list.rsplit_once(['/', '\\'])?.0.to_owned()).filter(|path| !path.is_empty())
-}
-
-/// A path on this computer, or on the one that the window was connected to.
-fn path_of(address: &str) -> Option<String> {
-    match address.strip_prefix("vscode-remote://").and_then(|rest| rest.split_once('/')) {
-        Some((_, path)) => shapes::path_of_address(&format!("file:///{path}")),
-        None => shapes::path_of_address(address),
-    }
 }
 
 /// The path of an address as VS Code writes it: a text, its parts, or a place in a file.
 fn path_of_value(value: &Value) -> Option<String> {
     match value {
-        Value::String(address) => path_of(address),
+        Value::String(address) => path_of_address(address),
         Value::Object(_) => match text_of(value, "scheme") {
             Some("file" | "vscode-remote") | None => shapes::first_text(value, &["fsPath", "path"]).map(str::to_owned),
             Some(_) => None,

@@ -1,23 +1,36 @@
-//! GitHub Copilot CLI: `session-state/<id>/events.jsonl`, a log of events that grows at its end. What a
-//! sub-agent does stands in the log of the session that started it, under its own `agentId`.
+//! GitHub Copilot CLI: `session-state/<id>/events.jsonl` (`session-state/<id>.jsonl` until December 2025), a log of
+//! events that grows at its end. What a sub-agent does stands in the log of the session that started it, under its
+//! own `agentId`. `workspace.yaml` beside the log has the title.
 //!
-//! - [`CopilotCli`]: finds the logs
+//! - [`CopilotCli`]: finds the logs and the titles
 //! - `EventReader`: events to turns
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-use yore_core::episode::{Episode, EpisodeKind, Outcome, Role, ToolUse};
+use serde_json::{Value, json};
+use yore_core::episode::{Episode, EpisodeKind, Outcome, Role, TitleRank, ToolUse};
+use yore_core::scope::{is_within, normalize_directory};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::shapes::{self, Message, append, arguments, flatten, id_of, short, text_of};
+use super::shapes::{self, Message, append, arguments, flatten, id_of, short, text_of, without_elements};
 use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "copilot-cli";
 const LOG: &str = "events.jsonl";
+/// The folder of all sessions.
+const SESSIONS: &str = "session-state";
+const WORKSPACE: &str = "workspace.yaml";
+/// A larger file is no list of a session's facts.
+const MAX_WORKSPACE_BYTES: u64 = 1 << 20;
+/// Behind any session that is read for the first time: a title is given to an episode that exists.
+const AFTER_ALL: &str = "9999";
+
+/// Elements that the program puts into a prompt.
+const PUT_IN: [&str; 2] = ["current_datetime", "system_reminder"];
 
 /// Events that hold no words, or words that stand elsewhere too.
 const WORDLESS: [&str; 11] = [
@@ -52,17 +65,41 @@ impl Source for CopilotCli {
     }
 
     fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
-        let files = if root.is_file() { vec![root.to_path_buf()] } else { files_below(root, "jsonl", 4) };
-        files.into_iter().filter(|file| file.file_name().is_some_and(|name| name == LOG)).filter_map(Unit::lines).collect()
+        if root.is_file() {
+            return if is_workspace(root) {
+                workspace_unit(root).into_iter().collect()
+            } else {
+                Unit::lines(root.to_path_buf()).into_iter().collect()
+            };
+        }
+        let logs = files_below(root, "jsonl", 4).into_iter().filter(|file| is_log(file));
+        let mut units: Vec<Unit> = logs.filter_map(Unit::lines).collect();
+        let titles =
+            files_below(root, "yaml", 4).into_iter().filter(|file| is_workspace(file) && file.with_file_name(LOG).is_file());
+        units.extend(titles.filter_map(|file| workspace_unit(&file)));
+        units
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        let bytes = shapes::read_whole(&unit.path, MAX_WORKSPACE_BYTES)?;
+        let facts = scalars(&String::from_utf8_lossy(&bytes));
+        let fact = |key: &str| {
+            facts.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        };
+        let session = fact("id").map(str::to_owned).unwrap_or_else(|| session_of(&unit.path));
+        if let Some(title) = fact("name").or_else(|| fact("summary")) {
+            take(json!({"type": "workspace", "session": session, "title": title, "at": fact("updated_at")}));
+        }
+        Ok(())
     }
 
     fn reader(&self, unit: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
         let known: Value = serde_json::from_str(state).unwrap_or_default();
-        let folder = unit.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("");
-        let session = text_of(&known, "session").unwrap_or(folder).to_owned();
+        let session = text_of(&known, "session").map_or_else(|| session_of(unit), str::to_owned);
         Box::new(EventReader {
             options: options.clone(),
             cwd: text_of(&known, "cwd").map(str::to_owned),
+            root: text_of(&known, "root").map(str::to_owned),
             branch: text_of(&known, "branch").map(str::to_owned),
             model: text_of(&known, "model").map(str::to_owned),
             version: text_of(&known, "version").map(str::to_owned),
@@ -74,7 +111,7 @@ impl Source for CopilotCli {
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
         let data = &value["data"];
         LineOwner {
-            session: text_of(data, "sessionId").map(Into::into),
+            session: text_of(data, "sessionId").or_else(|| text_of(value, "session")).map(Into::into),
             message: text_of(value, "id"),
             about: None,
             directory: text_of(&data["context"], "cwd").or_else(|| text_of(data, "cwd")),
@@ -82,10 +119,65 @@ impl Source for CopilotCli {
     }
 }
 
+/// Whether a file is a session's log: in a folder of its own, or among the sessions.
+fn is_log(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == LOG)
+        || file.parent().and_then(Path::file_name).is_some_and(|name| name == SESSIONS)
+}
+
+fn is_workspace(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == WORKSPACE)
+}
+
+fn workspace_unit(file: &Path) -> Option<Unit> {
+    Some(Unit { began: Some(AFTER_ALL.to_owned()), ..Unit::records(file.to_path_buf())? })
+}
+
+/// The session that a file belongs to, by the name of its folder or its own.
+fn session_of(file: &Path) -> String {
+    let is_in_folder = file.file_name().is_some_and(|name| name == LOG || name == WORKSPACE);
+    let name = if is_in_folder { file.parent().and_then(Path::file_name) } else { file.file_stem() };
+    name.and_then(|name| name.to_str()).unwrap_or("").to_owned()
+}
+
+/// The members of `workspace.yaml`, which the program writes itself: one scalar each, plain or quoted, on one line
+/// or on the lines below.
+fn scalars(text: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        if line.starts_with([' ', '\t']) {
+            if let Some((_, value)) = found.last_mut() {
+                append_word(value, line.trim());
+            }
+            continue;
+        }
+        let Some((key, value)) = line.split_once(':') else { continue };
+        let value = value.trim();
+        let value = match value.chars().next() {
+            // What follows on the lines below.
+            Some('|' | '>') if value.len() <= 2 => String::new(),
+            Some('"') => serde_json::from_str(value).unwrap_or_else(|_| value.trim_matches('"').to_owned()),
+            Some('\'') => value.trim_matches('\'').replace("\'\'", "\'"),
+            _ => value.to_owned(),
+        };
+        found.push((key.trim().to_owned(), value));
+    }
+    found
+}
+
+fn append_word(to: &mut String, word: &str) {
+    if !to.is_empty() {
+        to.push(' ');
+    }
+    to.push_str(word);
+}
+
 struct EventReader {
     options: ReaderOptions,
     session: String,
     cwd: Option<String>,
+    /// The repository that the directory lies in.
+    root: Option<String>,
     branch: Option<String>,
     model: Option<String>,
     version: Option<String>,
@@ -111,8 +203,11 @@ impl EpisodeReader for EventReader {
     }
 
     fn state(&self) -> String {
-        serde_json::json!({"session": self.session, "cwd": self.cwd, "branch": self.branch, "model": self.model, "version": self.version})
-            .to_string()
+        json!({
+            "session": self.session, "cwd": self.cwd, "root": self.root, "branch": self.branch, "model": self.model,
+            "version": self.version,
+        })
+        .to_string()
     }
 }
 
@@ -128,6 +223,9 @@ impl EventReader {
                     session.clone_into(&mut self.session);
                 }
                 let context = if data["context"].is_object() { &data["context"] } else { data };
+                if context["cwd"].is_string() {
+                    self.root = text_of(context, "gitRoot").map(str::to_owned);
+                }
                 for (field, found) in [
                     (&mut self.cwd, text_of(context, "cwd")),
                     (&mut self.branch, text_of(context, "branch")),
@@ -144,7 +242,7 @@ impl EventReader {
                 let is_typed =
                     episode.kind == EpisodeKind::Session && text_of(data, "source").is_none_or(|source| source == "user");
                 let mut message = self.message(value, line, if is_typed { Role::Human } else { Role::Injected });
-                message.say(text_of(data, "content").unwrap_or(""));
+                message.say(without_elements(text_of(data, "content").unwrap_or(""), &PUT_IN).trim());
                 let from = out.len();
                 message.turns(KIND, &episode, tool_bytes, line, out);
                 for reading in &mut out[from..] {
@@ -185,6 +283,20 @@ impl EventReader {
                 message.tools = vec![ToolUse { call_id, name, outcome: Some(outcome) }];
                 message.turns(KIND, &self.episode(value), tool_bytes, line, out);
             }
+            "session.compaction_complete" => {
+                if let Some(summary) = text_of(data, "summaryContent") {
+                    let mut message = self.message(value, line, Role::Summary);
+                    message.say(summary);
+                    message.turns(KIND, &self.episode(value), tool_bytes, line, out);
+                }
+            }
+            "workspace" => {
+                if let (Some(session), Some(words)) = (text_of(value, "session"), text_of(value, "title")) {
+                    let at = shapes::time_of(&value["at"], TimeQuality::Exact).and_then(|time| time.utc);
+                    let title = shapes::title(words, TitleRank::Ai, at, line);
+                    out.push(Reading::Title(Arc::new(shapes::episode(KIND, session)), title));
+                }
+            }
             // The call was told by the message that made it.
             "tool.execution_start" | "tool.user_requested" => {}
             kind if WORDLESS.iter().any(|beginning| kind.starts_with(beginning)) => {}
@@ -198,7 +310,14 @@ impl EventReader {
         Arc::new(Episode {
             kind: if agent.is_some() { EpisodeKind::Subagent } else { EpisodeKind::Session },
             parent_native_id: agent.map(|_| self.session.clone()),
-            cwd: self.cwd.clone(),
+            // The whole of it is one project, wherever in it the session began.
+            cwd: self
+                .root
+                .clone()
+                .filter(|root| {
+                    self.cwd.as_ref().is_none_or(|cwd| is_within(&normalize_directory(cwd), &normalize_directory(root)))
+                })
+                .or_else(|| self.cwd.clone()),
             client_version: self.version.clone(),
             ..shapes::episode(KIND, agent.unwrap_or(&self.session))
         })

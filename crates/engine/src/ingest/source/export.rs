@@ -17,8 +17,8 @@ use serde_json::Value;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::super::parse::parse_line;
-use super::Unit;
+use super::super::parse::{parse_document, parse_line};
+use super::{Unit, problem};
 
 /// A longer conversation is counted and passed over.
 const MAX_CONVERSATION_BYTES: usize = 256 << 20;
@@ -34,6 +34,10 @@ pub(super) enum Element {
     Conversation(Value),
     /// One that cannot be read: stable reason.
     Unreadable(&'static str),
+    /// The list ended in the middle of this one: see [`parse_document`].
+    Cut(Value),
+    /// The record of what is wrong with the list, behind all that is whole.
+    Damage(Value),
 }
 
 /// The exports under a root: the root itself if it is a file, else whatever lies in the folder and
@@ -105,7 +109,7 @@ fn lists_of<R: Read + io::Seek>(archive: &ZipArchive<R>) -> Vec<String> {
 /// Gives the conversations of an export until `take` returns false.
 ///
 /// # Errors
-/// When the file cannot be read, or is damaged or cut off; what stands before the damage was given.
+/// When the file cannot be read, or holds no list of conversations. A list that is damaged or cut off is no error.
 pub(super) fn conversations(path: &Path, take: &mut dyn FnMut(Element) -> bool) -> io::Result<()> {
     let mut file = BufReader::with_capacity(256 << 10, File::open(path)?);
     if !file.fill_buf()?.starts_with(b"PK") {
@@ -144,14 +148,14 @@ fn list(mut reader: impl BufRead, take: &mut dyn FnMut(Element) -> bool) -> io::
         let bytes = match reader.fill_buf() {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(damaged(format!("the list of conversations is damaged or cut off ({error})"))),
+            Err(error) => return Ok(cut_off(&splitter, &format!("the list of conversations is damaged ({error})"), take)),
         };
         if bytes.is_empty() {
             return match splitter.place {
                 Place::Behind => Ok(true),
                 Place::Before if splitter.is_blank => Ok(true),
                 Place::Before | Place::Nowhere => Err(damaged("there is no list of conversations in this file")),
-                _ => Err(damaged("the list of conversations is cut off; export it again")),
+                _ => Ok(cut_off(&splitter, "the list of conversations ends too early; export it again", take)),
             };
         }
         let (taken, is_whole) = splitter.advance(bytes);
@@ -172,6 +176,21 @@ fn list(mut reader: impl BufRead, take: &mut dyn FnMut(Element) -> bool) -> io::
             }
         }
     }
+}
+
+/// Gives what there is of the last element, and tells of the damage; whether more is wanted.
+fn cut_off(splitter: &Splitter, why: &str, take: &mut dyn FnMut(Element) -> bool) -> bool {
+    let mut values = Vec::new();
+    if splitter.place == Place::Inside && !splitter.element.is_empty() && !splitter.is_too_long {
+        let element = match parse_line(&splitter.element, &mut values) {
+            Ok(()) if values.len() == 1 => Some(Element::Conversation(values.remove(0))),
+            _ => parse_document(&splitter.element).map(|found| Element::Cut(found.value)),
+        };
+        if element.is_some_and(|element| !take(element)) {
+            return false;
+        }
+    }
+    take(Element::Damage(problem("cut-off", why)))
 }
 
 /// Divides `[…]`, or the list under `conversations` in `{…}`, into its elements, whatever they hold.
@@ -338,6 +357,8 @@ mod tests {
             found.push(match element {
                 Element::Conversation(value) => value.to_string(),
                 Element::Unreadable(reason) => reason.to_owned(),
+                Element::Cut(value) => format!("cut {value}"),
+                Element::Damage(_) => "damage".to_owned(),
             });
             true
         });
@@ -368,9 +389,12 @@ mod tests {
     }
 
     #[test]
-    fn cut_list_gives_what_is_whole_and_fails() {
-        assert_eq!(read(br#"[{"a":1},{"b":"#, 4), (vec![r#"{"a":1}"#.into()], false));
-        assert_eq!(read(br#"[{"a":1}"#, 4), (vec![], false));
+    fn cut_list_gives_what_is_whole_and_tells_of_the_rest() {
+        let found = |text: &[u8]| read(text, 4);
+        assert_eq!(found(br#"[{"a":1},{"b":"#), (vec![r#"{"a":1}"#.into(), "cut {}".into(), "damage".into()], true));
+        assert_eq!(found(br#"[{"a":1}"#), (vec![r#"{"a":1}"#.into(), "damage".into()], true));
+        assert_eq!(found(br#"[{"a":[{"b":1},{"b"#), (vec![r#"cut {"a":[{"b":1}]}"#.into(), "damage".into()], true));
+        assert_eq!(found(br#"{"conversations"#), (vec!["damage".into()], true));
     }
 
     #[test]

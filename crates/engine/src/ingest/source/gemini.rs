@@ -21,13 +21,15 @@ use sha2::{Digest, Sha256};
 use self::log::Conversation;
 use self::reader::GeminiReader;
 pub(super) use self::reader::parts;
-use super::shapes::{drop_payloads, text_of};
-use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Unit, files_below};
+use super::shapes::{self, drop_payloads, text_of};
+use super::{Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Source, Unit, files_below, problem};
 
 const KIND: &str = "gemini";
 
 /// A larger file is no conversation.
 const MAX_FILE_BYTES: u64 = 256 << 20;
+/// The name that Gemini's agent-to-agent server gives to each of its sessions.
+const SERVER: &str = "a2a-server";
 /// A larger list of projects is none.
 const MAX_LIST_BYTES: u64 = 4 << 20;
 
@@ -65,10 +67,15 @@ impl Source for Gemini {
     }
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
-        let bytes = read_whole(&unit.path)?;
+        let bytes = shapes::read_whole(&unit.path, MAX_FILE_BYTES)?;
         let is_log = unit.path.extension().is_some_and(|extension| extension == "jsonl");
         let conversation = if is_log { Conversation::of_log(&bytes) } else { Conversation::of_object(&bytes)? };
-        let Some(session) = conversation.session() else { return Ok(()) };
+        let Some(session) = session_of(&unit.path, &conversation) else {
+            if !conversation.is_blank() {
+                take(problem(NO_CONVERSATION, ""));
+            }
+            return Ok(());
+        };
         let facts = &conversation.facts;
         let parent = parent_of(&unit.path).filter(|parent| *parent != session);
         let is_subagent = parent.is_some() || text_of(facts, "kind") == Some("subagent");
@@ -101,9 +108,10 @@ impl Source for Gemini {
         }
         for skipped in &conversation.skipped {
             if !take(json!({"type": "skipped", "session": session, "what": skipped})) {
-                break;
+                return Ok(());
             }
         }
+        conversation.damage.map(take);
         Ok(())
     }
 
@@ -154,13 +162,15 @@ fn is_credentials(name: &str) -> bool {
     name.contains("creds") || name.contains("oauth") || name.contains("account") || name.contains("token")
 }
 
-fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other(format!("larger than {} MiB", MAX_FILE_BYTES >> 20)));
+/// The native id of a file's session: what it names, but for the server that gives all of its sessions one name.
+fn session_of(path: &Path, conversation: &Conversation) -> Option<String> {
+    let named = text_of(&conversation.facts, "sessionId")?;
+    if named != SERVER {
+        return Some(named.to_owned());
     }
-    Ok(bytes)
+    let project = path.parent().and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("");
+    let file = path.file_stem().and_then(|stem| stem.to_str())?;
+    Some(format!("{SERVER}/{project}/{file}"))
 }
 
 /// The session that a sub-agent's file stands below: `chats/<session>/<id>.jsonl`.

@@ -1,6 +1,7 @@
 //! Where histories come from. One file per agent and one row in [`SOURCES`]; nothing else knows
 //! an agent's format.
 
+mod address;
 mod aider;
 mod chatgpt;
 mod claude_ai;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use yore_core::episode::{Episode, Role, Title, Turn};
 
+pub use address::path_of_address;
 pub use aider::Aider;
 pub use chatgpt::ChatGpt;
 pub use claude_ai::ClaudeAi;
@@ -50,7 +52,6 @@ pub use jsonl::Jsonl;
 pub use note::Notes;
 pub use opencode::{KILO_CLI, OPENCODE, OpenCode};
 pub use qwen::Qwen;
-pub use shapes::path_of_address;
 pub use web::Web;
 pub use zed::Zed;
 
@@ -453,6 +454,26 @@ pub(crate) fn drop_own_words(readings: &mut Vec<Reading>, from: usize) -> bool {
         }
     }
     is_own_call
+}
+
+/// The member by which a record is known that tells what is wrong with its unit. Readers do not see it.
+const PROBLEM: &str = "yore_problem";
+/// Reasons of such records; skips are counted by names that never change.
+const PROBLEMS: [&str; 4] = ["cut-off", "damaged", "not-utf8", NO_CONVERSATION];
+/// The reason for a file of which nothing can be read although it lies where conversations do.
+const NO_CONVERSATION: &str = "no-conversation";
+
+/// A record that tells what is wrong with a unit of which the rest is read.
+fn problem(reason: &'static str, detail: &str) -> Value {
+    serde_json::json!({PROBLEM: reason, "detail": detail})
+}
+
+/// Reason and detail of such a record.
+pub(crate) fn problem_of(values: &[Value]) -> Option<(&'static str, &str)> {
+    let [value] = values else { return None };
+    let reason = value.get(PROBLEM)?.as_str()?;
+    let reason = PROBLEMS.iter().find(|known| **known == reason)?;
+    Some((reason, value["detail"].as_str().unwrap_or("")))
 }
 
 /// A message and where it stands.

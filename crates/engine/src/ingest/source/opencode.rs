@@ -22,6 +22,7 @@ use yore_core::episode::{Episode, EpisodeKind, FileAction, Outcome, Role, TitleR
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
+use super::address::path_of_address;
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, short, text_of};
 use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
@@ -102,8 +103,9 @@ impl Source for OpenCode {
             _ if unit.closes_file => database::check(&unit.path),
             Some(session) => database::records(&unit.path, session, take),
             None => match export::read(&unit.path)? {
-                Some(exported) => {
+                Some((exported, damage)) => {
                     export::records(exported, take);
+                    damage.map(take);
                     Ok(())
                 }
                 None => tree::records(&unit.path, take),
@@ -330,7 +332,7 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
             Some("file") => {
                 let path = text_of(&part["source"], "path")
                     .map(str::to_owned)
-                    .or_else(|| text_of(part, "url").filter(|url| !url.starts_with('[')).and_then(shapes::path_of_address))
+                    .or_else(|| text_of(part, "url").filter(|url| !url.starts_with('[')).and_then(path_of_address))
                     .or_else(|| text_of(part, "filename").map(str::to_owned));
                 if let Some(path) = path.filter(|path| !path.starts_with("data:")) {
                     add_file(&mut message.files, path, FileAction::Read);

@@ -1,7 +1,8 @@
 //! What readers of several formats share: members that may be missing, words out of nested values,
 //! and messages on their way to turns.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,9 +13,10 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis, format_utc};
 
 use super::super::foreign::ForeignDatabase;
-use super::super::parse::parse_line;
+use super::super::parse::{Document, parse_document};
+use super::address::path_of_address;
 use super::own::{is_own_tool, without_own_output, without_own_words};
-use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit};
+use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit, problem};
 
 /// A `data:` address or a run of base64 that is longer is a picture or another payload.
 const MAX_PAYLOAD_BYTES: usize = 2048;
@@ -212,30 +214,6 @@ pub(super) fn exit_code(output: &str) -> Option<i64> {
     })
 }
 
-/// The path of a `file:` address, percent escapes read; any other address is none of a file. A
-/// text without a scheme is a path already.
-pub fn path_of_address(address: &str) -> Option<String> {
-    if let Some(rest) = address.strip_prefix("file://") {
-        let bytes = rest.split(['#', '?']).next().unwrap_or(rest).as_bytes();
-        let mut path = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        while at < bytes.len() {
-            let escaped = (bytes[at] == b'%')
-                .then(|| std::str::from_utf8(bytes.get(at + 1..at + 3)?).ok())
-                .flatten()
-                .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-            path.push(escaped.unwrap_or(bytes[at]));
-            at += if escaped.is_some() { 3 } else { 1 };
-        }
-        let path = String::from_utf8_lossy(&path).into_owned();
-        // `/c:/Users` is a drive, not a root.
-        let bytes = path.as_bytes();
-        let is_drive = bytes.len() > 2 && bytes[0] == b'/' && bytes[1].is_ascii_alphabetic() && bytes[2] == b':';
-        return Some(if is_drive { path[1..].to_owned() } else { path }).filter(|path| !path.is_empty());
-    }
-    (!address.is_empty() && !address.contains("://")).then(|| address.to_owned())
-}
-
 /// More files than these are not looked at.
 pub(super) const MAX_FILES: usize = 200;
 
@@ -304,19 +282,43 @@ pub(super) fn add_file(files: &mut Vec<FileUse>, path: String, action: FileActio
     }
 }
 
-/// The JSON value of a whole file.
+/// The JSON value of a whole file, as much of it as can be read.
+///
+/// # Errors
+/// As for [`read_document`].
+pub(super) fn read_json(path: &Path, max_bytes: u64) -> io::Result<Value> {
+    read_document(path, max_bytes).map(|(value, _)| value)
+}
+
+/// The same, and the record of what is wrong with the file, to be given behind all others.
 ///
 /// # Errors
 /// When it cannot be read, is larger than `max_bytes`, or is no JSON.
-pub(super) fn read_json(path: &Path, max_bytes: u64) -> io::Result<Value> {
-    let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
-    if path.metadata()?.len() > max_bytes {
-        return Err(invalid("the file is larger than any of its kind"));
+pub(super) fn read_document(path: &Path, max_bytes: u64) -> io::Result<(Value, Option<Value>)> {
+    document_of(&read_whole(path, max_bytes)?)
+}
+
+/// The bytes of a whole file.
+///
+/// # Errors
+/// When it cannot be read, or is larger than `max_bytes`.
+pub(super) fn read_whole(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is larger than any of its kind"));
     }
-    let mut values = Vec::new();
-    match parse_line(&std::fs::read(path)?, &mut values) {
-        Ok(()) if values.len() == 1 => Ok(values.remove(0)),
-        _ => Err(invalid("the file is not JSON, or cut off")),
+    Ok(bytes)
+}
+
+/// The JSON value that a file's bytes are, and the record of what is wrong with them.
+///
+/// # Errors
+/// When they are no JSON.
+pub(super) fn document_of(bytes: &[u8]) -> io::Result<(Value, Option<Value>)> {
+    match parse_document(bytes) {
+        Some(Document { value, damage }) => Ok((value, damage.map(|(reason, detail)| problem(reason, &detail)))),
+        None => Err(io::Error::new(io::ErrorKind::InvalidData, "the file is not JSON")),
     }
 }
 
@@ -516,20 +518,9 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn addresses_become_paths() {
-        let path = |address| path_of_address(address);
-        assert_eq!(path("file:///home/ada/my%20code").as_deref(), Some("/home/ada/my code"));
-        assert_eq!(path("file:///c%3A/code/tides").as_deref(), Some("c:/code/tides"));
-        assert_eq!(path("/home/ada").as_deref(), Some("/home/ada"));
-        assert_eq!(path("vscode-remote://ssh/home/ada"), None);
-        assert_eq!(path("file://%"), Some("%".to_owned()));
-    }
 
     #[test]
     fn exit_codes_are_found_where_they_stand_alone() {
@@ -579,10 +570,5 @@ mod tests {
         );
         assert_eq!(files("grep", json!({"path": "src", "pattern": "tide"})), []);
         assert_eq!(files("read", json!({"filePath": "a.rs"})), [FileUse { path: "a.rs".into(), action: FileAction::Read }]);
-    }
-
-    proptest! {
-        #[test]
-        fn addresses_never_panic(address in "(file://)?[%a-f0-9:/é#?]{0,40}") { path_of_address(&address); }
     }
 }

@@ -15,6 +15,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::foreign::ForeignDatabase;
+use super::address::path_of_address;
 use super::shapes::{self, Answer, Message, add_file, append, drop_payloads, flatten, id_of, short, text_of};
 use super::{
     Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReaderOptions, Reading, Source, SourceLine, Stamp, Unit,
@@ -338,7 +339,7 @@ fn read_blocks(content: &Value, results: &Value, tool_bytes: usize, message: &mu
 /// The file that a mention names: an address, or `{"File": {"abs_path": …}}`.
 fn mentioned(uri: &Value) -> Option<String> {
     if let Some(address) = uri.as_str() {
-        return address.starts_with("file:").then(|| shapes::path_of_address(address)).flatten();
+        return address.starts_with("file:").then(|| path_of_address(address)).flatten();
     }
     let (_, body) = uri.as_object()?.iter().next()?;
     shapes::first_text(body, &["abs_path", "path"]).map(str::to_owned)

@@ -23,13 +23,24 @@ pub(super) fn message(id: &str, bubble: &Value, head_type: &Value) -> Result<Mes
         message.at = known.map(Into::into);
     }
     if role == "assistant" {
-        message.model = first_text(bubble, &["modelType", "modelName"])
-            .or_else(|| text_of(&bubble["modelInfo"], "modelName"))
-            .map(str::to_owned);
+        message.model = model(bubble);
         message.tools.extend(tool(&bubble["toolFormerData"]));
     }
     files(bubble, &mut message);
     Ok(message)
+}
+
+/// The model that a bubble names: of an answer the one that wrote it, of a prompt the one that was chosen.
+pub(super) fn model(bubble: &Value) -> Option<String> {
+    first_text(bubble, &["modelType", "modelName"])
+        .or_else(|| text_of(&bubble["modelInfo"], "modelName"))
+        .filter(|model| is_model(model))
+        .map(str::to_owned)
+}
+
+/// Whether a name is a model's, not that of the choice to let Cursor choose.
+pub(super) fn is_model(name: &str) -> bool {
+    !matches!(name, "default" | "auto" | "unknown")
 }
 
 fn role(kind: &Value) -> Option<&'static str> {

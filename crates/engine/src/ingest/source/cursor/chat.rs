@@ -155,11 +155,15 @@ pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) ->
         }
     }
     let mut messages = Vec::new();
+    let moved = if database::item(&database, "composer.composerData")?.is_none() { first_moved(path) } else { None };
     for generation in generations(&database)? {
         let Some(words) = text_of(&generation, "textDescription").map(str::trim).filter(|words| !words.is_empty()) else {
             continue;
         };
         let (Some(id), Some(time)) = (text_of(&generation, "generationUUID"), millis(&generation, "unixMs")) else { continue };
+        if moved.is_some_and(|first| time >= first) {
+            continue;
+        }
         if covered.insert(words.to_owned()) {
             let (id, text, at) = (id.to_owned(), words.to_owned(), Some(time.into()));
             messages.push(Message { id, role: "user", text, at, ..Message::default() });
@@ -186,6 +190,27 @@ pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) ->
         take(problem(&session, "prompt-without-conversation", "", lost as u64));
     }
     Ok(())
+}
+
+/// The time from which on prompts of a window may stand in the editor's global database: when the oldest
+/// conversation there began. Since version 3 a window's database no longer says which are its own.
+fn first_moved(path: &Path) -> Option<i64> {
+    let global = ForeignDatabase::open(&place::global_database(path)?).ok()?;
+    if !database::has_table(&global, "cursorDiskKV").ok()? {
+        return None;
+    }
+    let mut first: Option<i64> = None;
+    let query = "SELECT value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL";
+    let outcome = global.each(query, &[], |row| {
+        let Some(composer) = row.text(0).and_then(|text| parse(&text)) else { return Ok(true) };
+        if composer::shape_of(&composer).is_some() {
+            let began = millis(&composer, "createdAt").map_or(i64::MIN, |began| began - TOLERANCE_MS);
+            first = Some(first.map_or(began, |first| first.min(began)));
+        }
+        Ok(true)
+    });
+    // A database that is busy might hold every one of them.
+    if outcome.is_err() { Some(i64::MIN) } else { first }
 }
 
 /// Whether a window's database names conversations that it does not hold.

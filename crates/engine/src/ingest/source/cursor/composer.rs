@@ -167,12 +167,15 @@ fn strays(database: &ForeignDatabase, id: &str, heads: &[Value]) -> io::Result<H
 #[derive(Default)]
 struct Read {
     messages: Vec<Message>,
+    /// The model that was chosen with the last prompt, or for the conversation.
+    chosen: Option<String>,
     /// Reason, detail, how often.
     problems: Vec<(&'static str, String, u64)>,
 }
 
 impl Read {
     fn shape(&mut self, database: &ForeignDatabase, id: &str, composer: &Value) -> io::Result<()> {
+        self.chosen = text_of(&composer["modelConfig"], "modelName").filter(|model| bubble::is_model(model)).map(str::to_owned);
         match shape_of(composer) {
             Some(Shape::Heads(heads)) => self.heads(database, id, heads)?,
             Some(Shape::Inline(bubbles)) => {
@@ -236,9 +239,18 @@ impl Read {
 
     fn bubble(&mut self, native: &str, bubble: &Value, head_type: &Value) {
         match bubble::message(native, bubble, head_type) {
-            // A message without words still tells a time.
-            Ok(message) if message.is_empty() && message.at.is_none() => {}
-            Ok(message) => self.messages.push(message),
+            Ok(mut message) => {
+                match message.role {
+                    "user" => self.chosen = super::bubble::model(bubble).or(self.chosen.take()),
+                    // Since version 3 only the prompt before it tells.
+                    "assistant" if message.model.is_none() => message.model.clone_from(&self.chosen),
+                    _ => {}
+                }
+                // A message without words still tells a time.
+                if !message.is_empty() || message.at.is_some() {
+                    self.messages.push(message);
+                }
+            }
             Err(kind) => self.problem("unknown-bubble", &short(&kind)),
         }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::super::address::path_of_address;
 use super::super::shapes::text_of;
 
 const DATABASE: &str = "state.vscdb";
@@ -275,13 +276,9 @@ pub(super) fn folder_of_workspace_file(path: &str) -> Option<String> {
     Some(path[..at.max(1)].to_owned())
 }
 
-/// The path in an address: of a file here, or of one on the computer that the window was
-/// connected to. A path is one already.
+/// The path in an address, of a drive as Cursor itself writes it.
 pub(super) fn path_of_uri(uri: &str) -> Option<String> {
-    let path = match uri.strip_prefix("vscode-remote://") {
-        Some(rest) => super::super::shapes::path_of_address(&format!("file://{}", &rest[rest.find('/')?..]))?,
-        None => super::super::shapes::path_of_address(uri)?,
-    };
+    let path = path_of_address(uri)?;
     let is_drive = path.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && path.as_bytes().get(1) == Some(&b':');
     if !is_drive {
         return Some(path);

@@ -158,6 +158,13 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     })
 }
 
+/// The time that Cursor put before a prompt since version 3, to the minute:
+/// `<timestamp>Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)</timestamp>`. Milliseconds since 1970.
+pub(super) fn stamped(text: &str) -> Option<i64> {
+    let stamp = text.trim_start().strip_prefix("<timestamp>")?.split("</timestamp>").next()?;
+    yore_core::time::parse_in_words(stamp)
+}
+
 /// Milliseconds since 1970, if a member is a number that can be such.
 pub(super) fn millis(value: &Value, key: &str) -> Option<i64> {
     let number = value.get(key)?.as_f64()?;

@@ -9,14 +9,16 @@ use serde_json::Value;
 use yore_core::time::format_utc;
 
 use super::super::super::foreign::ForeignDatabase;
-use super::super::shapes::{first_text, short, text_of};
+use super::super::shapes::{first_text, flatten, short, text_of};
 use super::super::{Stamp, Unit};
 use super::place;
-use super::record::{Conversation, Message, millis, parse, problem};
+use super::record::{Conversation, Message, millis, parse, problem, stamped};
 
 /// A tree that is deeper or larger is damaged.
 const MAX_DEPTH: usize = 64;
 const MAX_BLOBS: usize = 200_000;
+/// Messages in which the folder is looked for.
+const MAX_TOLD: usize = 8;
 
 /// The unit of a store.
 pub(super) fn unit(path: &Path) -> Option<Unit> {
@@ -36,7 +38,15 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
     let meta = meta(&database)?;
     let beside = place::meta_of_store(path).unwrap_or_default();
     let id = place::store_id(path).or_else(|| text_of(&meta, "agentId").map(str::to_owned)).unwrap_or_else(|| "store".to_owned());
-    let cwd = text_of(&beside, "cwd").map(str::to_owned);
+    let mut walk = Walk { database: &database, leaves: Vec::new(), seen: HashSet::new(), problems: HashMap::new(), blobs: 0 };
+    if let Some(root) = text_of(&meta, "latestRootBlobId") {
+        walk.tree(root, 0)?;
+    }
+    let told = || walk.leaves.iter().take(MAX_TOLD).find_map(|(_, value)| workspace_of(&value["content"]));
+    let (cwd, cwd_rule) = match text_of(&beside, "cwd").map(str::to_owned) {
+        Some(cwd) => (Some(cwd), "meta"),
+        None => told().map_or((None, "unknown"), |cwd| (Some(cwd), "user-info")),
+    };
     let conversation = Conversation {
         stack: "store",
         // The command line names every conversation like this until it has a title.
@@ -44,7 +54,7 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
             .or_else(|| text_of(&meta, "name"))
             .filter(|name| *name != "New Agent")
             .map(str::to_owned),
-        cwd_rule: if cwd.is_some() { "meta" } else { "unknown" },
+        cwd_rule,
         cwd,
         created_ms: millis(&beside, "createdAtMs").or_else(|| millis(&meta, "createdAt")),
         updated_ms: millis(&beside, "updatedAtMs"),
@@ -54,10 +64,6 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
         session: id.clone(),
         ..Conversation::default()
     };
-    let mut walk = Walk { database: &database, leaves: Vec::new(), seen: HashSet::new(), problems: HashMap::new(), blobs: 0 };
-    if let Some(root) = text_of(&meta, "latestRootBlobId") {
-        walk.tree(root, 0)?;
-    }
     if !take(conversation.record()) {
         return Ok(());
     }
@@ -82,6 +88,27 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
     problems.sort();
     let _ = problems.into_iter().all(|((reason, detail), count)| take(problem(&id, reason, &detail, count)));
     Ok(())
+}
+
+/// The folder that the model was told of before the first prompt, as the program words it.
+fn workspace_of(content: &Value) -> Option<String> {
+    let text = flatten(content);
+    let (_, info) = text.split_once("<user_info>")?;
+    let info = info.split("</user_info>").next()?;
+    let path = match info.split_once("Workspace Path:") {
+        Some((_, rest)) => rest.lines().next()?,
+        None => info
+            .split_once("absolute path of the user's workspace is ")?
+            .1
+            .split(". ")
+            .next()?
+            .lines()
+            .next()?
+            .trim_end_matches('.'),
+    };
+    let path = path.trim();
+    let is_absolute = path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':');
+    (is_absolute && path.len() < 4096).then(|| path.to_owned())
 }
 
 /// The store's own facts: JSON, written as hexadecimal digits.
@@ -217,6 +244,9 @@ fn message(id: String, value: &Value) -> Result<(Message, Vec<String>), String> 
     };
     let mut message = Message { id, role, ..Message::default() };
     let unknown = super::transcript::parts(&value["content"], &mut message);
+    if role == "user" {
+        message.at = stamped(&message.text).map(Into::into);
+    }
     Ok((message, unknown))
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::super::Stamp;
 use super::super::shapes::{append, first_text, short, text_of};
 use super::place;
-use super::record::{Conversation, Message, parse, problem};
+use super::record::{Conversation, Message, parse, problem, stamped};
 
 /// A larger file is not one of these.
 const MAX_FILE_BYTES: u64 = 512 << 20;
@@ -68,6 +68,9 @@ fn lines(text: &str) -> Parsed {
             }
             continue;
         };
+        if text_of(&value, "type") == Some("turn_ended") {
+            continue;
+        }
         let id = format!("#{at}");
         let mut message = Message { id, ..Message::default() };
         message.role = match (text_of(&value, "role"), text_of(&value, "type")) {
@@ -86,6 +89,9 @@ fn lines(text: &str) -> Parsed {
         };
         let content = if value["message"].is_object() { &value["message"]["content"] } else { &value["content"] };
         problems.extend(parts(content, &mut message).into_iter().map(|part| ("unknown-part", part)));
+        if message.role == "user" {
+            message.at = stamped(&message.text).map(Into::into);
+        }
         if !message.is_empty() {
             messages.push(message);
         }

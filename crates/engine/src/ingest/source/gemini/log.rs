@@ -5,7 +5,7 @@ use std::io;
 
 use serde_json::{Map, Value};
 
-use super::super::shapes::{short, text_of};
+use super::super::shapes::{document_of, short, text_of};
 use crate::ingest::parse::parse_line;
 
 /// A conversation as it stands at the end of its file.
@@ -17,26 +17,23 @@ pub(super) struct Conversation {
     pub messages: Vec<Value>,
     /// What could not be understood: a reason and a detail each.
     pub skipped: Vec<[String; 2]>,
+    /// The record of what is wrong with the file.
+    pub damage: Option<Value>,
     /// Message id to its place.
     places: HashMap<String, usize>,
 }
 
 impl Conversation {
-    /// Reads the older form. A file that ends in the middle is being written.
+    /// Reads the older form.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] for a file that is cut off, [`io::ErrorKind::InvalidData`] for
-    /// one that is no JSON.
+    /// [`io::ErrorKind::InvalidData`] for a file that is no JSON.
     pub(super) fn of_object(bytes: &[u8]) -> io::Result<Self> {
-        let bytes = bytes.trim_ascii();
-        if bytes.is_empty() {
+        if bytes.trim_ascii().is_empty() {
             return Ok(Self::default());
         }
-        let mut value: Value = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-            serde_json::error::Category::Eof => io::Error::from(io::ErrorKind::WouldBlock),
-            _ => io::Error::new(io::ErrorKind::InvalidData, error.to_string()),
-        })?;
-        let mut conversation = Self::default();
+        let (mut value, damage) = document_of(bytes)?;
+        let mut conversation = Self { damage, ..Self::default() };
         if let Some(Value::Array(messages)) = value.get_mut("messages").map(Value::take) {
             conversation.replace_all(messages);
         }
@@ -60,9 +57,9 @@ impl Conversation {
         conversation
     }
 
-    /// The native id of the session.
-    pub(super) fn session(&self) -> Option<String> {
-        text_of(&self.facts, "sessionId").map(str::to_owned)
+    /// Whether nothing at all was in the file.
+    pub(super) fn is_blank(&self) -> bool {
+        self.messages.is_empty() && self.skipped.is_empty() && self.facts.as_object().is_none_or(Map::is_empty)
     }
 
     fn apply(&mut self, mut value: Value) {
@@ -168,17 +165,20 @@ not json
         let conversation = Conversation::of_log(log.as_bytes());
         assert_eq!(ids(&conversation), ["a1", "d5", "e6"]);
         assert_eq!(conversation.facts["summary"], "tides");
-        assert_eq!(conversation.session().as_deref(), Some("s"));
+        assert_eq!(conversation.facts["sessionId"], "s");
         assert_eq!(conversation.skipped.len(), 2);
         let rewound = Conversation::of_log(format!("{log}{{\"$rewindTo\":\"nobody\"}}").as_bytes());
         assert!(rewound.messages.is_empty());
     }
 
     #[test]
-    fn object_that_is_cut_off_is_being_written() {
+    fn object_that_is_cut_off_gives_its_whole_messages() {
+        let cut = r#"{"sessionId": "s", "messages": [{"id": "a", "type": "user", "content": "1"}, {"id": "b", "conte"#;
+        let conversation = Conversation::of_object(cut.as_bytes()).unwrap();
+        assert_eq!(ids(&conversation), ["a1"]);
+        assert!(conversation.damage.is_some());
         let error = |text: &str| Conversation::of_object(text.as_bytes()).err().map(|error| error.kind());
-        assert_eq!(error("{\"sessionId\": \"s\", \"mess"), Some(io::ErrorKind::WouldBlock));
-        assert_eq!(error("{nonsense}"), Some(io::ErrorKind::InvalidData));
+        assert_eq!(error("nonsense"), Some(io::ErrorKind::InvalidData));
         assert_eq!(error(""), None);
         assert_eq!(error("[1]"), None);
     }

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::super::parse::parse_line;
-use super::super::shapes::{first_text, id_of, text_of};
+use super::super::shapes::{self, first_text, id_of, text_of};
 use super::{Session, newer};
 
 /// A larger file is no session's.
@@ -28,27 +27,19 @@ pub(super) fn is_export(path: &Path) -> bool {
     is_read && has(b"\"info\"") && has(b"\"ses_") && (has(b"\"messages\"") || head.len() as u64 == HEAD_BYTES)
 }
 
-/// The exported session that a file holds; `None` for another file.
+/// The exported session that a file holds, and the record of what is wrong with it; `None` for another file.
 ///
 /// # Errors
 /// When it cannot be read, is larger than any session, or begins like an export and is no JSON.
-pub(super) fn read(path: &Path) -> io::Result<Option<Value>> {
+pub(super) fn read(path: &Path) -> io::Result<Option<(Value, Option<Value>)>> {
     if !is_export(path) {
         return Ok(None);
     }
-    let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(invalid("the file is larger than any session"));
-    }
+    let bytes = shapes::read_whole(path, MAX_FILE_BYTES)?;
     // Before version 1.2 what the program said of its work came along: `Exporting session: ses_1{`.
-    let start = memchr::memchr(b'{', &bytes).unwrap_or(0);
-    let mut values = Vec::new();
-    match parse_line(&bytes[start..], &mut values) {
-        Ok(()) => Ok(values.into_iter().next().filter(|value| value["info"].is_object())),
-        Err(_) => Err(invalid("the file is not JSON, or cut off")),
-    }
+    let start = if bytes.starts_with(b"Exporting") { memchr::memchr(b'{', &bytes).unwrap_or(0) } else { 0 };
+    let (value, damage) = shapes::document_of(&bytes[start..])?;
+    Ok(value["info"].is_object().then_some((value, damage)))
 }
 
 /// Gives the records of an exported session.
