@@ -27,8 +27,9 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, is_precious: true, sql: include_str!("migrations/0006_embed_failures.sql") },
 ];
 
-/// Copies that are made before an upgrade gives up, where another process writes during each.
-const MOST_COPIES: u32 = 3;
+/// Copies that are made before an upgrade gives up, where another process writes during each. Opening counts as
+/// writing where the other one changes the journal's mode.
+const MOST_COPIES: u32 = 10;
 
 /// The schema that this program reads and writes.
 pub const SCHEMA_VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
