@@ -199,6 +199,8 @@ pub struct IngestReport {
     pub passing: Vec<(PathBuf, String)>,
     /// By source kind: files, bytes.
     pub by_source: BTreeMap<String, (u64, u64)>,
+    /// Roots under which nothing of their source was found.
+    pub empty_roots: Vec<SourceRoot>,
     /// Whether the observer stopped the work.
     pub is_cancelled: bool,
 }
@@ -247,6 +249,7 @@ impl IngestReport {
             let counts = self.by_source.entry(source).or_default();
             *counts = (counts.0 + files, counts.1 + bytes);
         }
+        self.empty_roots.extend(other.empty_roots);
         self.is_cancelled |= other.is_cancelled;
     }
 }
@@ -400,7 +403,12 @@ impl<'a> Ingest<'a> {
                 unread.push((path, error.to_string()));
                 continue;
             }
-            for mut unit in report.discovered(source, &path, &KnownUnits { source: source.kind(), rows: &rows }) {
+            let known = KnownUnits { source: source.kind(), rows: &rows, now: (self.now)() };
+            let units = report.discovered(source, &path, &known);
+            if units.is_empty() {
+                report.empty_roots.push(root.clone());
+            }
+            for mut unit in units {
                 if let Ok(canonical) = unit.path.canonicalize() {
                     unit.path = canonical;
                 }
@@ -736,12 +744,21 @@ enum Begin {
 struct KnownUnits<'a> {
     source: &'static str,
     rows: &'a HashMap<(&'a str, &'a str), &'a FileRow>,
+    now: UtcMillis,
 }
 
 impl Known for KnownUnits<'_> {
     fn stamp(&self, name: &str) -> Option<Stamp> {
         let row = self.rows.get(&(self.source, name))?;
         (row.lease_owner.is_none() && row.gone_ms.is_none()).then(|| stamp_of(&row.checkpoint))
+    }
+
+    fn now(&self) -> UtcMillis {
+        self.now
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.rows.keys().filter(|(source, _)| *source == self.source).map(|(_, name)| *name).collect()
     }
 }
 

@@ -111,3 +111,35 @@ fn export_that_grew_adds_its_new_messages() {
     let report = memory.read_as("claude-ai", &path);
     assert_eq!((report.turns_added, report.turns_updated), (1, 0));
 }
+
+#[test]
+fn branch_that_was_left_behind_is_counted_and_ids_are_no_words() {
+    let memory = Memory::new();
+    let root = "00000000-0000-4000-8000-000000000000";
+    let message = |id: &str, parent: &str, sender: &str, text: &str| json!({"uuid": id, "parent_message_uuid": parent, "sender": sender, "text": text, "content": [{"type": "text", "text": text}]});
+    let mut answer = message("m-4", "m-3", "assistant", "It is red.");
+    answer["content"] = json!([
+        {"type": "tool_result", "name": "search", "content": [{"type": "text", "text": "a red buoy", "uuid": "9f1b"}]},
+        {"type": "text", "text": "It is red."},
+    ]);
+    let text = json!([{"uuid": "c-buoy", "name": "Buoys", "created_at": "2026-02-01T09:00:00Z", "chat_messages": [
+        message("m-1", root, "human", "Which colour has the boy?"),
+        message("m-2", "m-1", "assistant", "Which boy?"),
+        message("m-3", root, "human", "Which colour has the buoy?"),
+        answer,
+        message("m-5", "nowhere", "human", "And the other?"),
+    ]}]);
+    let mut named = text.clone();
+    named[0]["uuid"] = "c-named".into();
+    named[0]["current_leaf_message_uuid"] = "m-2".into();
+    memory.write("a/conversations.json", text.to_string());
+    memory.write("b/conversations.json", named.to_string());
+    // The last message has no place in the tree: everything that does not branch off it is kept.
+    memory.write("c/conversations.json", "[]");
+    let report = memory.read_as("claude-ai", &memory.sources());
+    let spoken = |id: &str| memory.turns(id).into_iter().map(|turn| turn.text + &turn.tool_text).collect::<Vec<_>>();
+    assert_eq!(spoken("c-named"), ["Which colour has the boy?", "Which boy?", "And the other?"]);
+    assert_eq!(skipped(&report), ["other-branch  2"]);
+    assert!(!memory.words().contains("9f1b"));
+    assert_eq!(words_from_archive(&memory), memory.words());
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::time::TimeQuality;
 use yore_engine::ShownTurn;
@@ -295,6 +295,9 @@ fn every_division_of_a_file_gives_the_same_turns() {
             from = to;
         }
     }
+    // One of the listed prompts stands in no transcript.
+    steps.write("history.jsonl", std::fs::read(fixture("claude-code").join("history.jsonl")).unwrap());
+    steps.read();
     steps.index();
     let (whole, steps) = (whole.words(), steps.words());
     let different: Vec<(&str, &str)> = whole.lines().zip(steps.lines()).filter(|(a, b)| a != b).take(5).collect();
@@ -313,4 +316,41 @@ fn title_that_is_read_before_its_session_is_kept() {
     let episodes = memory.episodes();
     let titled = episodes.iter().find(|episode| episode.native_id == "ca5e1302-b3c6-40b6-9587-f0aaf76288d0").unwrap();
     assert_eq!(titled.title.as_deref(), Some("Norwegian VAT on invoices"));
+}
+
+#[test]
+fn listed_prompts_are_read_where_no_transcript_tells_of_their_session() {
+    let memory = Memory::new();
+    let mut told = yore_testing::SessionBuilder::new(1);
+    told.human("how deep is the lock");
+    let session = serde_json::from_str::<Value>(&told.lines()[0]).unwrap()["sessionId"].as_str().unwrap().to_owned();
+    memory.write(&format!("claude/projects/-home-dev-locks/{session}.jsonl"), told.text());
+    let entry = |session: Option<&str>, at: i64, directory: &str, text: &str| {
+        let mut entry = json!({"display": text, "timestamp": at, "project": directory, "pastedContents": {}});
+        if let Some(session) = session {
+            entry["sessionId"] = session.into();
+        }
+        entry
+    };
+    let mut pasted = entry(Some("gone"), 1_740_000_000_000, "/home/dev/piers", "mend this [Pasted text #1 +2 lines]");
+    pasted["pastedContents"] = json!({"1": {"id": 1, "type": "text", "content": "pier.rs: panicked"}});
+    let entries = [
+        entry(Some(&session), 1_750_000_000_000, "/home/dev/locks", "how deep is the lock"),
+        pasted,
+        entry(Some("gone"), 1_740_000_060_000, "/home/dev/piers", "/clear"),
+        // Lists of older versions name no session: only what was typed before the oldest transcript is surely in none.
+        entry(None, 1_600_000_000_000, "/home/dev/locks", "how old is the lock"),
+        entry(None, 4_000_000_000_000, "/home/dev/locks", "how late is it"),
+    ];
+    memory.write("claude/history.jsonl", entries.map(|entry| format!("{entry}\n")).concat());
+    let root = memory.sources().join("claude");
+    memory.read_as("claude-code", &root);
+    let texts = |id: &str| memory.turns(id).into_iter().map(|turn| turn.text).collect::<Vec<_>>();
+    assert_eq!(texts("gone"), ["mend this [Pasted text #1 +2 lines]\n\npier.rs: panicked"]);
+    assert_eq!(memory.turns("gone")[0].project.as_deref(), Some("piers"));
+    assert_eq!(texts("typed//home/dev/locks/2020-09-13"), ["how old is the lock"]);
+    assert_eq!(memory.episodes().len(), 3);
+    assert_eq!(crate::told::words_from_archive(&memory), memory.words());
+    let again = memory.read_as("claude-code", &root.join("history.jsonl"));
+    assert_eq!((again.files_read, again.turns_added), (0, 0));
 }

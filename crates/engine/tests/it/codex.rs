@@ -328,11 +328,83 @@ fn names_of_threads_become_titles_the_last_one_first() {
 }
 
 #[test]
-fn lists_of_prompts_are_not_read() {
+fn listed_prompts_are_read_where_no_rollout_tells_of_their_session() {
     let memory = Memory::new();
-    memory.write("history.jsonl", "{\"session_id\":\"s\",\"ts\":1,\"text\":\"x\"}\n");
+    memory.write(ROLLOUT, session());
+    let prompt = |session: &str, at: i64, text: &str| format!("{}\n", json!({"session_id": session, "ts": at, "text": text}));
+    let now = Memory::now() / 1000;
+    let gone = "019e0000-0000-7000-8000-00000000000c";
+    let list = [
+        prompt(THREAD, 1_780_000_000, "Why do the harbour gauges drift?"),
+        prompt(gone, 1_770_000_000, "how deep is the lock"),
+        prompt(gone, 1_770_000_060, "/compact"),
+        "torn {\n".to_owned(),
+        // Its rollout may be written a moment later.
+        prompt("019e0000-0000-7000-8000-00000000000d", now, "and the basin?"),
+    ]
+    .concat();
+    memory.write("history.jsonl", &list);
     memory.write("auth.json", "{}");
-    assert_eq!(read(&memory).files, 0);
+    read(&memory);
+    assert_eq!(memory.turns(gone).iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>(), ["how deep is the lock"]);
+    assert_eq!(
+        memory.words().matches("Why do the harbour gauges drift?").count(),
+        memory.turns(THREAD).iter().filter(|turn| turn.text.contains("gauges drift?")).count() + 1,
+        "once as a turn, once as a title"
+    );
+    assert_eq!(memory.episodes().len(), 2);
+    assert_eq!(crate::told::words_from_archive(&memory), memory.words());
+    // As it was, it is not opened again; a rollout that goes away leaves its prompts where they are.
+    let before = memory.words();
+    std::fs::remove_file(memory.sources().join(ROLLOUT)).unwrap();
+    memory.append("history.jsonl", prompt(gone, 1_770_000_120, "and how wide?").as_bytes());
+    assert_eq!(read(&memory).turns_added, 1);
+    assert_eq!(memory.episodes().len(), 2);
+    assert!(before.contains("Why do the harbour gauges drift?"));
+}
+
+#[test]
+fn sure_signs_tell_what_was_typed_from_what_the_client_put_in() {
+    let memory = Memory::new();
+    let signed = |kinds: &[&str], texts: &[&str]| {
+        let content: Vec<Value> = texts.iter().map(|text| json!({"type": "input_text", "text": text})).collect();
+        let passed = json!({"content_item_kinds": kinds});
+        line(
+            2,
+            "response_item",
+            &json!({"type": "message", "role": "user", "content": content, "internal_chat_message_metadata_passthrough": passed}),
+        )
+    };
+    let text = [
+        meta(THREAD, json!({})),
+        context(TURN_OF_THREAD),
+        signed(&["hooks.additional_context", "user.text"], &["Lights are dimmed at dusk.", "why do the lamps flicker"]),
+        signed(&["environments.environment_context"], &["It is dusk."]),
+        seen("assistant", "A loose wire."),
+        seen("user", "<user_shell_command>\n<command>\nlamp --test\n</command>\n<result>\nExit code: 2\nDuration: 0.1 seconds\nOutput:\nno lamp\n</result>\n</user_shell_command>"),
+        seen("user", "<skill>\n<name>lamps</name>\nMend lamps with care.\n</skill>"),
+        seen("assistant", "Mended."),
+        called("c1", "mcp"),
+        answered("c1", &json!("[{\"type\":\"text\",\"text\":\"two\\nlines\"}]")),
+    ]
+    .concat();
+    memory.write(ROLLOUT, text);
+    read(&memory);
+    assert_eq!(
+        crate::told::told(&memory, THREAD),
+        [
+            "human exact: why do the lamps flicker",
+            "injected exact: It is dusk.",
+            "assistant exact: A loose wire.",
+            "tool_call exact: > user_shell_command / command: lamp --test",
+            "tool_result! exact: > exit code 2 / no lamp",
+            "injected exact: <skill> / <name>lamps</name> / Mend lamps with care. / </skill>",
+            "assistant exact: Mended.",
+            "tool_call exact: > exec_command / cmd: mcp / workdir: /home/dev/tide",
+            "tool_result exact: > two / lines",
+        ]
+    );
+    assert_eq!(memory.episodes()[0].title.as_deref(), Some("why do the lamps flicker"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod agents;
 mod aider;
+mod antigravity;
 mod architecture;
 mod archive;
 mod bench;

@@ -1,9 +1,10 @@
 //! Claude.ai: the archive that its data export gives, the extracted folder, or its list of
-//! conversations. No real export was seen yet.
+//! conversations.
 //!
 //! - [`ClaudeAi`]: finds exports, and divides each conversation into a header and its messages
 //! - `ClaudeAiReader`: messages to turns
 
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +23,9 @@ const KIND: &str = "claude-ai";
 /// Blocks without words of their own.
 const WORDLESS: [&str; 6] = ["thinking", "redacted_thinking", "token_budget", "image", "document", "flag"];
 
+/// More messages of other branches of one conversation are not counted.
+const MAX_COUNT: u64 = 10_000;
+
 /// What stands in `text` in the place of a block that the exporter could not write.
 const PLACEHOLDER: &str = "This block is not supported on your current device yet.";
 
@@ -36,10 +40,6 @@ impl Source for ClaudeAi {
 
     fn display_name(&self) -> &'static str {
         "Claude.ai export"
-    }
-
-    fn is_verified(&self) -> bool {
-        false
     }
 
     fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
@@ -84,7 +84,43 @@ fn records_of(mut conversation: Value, take: &mut dyn FnMut(Value) -> bool) -> b
             header.insert(key.to_owned(), text.into());
         }
     }
-    take(Value::Object(header)) && messages.into_iter().all(|message| take(record_of(&session, message)))
+    let left = left_behind(&messages, text_of(&conversation, "current_leaf_message_uuid"));
+    let told = messages.into_iter().enumerate().filter(|(at, _)| !left.contains(at));
+    take(Value::Object(header))
+        && told.into_iter().all(|(_, message)| take(record_of(&session, message)))
+        && (left.is_empty() || take(json!({"type": "other-branches", "session": session, "messages": left.len()})))
+}
+
+/// The places of messages on branches that were left behind: an edited question and a new answer begin another one.
+/// The branch that counts ends with the leaf that the conversation names, else with the last message.
+fn left_behind(messages: &[Value], leaf: Option<&str>) -> HashSet<usize> {
+    let id = |at: usize| text_of(&messages[at], "uuid");
+    let parent = |at: usize| text_of(&messages[at], "parent_message_uuid");
+    let places: HashMap<&str, usize> = (0..messages.len()).filter_map(|at| Some((id(at)?, at))).collect();
+    let last = leaf.and_then(|leaf| places.get(leaf).copied()).unwrap_or(messages.len() - 1);
+    let mut branch = HashSet::new();
+    let mut next = Some(last);
+    while let Some(at) = next.filter(|at| branch.insert(*at)) {
+        next = parent(at).and_then(|parent| places.get(parent).copied());
+    }
+    // A message is left behind where another one follows the same message on the branch that counts, and so is what
+    // follows it. One whose links lead nowhere is kept.
+    let continued: HashSet<&str> = branch.iter().filter_map(|at| parent(*at)).collect();
+    let mut left: HashSet<usize> = HashSet::new();
+    loop {
+        let more: Vec<usize> = (0..messages.len())
+            .filter(|at| !branch.contains(at) && !left.contains(at))
+            .filter(|at| {
+                parent(*at).is_some_and(|parent| {
+                    continued.contains(parent) || places.get(parent).is_some_and(|above| left.contains(above))
+                })
+            })
+            .collect();
+        if more.is_empty() {
+            return left;
+        }
+        left.extend(more);
+    }
 }
 
 fn record_of(session: &str, mut message: Value) -> Value {
@@ -157,6 +193,10 @@ impl EpisodeReader for ClaudeAiReader {
                         _ => "wrong-shape",
                     };
                     out.push(Reading::Skip(why, "conversation".to_owned()));
+                }
+                Some("other-branches") => {
+                    let messages = value["messages"].as_u64().unwrap_or(1).min(MAX_COUNT);
+                    out.extend((0..messages).map(|_| Reading::Skip("other-branch", String::new())));
                 }
                 other => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
             }
@@ -247,7 +287,7 @@ fn read_block(block: &Value, tool_bytes: usize, message: &mut Message, out: &mut
             message.answers.push(Answer {
                 call_id: text_of(block, "tool_use_id").map(str::to_owned),
                 name: text_of(block, "name").unwrap_or("").to_owned(),
-                text: flatten(&block["content"]),
+                text: words_of_result(&block["content"]),
                 outcome: Some(if is_failed { Outcome::Failed } else { Outcome::Done }),
                 files: Vec::new(),
             });
@@ -255,6 +295,24 @@ fn read_block(block: &Value, tool_bytes: usize, message: &mut Message, out: &mut
         Some(kind) if WORDLESS.contains(&kind) => {}
         other => out.push(Reading::Skip("unknown-block", short(other.unwrap_or("")))),
     }
+}
+
+/// What a tool answered, without the ids of its parts.
+fn words_of_result(content: &Value) -> String {
+    let Some(parts) = content.as_array() else { return flatten(content) };
+    let mut words = String::new();
+    for part in parts {
+        match (text_of(part, "text"), part) {
+            (Some(text), _) => append(&mut words, text),
+            (None, Value::Object(members)) => {
+                let mut members = members.clone();
+                members.retain(|key, _| key != "uuid" && key != "id");
+                append(&mut words, &flatten(&Value::Object(members)));
+            }
+            (None, other) => append(&mut words, &flatten(other)),
+        }
+    }
+    words
 }
 
 /// The text without what stands for blocks that could not be written.

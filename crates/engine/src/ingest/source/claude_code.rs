@@ -9,6 +9,8 @@
 
 mod classify;
 
+use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,12 +22,16 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use self::classify::classify;
 use super::own::is_own_tool;
+use super::typed::{self, List, Prompt, TypedReader};
 use super::{
     Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit,
     files_below,
 };
 
 const KIND: &str = "claude-code";
+
+/// The list of typed prompts.
+const PROMPTS: &str = "history.jsonl";
 
 /// A message whose lines have stopped coming for so many lines is over, whatever else is open.
 const MAX_OPEN_LINES: u64 = 400;
@@ -107,29 +113,33 @@ impl Source for ClaudeCode {
         if computer.platform == Platform::Xdg {
             roots.push(computer.configuration().join("claude"));
         }
-        // A configuration directory holds more than transcripts; only those are looked at.
-        roots.into_iter().map(|root| root.join("projects")).collect()
+        // A configuration directory holds more than transcripts and prompts; only those are looked at.
+        roots.into_iter().flat_map(|root| ["projects", PROMPTS].map(|name| root.join(name))).collect()
     }
 
-    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+    fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit> {
+        if typed::is_list(root) {
+            return prompts_without_transcript(root, known);
+        }
         if root.is_file() {
             return Unit::lines(root.to_path_buf()).into_iter().collect();
         }
         // The configuration directory, its `projects`, or any folder of transcripts.
         let projects = root.join("projects");
+        let prompts = root.join(PROMPTS);
+        let prompts = if prompts.is_file() { prompts_without_transcript(&prompts, known) } else { Vec::new() };
         let root = if projects.is_dir() { projects } else { root.to_path_buf() };
-        let mut files = files_below(&root, "jsonl", 8);
-        // Journals of workflows and lists of typed prompts are no transcripts, and neither are
-        // large outputs of tools that the client keeps beside them.
-        files.retain(|file| !matches!(file.file_name().and_then(|name| name.to_str()), Some("journal.jsonl" | "history.jsonl")));
-        files.retain(|file| {
-            let folders = file.strip_prefix(&root).ok().and_then(Path::parent);
-            !folders.is_some_and(|folders| folders.iter().any(|folder| folder == "tool-results"))
-        });
-        files.into_iter().filter_map(Unit::lines).collect()
+        transcripts_below(&root).into_iter().filter_map(Unit::lines).chain(prompts).collect()
+    }
+
+    fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        typed::records(unit, prompt_of, ("sessionId", "cwd"), take)
     }
 
     fn reader(&self, file: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        if typed::is_list(file) {
+            return Box::new(TypedReader { kind: KIND, options: options.clone() });
+        }
         let session = if state.is_empty() { session_of_path(file) } else { state.to_owned() };
         Box::new(ClaudeReader {
             session,
@@ -170,6 +180,58 @@ fn session_of_path(file: &Path) -> String {
         }
     }
     stem.to_owned()
+}
+
+/// Transcripts below a folder. Journals of workflows and lists of typed prompts are none, and neither are large
+/// outputs of tools that the client keeps beside them.
+fn transcripts_below(root: &Path) -> Vec<PathBuf> {
+    let mut files = files_below(root, "jsonl", 8);
+    files.retain(|file| !matches!(file.file_name().and_then(|name| name.to_str()), Some("journal.jsonl" | PROMPTS)));
+    files.retain(|file| {
+        let folders = file.strip_prefix(root).ok().and_then(Path::parent);
+        !folders.is_some_and(|folders| folders.iter().any(|folder| folder == "tool-results"))
+    });
+    files
+}
+
+/// The sessions of the list of prompts that no transcript tells of. Before versions named the session, what was typed
+/// in a directory before its oldest transcript began.
+fn prompts_without_transcript(list: &Path, known: &dyn Known) -> Vec<Unit> {
+    let projects = list.with_file_name("projects");
+    let here = transcripts_below(&projects);
+    let names = known.names();
+    let stem = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+    let mut told: HashSet<String> = here.iter().filter_map(|path| stem(path)).collect();
+    told.extend(names.iter().filter(|name| !typed::is_list(Path::new(name))).filter_map(|name| stem(Path::new(name))));
+    let told_since = |directory: &str| {
+        let slug: String = directory.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let is_of = |path: &Path| path.parent().and_then(Path::file_name).is_some_and(|folder| folder.to_str() == Some(&slug));
+        // Nobody knows any more when a transcript that is gone began.
+        if names.iter().map(Path::new).any(|name| is_of(name) && !name.exists()) {
+            return None;
+        }
+        let first = |path: &PathBuf| {
+            let time = crate::ingest::first_string(path, "timestamp").and_then(|words| RecordedTime::parse(&words).utc);
+            time.unwrap_or(UtcMillis::MIN)
+        };
+        Some(here.iter().filter(|path| is_of(path)).map(first).min().unwrap_or(UtcMillis::MAX))
+    };
+    typed::units(list, known, &List { prompt_of, told: &told, told_since: &told_since })
+}
+
+/// A line of the list of prompts, with what was pasted into it.
+fn prompt_of(value: &Value) -> Option<Prompt> {
+    let mut text = text_of(value, "display")?.to_owned();
+    let pasted = value["pastedContents"].as_object().into_iter().flat_map(Map::values);
+    for content in pasted.filter_map(|pasted| text_of(pasted, "content")) {
+        append(&mut text, content);
+    }
+    Some(Prompt {
+        session: text_of(value, "sessionId").map(str::to_owned),
+        text,
+        at: value["timestamp"].as_i64().filter(|at| *at > 0)?,
+        directory: text_of(value, "project").map(str::to_owned),
+    })
 }
 
 fn agent_of_path(file: &Path) -> Option<String> {

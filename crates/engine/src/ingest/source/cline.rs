@@ -1,5 +1,5 @@
 //! Cline, Roo Code and Kilo Code: extensions of VS Code that keep a folder for each task, and the
-//! newer Cline program, which keeps a file of messages for each session and sub-agent. Of the extensions
+//! newer Cline program, which keeps a file of messages for each session and sub-agent. Of Kilo's extension
 //! no real task was seen yet.
 //!
 //! - [`Tasks`]: finds the tasks of one of them, and divides each into a header and its messages
@@ -89,7 +89,7 @@ impl Source for Tasks {
     }
 
     fn is_verified(&self) -> bool {
-        false
+        self.kind != KILO.kind
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {

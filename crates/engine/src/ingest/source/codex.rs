@@ -13,6 +13,7 @@ mod reader;
 mod thread;
 mod tool;
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 use self::reader::{IndexReader, RolloutReader};
 use self::thread::{Step, Thread, is_header, thread_of_name};
 use super::shapes::{drop_payloads, text_of};
+use super::typed::{self, List, Prompt, TypedReader};
 use super::{Computer, EpisodeReader, Framing, Known, LineOwner, ReaderOptions, Source, Stamp, Unit, files_below};
 use crate::ingest::parse::parse_line;
 
@@ -29,7 +31,7 @@ const KIND: &str = "codex";
 
 /// The file of thread names.
 const INDEX: &str = "session_index.jsonl";
-/// Prompts without their answers; they stand in the rollouts too.
+/// Prompts without their answers.
 const PROMPTS: &str = "history.jsonl";
 /// What a compressed rollout's name ends in.
 const COMPRESSED: &str = ".jsonl.zst";
@@ -60,10 +62,13 @@ impl Source for Codex {
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
         let home = computer.directory("CODEX_HOME", ".codex");
         // The home itself also holds credentials and databases, which are none of our business.
-        ["sessions", "archived_sessions", INDEX].iter().map(|name| home.join(name)).collect()
+        ["sessions", "archived_sessions", INDEX, PROMPTS].iter().map(|name| home.join(name)).collect()
     }
 
     fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit> {
+        if typed::is_list(root) {
+            return prompts_without_rollout(root, known);
+        }
         if root.is_file() {
             let unit = if is_index(root) { index_unit(root) } else { rollout_unit(root.to_path_buf(), known) };
             return unit.into_iter().collect();
@@ -78,10 +83,14 @@ impl Source for Codex {
         }
         let mut units: Vec<Unit> = files.into_iter().filter_map(|file| rollout_unit(file, known)).collect();
         units.extend(index_unit(&root.join(INDEX)));
+        units.extend(prompts_without_rollout(&root.join(PROMPTS), known));
         units
     }
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
+        if typed::is_list(&unit.path) {
+            return typed::records(unit, prompt_of, (OWNER, "cwd"), take);
+        }
         let file = File::open(&unit.path)?;
         if is_compressed(&unit.path) {
             let unpacked = zstd::stream::read::Decoder::new(file)?.take(MAX_UNPACKED_BYTES);
@@ -92,6 +101,9 @@ impl Source for Codex {
     }
 
     fn reader(&self, unit: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
+        if typed::is_list(unit) {
+            return Box::new(TypedReader { kind: KIND, options: options.clone() });
+        }
         if is_index(unit) { Box::new(IndexReader) } else { Box::new(RolloutReader::new(unit, state, options.clone())) }
     }
 
@@ -109,6 +121,29 @@ impl Source for Codex {
             ..LineOwner::default()
         }
     }
+}
+
+/// The sessions of the list of prompts that no rollout tells of.
+fn prompts_without_rollout(list: &Path, known: &dyn Known) -> Vec<Unit> {
+    let thread = |name: &str| {
+        let stem = name.strip_suffix(COMPRESSED).or_else(|| name.strip_suffix(".jsonl"))?;
+        stem.get(stem.len().checked_sub(36)?..).map(str::to_owned)
+    };
+    let here = ["sessions", "archived_sessions"].iter().flat_map(|name| rollouts_below(&list.with_file_name(name)));
+    let mut told: HashSet<String> = here.filter_map(|file| thread(name_of(&file))).collect();
+    told.extend(known.names().iter().filter_map(|name| thread(name_of(Path::new(name)))));
+    // Every line names its session.
+    typed::units(list, known, &List { prompt_of, told: &told, told_since: &|_| None })
+}
+
+/// A line of the list of prompts.
+fn prompt_of(value: &Value) -> Option<Prompt> {
+    Some(Prompt {
+        session: Some(text_of(value, "session_id")?.to_owned()),
+        text: text_of(value, "text")?.to_owned(),
+        at: value["ts"].as_i64().filter(|at| *at > 0)?.checked_mul(1000)?,
+        directory: None,
+    })
 }
 
 fn name_of(path: &Path) -> &str {

@@ -1,5 +1,5 @@
 //! GitHub Copilot Chat in VS Code and its variants: a file for each session, as one value (`.json`)
-//! or, since 1.109, as a log of changes to one (`.jsonl`). No real log was seen yet.
+//! or, since 1.109, as a log of changes to one (`.jsonl`).
 //!
 //! - [`CopilotChat`]: finds the sessions; of two files of one session the log counts
 //! - `replay`: a log to the value that it builds
@@ -72,10 +72,6 @@ impl Source for CopilotChat {
 
     fn display_name(&self) -> &'static str {
         "GitHub Copilot Chat"
-    }
-
-    fn is_verified(&self) -> bool {
-        false
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {

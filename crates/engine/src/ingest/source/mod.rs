@@ -3,6 +3,7 @@
 
 mod address;
 mod aider;
+mod antigravity;
 mod chatgpt;
 mod claude_ai;
 mod claude_code;
@@ -23,6 +24,7 @@ mod opencode;
 pub mod own;
 mod qwen;
 mod shapes;
+mod typed;
 mod web;
 mod zed;
 
@@ -33,9 +35,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use yore_core::episode::{Episode, Role, Title, Turn};
+use yore_core::time::UtcMillis;
 
 pub use address::path_of_address;
 pub use aider::Aider;
+pub use antigravity::Antigravity;
 pub use chatgpt::ChatGpt;
 pub use claude_ai::ClaudeAi;
 pub use claude_code::ClaudeCode;
@@ -62,6 +66,7 @@ pub const SOURCES: &[&dyn Source] = &[
     &Codex,
     &Aider,
     &Gemini,
+    &Antigravity,
     &ChatGpt,
     &ClaudeAi,
     &OPENCODE,
@@ -251,6 +256,16 @@ impl Unit {
 pub trait Known {
     /// The stamp of the unit with this name, if it was read to its end.
     fn stamp(&self, name: &str) -> Option<Stamp>;
+
+    /// The time: what may be completed yet is left for later. The end of time where nothing is.
+    fn now(&self) -> UtcMillis {
+        UtcMillis::MAX
+    }
+
+    /// The names of all units of the source, those that are gone too.
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 /// Nothing was read yet.

@@ -47,10 +47,6 @@ impl Source for Zed {
         "Zed"
     }
 
-    fn is_verified(&self) -> bool {
-        false
-    }
-
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
         let name = if computer.platform == Platform::Xdg { "zed" } else { "Zed" };
         let mut places = vec![computer.data().join(name).join("threads")];

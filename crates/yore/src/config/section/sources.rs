@@ -63,6 +63,7 @@ sources! {
     codex, "codex", "The sessions of Codex CLI.";
     cursor, "cursor", "The chats and agents of Cursor.";
     gemini, "gemini", "The sessions of Gemini CLI.";
+    antigravity, "antigravity", "The conversations of Antigravity.";
     opencode, "opencode", "The sessions of OpenCode.";
     kilo_cli, "kilo-cli", "The sessions of Kilo Code's command line.";
     qwen, "qwen", "The sessions of Qwen Code.";

@@ -20,7 +20,7 @@ use super::super::own::{is_own_call, is_own_tool, without_own_calls, without_own
 use super::super::shapes::{self, append, short, text_of};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::thread::{Step, Thread, is_header, payload};
-use super::tool::{answer_of, answer_of_script, call_of, nested_call};
+use super::tool::{answer_of, answer_of_script, call_of, nested_call, shell_command_of_person};
 use super::{BAD, GLUED, KIND};
 
 /// A prompt that nothing follows for so many lines is not waited for any longer.
@@ -154,6 +154,8 @@ struct Waiting {
     text: String,
     time: RecordedTime,
     cwd: Option<String>,
+    /// Whose words they are, where the line tells.
+    sign: Option<Role>,
 }
 
 /// What a turn says besides where it stands.
@@ -292,8 +294,16 @@ impl RolloutReader {
         let kind = text_of(item, "type").unwrap_or("");
         match (kind, text_of(item, "role")) {
             ("message", Some("user")) => {
-                let text = words_of_content(&item["content"], out);
+                let (text, sign) = match signed_words(item) {
+                    Some((text, role)) => (text, Some(role)),
+                    None => (words_of_content(&item["content"], out), None),
+                };
                 if text.trim().is_empty() || is_boilerplate(&text) {
+                    return;
+                }
+                if let Some((command, words, outcome)) = shell_command_of_person(&text) {
+                    self.settle(out);
+                    self.command_of_person(value, &command, &words, outcome, mark, ordinal, out);
                     return;
                 }
                 // Where the event came first it has said all.
@@ -301,7 +311,8 @@ impl RolloutReader {
                     return;
                 }
                 let (time, cwd) = (self.time_of(value), self.state.cwd.clone());
-                self.waiting.push(Waiting { mark, before, text, time, cwd });
+                let sign = sign.or_else(|| text.trim_start().starts_with("<skill>").then_some(Role::Injected));
+                self.waiting.push(Waiting { mark, before, text, time, cwd, sign });
             }
             ("message", Some("assistant")) => {
                 self.settle(out);
@@ -495,8 +506,32 @@ impl RolloutReader {
         for waiting in std::mem::take(&mut self.waiting) {
             let said = Said { text: request_of(&waiting.text).to_owned(), ..Said::default() };
             let line = waiting.mark.line;
+            let role = waiting.sign.unwrap_or(role);
             self.turn(Place { key: line, line, parts: 1, time: waiting.time, cwd: waiting.cwd }, &mut 0, role, said, out);
         }
+    }
+
+    /// A command that a person ran without the model, as a call and its answer.
+    #[expect(clippy::too_many_arguments, reason = "where a line stands, and what it says")]
+    fn command_of_person(
+        &mut self,
+        value: &Value,
+        command: &str,
+        words: &str,
+        outcome: Outcome,
+        mark: LineMark,
+        ordinal: &mut u32,
+        out: &mut Vec<Reading>,
+    ) {
+        let name = "user_shell_command".to_owned();
+        let call_id = Some(format!("line {}", mark.line));
+        let tools = vec![ToolUse { call_id: call_id.clone(), name: name.clone(), outcome: None }];
+        let tool_text = excerpt(&format!("{name}\ncommand: {command}"), self.options.tool_bytes).into_owned();
+        self.say(value, mark, ordinal, Role::ToolCall, Said { tool_text, tools, ..Said::default() }, out);
+        let tools = vec![ToolUse { call_id, name, outcome: Some(outcome) }];
+        let tool_text = excerpt(words, self.options.tool_bytes).into_owned();
+        let said = Said { tool_text, outcome: Some(outcome), tools, ..Said::default() };
+        self.say(value, mark, ordinal, Role::ToolResult, said, out);
     }
 
     fn say(&mut self, value: &Value, mark: LineMark, ordinal: &mut u32, role: Role, said: Said, out: &mut Vec<Reading>) {
@@ -557,6 +592,26 @@ impl RolloutReader {
             _ => RecordedTime::UNKNOWN,
         }
     }
+}
+
+/// The words of a message in the name of the user, and whose they are, where it says so of each of its parts
+/// (since 0.154): what a person typed, or what the client put in.
+fn signed_words(item: &Value) -> Option<(String, Role)> {
+    const TYPED: &str = "user.text";
+    let kinds = item["internal_chat_message_metadata_passthrough"]["content_item_kinds"].as_array()?;
+    let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
+    let parts = item["content"].as_array()?;
+    if kinds.is_empty() || kinds.len() != parts.len() || kinds.contains(&"unknown") {
+        return None;
+    }
+    let is_typed = kinds.contains(&TYPED);
+    let mut words = String::new();
+    for (part, kind) in parts.iter().zip(&kinds) {
+        if (*kind == TYPED) == is_typed {
+            append(&mut words, text_of(part, "text").unwrap_or(""));
+        }
+    }
+    Some((words, if is_typed { Role::Human } else { Role::Injected }))
 }
 
 /// Adds a call's id; old ones go.

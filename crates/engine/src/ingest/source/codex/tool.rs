@@ -54,7 +54,10 @@ fn words_of(value: &Value) -> String {
 /// An answer: its words and how the call ended, `None` while it goes on.
 pub(super) fn answer_of(output: &Value) -> (String, Option<Outcome>) {
     match output {
-        Value::String(text) => answer_of_text(text),
+        Value::String(text) => match parts_of_server(text) {
+            Some(parts) => answer_of(&parts),
+            None => answer_of_text(text),
+        },
         Value::Array(_) => {
             let mut words = String::new();
             for text in output.as_array().into_iter().flatten().filter_map(|item| text_of(item, "text")) {
@@ -76,6 +79,24 @@ pub(super) fn answer_of(output: &Value) -> (String, Option<Outcome>) {
         }
         _ => (String::new(), Some(Outcome::Done)),
     }
+}
+
+/// What a server of tools answered, where its parts were written as text.
+fn parts_of_server(text: &str) -> Option<Value> {
+    let parts: Value = text.starts_with("[{").then(|| serde_json::from_str(text).ok())??;
+    let is_part = |part: &Value| text_of(part, "type") == Some("text") && part["text"].is_string();
+    parts.as_array().is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_part)).then_some(parts)
+}
+
+/// A command that a person ran in the session, out of what the model is told of it: the command, what it printed, and
+/// how it ended.
+pub(super) fn shell_command_of_person(text: &str) -> Option<(String, String, Outcome)> {
+    let inner = text.trim().strip_prefix("<user_shell_command>")?;
+    let between = |open: &str, close: &str| Some(inner.split_once(open)?.1.split_once(close)?.0.trim().to_owned());
+    let command = between("<command>", "</command>")?;
+    let result = between("<result>", "</result>").unwrap_or_default();
+    let (words, outcome) = answer_of_text(&result);
+    Some((command, words, outcome.unwrap_or(Outcome::Done)))
 }
 
 /// A tool that a script called, as the client tells it once it ended.
