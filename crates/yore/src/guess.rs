@@ -1,6 +1,7 @@
-//! Which source a path or address holds, when nobody says: by where it lies, by its name, and by
-//! its first bytes; a directory by most of what lies in it.
+//! Which sources a path or address holds, when nobody says: by where it lies, by names that are sure, by the first
+//! bytes of files, and, of a directory without any of those, by most of what lies in it.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,11 +10,16 @@ use serde_json::Value;
 
 /// Bytes that are looked at.
 const FIRST_BYTES: u64 = 64 << 10;
-/// Files of a directory that are looked at.
+/// Files of a directory whose content is looked at.
 const MOST_FILES: usize = 200;
-/// Entries of a directory that are passed on the way to them.
-const MOST_ENTRIES: usize = 5_000;
-const DEEPEST: usize = 8;
+/// Entries of a directory that are passed on the way.
+const MOST_ENTRIES: usize = 50_000;
+const DEEPEST: usize = 10;
+/// Folders without histories and with many files.
+const PASSED_OVER: [&str; 4] = [".git", "node_modules", "target", ".venv"];
+
+/// A source, and the directory or file that it is to read.
+pub type Guess = (&'static str, PathBuf);
 
 /// Whether an argument is the address of a page, not a path.
 pub fn is_address(argument: &str) -> bool {
@@ -21,9 +27,9 @@ pub fn is_address(argument: &str) -> bool {
     is("http://") || is("https://")
 }
 
-/// The kind of the source that can read a path; `places` are the places of each kind on this
-/// computer. None when nothing tells.
-pub fn kind_of(path: &Path, places: &[(&'static str, PathBuf)]) -> Option<&'static str> {
+/// The sources that can read a path, each with what it is to read of it; `places` are the places of each kind on
+/// this computer. Empty when nothing tells.
+pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
     let canonical = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let lies_there = places
         .iter()
@@ -31,61 +37,199 @@ pub fn kind_of(path: &Path, places: &[(&'static str, PathBuf)]) -> Option<&'stat
         .filter(|(_, place)| canonical.starts_with(place))
         .max_by_key(|(_, place)| place.components().count());
     if let Some((kind, _)) = lies_there {
-        return Some(kind);
+        return vec![(kind, path.to_path_buf())];
     }
-    if canonical.is_dir() { Some(kind_of_directory(&canonical).unwrap_or("file")) } else { kind_of_file(&canonical) }
+    if !canonical.is_dir() {
+        return kind_of_file(&canonical).map(|kind| (kind, path.to_path_buf())).into_iter().collect();
+    }
+    let seen = look_through(&canonical);
+    if seen.sure.is_empty() {
+        return vec![(seen.kind_of_most().unwrap_or("file"), path.to_path_buf())];
+    }
+    // Beside an agent's own folder, or in a project where one left its history, other files are documents; within an
+    // agent's folder they are its settings and caches.
+    let is_aside = |root: &Path| {
+        let below = root.strip_prefix(&canonical).unwrap_or(root);
+        below.iter().any(|part| part.to_str().is_some_and(|part| part.starts_with('.')))
+    };
+    let mut kinds = seen.sure.clone();
+    if seen.documents > 0 && seen.sure.iter().all(|(_, root)| is_aside(root)) {
+        kinds.push(("file", path.to_path_buf()));
+    }
+    kinds
 }
 
-/// The kind of most of the files in a directory, if that is a kind of conversations.
-fn kind_of_directory(directory: &Path) -> Option<&'static str> {
-    let mut counts: Vec<(&'static str, usize)> = Vec::new();
-    let (mut files, mut entries_seen) = (0, 0);
-    let mut pending = vec![(directory.to_path_buf(), 0)];
-    'looking: while let Some((directory, depth)) = pending.pop() {
+/// What lies below a directory under a name that is sure, by kind.
+pub fn sure_below(directory: &Path) -> Vec<Guess> {
+    look_through(&directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf())).sure
+}
+
+/// What was seen in a directory.
+#[derive(Default)]
+struct Seen {
+    /// By sure names, in order.
+    sure: Vec<Guess>,
+    /// Files by what their content is, where no folder is hidden.
+    counts: Vec<(&'static str, usize)>,
+    /// All files that were looked at for that.
+    files: usize,
+    /// Those of them that are documents.
+    documents: usize,
+}
+
+impl Seen {
+    fn add_sure(&mut self, kind: &'static str, root: &Path) {
+        // What lies in a folder that is read already is read with it.
+        if !self.sure.iter().any(|(known, above)| *known == kind && root.starts_with(above)) {
+            self.sure.push((kind, root.to_path_buf()));
+        }
+    }
+
+    /// The kind of most of the files, if that is a kind of conversations.
+    fn kind_of_most(&self) -> Option<&'static str> {
+        let (kind, count) = self.counts.iter().max_by_key(|(_, count)| *count)?;
+        (count * 2 >= self.files).then_some(*kind)
+    }
+}
+
+fn look_through(directory: &Path) -> Seen {
+    let mut seen = Seen::default();
+    let mut entries_seen = 0;
+    let mut pending = VecDeque::from([(directory.to_path_buf(), 0, false)]);
+    if let Some((kind, root)) = sure_folder(directory) {
+        seen.add_sure(kind, &root);
+    }
+    while let Some((directory, depth, is_hidden)) = pending.pop_front() {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
             entries_seen += 1;
-            if files >= MOST_FILES || entries_seen >= MOST_ENTRIES {
-                break 'looking;
+            if entries_seen >= MOST_ENTRIES {
+                return seen;
             }
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() && depth < DEEPEST && entry.file_name() != ".git" {
-                pending.push((entry.path(), depth + 1));
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or("");
+            if kind.is_dir() && depth < DEEPEST && !PASSED_OVER.contains(&name) {
+                if let Some((kind, root)) = sure_folder(&path) {
+                    seen.add_sure(kind, &root);
+                }
+                pending.push_back((path, depth + 1, is_hidden || name.starts_with('.')));
             } else if kind.is_file() {
-                files += 1;
-                if let Some(kind) = kind_of_file(&entry.path()).filter(|kind| *kind != "file") {
-                    match counts.iter_mut().find(|(known, _)| *known == kind) {
-                        Some((_, count)) => *count += 1,
-                        None => counts.push((kind, 1)),
+                match sure_file(&path, name) {
+                    Some((kind, root)) => seen.add_sure(kind, &root),
+                    None if !is_hidden && !name.starts_with('.') && seen.files < MOST_FILES => {
+                        seen.files += 1;
+                        match kind_of_file(&path) {
+                            Some("file") => seen.documents += 1,
+                            Some(kind) => match seen.counts.iter_mut().find(|(known, _)| *known == kind) {
+                                Some((_, count)) => *count += 1,
+                                None => seen.counts.push((kind, 1)),
+                            },
+                            None => {}
+                        }
                     }
+                    None => {}
                 }
             }
         }
     }
-    let (kind, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    (count * 2 >= files).then_some(kind)
+    seen
+}
+
+fn name_of(path: Option<&Path>) -> &str {
+    path.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("")
+}
+
+/// The nearest folder above a path, itself included, that has this name.
+fn nearest<'p>(path: &'p Path, name: &str) -> Option<&'p Path> {
+    path.ancestors().find(|folder| name_of(Some(folder)) == name)
+}
+
+/// A folder whose name says whose it is.
+fn sure_folder(folder: &Path) -> Option<Guess> {
+    let above = folder.parent();
+    let is_there = |name: &str| folder.join(name).is_dir();
+    match name_of(Some(folder)) {
+        "session-state" => Some(("copilot-cli", folder.to_path_buf())),
+        "chatSessions" | "emptyWindowChatSessions" => Some(("copilot-chat", folder.to_path_buf())),
+        "agent-transcripts" => Some(("cursor", nearest(folder, "projects").or(above)?.to_path_buf())),
+        ".system_generated" => Some(("antigravity", above?.parent()?.to_path_buf())),
+        "projects" if name_of(above) == ".claude" => Some(("claude-code", above?.to_path_buf())),
+        "chats" if name_of(above.and_then(Path::parent)) == "tmp" => Some(("gemini", above?.parent()?.to_path_buf())),
+        "chats" if name_of(above.and_then(Path::parent)) == "projects" => Some(("qwen", above?.parent()?.to_path_buf())),
+        "storage" if is_there("session") && is_there("message") => Some(("opencode", above?.to_path_buf())),
+        _ => None,
+    }
+}
+
+/// A file whose name says whose it is, and what is to be read of it.
+fn sure_file(path: &Path, name: &str) -> Option<Guess> {
+    let folder = path.parent()?;
+    let here = || Some(folder.to_path_buf());
+    let has_ending = |ending: &str| name.len() > ending.len() && name.ends_with(ending);
+    match name {
+        "threads.db" => return Some(("zed", path.to_path_buf())),
+        ".aider.chat.history.md" => return Some(("aider", path.to_path_buf())),
+        "sessions.json" if name_of(Some(folder)) == "sessions" => return Some(("continue", here()?)),
+        "store.db" if ["chats", "acp-sessions"].iter().any(|part| nearest(path, part).is_some()) => {
+            let root = nearest(path, "chats").or_else(|| nearest(path, "acp-sessions"))?;
+            return Some(("cursor", root.to_path_buf()));
+        }
+        // The editor under its own name keeps none of Cursor's tables there.
+        "state.vscdb" => {
+            let is_cursors = String::from_utf8_lossy(&first_bytes(path)?).contains("cursorDiskKV");
+            let storage = nearest(path, "globalStorage").or_else(|| nearest(path, "workspaceStorage"));
+            let root = storage.map_or_else(|| path.to_path_buf(), Path::to_path_buf);
+            return is_cursors.then_some(("cursor", root));
+        }
+        _ => {}
+    }
+    if has_ending(".db") && name.starts_with("opencode") {
+        return Some(("opencode", here()?));
+    }
+    if has_ending(".db") && name.starts_with("kilo") {
+        return Some(("kilo-cli", here()?));
+    }
+    if name == "ui_messages.json" || name == "api_conversation_history.json" {
+        let tasks = folder.parent().filter(|above| name_of(Some(above)) == "tasks").unwrap_or(folder);
+        return Some((kind_of_task(path), tasks.to_path_buf()));
+    }
+    if is_rollout(name) {
+        let sessions = nearest(path, "sessions").or_else(|| nearest(path, "archived_sessions"));
+        return Some(("codex", sessions.and_then(Path::parent).unwrap_or(folder).to_path_buf()));
+    }
+    if is_conversations(name) {
+        let kind = kind_of_json(&first_bytes(path)?)?;
+        return matches!(kind, "chatgpt" | "claude-ai").then(|| (kind, folder.to_path_buf()));
+    }
+    None
+}
+
+fn is_rollout(name: &str) -> bool {
+    name.starts_with("rollout-") && (name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
+}
+
+fn kind_of_task(path: &Path) -> &'static str {
+    let is_below = |part: &str| path.iter().any(|component| component == part);
+    match () {
+        () if is_below("rooveterinaryinc.roo-cline") => "roo",
+        () if is_below("kilocode.kilo-code") => "kilo",
+        () => "cline",
+    }
 }
 
 fn kind_of_file(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_str()?;
     let is_below = |part: &str| path.iter().any(|component| component == part);
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
-    match name {
-        "state.vscdb" | "store.db" => return Some("cursor"),
-        "threads.db" => return Some("zed"),
-        ".aider.chat.history.md" => return Some("aider"),
-        "api_conversation_history.json" | "ui_messages.json" => {
-            return Some(match () {
-                () if is_below("rooveterinaryinc.roo-cline") => "roo",
-                () if is_below("kilocode.kilo-code") => "kilo",
-                () => "cline",
-            });
-        }
-        "events.jsonl" if is_below("session-state") => return Some("copilot-cli"),
-        _ => {}
+    if matches!(name, "state.vscdb" | "store.db") {
+        return Some("cursor");
     }
-    if name.starts_with("rollout-") && (name.ends_with(".jsonl") || name.ends_with(".jsonl.zst")) {
-        return Some("codex");
+    if let Some((kind, _)) = sure_file(path, name) {
+        return Some(kind);
+    }
+    if name == "events.jsonl" && is_below("session-state") {
+        return Some("copilot-cli");
     }
     if is_below("agent-transcripts") {
         return Some("cursor");
@@ -93,13 +237,14 @@ fn kind_of_file(path: &Path) -> Option<&'static str> {
     if is_below("chatSessions") || is_below("emptyWindowChatSessions") {
         return Some("copilot-chat");
     }
-    if extension == "db" && (name.starts_with("opencode") || is_below("opencode")) {
-        return Some("opencode");
+    if is_below(".system_generated") && extension == "jsonl" {
+        return Some("antigravity");
     }
     match extension.as_str() {
         "jsonl" => kind_of_lines(path, &first_bytes(path)?),
         "json" => {
-            if is_below("opencode") {
+            // A session of the older tree of files.
+            if name.starts_with("ses_") && is_below("session") {
                 return Some("opencode");
             }
             Some(kind_of_json(&first_bytes(path)?).unwrap_or("file"))
@@ -153,6 +298,9 @@ fn kind_of_line(value: &Value) -> Option<&'static str> {
     if value["kind"].is_number() && (has("v") || has("k")) {
         return Some("copilot-chat");
     }
+    if has("step_index") && has("source") {
+        return Some("antigravity");
+    }
     let is_claude = has("sessionId") && (has("uuid") || has("parentUuid") || has("operation") || has("snapshot"))
         || kind == "summary" && has("leafUuid")
         || kind == "file-history-snapshot"
@@ -180,6 +328,9 @@ fn kind_of_json(first: &[u8]) -> Option<&'static str> {
         Some("continue")
     } else if has("messages_path") && has("session_id") {
         Some("cline")
+    } else if has("info") && text.contains("\"ses_") && (has("messages") || text.len() as u64 >= FIRST_BYTES) {
+        // What the program said of its work may stand before it.
+        Some("opencode")
     } else {
         None
     }
@@ -232,12 +383,19 @@ mod tests {
         kind_of(&path, &[])
     }
 
+    fn kind_of(path: &Path, places: &[Guess]) -> Option<&'static str> {
+        kinds_of(path, places).first().map(|(kind, _)| *kind)
+    }
+
     #[test]
     fn files_are_told_by_their_names() {
         for (name, kind) in [
             ("User/globalStorage/state.vscdb", "cursor"),
             ("threads/threads.db", "zed"),
             ("opencode/opencode.db", "opencode"),
+            ("saved/kilo.db", "kilo-cli"),
+            ("x/storage/session/p/ses_1.json", "opencode"),
+            ("brain/c/.system_generated/logs/transcript.jsonl", "antigravity"),
             (".aider.chat.history.md", "aider"),
             ("tasks/1/ui_messages.json", "cline"),
             ("rooveterinaryinc.roo-cline/tasks/1/ui_messages.json", "roo"),
@@ -266,6 +424,10 @@ mod tests {
             ("a.json", r#"[{"uuid":"u","name":"n","chat_messages":[]}]"#, "claude-ai"),
             ("a.json", r#"{"sessionId":"s","title":"t","history":[]}"#, "continue"),
             ("package.json", r#"{"name":"x"}"#, "file"),
+            // A checkout of the program is none of its histories.
+            ("opencode/package.json", r#"{"name":"x"}"#, "file"),
+            ("a.json", r#"Exporting session: ses_1{"info":{"id":"ses_1"},"messages":[]}"#, "opencode"),
+            ("a.jsonl", r#"{"step_index":0,"source":"MODEL","type":"X"}"#, "antigravity"),
         ] {
             assert_eq!(guessed(name, content.as_bytes()), Some(kind), "{content}");
         }
@@ -284,24 +446,79 @@ mod tests {
         assert_eq!(kind_of(&directory.path().join("projects/x"), &places), Some("claude-code"));
     }
 
-    #[test]
-    fn directory_is_what_most_of_its_files_are() {
+    /// Files below a directory, and what is guessed of it: kinds with roots relative to it.
+    fn guessed_directory(files: &[(&str, &str)]) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
-        let write = |name: &str, content: &str| {
-            let path = directory.path().join(name);
+        let root = directory.path().canonicalize().unwrap();
+        for (name, content) in files {
+            let path = root.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
-        };
-        write(".aider.chat.history.md", "# aider chat started at 2026-01-01 10:00:00\n");
-        for name in ["README.md", "src/a.rs", "src/b.rs"] {
-            write(name, "text");
         }
-        assert_eq!(kind_of(directory.path(), &[]), Some("file"));
-        let transcripts = directory.path().join("saved");
-        for name in ["a", "b", "c"] {
-            write(&format!("saved/p/{name}.jsonl"), r#"{"type":"user","uuid":"u","sessionId":"s","message":{}}"#);
-        }
-        assert_eq!(kind_of(&transcripts, &[]), Some("claude-code"));
+        let relative = |path: &Path| path.strip_prefix(&root).unwrap().display().to_string().replace('\\', "/");
+        let mut kinds: Vec<String> =
+            kinds_of(&root, &[]).iter().map(|(kind, path)| format!("{kind} {}", relative(path))).collect();
+        kinds.sort();
+        kinds
+    }
+
+    #[test]
+    fn directory_without_sure_names_is_what_most_of_its_files_are() {
+        let line = r#"{"type":"user","uuid":"u","sessionId":"s","message":{}}"#;
+        assert_eq!(guessed_directory(&[("p/a.jsonl", line), ("p/b.jsonl", line), ("c.md", "text")]), ["claude-code "]);
+        assert_eq!(guessed_directory(&[("p/a.jsonl", line), ("b.md", "text"), ("c.md", "text")]), ["file "]);
+    }
+
+    #[test]
+    fn sure_names_win_over_majorities_and_several_kinds_are_several() {
+        let json = "{}";
+        // A home directory that somebody keeps under git.
+        assert_eq!(
+            guessed_directory(&[
+                (".copilot/session-state/c/events.jsonl", ""),
+                (".copilot/config.json", json),
+                (".claude/projects/p/s.jsonl", ""),
+                (".claude/settings.json", json),
+                (".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-x.jsonl", ""),
+                (".gemini/tmp/tide/chats/session-1.json", json),
+                (".local/share/opencode/opencode.db", ""),
+                (".local/share/opencode/log/a.log", "text"),
+                (".config/Code/User/workspaceStorage/h/chatSessions/s.json", json),
+                (".gemini/antigravity/brain/c/.system_generated/logs/transcript.jsonl", ""),
+                ("notes/plan.md", "text"),
+            ]),
+            [
+                "antigravity .gemini/antigravity/brain",
+                "claude-code .claude",
+                "codex .codex",
+                "copilot-chat .config/Code/User/workspaceStorage/h/chatSessions",
+                "copilot-cli .copilot/session-state",
+                "file ",
+                "gemini .gemini/tmp",
+                "opencode .local/share/opencode",
+            ]
+        );
+        // Within an agent's own folder the rest is its settings.
+        assert_eq!(
+            guessed_directory(&[("session-state/c/events.jsonl", ""), ("config.json", json), ("logs/a.log", "text")]),
+            ["copilot-cli session-state"]
+        );
+        // A project where an agent left its history.
+        assert_eq!(
+            guessed_directory(&[(".aider.chat.history.md", "# aider"), ("README.md", "text"), ("src/a.rs", "text")]),
+            ["aider .aider.chat.history.md", "file "]
+        );
+        // An export that was unpacked.
+        assert_eq!(
+            guessed_directory(&[
+                ("conversations.json", r#"[{"uuid":"u","name":"n","chat_messages":[]}]"#),
+                ("users.json", r#"[{"email_address":"ada@example.org"}]"#),
+                ("projects.json", "[]"),
+            ]),
+            ["claude-ai "]
+        );
+        // A checkout of an agent's source.
+        assert_eq!(guessed_directory(&[("opencode/package.json", json), ("opencode/README.md", "text")]), ["file "]);
     }
 
     #[test]

@@ -102,10 +102,44 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             print(&report, &sync, arguments.dry_run, context)?;
         }
     }
+    let without = without_histories(arguments, &report);
+    if !context.printer.is_json() {
+        for line in &without {
+            context.printer.note(format!("{}warning:{} {line}", text::YELLOW, text::RESET))?;
+        }
+    }
     if let Some(engine) = engine.filter(|_| !arguments.dry_run) {
         embed::after_reading(&engine, arguments.no_embed, false, context)?;
     }
-    Ok(if report.unread().next().is_none() { Exit::Success } else { Exit::Nothing })
+    Ok(if report.unread().next().is_none() && without.is_empty() { Exit::Success } else { Exit::Nothing })
+}
+
+/// Why nothing was read of a path that was named, a line for each.
+fn without_histories(arguments: &Arguments, report: &IngestReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    // What lies deeper, or is of another kind, may have been read all the same.
+    let is_read = report.by_source.values().any(|(files, _)| *files > 0);
+    for path in arguments.paths.iter().filter(|_| !is_read || arguments.paths.len() > 1) {
+        let names: Vec<&str> = report
+            .empty_roots
+            .iter()
+            .filter(|root| root.path == *path)
+            .filter_map(|root| source_named(&root.source))
+            .map(Source::display_name)
+            .collect();
+        if names.is_empty() {
+            continue;
+        }
+        let looks_like = guess::kinds_of(path, &[]).into_iter().map(|(kind, _)| kind);
+        let hint = match (&arguments.source, looks_like.filter(|kind| Some(*kind) != arguments.source.as_deref()).next()) {
+            (Some(_), Some(kind)) => format!("; it looks like {kind}"),
+            (Some(_), None) => String::new(),
+            (None, _) => "; `--source` says what it holds".to_owned(),
+        };
+        let shown = text::harmless(&path.display().to_string());
+        lines.push(format!("{shown} holds nothing that yore reads as {}{hint}", names.join(" or ")));
+    }
+    lines
 }
 
 /// What the daemon read.
@@ -204,13 +238,25 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
             return Err(CliError::usage(format!("{} is neither a file nor a directory", path.display()), None));
         };
         opened.map_err(|error| CliError::io(path, &error))?;
-        let kind = arguments.source.as_deref().or_else(|| guess::kind_of(path, &places));
-        let Some(source) = kind.and_then(source_named) else {
+        let mut guesses = match &arguments.source {
+            // What of this kind lies deeper is found as well.
+            Some(kind) if path.is_dir() => {
+                guess::sure_below(path).into_iter().filter(|(found, _)| found == kind).map(|(_, root)| root).collect()
+            }
+            _ => Vec::new(),
+        };
+        let kind = arguments.source.as_deref();
+        let guessed = if kind.is_none() { guess::kinds_of(path, &places) } else { Vec::new() };
+        if kind.is_none() && guessed.is_empty() {
             let message = format!("{} looks like nothing that yore can read", path.display());
             let hint = format!("say what it holds with --source: {}", source_names());
             return Err(CliError::usage(message, Some(&hint)));
-        };
-        roots.push(SourceRoot { source: source.kind().to_owned(), path: path.clone() });
+        }
+        guesses.insert(0, path.clone());
+        let named = kind.into_iter().flat_map(|kind| guesses.iter().map(move |root| (kind, root.clone())));
+        for (kind, path) in named.chain(guessed) {
+            roots.push(SourceRoot { source: kind.to_owned(), path });
+        }
     }
     Ok(roots)
 }

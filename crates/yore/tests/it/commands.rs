@@ -609,6 +609,10 @@ fn doctor_sees_that_a_source_has_grown() {
     content.push_str(&content.lines().next().unwrap().replace("why is", "what was").replace("000000000001", "0000000000ff"));
     content.push('\n');
     fs::write(&memory.harbor, content).unwrap();
+    // The daemon would read it in a moment; what stays unread is told.
+    memory.call(&["doctor"]).success();
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
+    fs::File::options().append(true).open(&memory.harbor).unwrap().set_modified(earlier).unwrap();
     let outcome = memory.call(&["doctor"]).ends_with(1);
     assert!(outcome.stdout.contains("1 source files have"), "{}", outcome.stdout);
     memory.environment.ingest(&memory.environment.projects());
@@ -764,4 +768,50 @@ fn recalled_words_cannot_steer_a_terminal() {
         seen.push_str(&shown);
     }
     assert!(seen.contains("pelican"), "{seen}");
+}
+
+#[test]
+fn copied_home_directory_gives_each_agents_histories_and_no_settings() {
+    let environment = TestEnvironment::new();
+    let step = json!({"step_index": 0, "source": "USER_EXPLICIT", "type": "USER_INPUT", "status": "DONE", "content": "how deep is the lock"});
+    environment.write("backup/.gemini/antigravity/brain/c-1/.system_generated/logs/transcript.jsonl", format!("{step}\n"));
+    let event = json!({"type": "user.message", "id": "e1", "data": {"content": "how wide is the basin"}});
+    environment.write("backup/.copilot/session-state/c0ffee/events.jsonl", format!("{event}\n"));
+    environment.write("backup/.copilot/config.json", "{\"secret plans\": 1}");
+    environment.write("backup/notes/plan.md", "# Piers\n\nThe pier is two metres high.\n");
+    let backup = environment.write("backup/README.md", "# A copy of my home\n").parent().unwrap().to_path_buf();
+    let report = environment.yore(["ingest", "--json"]).arg(&backup).run().success().json();
+    let kinds: Vec<&str> = report["sources"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(kinds, ["antigravity", "copilot-cli", "file"]);
+    assert_eq!(report["turns_added"], 4);
+}
+
+#[test]
+fn named_place_without_histories_is_told_with_its_reason() {
+    let environment = TestEnvironment::new();
+    let empty = environment.write("nothing/there.txt", "words").parent().unwrap().to_path_buf();
+    let outcome = environment.yore(["ingest", "--source", "zed"]).arg(&empty).run().ends_with(1);
+    assert!(outcome.stderr.contains("holds nothing that yore reads as Zed; it looks like file"), "{}", outcome.stderr);
+    // One level too high is found.
+    let event = json!({"type": "user.message", "id": "e1", "data": {"content": "how wide is the basin"}});
+    environment.write("copy/.copilot/session-state/c0ffee/events.jsonl", format!("{event}\n"));
+    let copy = environment.write("copy/x.txt", "x").parent().unwrap().to_path_buf();
+    let report = environment.yore(["ingest", "--json", "--source", "copilot-cli"]).arg(&copy).run().success().json();
+    assert_eq!(report["turns_added"], 1);
+}
+
+#[test]
+fn account_of_an_export_is_no_document() {
+    let environment = TestEnvironment::new();
+    environment.write(
+        "export/conversations.json",
+        r#"[{"uuid":"u","name":"Tides","chat_messages":[{"uuid":"m","sender":"human","text":"when is low tide"}]}]"#,
+    );
+    let users = environment.write("export/users.json", r#"[{"full_name":"Ada Harbour","email_address":"ada@example.org"}]"#);
+    let report = environment.yore(["ingest", "--json"]).arg(users.parent().unwrap()).run().success().json();
+    assert_eq!((&report["files_read"], &report["turns_added"]), (&json!(1), &json!(1)));
+    environment.yore(["ingest"]).arg(&users).run().ends_with(1);
+    environment.yore(["ingest", "--source", "file"]).arg(users.parent().unwrap()).run().success();
+    let found = environment.yore(["recall", "--all", "--json", "Ada Harbour"]).run();
+    assert!(!found.stdout.contains("example.org"), "{}", found.stdout);
 }

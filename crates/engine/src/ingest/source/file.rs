@@ -106,7 +106,7 @@ fn is_candidate(path: &Path) -> bool {
 }
 
 fn unit(path: &Path, root: &Path) -> Option<Unit> {
-    if !is_candidate(path) {
+    if !is_candidate(path) || is_account(path) {
         return None;
     }
     let mut unit = Unit::records(path.to_path_buf())?;
@@ -114,6 +114,15 @@ fn unit(path: &Path, root: &Path) -> Option<Unit> {
     unit.stamp = Stamp { version: unit.stamp.version.wrapping_add(CUTTER_VERSION), ..unit.stamp };
     unit.root = Some(root.to_path_buf());
     Some(unit)
+}
+
+/// Whether a file is part of a chat service's export and holds the account: name, address, telephone number.
+fn is_account(path: &Path) -> bool {
+    const ACCOUNTS: [&str; 4] = ["user.json", "users.json", "user_settings.json", "account.json"];
+    let is_named = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| ACCOUNTS.contains(&name));
+    // Large exports have numbered lists.
+    let is_list = |name: &str| path.with_file_name(name).is_file();
+    is_named && ["conversations.json", "conversations-000.json", "conversations-001.json"].into_iter().any(is_list)
 }
 
 /// What is known of a file by its place: a file of a repository with a remote is named after that,
