@@ -287,8 +287,8 @@ mod tests {
             // An element is known to be whole by the comma behind it.
             let whole_before = (1..texts.len()).filter(|count| ends_of_whole(*count) < cut).count();
             prop_assert!(kept >= whole_before, "{kept} of {whole_before} in {}", &whole[..cut]);
-            for at in 0..kept {
-                prop_assert_eq!(&found.value["list"][at], &serde_json::json!(texts[at]));
+            for (at, text) in texts.iter().enumerate().take(kept) {
+                prop_assert_eq!(&found.value["list"][at], &serde_json::json!(text));
             }
         }
     }

@@ -544,7 +544,7 @@ fn exported_session_is_read_in_both_shapes_and_once_with_the_database() {
     });
     let folder = memory.sources().join("saved");
     // What older versions wrote to standard output came along.
-    memory.write("saved/one.json", &format!("Exporting session: ses_1{older}"));
+    memory.write("saved/one.json", format!("Exporting session: ses_1{older}"));
     let newer = json!({
         "info": {"id": "ses_8", "location": {"directory": "/home/ada/piers"}, "title": "Piers", "time": {"created": 1_787_000_000_000_i64}},
         "messages": [
@@ -553,7 +553,7 @@ fn exported_session_is_read_in_both_shapes_and_once_with_the_database() {
              "content": [{"type": "text", "text": "Two metres."}], "time": {"created": 1_787_000_001_000_i64}},
         ],
     });
-    memory.write("saved/two.json", &newer.to_string());
+    memory.write("saved/two.json", newer.to_string());
     memory.write("saved/auth.json", r#"{"info": {"id": "ses_x"}, "messages": [], "key": "secret"}"#);
     let report = memory.read_as("opencode", &folder);
     assert_eq!((report.files, report.failures.len()), (2, 0));

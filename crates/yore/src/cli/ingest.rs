@@ -130,8 +130,9 @@ fn without_histories(arguments: &Arguments, report: &IngestReport) -> Vec<String
         if names.is_empty() {
             continue;
         }
-        let looks_like = guess::kinds_of(path, &[]).into_iter().map(|(kind, _)| kind);
-        let hint = match (&arguments.source, looks_like.filter(|kind| Some(*kind) != arguments.source.as_deref()).next()) {
+        let mut kinds = guess::kinds_of(path, &[]).into_iter().map(|(kind, _)| kind);
+        let looks_like = kinds.find(|kind| Some(*kind) != arguments.source.as_deref());
+        let hint = match (&arguments.source, looks_like) {
             (Some(_), Some(kind)) => format!("; it looks like {kind}"),
             (Some(_), None) => String::new(),
             (None, _) => "; `--source` says what it holds".to_owned(),

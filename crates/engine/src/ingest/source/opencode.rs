@@ -127,6 +127,11 @@ impl Source for OpenCode {
     }
 }
 
+/// A part of a message: its id, and what it holds.
+type Part = (String, Value);
+/// A message: its id, its facts, its parts in order.
+type Told = (String, Value, Vec<Part>);
+
 /// A session as the database and the older files tell of it.
 #[derive(Default)]
 struct Session {
@@ -167,7 +172,7 @@ impl Session {
     }
 
     /// The record of a message and its parts, in order.
-    fn record(&self, id: &str, mut data: Value, parts: Vec<(String, Value)>) -> Value {
+    fn record(&self, id: &str, mut data: Value, parts: Vec<Part>) -> Value {
         let mut message = Map::new();
         for key in MESSAGE_MEMBERS {
             if let Some(value) = data.get_mut(key).map(Value::take).filter(|value| !value.is_null()) {

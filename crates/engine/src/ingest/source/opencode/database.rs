@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::super::super::foreign::ForeignDatabase;
 use super::super::{Known, Stamp, Unit, shapes};
-use super::{Session, newer};
+use super::{Part, Session, Told, newer};
 
 /// A session's row, in the order of the query.
 const COLUMNS: [&str; 7] = ["directory", "title", "parent_id", "version", "time_created", "time_updated", "revert"];
@@ -150,7 +150,7 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
     // It was deleted meanwhile.
     let Some(session) = session else { return Err(io::ErrorKind::NotFound.into()) };
     // Taken as a whole, so that the transaction is over before anything is done with them.
-    let mut messages: Vec<(String, Value, Vec<(String, Value)>)> = Vec::new();
+    let mut messages: Vec<Told> = Vec::new();
     let mut newer = newer::Messages::default();
     if tables.contains(&"session_message") {
         let order = if database.columns("session_message")?.iter().any(|column| column == "seq") { "seq" } else { "id" };
@@ -164,7 +164,7 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
     }
     if tables.contains(&"message") {
         let known: HashSet<String> = messages.iter().map(|(id, ..)| id.clone()).collect();
-        let mut parts: HashMap<String, Vec<(String, Value)>> = HashMap::new();
+        let mut parts: HashMap<String, Vec<Part>> = HashMap::new();
         let query = "SELECT message_id, id, data FROM part WHERE session_id = ?1 ORDER BY message_id, id";
         database.each(query, &[&id], |row| {
             if let (Some(message), Some(part)) = (row.text(0), row.text(1)) {
@@ -195,7 +195,7 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
 
 /// Puts messages into the order in which they were said. Their ids rise with time, but begin anew when 48 bits
 /// no longer hold it, as they did in August 2026. A message without a time stays behind the one before it.
-fn in_order_of_time(messages: &mut Vec<(String, Value, Vec<(String, Value)>)>) {
+fn in_order_of_time(messages: &mut Vec<Told>) {
     let mut last = i64::MIN;
     let mut timed = Vec::with_capacity(messages.len());
     for message in messages.drain(..) {

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::shapes::{flatten, text_of};
+use super::Part;
 
 /// Rows that tell of the session's course, not of what was said.
 const WORDLESS: [&str; 3] = ["agent-switched", "model-switched", "idle"];
@@ -17,7 +18,7 @@ pub(super) struct Messages {
 
 impl Messages {
     /// A message of this type: its facts and its parts by id. `None` where nothing is said.
-    pub(super) fn message(&mut self, id: &str, kind: &str, mut value: Value) -> Option<(Value, Vec<(String, Value)>)> {
+    pub(super) fn message(&mut self, id: &str, kind: &str, mut value: Value) -> Option<(Value, Vec<Part>)> {
         let mut data = Map::new();
         data.insert("time".to_owned(), value["time"].take());
         let mut parts = Vec::new();
