@@ -750,3 +750,16 @@ fn store_without_facts_beside_it_names_the_folder_that_the_model_was_told_of() {
         assert_eq!(home.memory.turns(id).last().unwrap().project.as_deref(), Some("buoys"), "{id}");
     }
 }
+
+#[test]
+fn conversations_have_their_code_with_its_languages() {
+    let home = Home::new();
+    let code = "Like so:\n```rust\nfn tide() -> u8 { 4 }\n```\nand\n```sql\nSELECT 1;\n```";
+    home.composer(C1, &json!({}), &[user("b1", "compute the tide", 1000), assistant("b2", code, 2000)]);
+    home.read();
+    home.memory.index();
+    let conversations =
+        home.memory.engine().conversations(&yore_engine::ConversationsRequest { has_code: true, ..Default::default() }).unwrap();
+    let languages: Vec<Vec<String>> = conversations.into_iter().map(|found| found.languages).collect();
+    assert_eq!(languages, [["rust", "sql"]]);
+}

@@ -40,6 +40,9 @@ enum Action {
         /// Only those that were not read, or went on since
         #[arg(long)]
         unprocessed: bool,
+        /// Only those whose title or words hold this, in whatever case; those that were not read are not looked through
+        #[arg(short, long, value_name = "TEXT", conflicts_with = "unprocessed")]
+        text: Option<String>,
         #[command(flatten)]
         filter: Filter,
     },
@@ -84,7 +87,9 @@ impl Filter {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
-        Action::List { limit, processed, unprocessed, filter } => list(*limit, *processed, *unprocessed, filter, context),
+        Action::List { limit, processed, unprocessed, text, filter } => {
+            list(*limit, *processed || text.is_some(), *unprocessed, text.as_deref(), filter, context)
+        }
         Action::Ingest { limit, dry_run, filter } => ingest(*limit, *dry_run, filter, context),
         Action::Watch { interval } => watch(*interval, context),
     }
@@ -236,7 +241,14 @@ fn memory(context: &Context) -> CliResult<Option<Engine>> {
     }
 }
 
-fn list(limit: usize, only_processed: bool, only_unprocessed: bool, filter: &Filter, context: &mut Context) -> CliResult {
+fn list(
+    limit: usize,
+    only_processed: bool,
+    only_unprocessed: bool,
+    text: Option<&str>,
+    filter: &Filter,
+    context: &mut Context,
+) -> CliResult {
     let engine = memory(context)?;
     let mut rows: Vec<(Option<UtcMillis>, Vec<String>, Value)> = Vec::new();
     if let Some(engine) = engine.as_ref().filter(|_| !only_unprocessed) {
@@ -245,6 +257,7 @@ fn list(limit: usize, only_processed: bool, only_unprocessed: bool, filter: &Fil
             since: filter.since,
             has_code: filter.has_code,
             projects: filter.project.clone().into_iter().collect(),
+            text: text.map(str::to_owned),
             ..ConversationsRequest::default()
         })?;
         for found in conversations {

@@ -114,6 +114,9 @@ fn chat_list_tells_read_from_unread() {
     environment.yore(["chat", "ingest"]).run().success();
     assert_eq!(state(&["list", "--unprocessed"]), Vec::<String>::new());
     environment.yore(["chat", "list", "--unprocessed"]).run().ends_with(1);
+    // A piece of a word, in whatever case, finds the conversation that holds it.
+    assert_eq!(state(&["list", "--text", "HIGH wat"]), ["processed"]);
+    assert_eq!(state(&["list", "-t", "low water"]), Vec::<String>::new());
 }
 
 #[test]
