@@ -1,7 +1,7 @@
 //! Which sources a path or address holds, when nobody says: by where it lies, by names that are sure, by the first
 //! bytes of files, and, of a directory without any of those, by most of what lies in it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -43,8 +43,14 @@ pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
         return kind_of_file(&canonical).map(|kind| (kind, path.to_path_buf())).into_iter().collect();
     }
     let seen = look_through(&canonical);
-    if seen.sure.is_empty() {
-        return vec![(seen.kind_of_most().unwrap_or("file"), path.to_path_buf())];
+    if seen.sure.is_empty()
+        && let Some(kind) = seen.whole().kind_of_most()
+    {
+        return vec![(kind, path.to_path_buf())];
+    }
+    let by_content = seen.kinds_of_groups();
+    if seen.sure.is_empty() && !seen.whole().is_mostly_conversations() {
+        return vec![("file", path.to_path_buf())];
     }
     // Beside an agent's own folder, or in a project where one left its history, other files are documents; within an
     // agent's folder they are its settings and caches.
@@ -53,7 +59,8 @@ pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
         below.iter().any(|part| part.to_str().is_some_and(|part| part.starts_with('.')))
     };
     let mut kinds = seen.sure.clone();
-    if seen.documents > 0 && seen.sure.iter().all(|(_, root)| is_aside(root)) {
+    kinds.extend(by_content);
+    if kinds.is_empty() || seen.whole().documents > 0 && kinds.iter().all(|(_, root)| is_aside(root)) {
         kinds.push(("file", path.to_path_buf()));
     }
     kinds
@@ -69,19 +76,30 @@ pub fn sure_below(directory: &Path) -> Vec<Guess> {
 struct Seen {
     /// By sure names, in order.
     sure: Vec<Guess>,
-    /// Files by what their content is, where no folder is hidden.
+    /// Files that no sure name tells, where no folder is hidden: by the folder of the directory that they lie in,
+    /// or each by itself.
+    groups: BTreeMap<PathBuf, Group>,
+}
+
+/// Files by what their content is.
+#[derive(Clone, Default)]
+struct Group {
     counts: Vec<(&'static str, usize)>,
-    /// All files that were looked at for that.
+    /// All files that were looked at.
     files: usize,
     /// Those of them that are documents.
     documents: usize,
 }
 
-impl Seen {
-    fn add_sure(&mut self, kind: &'static str, root: &Path) {
-        // What lies in a folder that is read already is read with it.
-        if !self.sure.iter().any(|(known, above)| *known == kind && root.starts_with(above)) {
-            self.sure.push((kind, root.to_path_buf()));
+impl Group {
+    fn add(&mut self, kind: Option<&'static str>, files: usize) {
+        match kind {
+            Some("file") => self.documents += files,
+            Some(kind) => match self.counts.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, count)) => *count += files,
+                None => self.counts.push((kind, files)),
+            },
+            None => {}
         }
     }
 
@@ -90,11 +108,44 @@ impl Seen {
         let (kind, count) = self.counts.iter().max_by_key(|(_, count)| *count)?;
         (count * 2 >= self.files).then_some(*kind)
     }
+
+    fn is_mostly_conversations(&self) -> bool {
+        let conversations: usize = self.counts.iter().map(|(_, count)| count).sum();
+        conversations > 0 && conversations * 2 >= self.files
+    }
 }
 
-fn look_through(directory: &Path) -> Seen {
+impl Seen {
+    /// All groups as one.
+    fn whole(&self) -> Group {
+        let mut whole = Group::default();
+        for group in self.groups.values() {
+            whole.files += group.files;
+            whole.documents += group.documents;
+            group.counts.iter().for_each(|(kind, count)| whole.add(Some(*kind), *count));
+        }
+        whole
+    }
+
+    /// The groups of which most files are conversations, but for those that hold something sure.
+    fn kinds_of_groups(&self) -> Vec<Guess> {
+        let is_known = |folder: &Path| self.sure.iter().any(|(_, root)| root.starts_with(folder) || folder.starts_with(root));
+        let groups = self.groups.iter().filter(|(folder, _)| !is_known(folder));
+        groups.filter_map(|(folder, group)| Some((group.kind_of_most()?, folder.clone()))).collect()
+    }
+
+    fn add_sure(&mut self, kind: &'static str, root: &Path) {
+        // What lies in a folder that is read already is read with it.
+        if !self.sure.iter().any(|(known, above)| *known == kind && root.starts_with(above)) {
+            self.sure.push((kind, root.to_path_buf()));
+        }
+    }
+}
+
+fn look_through(top: &Path) -> Seen {
+    let directory = top;
     let mut seen = Seen::default();
-    let mut entries_seen = 0;
+    let (mut entries_seen, mut files_seen) = (0, 0);
     let mut pending = VecDeque::from([(directory.to_path_buf(), 0, false)]);
     if let Some((kind, root)) = sure_folder(directory) {
         seen.add_sure(kind, &root);
@@ -117,16 +168,12 @@ fn look_through(directory: &Path) -> Seen {
             } else if kind.is_file() {
                 match sure_file(&path, name) {
                     Some((kind, root)) => seen.add_sure(kind, &root),
-                    None if !is_hidden && !name.starts_with('.') && seen.files < MOST_FILES => {
-                        seen.files += 1;
-                        match kind_of_file(&path) {
-                            Some("file") => seen.documents += 1,
-                            Some(kind) => match seen.counts.iter_mut().find(|(known, _)| *known == kind) {
-                                Some((_, count)) => *count += 1,
-                                None => seen.counts.push((kind, 1)),
-                            },
-                            None => {}
-                        }
+                    None if !is_hidden && !name.starts_with('.') && files_seen < MOST_FILES => {
+                        files_seen += 1;
+                        let below = path.strip_prefix(top).unwrap_or(&path).iter().next().unwrap_or_default();
+                        let group = seen.groups.entry(top.join(below)).or_default();
+                        group.files += 1;
+                        group.add(kind_of_file(&path), 1);
                     }
                     None => {}
                 }
@@ -151,15 +198,27 @@ fn sure_folder(folder: &Path) -> Option<Guess> {
     let is_there = |name: &str| folder.join(name).is_dir();
     match name_of(Some(folder)) {
         "session-state" => Some(("copilot-cli", folder.to_path_buf())),
-        "chatSessions" | "emptyWindowChatSessions" => Some(("copilot-chat", folder.to_path_buf())),
+        // Folders of source code are called so, too.
+        "chatSessions" | "emptyWindowChatSessions" if holds_json(folder) => Some(("copilot-chat", folder.to_path_buf())),
         "agent-transcripts" => Some(("cursor", nearest(folder, "projects").or(above)?.to_path_buf())),
         ".system_generated" => Some(("antigravity", above?.parent()?.to_path_buf())),
         "projects" if name_of(above) == ".claude" => Some(("claude-code", above?.to_path_buf())),
-        "chats" if name_of(above.and_then(Path::parent)) == "tmp" => Some(("gemini", above?.parent()?.to_path_buf())),
-        "chats" if name_of(above.and_then(Path::parent)) == "projects" => Some(("qwen", above?.parent()?.to_path_buf())),
+        "chats" if holds_json(folder) && name_of(above.and_then(Path::parent)) == "tmp" => {
+            Some(("gemini", above?.parent()?.to_path_buf()))
+        }
+        "chats" if holds_json(folder) && name_of(above.and_then(Path::parent)) == "projects" => {
+            Some(("qwen", above?.parent()?.to_path_buf()))
+        }
         "storage" if is_there("session") && is_there("message") => Some(("opencode", above?.to_path_buf())),
         _ => None,
     }
+}
+
+/// Whether a folder holds JSON itself.
+fn holds_json(folder: &Path) -> bool {
+    let is_json = |name: &str| name.ends_with(".json") || name.ends_with(".jsonl");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.take(MOST_FILES).any(|entry| entry.file_name().to_str().is_some_and(is_json))
 }
 
 /// A file whose name says whose it is, and what is to be read of it.
@@ -234,7 +293,9 @@ fn kind_of_file(path: &Path) -> Option<&'static str> {
     if is_below("agent-transcripts") {
         return Some("cursor");
     }
-    if is_below("chatSessions") || is_below("emptyWindowChatSessions") {
+    // A session, not what lies in folders of source code below one of this name.
+    let folder = name_of(path.parent());
+    if matches!(folder, "chatSessions" | "emptyWindowChatSessions") && matches!(extension.as_str(), "json" | "jsonl") {
         return Some("copilot-chat");
     }
     if is_below(".system_generated") && extension == "jsonl" {
@@ -519,6 +580,20 @@ mod tests {
         );
         // A checkout of an agent's source.
         assert_eq!(guessed_directory(&[("opencode/package.json", json), ("opencode/README.md", "text")]), ["file "]);
+        assert_eq!(guessed_directory(&[("src/chatSessions/a.ts", "text"), ("README.md", "text")]), ["file "]);
+        // Folders of copies, by what lies in each.
+        let claude = r#"{"type":"user","uuid":"u","sessionId":"s","message":{}}"#;
+        let gemini = r#"{"sessionId":"s","projectHash":"p"}"#;
+        assert_eq!(
+            guessed_directory(&[
+                ("a/1.jsonl", claude),
+                ("b/1.jsonl", gemini),
+                ("b/2.jsonl", gemini),
+                ("c/threads.db", ""),
+                ("d/note.md", "text")
+            ]),
+            ["claude-code a", "gemini b", "zed c/threads.db"]
+        );
     }
 
     #[test]
