@@ -113,6 +113,21 @@ fn retention_follows_the_agents_settings() {
 }
 
 #[test]
+fn old_list_of_prompts_is_kept_and_is_no_transcript_that_will_be_deleted() {
+    let environment = computer_with_history();
+    let prompt = json!({"display": "is the tide table an hour late?", "pastedContents": {}, "timestamp": 1_740_000_000_000_i64,
+        "project": "/home/dev/tides", "sessionId": "7de00000-0000-4000-8000-000000000001"});
+    let list = environment.write("home/.claude/history.jsonl", format!("{prompt}\n"));
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(60 * 86_400);
+    fs::File::options().append(true).open(list).unwrap().set_modified(earlier).unwrap();
+    let outcome = environment.yore(["up"]).run().success();
+    let told = outcome.stdout.lines().find(|line| line.contains("deletes transcripts")).unwrap();
+    assert!(told.contains("the oldest of 3 transcripts has 30 days left, 0 due within a week; all are kept here now"), "{told}");
+    let found = environment.yore(["recall", "--all", "tide table"]).run().success();
+    assert!(found.stdout.contains("is the tide table an hour late?"), "{}", found.stdout);
+}
+
+#[test]
 fn up_as_json_is_one_document() {
     let environment = computer_with_history();
     let outcome = environment.yore(["up", "--json"]).run().success();

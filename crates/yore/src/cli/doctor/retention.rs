@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use yore_engine::Severity;
-use yore_engine::ingest::source::{NothingKnown, SOURCES, source_named};
+use yore_engine::ingest::source::{NothingKnown, SOURCES, Unit, source_named};
 
 use super::super::Context;
 use super::super::ingest::{default_roots, places};
@@ -136,7 +136,9 @@ pub fn fuse(context: &Context, source: &str, days: u32) -> Fuse {
         .unwrap_or_default();
     for root in default_roots(context).unwrap_or_default().into_iter().filter(|root| root.source == source) {
         let root = root.path.canonicalize().unwrap_or(root.path);
-        for unit in reader.discover(&root, &NothingKnown) {
+        // Agents delete transcripts, not the lists and databases of which a unit is a part.
+        let is_whole = |unit: &Unit| unit.part.is_none() && !unit.closes_file;
+        for unit in reader.discover(&root, &NothingKnown).into_iter().filter(is_whole) {
             let Ok(meta) = unit.path.metadata() else { continue };
             let age = meta.modified().ok().and_then(|time| SystemTime::now().duration_since(time).ok()).unwrap_or(Duration::ZERO);
             let left = u64::from(days).saturating_sub(age.as_secs() / 86_400);
