@@ -43,13 +43,13 @@ pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
         return kind_of_file(&canonical).map(|kind| (kind, path.to_path_buf())).into_iter().collect();
     }
     let seen = look_through(&canonical);
+    let whole = seen.whole();
     if seen.sure.is_empty()
-        && let Some(kind) = seen.whole().kind_of_most()
+        && let Some(kind) = whole.kind_of_most()
     {
         return vec![(kind, path.to_path_buf())];
     }
-    let by_content = seen.kinds_of_groups();
-    if seen.sure.is_empty() && !seen.whole().is_mostly_conversations() {
+    if seen.sure.is_empty() && !whole.is_mostly_conversations() {
         return vec![("file", path.to_path_buf())];
     }
     // Beside an agent's own folder, or in a project where one left its history, other files are documents; within an
@@ -59,19 +59,19 @@ pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
         below.iter().any(|part| part.to_str().is_some_and(|part| part.starts_with('.')))
     };
     let mut kinds = seen.sure.clone();
-    kinds.extend(by_content);
-    if kinds.is_empty() || seen.whole().documents > 0 && kinds.iter().all(|(_, root)| is_aside(root)) {
+    kinds.extend(seen.kinds_of_groups());
+    if kinds.is_empty() || whole.documents > 0 && kinds.iter().all(|(_, root)| is_aside(root)) {
         kinds.push(("file", path.to_path_buf()));
     }
     kinds
 }
 
-/// What lies below a directory under a name that is sure, by kind.
+/// Histories below a directory whose names are sure, by kind.
 pub fn sure_below(directory: &Path) -> Vec<Guess> {
     look_through(&directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf())).sure
 }
 
-/// What was seen in a directory.
+/// The findings of a look through a directory.
 #[derive(Default)]
 struct Seen {
     /// By sure names, in order.
@@ -135,7 +135,7 @@ impl Seen {
     }
 
     fn add_sure(&mut self, kind: &'static str, root: &Path) {
-        // What lies in a folder that is read already is read with it.
+        // A folder that is read already brings what lies in it.
         if !self.sure.iter().any(|(known, above)| *known == kind && root.starts_with(above)) {
             self.sure.push((kind, root.to_path_buf()));
         }
@@ -143,11 +143,10 @@ impl Seen {
 }
 
 fn look_through(top: &Path) -> Seen {
-    let directory = top;
     let mut seen = Seen::default();
     let (mut entries_seen, mut files_seen) = (0, 0);
-    let mut pending = VecDeque::from([(directory.to_path_buf(), 0, false)]);
-    if let Some((kind, root)) = sure_folder(directory) {
+    let mut pending = VecDeque::from([(top.to_path_buf(), 0, false)]);
+    if let Some((kind, root)) = sure_folder(top) {
         seen.add_sure(kind, &root);
     }
     while let Some((directory, depth, is_hidden)) = pending.pop_front() {
@@ -214,7 +213,7 @@ fn sure_folder(folder: &Path) -> Option<Guess> {
     }
 }
 
-/// Whether a folder holds JSON itself.
+/// True for a folder that holds JSON itself.
 fn holds_json(folder: &Path) -> bool {
     let is_json = |name: &str| name.ends_with(".json") || name.ends_with(".jsonl");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -390,7 +389,7 @@ fn kind_of_json(first: &[u8]) -> Option<&'static str> {
     } else if has("messages_path") && has("session_id") {
         Some("cline")
     } else if has("info") && text.contains("\"ses_") && (has("messages") || text.len() as u64 >= FIRST_BYTES) {
-        // What the program said of its work may stand before it.
+        // Words of the program about its work may stand before it.
         Some("opencode")
     } else {
         None

@@ -206,7 +206,7 @@ pub(crate) fn size_with_log(path: &Path) -> Option<u64> {
     ForeignDatabase::stamp(path).ok().map(|stamp| stamp.size)
 }
 
-/// Whether a file, or its write-ahead log, changed within so much time before now.
+/// True where a file, or its write-ahead log, changed within so much time before now.
 pub(crate) fn changed_within(path: &Path, time: Duration) -> bool {
     let Ok(files) = Files::of(path) else { return false };
     let changed = files.log.map_or(files.main.1, |(_, changed)| changed.max(files.main.1));

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
-use yore_engine::ingest::source::{NothingKnown, SOURCES, Source, source_named};
+use yore_engine::ingest::source::{Nature, NothingKnown, SOURCES, Source, source_named};
 use yore_engine::ingest::{CapturePolicy, IngestReport, IngestRequest, SourceRoot};
 use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, SyncReport};
 
@@ -117,7 +117,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 /// Why nothing was read of a path that was named, a line for each.
 fn without_histories(arguments: &Arguments, report: &IngestReport) -> Vec<String> {
     let mut lines = Vec::new();
-    // What lies deeper, or is of another kind, may have been read all the same.
+    // Histories that lie deeper, or are of another kind, may have been read all the same.
     let is_read = report.by_source.values().any(|(files, _)| *files > 0);
     for path in arguments.paths.iter().filter(|_| !is_read || arguments.paths.len() > 1) {
         let names: Vec<&str> = report
@@ -240,8 +240,8 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         };
         opened.map_err(|error| CliError::io(path, &error))?;
         let mut guesses = match &arguments.source {
-            // What of this kind lies deeper is found as well.
-            Some(kind) if path.is_dir() => {
+            // Histories of this kind that lie deeper are found as well; documents are no histories.
+            Some(kind) if path.is_dir() && source_named(kind).is_some_and(|source| source.nature() == Nature::Conversation) => {
                 guess::sure_below(path).into_iter().filter(|(found, _)| found == kind).map(|(_, root)| root).collect()
             }
             _ => Vec::new(),

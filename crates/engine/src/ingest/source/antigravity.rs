@@ -69,8 +69,9 @@ impl Source for Antigravity {
         let session = session_of(&unit.path);
         let bytes = shapes::read_whole(&unit.path, MAX_FILE_BYTES)?;
         let (mut steps, mut values, mut torn) = (Vec::new(), Vec::new(), 0);
-        for line in bytes.split(|byte| *byte == b'\n') {
-            torn += u32::from(parse_line(line, &mut values) == Err(NotJson::Invalid));
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // The last line may be half written.
+            torn += u32::from(parse_line(line, &mut values) == Err(NotJson::Invalid) && line.ends_with(b"\n"));
             steps.append(&mut values);
         }
         let directory = steps.iter().flat_map(calls_of).find_map(|call| text_of(&inputs_of(call), "Cwd").map(str::to_owned));
@@ -116,7 +117,7 @@ fn calls_of(step: &Value) -> impl Iterator<Item = &Value> {
     step["tool_calls"].as_array().into_iter().flatten()
 }
 
-/// What a call was given; each input is JSON in a text.
+/// The inputs of a call, each of which is JSON in a text.
 fn inputs_of(call: &Value) -> Value {
     let inputs = call["args"].as_object().into_iter().flatten().filter(|(key, _)| !SHOWN.contains(&key.as_str()));
     let inputs = inputs.map(|(key, value)| {
@@ -232,7 +233,7 @@ impl StepReader {
     }
 }
 
-/// What the person typed.
+/// The words that the person typed.
 fn request_of(content: &str) -> String {
     let typed = content.split_once("<USER_REQUEST>").and_then(|(_, rest)| rest.split_once("</USER_REQUEST>"));
     match typed {
@@ -249,7 +250,7 @@ fn chosen_model(content: &str) -> Option<String> {
     (!model.is_empty() && model.len() < 100).then(|| model.to_owned())
 }
 
-/// What a tool answered, without the times that stand before it.
+/// The answer of a tool, without the times that stand before it.
 fn words_of_answer(content: &str) -> String {
     let is_time = |line: &&str| line.starts_with("Created At: ") || line.starts_with("Completed At: ");
     let times = content.lines().take_while(is_time).count();

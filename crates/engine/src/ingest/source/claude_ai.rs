@@ -297,7 +297,7 @@ fn read_block(block: &Value, tool_bytes: usize, message: &mut Message, out: &mut
     }
 }
 
-/// What a tool answered, without the ids of its parts.
+/// The answer of a tool, without the ids of its parts.
 fn words_of_result(content: &Value) -> String {
     let Some(parts) = content.as_array() else { return flatten(content) };
     let mut words = String::new();

@@ -126,8 +126,7 @@ impl Source for ClaudeCode {
         }
         // The configuration directory, its `projects`, or any folder of transcripts.
         let projects = root.join("projects");
-        let prompts = root.join(PROMPTS);
-        let prompts = if prompts.is_file() { prompts_without_transcript(&prompts, known) } else { Vec::new() };
+        let prompts = prompts_without_transcript(&root.join(PROMPTS), known);
         let root = if projects.is_dir() { projects } else { root.to_path_buf() };
         transcripts_below(&root).into_iter().filter_map(Unit::lines).chain(prompts).collect()
     }
@@ -197,6 +196,9 @@ fn transcripts_below(root: &Path) -> Vec<PathBuf> {
 /// The sessions of the list of prompts that no transcript tells of. Before versions named the session, what was typed
 /// in a directory before its oldest transcript began.
 fn prompts_without_transcript(list: &Path, known: &dyn Known) -> Vec<Unit> {
+    if let Some(units) = typed::unchanged(list, known) {
+        return units;
+    }
     let projects = list.with_file_name("projects");
     let here = transcripts_below(&projects);
     let names = known.names();

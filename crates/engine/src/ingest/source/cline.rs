@@ -444,7 +444,7 @@ impl Task {
         };
         let mut words = String::new();
         let mut notices = String::new();
-        // Of a tool that answers in text, whose answer goes on in the next block.
+        // True while the answer of a tool goes on in the next block of text.
         let mut answers = false;
         let is_text_only = !is_assistant && text_of(value, "type") == Some("sent");
         let mut message = self.message(value, if is_assistant { Role::Assistant } else { Role::Human });
@@ -600,7 +600,7 @@ fn words_of_answer(content: &Value) -> String {
     words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// What a tool answered in a block of text.
+/// The answer of a tool in a block of text.
 fn text_answer(name: &str, text: &str) -> shapes::Answer {
     let has_failed = text.starts_with("The tool execution failed") || text.starts_with("<error>");
     shapes::Answer {

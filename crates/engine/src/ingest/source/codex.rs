@@ -125,6 +125,9 @@ impl Source for Codex {
 
 /// The sessions of the list of prompts that no rollout tells of.
 fn prompts_without_rollout(list: &Path, known: &dyn Known) -> Vec<Unit> {
+    if let Some(units) = typed::unchanged(list, known) {
+        return units;
+    }
     let thread = |name: &str| {
         let stem = name.strip_suffix(COMPRESSED).or_else(|| name.strip_suffix(".jsonl"))?;
         stem.get(stem.len().checked_sub(36)?..).map(str::to_owned)

@@ -119,7 +119,7 @@ impl Source for CopilotCli {
     }
 }
 
-/// Whether a file is a session's log: in a folder of its own, or among the sessions.
+/// True for a session's log, in a folder of its own or among the sessions.
 fn is_log(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name == LOG)
         || file.parent().and_then(Path::file_name).is_some_and(|name| name == SESSIONS)
@@ -154,7 +154,7 @@ fn scalars(text: &str) -> Vec<(String, String)> {
         let Some((key, value)) = line.split_once(':') else { continue };
         let value = value.trim();
         let value = match value.chars().next() {
-            // What follows on the lines below.
+            // The value follows on the lines below.
             Some('|' | '>') if value.len() <= 2 => String::new(),
             Some('"') => serde_json::from_str(value).unwrap_or_else(|_| value.trim_matches('"').to_owned()),
             Some('\'') => value.trim_matches('\'').replace("\'\'", "\'"),

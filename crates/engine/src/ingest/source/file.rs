@@ -116,7 +116,7 @@ fn unit(path: &Path, root: &Path) -> Option<Unit> {
     Some(unit)
 }
 
-/// Whether a file is part of a chat service's export and holds the account: name, address, telephone number.
+/// True for the part of a chat service's export that holds the account: name, address, telephone number.
 fn is_account(path: &Path) -> bool {
     const ACCOUNTS: [&str; 4] = ["user.json", "users.json", "user_settings.json", "account.json"];
     let is_named = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| ACCOUNTS.contains(&name));

@@ -219,7 +219,7 @@ struct Current {
     title: Option<String>,
     created: Option<RecordedTime>,
     revert: Option<(String, Option<String>)>,
-    /// Whether the first message that was undone was met.
+    /// True once the first message that was undone was met.
     is_behind_undone: bool,
 }
 
@@ -246,7 +246,7 @@ impl Current {
         }
     }
 
-    /// Whether a message was undone: the first that was, unless only some of its parts were, and all that follow.
+    /// True for a message that was undone: the first one, unless only some of its parts were, and all that follow.
     fn is_undone(&mut self, message: &str) -> bool {
         let was_undone = self.is_behind_undone;
         let Some((first, part)) = &self.revert else { return false };

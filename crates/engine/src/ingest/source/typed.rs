@@ -24,7 +24,7 @@ const LIST: &str = "history.jsonl";
 /// A session whose last prompt is younger may get its transcript yet.
 const SETTLED_MS: i64 = DAY_MS;
 
-/// Whether a unit, as it is named in the store, is of a list of prompts.
+/// True for a unit of a list of prompts, by its name in the store.
 pub(super) fn is_list(unit: &Path) -> bool {
     // The part behind `#` may hold a directory.
     let is_part = |component: &std::ffi::OsStr| {
@@ -52,14 +52,21 @@ pub(super) struct List<'a> {
     pub told_since: &'a dyn Fn(&str) -> Option<UtcMillis>,
 }
 
-/// The sessions of a list that no transcript tells of, and the unit that closes it. A list that stands as it did is
-/// not opened.
+/// The units of a list that is not there, or stands as it did: nobody need look for transcripts then.
+pub(super) fn unchanged(path: &Path, known: &dyn Known) -> Option<Vec<Unit>> {
+    let Some(closing) = closing(path) else { return Some(Vec::new()) };
+    let is_known = closing.name().and_then(|name| known.stamp(&name)) == Some(closing.stamp);
+    is_known.then(|| vec![closing])
+}
+
+/// The unit that closes a list.
+fn closing(path: &Path) -> Option<Unit> {
+    Some(Unit { closes_file: true, ..Unit::records(path.to_path_buf())? })
+}
+
+/// The sessions of a list that no transcript tells of, and the unit that closes it.
 pub(super) fn units(path: &Path, known: &dyn Known, list: &List<'_>) -> Vec<Unit> {
-    let Some(whole) = Unit::records(path.to_path_buf()) else { return Vec::new() };
-    let closing = Unit { closes_file: true, ..whole.clone() };
-    if closing.name().and_then(|name| known.stamp(&name)) == Some(closing.stamp) {
-        return vec![closing];
-    }
+    let Some(closing) = closing(path) else { return Vec::new() };
     // A list that cannot be read is told of by the unit that closes it.
     let sessions = sessions(path, list.prompt_of).unwrap_or_default();
     let now = known.now();
@@ -89,7 +96,8 @@ pub(super) fn units(path: &Path, known: &dyn Known, list: &List<'_>) -> Vec<Unit
                     version: shapes::hash_of(parts.iter().map(Vec::as_slice)),
                 },
                 began: prompts.first().map(|prompt| format_utc(prompt.at)),
-                ..whole.clone()
+                closes_file: false,
+                ..closing.clone()
             }
         })
         .collect();
@@ -152,7 +160,7 @@ fn sessions(path: &Path, prompt_of: fn(&Value) -> Option<Prompt>) -> io::Result<
     Ok(sessions)
 }
 
-/// Whether somebody said something, not only gave a command to the program or to a shell.
+/// True where somebody said something, not only gave a command to the program or to a shell.
 fn is_words(text: &str) -> bool {
     let text = text.trim();
     let is_command = text.starts_with('!') || text.starts_with('/') && !text.contains(char::is_whitespace);

@@ -81,7 +81,7 @@ pub(super) fn answer_of(output: &Value) -> (String, Option<Outcome>) {
     }
 }
 
-/// What a server of tools answered, where its parts were written as text.
+/// The parts of a server's answer, where they were written as text.
 fn parts_of_server(text: &str) -> Option<Value> {
     let parts: Value = text.starts_with("[{").then(|| serde_json::from_str(text).ok())??;
     let is_part = |part: &Value| text_of(part, "type") == Some("text") && part["text"].is_string();

@@ -38,7 +38,7 @@ pub(super) fn model(bubble: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether a name is a model's, not that of the choice to let Cursor choose.
+/// True for the name of a model; a person may leave the choice to Cursor.
 pub(super) fn is_model(name: &str) -> bool {
     !matches!(name, "default" | "auto" | "unknown")
 }

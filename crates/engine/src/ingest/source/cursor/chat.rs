@@ -155,8 +155,10 @@ pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) ->
         }
     }
     let mut messages = Vec::new();
-    let moved = if database::item(&database, "composer.composerData")?.is_none() { first_moved(path) } else { None };
-    for generation in generations(&database)? {
+    let generations = generations(&database)?;
+    let names_none = !generations.is_empty() && database::item(&database, "composer.composerData")?.is_none();
+    let moved = if names_none { first_moved(path) } else { None };
+    for generation in generations {
         let Some(words) = text_of(&generation, "textDescription").map(str::trim).filter(|words| !words.is_empty()) else {
             continue;
         };
@@ -199,18 +201,19 @@ fn first_moved(path: &Path) -> Option<i64> {
     if !database::has_table(&global, "cursorDiskKV").ok()? {
         return None;
     }
-    let mut first: Option<i64> = None;
-    let query = "SELECT value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL";
-    let outcome = global.each(query, &[], |row| {
-        let Some(composer) = row.text(0).and_then(|text| parse(&text)) else { return Ok(true) };
-        if composer::shape_of(&composer).is_some() {
-            let began = millis(&composer, "createdAt").map_or(i64::MIN, |began| began - TOLERANCE_MS);
-            first = Some(first.map_or(began, |first| first.min(began)));
-        }
-        Ok(true)
-    });
-    // A database that is busy might hold every one of them.
-    if outcome.is_err() { Some(i64::MIN) } else { first }
+    // Heads are many and large: SQLite looks into them, nobody else.
+    let first = global.text(
+        "SELECT min(json_extract(head, '$.createdAt')) FROM
+             (SELECT CAST(value AS TEXT) AS head FROM cursorDiskKV
+              WHERE key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL)
+         WHERE json_valid(head)",
+        &[],
+    );
+    match first {
+        Ok(first) => first?.parse::<f64>().ok().map(|began| began as i64 - TOLERANCE_MS),
+        // A database that is busy might hold every one of them.
+        Err(_) => Some(i64::MIN),
+    }
 }
 
 /// Whether a window's database names conversations that it does not hold.

@@ -57,7 +57,7 @@ impl Conversation {
         conversation
     }
 
-    /// Whether nothing at all was in the file.
+    /// True where nothing at all was in the file.
     pub(super) fn is_blank(&self) -> bool {
         self.messages.is_empty() && self.skipped.is_empty() && self.facts.as_object().is_none_or(Map::is_empty)
     }

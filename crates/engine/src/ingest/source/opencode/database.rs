@@ -33,7 +33,7 @@ pub(super) fn units(path: &Path, known: &dyn Known) -> Vec<Unit> {
     shapes::units_of_database(path, known, |database| list(path, database))
 }
 
-/// Whether a database can be read, all of it.
+/// Succeeds where all of a database can be read.
 pub(super) fn check(path: &Path) -> io::Result<()> {
     let database = ForeignDatabase::open(path)?;
     list(path, &database)?;

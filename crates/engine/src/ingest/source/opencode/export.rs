@@ -1,4 +1,4 @@
-//! What `opencode export` writes: one session with all of its messages, as one value.
+//! Files of `opencode export`: one session with all of its messages, as one value.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ const MAX_FILE_BYTES: u64 = 512 << 20;
 /// Bytes that are looked at to tell an export from a file of the program's own.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Whether a file begins like an export. Files with credentials are not opened.
+/// True for a file that begins like an export. Files with credentials are not opened.
 pub(super) fn is_export(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("auth");
     if name.contains("auth") || name.contains("credential") {
