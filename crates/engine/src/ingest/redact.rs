@@ -9,8 +9,9 @@
 //! * `rules`: the kinds and the table of provider tokens.
 //! * `trigger`: the prefilter that finds where to look.
 //! * `finder`: looks there and yields spans.
+//! * `escapes`: the text that a reader of `\u005f` sees, looked through too.
 //! * `custom`: patterns of the person's own.
-//! * `names`, `values`: whether `name = value` assigns a secret.
+//! * `names`, `values`, `passwords`, `words`: whether `name = value` assigns a secret.
 //!
 //! What is promised: a pass is linear in the length of the text, but for
 //! custom patterns that match from marker to marker; the output
@@ -22,13 +23,16 @@
 //! name or prefix, and a `<private>` tag closed in another string stay.
 
 mod custom;
+mod escapes;
 mod finder;
 mod names;
+mod passwords;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod trigger;
 mod values;
+mod words;
 
 use memchr::memmem;
 use serde_json::{Map, Value};
@@ -42,7 +46,7 @@ use trigger::Prefilter;
 use values::Form;
 
 /// Bumped whenever a rule changes; stored per episode.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 /// Shorter texts hold no secret that could be told from a word.
 const SHORTEST: usize = 8;
@@ -154,6 +158,8 @@ struct Members {
     /// The `name` or `key` that a `value` beside it belongs to.
     named: Option<String>,
     is_credential_file: bool,
+    /// The object is a JSON web key.
+    is_web_key: bool,
 }
 
 impl Redactor {
@@ -241,6 +247,11 @@ impl Redactor {
             }
         }
         let mut spans = finder.finish();
+        if let Some(view) = escapes::Decoded::of(text) {
+            let mut finder = Finder::new(view.text(), &self.patterns);
+            self.prefilter.scan(view.text().as_bytes(), |at, action| finder.visit(at, action));
+            spans.extend(finder.finish().into_iter().map(|span| view.original(span)));
+        }
         if !self.custom.is_empty() {
             self.custom.find(text, &markers_in(text), &mut spans);
         }
@@ -413,13 +424,26 @@ impl Redactor {
     }
 
     fn string(&self, text: &mut String, origin: Origin, counts: &mut RedactionCounts) -> bool {
-        match self.text_from(text, origin, counts) {
+        let inner = self.embedded(text, counts);
+        let outer = self.text_from(inner.as_deref().unwrap_or(text), origin, counts);
+        match outer.or(inner) {
             Some(redacted) => {
                 *text = redacted;
                 true
             }
             None => false,
         }
+    }
+
+    /// Redacts JSON that stands in a string, where it names a file of credentials: only its
+    /// members tell that all values of the content beside it go. `None` when it is unchanged.
+    fn embedded(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
+        let is_object = text.starts_with('{') || text.starts_with("[{");
+        if !is_object || !CREDENTIAL_FILES.iter().any(|name| memmem::find(text.as_bytes(), name.as_bytes()).is_some()) {
+            return None;
+        }
+        let mut value: Value = serde_json::from_str(text).ok()?;
+        self.json(&mut value, counts).then(|| value.to_string())
     }
 
     /// Redacts a member of an object, by its name and its neighbours.
@@ -451,6 +475,11 @@ impl Redactor {
         {
             *text = self.payload_marker(media_type, text);
             counts.add(SecretKind::Base64Payload);
+            return true;
+        }
+        if members.is_web_key && names::is_private_jwk(name) && text.len() >= 16 && !text.contains("[yore:") {
+            *text = self.marker(SecretKind::PrivateKey, text);
+            counts.add(SecretKind::PrivateKey);
             return true;
         }
         if (around.is_environment || text.len() >= SHORTEST)
@@ -544,6 +573,7 @@ impl Members {
                 },
                 "media_type" | "mediaType" | "mimeType" | "mime_type" => media_type = Some(text),
                 "base64" => members.is_base64 = true,
+                "kty" => members.is_web_key = true,
                 "thinking" => members.is_thinking = true,
                 "value" => has_value = true,
                 "name" | "key" | "Name" | "Key" => name = Some(text),
@@ -566,6 +596,27 @@ impl Members {
         members
     }
 }
+
+/// Parts of the names of files that hold credentials, for a first look.
+const CREDENTIAL_FILES: &[&str] = &[
+    ".env",
+    "credentials",
+    "netrc",
+    ".pgpass",
+    ".npmrc",
+    ".pypirc",
+    ".my.cnf",
+    ".s3cfg",
+    ".boto",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".htpasswd",
+    ".dev.vars",
+    ".flaskenv",
+    ".secrets",
+];
 
 /// Whether the file at a path is one that holds credentials by custom.
 fn is_credential_path(path: &str) -> bool {

@@ -48,6 +48,10 @@ pub(super) struct Patterns {
     curl: Option<Regex>,
     openssl: Option<Regex>,
     netrc: Option<Regex>,
+    login: Option<Regex>,
+    copilot: Option<Regex>,
+    jwk: Option<Regex>,
+    piped: Option<Regex>,
 }
 
 impl Patterns {
@@ -77,6 +81,12 @@ impl Patterns {
             ),
             openssl: compile(r#"^-pass(?:in|out)?\s+(?:'pass:([^'\n]+)'|"pass:([^"\n]+)"|pass:([^\s'"\\]{3,}))"#),
             netrc: compile(r#"^machine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+([^\s\\"']{3,})"#),
+            login: compile(
+                r#"^(?:(?:wandb|cargo) login|snyk auth|add-authtoken|ngrok authtoken|--with-token\s*<<<)\s+(?:--?[a-z-]+(?:[ =]https?://\S+)?\s+)*['"]?([A-Za-z0-9_.-]{16,200})"#,
+            ),
+            copilot: compile(r"^tid=[0-9a-f]{16,64};[A-Za-z0-9=;:_.-]{8,2000}[A-Za-z0-9]"),
+            jwk: compile(r#"\\*["'](?:d|p|q|dp|dq|qi|k)\\*["']\s*:\s*\\*["']([A-Za-z0-9_-]{16,1200})"#),
+            piped: compile(r#"(?:echo|printf)\s+(?:-n\s+)?(?:'([^'\n]+)'|"([^"\n]+)"|([^\s'"|]+))\s*\|[^|\n]*$"#),
         }
     }
 
@@ -94,6 +104,10 @@ impl Patterns {
             &self.curl,
             &self.openssl,
             &self.netrc,
+            &self.login,
+            &self.copilot,
+            &self.jwk,
+            &self.piped,
         ]
         .iter()
         .all(|pattern| pattern.is_some())
@@ -251,6 +265,12 @@ impl<'a> Finder<'a> {
             Action::Airtable => self.airtable(at),
             Action::Sendgrid => self.sendgrid(at),
             Action::Signature => self.signature(at),
+            Action::AzureDevops => self.azure_devops(at),
+            Action::Firebase => self.firebase(at),
+            Action::Copilot => self.copilot(at),
+            Action::Discord => self.discord(at),
+            Action::Jwk => self.jwk(at),
+            Action::PipedPassword => self.piped_password(at),
             Action::Command(command) => self.command(at, command),
             Action::Mention(Mention::Discord) => self.mentions[0] = true,
             Action::Mention(Mention::Twilio) => self.mentions[1] = true,
@@ -350,6 +370,7 @@ impl<'a> Finder<'a> {
             Command::Curl => &patterns.curl,
             Command::Openssl => &patterns.openssl,
             Command::Netrc => &patterns.netrc,
+            Command::Login => &patterns.login,
         };
         let Some(pattern) = pattern else { return };
         let mut end = self.bytes.len().min(at + 2048);
@@ -363,10 +384,57 @@ impl<'a> Finder<'a> {
             return;
         };
         let password = value.as_str();
-        if !values::is_placeholder(password) && !values::is_reference(password) && !password.bytes().all(|b| b.is_ascii_digit()) {
+        let is_word = command == Command::Login && values::reads_as_words(password);
+        if !is_word && is_given(password) {
             self.push(at + value.start(), at + value.end(), SecretKind::CliPassword);
         }
     }
+
+    /// `echo SECRET | command --password-stdin`; `at` is the place of the option.
+    fn piped_password(&mut self, at: usize) {
+        let Some(pattern) = &self.patterns.piped else { return };
+        let start = variables::line_start(self.bytes, at);
+        let mut start = start;
+        while !self.text.is_char_boundary(start) {
+            start += 1;
+        }
+        let Some(found) = pattern.captures(self.slice(start, at)) else { return };
+        if let Some(value) = found.iter().skip(1).flatten().next()
+            && value.len() >= 4
+            && is_given(value.as_str())
+        {
+            self.push(start + value.start(), start + value.end(), SecretKind::CliPassword);
+        }
+    }
+
+    /// The secret members of a JSON web key, on both sides of its `kty`.
+    fn jwk(&mut self, at: usize) {
+        let Some(pattern) = &self.patterns.jwk else { return };
+        let (mut start, mut end) = (at.saturating_sub(REACH), self.bytes.len().min(at + REACH));
+        // A key is one object: nothing behind its braces belongs to it.
+        if let Some(brace) = memchr::memrchr2(b'{', b'}', &self.bytes[start..at]) {
+            start += brace;
+        }
+        if let Some(brace) = memchr::memchr2(b'{', b'}', &self.bytes[at..end]) {
+            end = at + brace;
+        }
+        while !self.text.is_char_boundary(start) {
+            start += 1;
+        }
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        for found in pattern.captures_iter(self.slice(start, end)) {
+            if let Some(value) = found.get(1) {
+                self.push(start + value.start(), start + value.end(), SecretKind::PrivateKey);
+            }
+        }
+    }
+}
+
+/// Whether what a command is given is a password, and neither a variable nor the place of one.
+fn is_given(password: &str) -> bool {
+    !values::is_placeholder(password) && !values::is_reference(password) && !password.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn run_of(bytes: &[u8], from: usize, byte: u8) -> usize {

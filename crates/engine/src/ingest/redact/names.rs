@@ -127,6 +127,8 @@ const TOKEN_OWNERS: &[&str] = &[
     "cargo",
     "sentry",
     "web",
+    "server",
+    "account",
 ];
 
 /// Words that make a token a piece of text or a place in a list.
@@ -253,7 +255,8 @@ pub(super) fn classify(name: &str) -> Option<Strength> {
     let last = words.last()?.as_str();
     let before = words.len().checked_sub(2).map(|i| words[i].as_str());
     match last {
-        "password" | "passwd" | "passphrase" | "pwd" | "pass" | "passcode" | "pgpassword" => Some(Strength::Password),
+        "password" | "passwd" | "passphrase" | "pwd" | "pass" | "passcode" | "pgpassword" | "passwort" | "kennwort"
+        | "wachtwoord" | "contrasena" | "senha" => Some(Strength::Password),
         "secret" => match before {
             None => Some(Strength::Weak),
             Some("no" | "not" | "is" | "has") => None,
@@ -269,6 +272,9 @@ pub(super) fn classify(name: &str) -> Option<Strength> {
             Some(owner) if KEY_OWNERS.contains(&owner) => Some(Strength::Strong),
             _ => None,
         },
+        // `SECRET_KEY_BASE` of Rails, `client-key-data` of Kubernetes.
+        "base" if words.ends_with(&["secret".into(), "key".into(), "base".into()]) => Some(Strength::Strong),
+        "data" if words.ends_with(&["client".into(), "key".into(), "data".into()]) => Some(Strength::Strong),
         "credential" | "credentials" | "creds" | "auth" => Some(Strength::Weak),
         joined => {
             const JOINED: &[&str] = &[
@@ -330,11 +336,17 @@ pub(super) fn classify_variable(name: &str) -> Option<Strength> {
     }
 }
 
+/// Whether a key of this name (`"d"`, `"k"`, ...) in a JSON web key is a secret one (RFC 7518,
+/// sections 6.2.2, 6.3.2 and 6.4.1).
+pub(super) fn is_private_jwk(name: &str) -> bool {
+    matches!(name, "d" | "p" | "q" | "dp" | "dq" | "qi" | "k")
+}
+
 /// Whether a cookie of this name keeps somebody logged in.
 pub(super) fn is_session(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ["sess", "auth", "token", "jwt", "login", "remember", "csrf", "xsrf"].iter().any(|part| lower.contains(part))
-        || lower == "sid"
+        || matches!(lower.as_str(), "sid" | "li_at" | "sapisid" | "apisid" | "hsid" | "ssid" | "cf_clearance" | "xs")
         || lower.ends_with(".sid")
         || lower.ends_with("_sid")
         || lower.ends_with("-sid")

@@ -121,6 +121,29 @@ fn tokens() -> Vec<(&'static str, String)> {
         t("aws-session-token", &["IQoJ", "b3JpZ2luX2Vj"], b64(300, 68)),
         t("cloud-token", &["ts", "key-", "auth-"], format!("{}-{}", an(12, 69), an(32, 70))),
         t("registry-token", &["ruby", "gems_"], hex(48, 71)),
+        t("openai-key", &["e", "k_"], an(40, 72)),
+        t("model-key", &["f", "w_"], an(24, 73)),
+        t("stripe-key", &["sk_", "org_live_"], an(40, 74)),
+        t("cloud-token", &["np", "g_"], an(16, 75)),
+        t("cloud-token", &["v1", ".0-"], format!("{}-{}", hex(24, 76), hex(146, 77))),
+        t("cloud-token", &["ey", "JhIjoi"], b64(150, 78).replace(['+', '/'], "x")),
+        t("cloud-token", &["ey", "J2MiI6", "I"], b64(70, 79).replace(['+', '/'], "x")),
+        t("vault-token", &["A", "3-"], ["A7XKQ2", "M4RZ8T", "P9LDW", "Q3VHN", "Z6CYB", "J8GFT"].join("-")),
+        t("vault-token", &["s", "t."], format!("{}.{}.{}", hex(24, 80), hex(32, 81), hex(32, 82))),
+        t("private-key", &["LS0tLS1CRUdJ", "TiBSU0EgUFJJ"], b64(400, 83)),
+        t("private-key", &["LS0tLS1CRUdJ", "TiBQUklWQVRF"], b64(400, 84)),
+        t("provider-token", &["secret-", "live-"], an(36, 85)),
+        t("provider-token", &["s", "k.eyJ"], format!("{}.{}", an(60, 86), an(22, 87))),
+        t("provider-token", &["ke", "y_"], hex(64, 88)),
+        t("provider-token", &["js", "rp_"], an(24, 89)),
+        t("provider-token", &["dd", "p_"], an(34, 90)),
+        t("provider-token", &["vt", "wn_"], an(30, 91)),
+        t("provider-token", &["polar", "_oat_"], an(43, 92)),
+        t("provider-token", &["root", "ly_"], an(64, 93)),
+        t("azure-key", &[""], format!("{}{}{}", an(76, 94), concat!("AZ", "DO"), an(4, 95))),
+        t("google-key", &["AAAA"], format!("{}{}{}", an(7, 96), concat!(":APA", "91b"), u64s(134, 97))),
+        t("github-token", &["ti", "d="], format!("{};exp=1767225600;sku=free;8kp=1:{}", hex(32, 98), hex(64, 99))),
+        t("discord-token", &["MT", "A"], format!("{}.G{}.{}", an(23, 170), an(5, 171), an(38, 172))),
     ]
 }
 
@@ -204,6 +227,57 @@ fn contexts() -> Vec<(&'static str, String, String)> {
     add("env-file", "sommer".into(), "APP_ENV=dev\nDB_HOST=localhost\nDB_PASSWORD=@@\nPORT=80");
     add("env-file", "geheim".into(), "     1→APP_ENV=dev\n     2→SECRET_KEY=@@\n     3→PORT=80");
     add("env-file", "base64:abcd".into(), "APP_NAME=x\nAPP_KEY=@@\nAPP_DEBUG=true");
+    add(
+        "webhook",
+        format!("{}@{}/IncomingWebhook/{}/{}", uuid(180), uuid(181), hex(32, 182), uuid(183)),
+        "https://acme.webhook.office.com/webhookb2/@@",
+    );
+    add("assignment", hex(128, 184), "SECRET_KEY_BASE=@@");
+    add("assignment", b64(40, 185), "AWS Secret Access Key [None]: @@");
+    add("session-cookie", u64s(150, 186), "Cookie: lang=en; li_at=@@; theme=dark");
+    add("session-cookie", u64s(60, 187), "Cookie: lang=en; x_blob=@@");
+    add("assignment", uuid(188), "X-Postmark-Server-Token: @@");
+    add("assignment", hex(32, 189), "{\"username\":\"ann\",\"key\":\"@@\"}");
+    add("cli-password", hex(40, 190), "wandb login @@");
+    add("cli-password", hex(40, 191), "wandb login --relogin @@ && python train.py");
+    add("cli-password", uuid(192), "snyk auth @@");
+    add("cli-password", an(35, 193), "cargo login @@");
+    add("cli-password", an(40, 194), "gh auth login --with-token <<< @@");
+    add("cli-password", "Kq8-vX2pL".into(), "echo '@@' | docker login -u bob --password-stdin");
+    add("cli-password", an(49, 195), "ngrok config add-authtoken @@");
+    add("assignment", an(32, 196), "set -gx API_TOKEN @@");
+    add("assignment", pw(), "| DB_PASSWORD | @@ |");
+    add("assignment", pw(), "Passwort: @@");
+    add("assignment", an(39, 197), "GET /maps/api?key=@@&q=1");
+    add("assignment", format!("0x{}", hex(64, 198)), "private key: @@");
+    add(
+        "private-key",
+        u64s(43, 199),
+        "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\",\"d\":\"@@\"}",
+    );
+    // A password by where it stands.
+    for (i, secret) in [
+        "W>G:yMh%2k&pQz!x",
+        "kXqTvZbRwPnLdGhJ",
+        "correct-horse-battery-staple",
+        "Dragon2025#",
+        "p,q;r!S2(t)U[v]{w}",
+        "$aB3<x>Q...z",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let secret = || secret.to_owned();
+        add("assignment", secret(), "password: @@");
+        add("assignment", secret(), "spring.datasource.password=@@");
+        add("assignment", secret(), "export DB_PASSWORD=@@");
+        add("assignment", secret(), "backup --password @@ --quiet");
+        if i != 4 {
+            add("assignment", secret(), "Server=db;User Id=app;Password=@@;Database=shop");
+        }
+        add("assignment", secret(), "password = \"@@\"");
+    }
+    add("url-password", format!("%29Vdc{}%40", an(12, 200)), "postgres://app:@@@db.internal/main");
     let aws = || ["wJalrXUtnFEMI", "/K7MDENG/", "bPxRfiCYEXAMPLEKEY"].concat();
     add("assignment", aws(), "AWS_SECRET_ACCESS_KEY=@@");
     add("assignment", aws(), "aws configure set aws_secret_access_key @@");
@@ -443,6 +517,44 @@ fn every_value_of_an_environment_file_goes() {
     let once = value.clone();
     redactor().json(&mut value, &mut counts);
     assert_eq!(once, value);
+}
+
+#[test]
+fn what_a_reader_will_decode_is_redacted_as_it_will_be_read() {
+    let token = format!("{}{}", concat!("gh", "p_"), an(36, 1));
+    let escaped = token.replace('_', "\\u005f");
+    for text in [
+        format!("{{\"command\":[\"bash\",\"-lc\",\"echo {escaped}\"]}}"),
+        format!("{{\"command\":\"echo {}\"}}", token.replace('_', "\\\\u005f")),
+        format!("{{\"env\":\"DB_PASSWORD\\u003d{}\"}}", "W9x.k2Lm+Pq"),
+        format!("AccountName=store;AccountKey\\u003d{}==;x", b64(86, 3)),
+    ] {
+        let mut value = json!({"arguments": text});
+        let mut counts = RedactionCounts::default();
+        assert!(redactor().json(&mut value, &mut counts), "{text}");
+        let out = value["arguments"].as_str().unwrap();
+        assert!(!out.contains(&token[6..]) && !out.contains("k2Lm") && !out.contains(&b64(86, 3)), "{out}");
+        assert_eq!(counts.secrets_total(), 1, "{out}");
+        assert!(!redactor().json(&mut value, &mut counts), "{value}");
+    }
+    let numbered = format!(
+        "     1\\u2192{0}BEGIN PRIVATE KEY{0}\\n     2\\u2192{1}\\n     3\\u2192{2}\\n     4\\u2192{0}END PRIVATE KEY{0}",
+        "-----",
+        b64(64, 4),
+        b64(64, 5)
+    );
+    let out = redactor().text(&numbered, &mut RedactionCounts::default()).unwrap();
+    assert!(!out.contains(&b64(64, 4)) && !out.contains(&b64(64, 5)), "{out}");
+}
+
+#[test]
+fn a_file_of_credentials_that_is_written_by_json_in_a_string_is_known() {
+    let call = json!({"path": "/srv/app/.env", "content": "DEBUG=true\nNAME=geheim\n"}).to_string();
+    let mut value = json!({"type": "function_call", "name": "write", "arguments": call});
+    assert!(redactor().json(&mut value, &mut RedactionCounts::default()));
+    let out = value["arguments"].as_str().unwrap();
+    assert!(!out.contains("geheim") && out.contains("/srv/app/.env"), "{out}");
+    assert!(serde_json::from_str::<Value>(out).is_ok());
 }
 
 #[test]

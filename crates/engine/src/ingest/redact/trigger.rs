@@ -48,6 +48,18 @@ pub(super) enum Action {
     Sendgrid,
     /// `sig=` of a shared access signature.
     Signature,
+    /// `AZDO`, near the end of an Azure DevOps token.
+    AzureDevops,
+    /// `:APA91b`, the middle of a key of Firebase Cloud Messaging.
+    Firebase,
+    /// `tid=`, the beginning of a token of GitHub Copilot.
+    Copilot,
+    /// The beginning of a bot token of Discord: a number in base64.
+    Discord,
+    /// `kty` of a JSON web key.
+    Jwk,
+    /// `--password-stdin`: the password may be piped into it.
+    PipedPassword,
     /// A command whose options may hold a password.
     Command(Command),
     /// The name of a service whose tokens have no prefix: look everywhere.
@@ -73,6 +85,8 @@ pub(super) enum Command {
     Openssl,
     /// `machine HOST login USER password SECRET`.
     Netrc,
+    /// `wandb login SECRET` and others that log in with a token as the argument.
+    Login,
 }
 
 /// Services whose tokens can only be told in company of their name.
@@ -124,6 +138,20 @@ static SPECIALS: &[Trigger] = &[
     exact("pat", Action::Airtable),
     exact("SG.", Action::Sendgrid),
     exact("sig=", Action::Signature),
+    exact("AZDO", Action::AzureDevops),
+    exact(":APA91b", Action::Firebase),
+    exact("tid=", Action::Copilot),
+    exact("MTA", Action::Discord),
+    exact("MTE", Action::Discord),
+    exact("MTI", Action::Discord),
+    exact("MTM", Action::Discord),
+    exact("MTQ", Action::Discord),
+    exact("kty", Action::Jwk),
+    exact("--password-stdin", Action::PipedPassword),
+    fold("kennwort", Action::Name),
+    fold("wachtwoord", Action::Name),
+    fold("contrase", Action::Name),
+    fold("senha", Action::Name),
     exact("mysql", Action::Command(Command::Mysql)),
     exact("mariadb", Action::Command(Command::Mysql)),
     exact("sshpass", Action::Command(Command::Sshpass)),
@@ -135,6 +163,12 @@ static SPECIALS: &[Trigger] = &[
     exact("curl ", Action::Command(Command::Curl)),
     exact("-pass", Action::Command(Command::Openssl)),
     exact("machine ", Action::Command(Command::Netrc)),
+    exact("wandb login", Action::Command(Command::Login)),
+    exact("cargo login", Action::Command(Command::Login)),
+    exact("snyk auth", Action::Command(Command::Login)),
+    exact("add-authtoken", Action::Command(Command::Login)),
+    exact("ngrok authtoken", Action::Command(Command::Login)),
+    exact("--with-token", Action::Command(Command::Login)),
     fold("discord", Action::Mention(Mention::Discord)),
     fold("twilio", Action::Mention(Mention::Twilio)),
 ];

@@ -1,11 +1,14 @@
 //! Whether a value looks like a secret, given how its name sounded.
 //!
 //! * [`Form`]: how the value was written.
-//! * [`is_secret`]: the verdict.
+//! * [`is_secret`]: the verdict; on passwords it is that of [`passwords`].
 //! * [`is_placeholder`], [`is_reference`]: values that stand for a secret.
-//! * [`entropy`], [`restlessness`]: the two measures behind it.
+//! * [`entropy`], [`restlessness`]: two measures behind it; a third is
+//!   [`wordiness`](super::words::wordiness).
 
 use super::names::Strength;
+use super::passwords;
+use super::words::wordiness;
 
 /// How a value was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +17,9 @@ pub(super) enum Form {
     Quoted,
     /// `NAME=value`, as in a shell or an environment file.
     Variable,
+    /// Unquoted, and name and value fill a line, as in YAML and property files. A line of code
+    /// may do so too.
+    Line,
     /// Unquoted in anything else: may as well be an expression.
     Bare,
 }
@@ -92,16 +98,9 @@ const PLACEHOLDERS: &[&str] = &[
     "sample",
     "insert",
     "todo",
-    "...",
     "…",
     "***",
     "•••",
-    "<",
-    "${",
-    "{{",
-    "$(",
-    "%{",
-    "#{",
     "foobar",
     "notreal",
     "not-a-real",
@@ -147,6 +146,9 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         lower.push(c.to_ascii_lowercase());
     }
     PLACEHOLDERS.iter().any(|word| lower.contains(word))
+        || holds_template(value)
+        || lower.starts_with("...")
+        || lower.ends_with("...")
         || matches!(
             lower.as_str(),
             "password"
@@ -177,7 +179,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 }
 
 /// Whether a value refers to a variable instead of being one: `$TOKEN`,
-/// `%TOKEN%`, `@token`, `{token}`.
+/// `%TOKEN%`, `${TOKEN:-x}`, `{token}`.
 pub(super) fn is_reference(value: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
     if let Some(rest) = value.strip_prefix('$') {
@@ -186,14 +188,38 @@ pub(super) fn is_reference(value: &str) -> bool {
     if let Some(rest) = value.strip_prefix('%') {
         return rest.strip_suffix('%').is_some_and(is_name) || rest.len() <= 2;
     }
-    (value.contains('{') && value.contains('}')) || value.starts_with('`')
+    holds_template(value) || (value.starts_with('`') && reads_as_words(value))
 }
 
-fn is_hex(value: &[u8]) -> bool {
+/// Whether a part of a value is a blank to be filled in: `<name>`, `{name}`, `${name}`, `{{ name }}`,
+/// `$(command)`. Random text holds brackets too, but no words between them.
+fn holds_template(value: &str) -> bool {
+    let is_blank = |open: char, close: char| {
+        let Some((before, rest)) = value.split_once(open) else { return false };
+        // A blank that was cut off at a white space closes nowhere.
+        let (inside, after) = match rest.rsplit_once(close) {
+            Some(parts) => parts,
+            None if before.is_empty() || before.ends_with(['$', '%', '#', '{']) => (rest, ""),
+            None => return false,
+        };
+        let is_short = inside.len() <= 3 && inside.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let is_alone = before.len() + after.len() <= 3 || reads_as_words(before) || reads_as_words(after);
+        is_alone && (is_short || reads_as_words(inside))
+    };
+    is_blank('<', '>') || is_blank('{', '}') || (value.contains("$(") && is_blank('(', ')'))
+}
+
+/// Whether most of a value stands in words: so do 98 of 100 identifiers of eight letters and more,
+/// and 1 of 100 random strings of sixteen letters.
+pub(super) fn reads_as_words(value: &str) -> bool {
+    wordiness(value) >= 0.7
+}
+
+pub(super) fn is_hex(value: &[u8]) -> bool {
     value.iter().all(u8::is_ascii_hexdigit)
 }
 
-fn is_uuid(value: &[u8]) -> bool {
+pub(super) fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(i, &b)| match i {
             8 | 13 | 18 | 23 => b == b'-',
@@ -220,7 +246,7 @@ fn is_slug(value: &str) -> bool {
 }
 
 /// Ids, digests and dates that are written after many harmless names.
-fn is_identifier(value: &str) -> bool {
+pub(super) fn is_identifier(value: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "toolu_",
         "msg_",
@@ -261,18 +287,25 @@ fn is_identifier(value: &str) -> bool {
         "pbkdf2",
     ];
     let bytes = value.as_bytes();
-    let is_date = bytes.len() >= 10 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-' && bytes[7] == b'-';
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let is_date = bytes.len() >= 10
+        && bytes[..4].iter().all(u8::is_ascii_digit)
+        && bytes[4] == b'-'
+        && bytes[7] == b'-'
+        && value.bytes().skip(8).all(|b| b.is_ascii_digit() || b":-.+TZ".contains(&b));
     let is_version = {
-        let rest = value.trim_start_matches(['v', '^', '~', '=']);
-        let mut parts = rest.splitn(3, '.');
-        let is_number =
-            |part: Option<&str>| part.is_some_and(|p| !p.is_empty() && p.len() < 5 && p.bytes().all(|b| b.is_ascii_digit()));
-        is_number(parts.next()) && is_number(parts.next())
+        let rest = value.trim_start_matches(['v', '^', '~', '=', '>', '<']);
+        // `1.2.3-beta.4+linux`: numbers, and behind them words and short numbers.
+        let (numbers, suffix) = rest.find(['-', '+']).map_or((rest, ""), |at| rest.split_at(at));
+        numbers.contains('.')
+            && numbers.split('.').all(|part| is_number(part) && part.len() < 5)
+            && suffix.split(['-', '+', '.']).all(|part| part.len() < 5 || is_number(part) || reads_as_words(part))
     };
-    is_date || is_version || PREFIXES.iter().any(|prefix| value.starts_with(prefix))
+    let is_colour = value.strip_prefix('#').is_some_and(|digits| matches!(digits.len(), 6 | 8) && is_hex(digits.as_bytes()));
+    is_date || is_version || is_colour || PREFIXES.iter().any(|prefix| value.starts_with(prefix))
 }
 
-fn is_path(value: &str) -> bool {
+pub(super) fn is_path(value: &str) -> bool {
     let bytes = value.as_bytes();
     let begins = value.starts_with("./")
         || value.starts_with("../")
@@ -319,6 +352,9 @@ fn is_aws_secret(value: &[u8]) -> bool {
 
 /// Whether a value, assigned to a name of the given strength, is a secret.
 pub(super) fn is_secret(value: &str, strength: Strength, form: Form) -> bool {
+    if strength == Strength::Password {
+        return passwords::is_password(value, form);
+    }
     let bytes = value.as_bytes();
     if bytes.len() < 8 || bytes.len() > 4096 {
         return false;
@@ -328,7 +364,7 @@ pub(super) fn is_secret(value: &str, strength: Strength, form: Form) -> bool {
     }
     if bytes.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control())
         || value.contains("://")
-        || (value.contains('(') && (form != Form::Quoted || restlessness(bytes) < 0.3))
+        || (value.contains('(') && (!matches!(form, Form::Quoted) || restlessness(bytes) < 0.3))
         || is_placeholder(value)
         || is_reference(value)
         || is_identifier(value)
@@ -336,10 +372,7 @@ pub(super) fn is_secret(value: &str, strength: Strength, form: Form) -> bool {
         return false;
     }
     let has_digit = bytes.iter().any(u8::is_ascii_digit);
-    let has_upper = bytes.iter().any(u8::is_ascii_uppercase);
-    let has_lower = bytes.iter().any(u8::is_ascii_lowercase);
-    let has_letter = has_upper || has_lower;
-    let has_symbol = bytes.iter().any(|&b| b.is_ascii_punctuation() && !b"-_./:,;'\"[]()<>|\\".contains(&b));
+    let has_letter = bytes.iter().any(u8::is_ascii_alphabetic);
     if !has_letter {
         return false;
     }
@@ -360,26 +393,20 @@ pub(super) fn is_secret(value: &str, strength: Strength, form: Form) -> bool {
                 && bits >= 3.2
                 && rest >= 0.25
                 && !is_slug(value)
-                && (form != Form::Bare || bytes.len() >= 20)
+                && (matches!(form, Form::Quoted | Form::Variable) || bytes.len() >= 20)
         }
-        (Strength::Strong, Form::Quoted | Form::Variable) => {
+        (_, Form::Quoted | Form::Variable) => {
+            let is_random = bytes.len() >= 14 && wordiness(value) < 0.5;
             !is_slug(value)
                 && bits >= 2.75
-                && ((has_digit && (rest >= 0.15 || bytes.len() >= 16))
-                    || (has_upper && has_lower && bytes.len() >= 16 && rest >= 0.3))
+                && ((has_digit && (rest >= 0.15 || bytes.len() >= 16 || is_random)) || (is_random && bits >= 3.0))
         }
-        (Strength::Strong, Form::Bare) => {
+        (_, Form::Line | Form::Bare) => {
             !is_slug(value)
                 && bits >= 3.0
                 && has_digit
                 && bytes.len() >= 12
                 && (rest >= 0.3 || (bytes.len() >= 20 && rest >= 0.2))
-        }
-        (Strength::Password, Form::Quoted | Form::Variable) => bits >= 2.5 && (has_digit || has_symbol),
-        (Strength::Password, Form::Bare) => {
-            let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
-            let is_mixed = has_upper && has_lower && digits >= 3;
-            bits >= 2.5 && has_digit && (rest >= 0.3 || is_mixed || (has_symbol && rest >= 0.1))
         }
     }
 }

@@ -7,7 +7,8 @@
 use super::super::names::{self, Strength};
 use super::super::rules::{self, DOTTED, SecretKind, URLSAFE, is_in};
 use super::super::values::{self, Form};
-use super::{Finder, REACH, is_name_byte, quote_at, run_end, run_of, skip_blanks};
+use super::variables::{line_start, skip_line_prefix};
+use super::{Finder, REACH, is_name_byte, quote_at, run_end, run_of, run_while, skip_blanks};
 
 impl Finder<'_> {
     pub(super) fn name(&mut self, at: usize) {
@@ -20,10 +21,11 @@ impl Finder<'_> {
             return;
         }
         // The cheap way out first: nothing is assigned here.
-        let Some((value_at, how)) = operator_after(bytes, end, at) else {
+        let operator = operator_after(bytes, end, at);
+        if operator.is_none() && bytes.get(end) != Some(&b' ') {
             self.name_done = end;
             return;
-        };
+        }
         let floor = at.saturating_sub(names::MAX_NAME);
         let mut start = at;
         while start > floor && is_name_byte(bytes[start - 1]) {
@@ -35,11 +37,16 @@ impl Finder<'_> {
             start += 1;
         }
         let is_flag = bytes[start..end].starts_with(b"--");
+        // Behind the blank of an option may stand any sign.
+        let next = skip_blanks(bytes, end, 4);
+        let is_option = is_flag && next > end && bytes.get(next).is_some_and(|b| !matches!(b, b'=' | b':'));
+        let operator = if is_option { Some((next, Operator::Blank)) } else { operator };
+        let Some((value_at, how)) = operator else { return };
         while start < at && bytes[start] == b'-' {
             start += 1;
         }
         let name = self.slice(start, end);
-        let (strength, variable) = match names::classify(name) {
+        let (strength, variable) = match self.classify(start, end) {
             Some(strength) => (strength, None),
             None => match names::classify_variable(name) {
                 Some(strength) => match self.variable_in_body(start) {
@@ -65,13 +72,46 @@ impl Finder<'_> {
                 return;
             }
         }
-        self.value(name, strength, value_at, how, is_flag);
+        self.value((start, end), strength, value_at, how, is_flag);
+    }
+
+    /// Judges the name between `start` and `end`, with the word before it where two make a name
+    /// (`Access Key:`, `private key:`), and with its surroundings where it says little (`"key"`
+    /// beside `"username"`, `?key=`).
+    fn classify(&self, start: usize, end: usize) -> Option<Strength> {
+        let name = self.slice(start, end);
+        let own = names::classify(name);
+        if own.is_some_and(|strength| strength != Strength::Weak) {
+            return own;
+        }
+        let bytes = self.bytes;
+        let is_key = name.eq_ignore_ascii_case("key");
+        if start >= 4 && bytes[start - 1] == b' ' && bytes[start - 2].is_ascii_alphabetic() {
+            let mut word = start - 1;
+            while word > 0 && start - word < 16 && bytes[word - 1].is_ascii_alphabetic() {
+                word -= 1;
+            }
+            let both = names::classify(&format!("{}_{name}", self.slice(word, start - 1).to_ascii_lowercase()));
+            return both.or(own);
+        }
+        if is_key && start > 0 && matches!(bytes[start - 1], b'?' | b'&') {
+            return Some(Strength::Weak);
+        }
+        if is_key && start > 0 && is_quote(bytes[start - 1]) {
+            let around = &bytes[start.saturating_sub(120)..bytes.len().min(end + 160)];
+            let is_kaggle = memchr::memmem::find(around, b"username").is_some();
+            return is_kaggle.then_some(Strength::Strong).or(own);
+        }
+        own
     }
 
     /// Judges the value that begins at `from`.
-    fn value(&mut self, name: &str, strength: Strength, from: usize, how: Operator, is_flag: bool) {
+    fn value(&mut self, (name_at, name_end): (usize, usize), strength: Strength, from: usize, how: Operator, is_flag: bool) {
         let bytes = self.bytes;
-        let is_flag = is_flag || name.eq_ignore_ascii_case("aws_secret_access_key");
+        let name = self.slice(name_at, name_end);
+        let is_flag = is_flag
+            || name.eq_ignore_ascii_case("aws_secret_access_key")
+            || (how == Operator::Blank && names::is_upper(name) && is_fish_variable(&bytes[..name_at]));
         if matches!(how, Operator::Blank) && !is_flag {
             return;
         }
@@ -82,23 +122,67 @@ impl Finder<'_> {
             from = next;
         }
         from = skip_wrapper(bytes, from);
-        if let Some((slashes, quote, start)) = quote_at(bytes, from) {
-            let Some(end) = closing_quote(bytes, start, slashes, quote) else {
-                return;
-            };
+        let quoted = quote_at(bytes, from).map(|(slashes, quote, start)| (start, closing_quote(bytes, start, slashes, quote)));
+        if let Some((start, Some(end))) = quoted {
             // `("password", "scram-sha-256")` may as well be a list of words.
             let strength = match (how, strength) {
                 (Operator::Call, Strength::Password) => Strength::Strong,
                 _ => strength,
             };
-            if values::is_secret(self.slice(start, end), strength, Form::Quoted) {
+            let value = self.slice(start, end);
+            if values::is_secret(value, strength, Form::Quoted) {
                 self.push(start, end, SecretKind::Assignment);
+                return;
             }
+            // Where blanks follow, the mark may belong to an unquoted password.
+            if strength != Strength::Password || !value.contains([' ', '\t']) {
+                return;
+            }
+        }
+        // Only a password may begin with a quotation mark that nothing closes.
+        if matches!(how, Operator::Call) || (quoted.is_some() && strength != Strength::Password) {
             return;
         }
-        if matches!(how, Operator::Call) {
+        let is_password = strength == Strength::Password && how != Operator::Tag;
+        let end = if is_password { self.password_end(name_at, from) } else { self.bare_end(name, strength, how, from) };
+        let Some(end) = end else { return };
+        let is_variable = matches!(how, Operator::Equals)
+            && from > 0
+            && bytes[from - 1] == b'='
+            && (names::is_upper(name) || is_flag || self.is_query(from));
+        let form = match how {
+            Operator::Tag => Form::Quoted,
+            Operator::Blank if is_flag && bytes.get(from) != Some(&b'-') => Form::Variable,
+            Operator::Cell => Form::Line,
+            _ if is_variable => Form::Variable,
+            _ if self.fills_line(name_at, end) => Form::Line,
+            _ => Form::Bare,
+        };
+        let value = self.slice(from, end);
+        if how == Operator::Tag && !bytes[end..].starts_with(b"</") {
             return;
         }
+        // `STORAGE_KEY: X509KeyUsage = 4` declares a type.
+        if how == Operator::Colon && bytes.get(skip_blanks(bytes, end, 4)) == Some(&b'=') {
+            return;
+        }
+        let is_bare = matches!(form, Form::Line | Form::Bare);
+        // `--- PASS: TestBase64V2` is the outcome of a test.
+        let is_outcome = is_bare && name.eq_ignore_ascii_case("pass");
+        let is_expression = is_bare && !is_password && value.contains('.') && values::restlessness(value.as_bytes()) < 0.3;
+        // `--password option` may stand in a sentence, words in the next cell of a table.
+        let is_sentence = matches!(how, Operator::Blank | Operator::Cell)
+            && value.bytes().all(|b| b.is_ascii_alphabetic())
+            && values::reads_as_words(value);
+        if !is_expression && !is_outcome && !is_sentence && values::is_secret(value, strength, form) {
+            self.push(from, end, SecretKind::Assignment);
+        }
+    }
+
+    /// End of an unquoted value that is no password: at the first sign that code, a shell or a
+    /// sentence ends it with. `None` where an expression follows.
+    fn bare_end(&self, name: &str, strength: Strength, how: Operator, from: usize) -> Option<usize> {
+        let bytes = self.bytes;
         let ends_value = |at: usize| match bytes[at] {
             b if b.is_ascii_whitespace() || b.is_ascii_control() => true,
             b'<' => true,
@@ -115,36 +199,87 @@ impl Finder<'_> {
         while end < bytes.len() && end - from < REACH && !ends_value(end) {
             end += 1;
         }
-        if matches!(bytes.get(end), Some(b'(' | b'[' | b'{' | b'<')) && !matches!(how, Operator::Tag) {
-            return;
+        if matches!(bytes.get(end), Some(b'(' | b'[' | b'{' | b'<')) && how != Operator::Tag {
+            return None;
         }
         while end > from && matches!(bytes[end - 1], b'.' | b':' | b'?' | b'!' | b'*') {
             end -= 1;
         }
-        let is_variable = matches!(how, Operator::Equals)
-            && from > 0
-            && bytes[from - 1] == b'='
-            && (names::is_upper(name) || is_flag || self.is_query(from));
-        let form = match how {
-            Operator::Tag => Form::Quoted,
-            Operator::Blank if is_flag && bytes.get(from) != Some(&b'-') => Form::Variable,
-            _ if is_variable => Form::Variable,
-            _ => Form::Bare,
+        Some(end)
+    }
+
+    /// End of an unquoted password, which may hold any sign: only white space ends it, or a sign
+    /// that closes what was opened before the name, or one that the next of several pairs follows.
+    fn password_end(&self, name_at: usize, from: usize) -> Option<usize> {
+        let bytes = self.bytes;
+        let before = &bytes[line_start(bytes, name_at)..name_at];
+        let is_open =
+            |open: u8, close: u8| memchr::memchr_iter(open, before).count() > memchr::memchr_iter(close, before).count();
+        let is_quoted = |quote: u8| memchr::memchr_iter(quote, before).count() % 2 == 1;
+        // Behind a closing sign stand others, and then a blank, the end of the line or of the text.
+        let is_last = |at: usize| {
+            let next = run_while(bytes, at + 1, 8, |b| b"\"'`,;.:)]}>".contains(&b));
+            match bytes.get(next) {
+                None => true,
+                Some(b'\\') => matches!(bytes.get(next + 1), Some(b'n' | b'r' | b't' | b'"')),
+                Some(b) => b.is_ascii_whitespace() || b.is_ascii_control(),
+            }
         };
-        let value = self.slice(from, end);
-        if how == Operator::Tag && !bytes[end..].starts_with(b"</") {
-            return;
+        let mut end = from;
+        while end < bytes.len() && end - from < REACH {
+            let next = bytes.get(end + 1).copied().unwrap_or(0);
+            let ends = match bytes[end] {
+                b if b.is_ascii_whitespace() || b.is_ascii_control() => true,
+                // A mark at the front opens nothing that is closed.
+                b'"' | b'\'' | b'`' if end == from => false,
+                quote @ (b'"' | b'\'' | b'`') => is_quoted(quote) || is_last(end),
+                b'\\' if is_quote(next) => {
+                    let closes = is_quoted(next) && is_last(end + 1);
+                    end += usize::from(!closes);
+                    closes
+                }
+                b'\\' => matches!(next, b'n' | b'r' | b't'),
+                b',' | b';' => is_last(end) || is_pair(bytes, end + 1),
+                b'&' => is_last(end) || (next == b'&' && bytes.get(end + 2) == Some(&b' ')) || is_pair(bytes, end + 1),
+                b'|' => matches!(next, b'|' | b' '),
+                b'<' => next == b'/',
+                b')' => is_open(b'(', b')') && is_last(end),
+                b']' => is_open(b'[', b']') && is_last(end),
+                b'}' => is_open(b'{', b'}') && is_last(end),
+                b'>' => is_open(b'<', b'>') && is_last(end),
+                _ => false,
+            };
+            if ends {
+                break;
+            }
+            end += 1;
         }
-        // `STORAGE_KEY: X509KeyUsage = 4` declares a type.
-        if how == Operator::Colon && bytes.get(skip_blanks(bytes, end, 4)) == Some(&b'=') {
-            return;
+        while end > from && matches!(bytes[end - 1], b'.' | b':' | b'?' | b'!' | b'*') {
+            end -= 1;
         }
-        // `--- PASS: TestBase64V2` is the outcome of a test.
-        let is_outcome = form == Form::Bare && name.eq_ignore_ascii_case("pass");
-        let is_expression = form == Form::Bare && value.contains('.') && values::restlessness(value.as_bytes()) < 0.3;
-        if !is_expression && !is_outcome && values::is_secret(value, strength, form) {
-            self.push(from, end, SecretKind::Assignment);
+        (end > from).then_some(end)
+    }
+
+    /// Whether a name and the value that ends at `end` stand alone in their line, behind a number
+    /// of the line, the sign of a diff, a list or a comment, `export` and the like.
+    fn fills_line(&self, name_at: usize, end: usize) -> bool {
+        let bytes = self.bytes;
+        let is_end = match bytes.get(end) {
+            None | Some(b'\n' | b'\r') => true,
+            Some(b'\\') => matches!(bytes.get(end + 1), Some(b'n' | b'r')),
+            _ => false,
+        };
+        let mut start = name_at;
+        while start > 0 && is_in(bytes[start - 1], DOTTED) && name_at - start < names::MAX_NAME {
+            start -= 1;
         }
+        let line = line_start(bytes, name_at);
+        let mut before = start;
+        while before > 0 && start - before < 32 && bytes[before - 1] == b' ' {
+            before -= 1;
+        }
+        let opens_string = before > 0 && is_quote(bytes[before - 1]);
+        is_end && (opens_string || start <= skip_line_prefix(bytes, line, name_at).max(line))
     }
 
     /// Whether the name before `from` is a parameter of a URL or part of a
@@ -157,6 +292,18 @@ impl Finder<'_> {
         }
         i > 0 && matches!(self.bytes[i - 1], b'?' | b'&' | b';')
     }
+}
+
+/// Whether another `name=` begins at `from`: `;Database=shop`, `,user=bob`, `&id=1`.
+fn is_pair(bytes: &[u8], from: usize) -> bool {
+    let end = run_while(bytes, from, 40, |b| is_in(b, DOTTED) || b == b' ');
+    let name = &bytes[from..end];
+    let is_short = name.len() <= 3 && name.iter().all(u8::is_ascii_lowercase);
+    !name.is_empty() && bytes.get(end) == Some(&b'=') && (is_short || std::str::from_utf8(name).is_ok_and(values::reads_as_words))
+}
+
+fn is_quote(b: u8) -> bool {
+    matches!(b, b'"' | b'\'' | b'`')
 }
 
 /// How a value is tied to its name.
@@ -172,6 +319,15 @@ enum Operator {
     Tag,
     /// `--name value`, `name type = "value"`.
     Blank,
+    /// `| name | value |`, two cells of a table.
+    Cell,
+}
+
+/// Whether what stands before a name sets a variable of the shell fish: `set -gx `.
+fn is_fish_variable(before: &[u8]) -> bool {
+    let Some(before) = before.strip_suffix(b" ") else { return false };
+    let option = before.iter().rev().take(6).position(|b| *b == b' ').map_or(0, |at| before.len() - at);
+    before[option..].starts_with(b"-") && before[..option].ends_with(b"set ")
 }
 
 /// The operator behind a name that ends at `end`, and where the value begins.
@@ -225,6 +381,14 @@ fn operator_after(bytes: &[u8], end: usize, trigger: usize) -> Option<(usize, Op
                 q += 1;
             }
             Some((skip_blanks(bytes, q, 32), Operator::Equals))
+        }
+        // `| DB_PASSWORD | value |`
+        b'|' if had_blank && next == b' ' => Some((skip_blanks(bytes, p + 1, 32), Operator::Cell)),
+        // `AWS Secret Access Key [None]: value`
+        b'[' if had_blank => {
+            let close = run_while(bytes, p + 1, 40, |b| b != b']' && b != b'\n');
+            (bytes.get(close) == Some(&b']') && bytes.get(close + 1) == Some(&b':'))
+                .then(|| (skip_blanks(bytes, close + 2, 32), Operator::Colon))
         }
         b'!' | b'?' | b'+' | b'|' => {
             let q = run_of(bytes, p, here);

@@ -189,9 +189,9 @@ impl Finder<'_> {
             }
             let (name, value) = (self.slice(p, name_end), self.slice(from, to));
             let is_random = value.bytes().any(|b| b.is_ascii_digit()) || value.len() >= 20;
-            if names::is_session(name)
-                && value.len() >= 8
-                && is_random
+            // By another name only what nobody would have written by hand.
+            let is_long = value.len() >= 24 && values::restlessness(value.as_bytes()) >= 0.3 && !values::reads_as_words(value);
+            if (is_long || names::is_session(name) && value.len() >= 8 && is_random)
                 && !values::is_placeholder(value)
                 && !values::is_reference(value)
             {
@@ -206,20 +206,18 @@ impl Finder<'_> {
     }
 }
 
+/// Whether the password of an address holds the place of one, judged by the whole of it: an
+/// encoded sign at the front (`%29`) makes no variable.
 fn is_url_placeholder(part: &str) -> bool {
     let lower = part.to_ascii_lowercase();
     matches!(
         lower.as_str(),
         "password" | "passwd" | "pass" | "pwd" | "pw" | "user" | "username" | "x-oauth-basic" | "token" | "xxx" | "..."
-    ) || lower.starts_with(['$', '<', '%', '{', '['])
-        || lower.contains("${")
-        || lower.contains("{{")
-        || lower.contains("***")
-        || lower.contains("...")
-        || lower.contains("redacted")
-        || lower.contains("your")
-        || lower.contains("xxxx")
-        || lower.contains('{') && lower.contains('}')
+    ) || lower.starts_with("${")
+        || values::is_reference(&lower)
+        || (lower.starts_with('[') && lower.ends_with(']'))
+        || ["***", "...", "redacted", "xxxx"].iter().any(|mark| lower.contains(mark))
+        || (lower.contains("your") && values::reads_as_words(&lower))
         || lower.bytes().all(|b| matches!(b, b'*' | b'x' | b'.' | b'-' | b'_'))
 }
 

@@ -144,4 +144,51 @@ impl Finder<'_> {
             self.push(start, end, SecretKind::UrlSignature);
         }
     }
+
+    /// 84 letters and digits with `AZDO` before the last four.
+    pub(super) fn azure_devops(&mut self, at: usize) {
+        let Some(start) = at.checked_sub(76) else { return };
+        let end = run_end(self.bytes, at, rules::ALNUM, 64);
+        if end - start == 84 && self.bytes[start..at].iter().all(|b| is_in(*b, rules::ALNUM)) {
+            self.push(start, end, SecretKind::AzureKey);
+        }
+    }
+
+    /// `AAAAxxxxxxx:APA91b` and some 130 characters.
+    pub(super) fn firebase(&mut self, at: usize) {
+        let Some(start) = at.checked_sub(11) else { return };
+        let end = run_end(self.bytes, at + 1, URLSAFE, 512);
+        if self.bytes[start..at].iter().all(|b| is_in(*b, URLSAFE)) && end - at >= 60 {
+            self.push(start, end, SecretKind::GoogleKey);
+        }
+    }
+
+    /// `tid=...;exp=...;sku=...;8kp=1:HASH`.
+    pub(super) fn copilot(&mut self, at: usize) {
+        if !is_edge(self.bytes, at) {
+            return;
+        }
+        let mut end = self.bytes.len().min(at + REACH);
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let found = self.patterns.copilot.as_ref().and_then(|pattern| pattern.find(self.slice(at, end)));
+        if let Some(found) = found {
+            self.push(at, at + found.end(), SecretKind::GithubToken);
+        }
+    }
+
+    /// Three parts: the bot's number in base64, six characters, and 27 or more.
+    pub(super) fn discord(&mut self, at: usize) {
+        if !is_edge(self.bytes, at) {
+            return;
+        }
+        let id = run_end(self.bytes, at, rules::ALNUM, 32);
+        let time = run_end(self.bytes, (id + 1).min(self.bytes.len()), URLSAFE, 16);
+        let end = run_end(self.bytes, (time + 1).min(self.bytes.len()), URLSAFE, 64);
+        let dots = self.bytes.get(id) == Some(&b'.') && self.bytes.get(time) == Some(&b'.');
+        if dots && (23..=28).contains(&(id - at)) && time - id == 7 && (28..=46).contains(&(end - time)) {
+            self.push(at, end, SecretKind::DiscordToken);
+        }
+    }
 }

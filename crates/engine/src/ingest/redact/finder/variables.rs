@@ -154,7 +154,7 @@ fn variable_in(bytes: &[u8], start: usize, end: usize) -> Option<Variable> {
 
 /// Takes line numbers, diff signs, prompts and `export` off a line; gives the
 /// place where the rest begins.
-fn skip_line_prefix(bytes: &[u8], start: usize, end: usize) -> usize {
+pub(super) fn skip_line_prefix(bytes: &[u8], start: usize, end: usize) -> usize {
     let mut at = start;
     let skip = |mut at: usize, set: &[u8]| {
         while at < end && set.contains(&bytes[at]) {
@@ -172,7 +172,7 @@ fn skip_line_prefix(bytes: &[u8], start: usize, end: usize) -> usize {
             at = digits + 1;
         }
     }
-    at = skip(at, b" \t+->$|\"'#");
+    at = skip(at, b" \t+->$|\"'#/*;");
     for word in ["export ", "set ", "ENV ", "env ", "declare -x "] {
         if bytes[at..end].starts_with(word.as_bytes()) {
             at += word.len();
@@ -182,7 +182,7 @@ fn skip_line_prefix(bytes: &[u8], start: usize, end: usize) -> usize {
 }
 
 /// Start of the line that holds `at`; a written-out `\n` ends a line too.
-fn line_start(bytes: &[u8], at: usize) -> usize {
+pub(super) fn line_start(bytes: &[u8], at: usize) -> usize {
     let floor = at.saturating_sub(BACK);
     let mut i = at;
     while i > floor {

@@ -1,0 +1,227 @@
+//! Counts the secrets that redaction leaves readable and the harmless text that it takes.
+//!
+//! ```text
+//! cargo run --release -p yore-bench --bin secrets -- [--lines FILE]... [--records FILE]... [--show]
+//! ```
+//!
+//! - passwords of several sorts in several forms, in each container (a line of its own, among
+//!   others with line numbers, in a diff, in JSON that stands in JSON): the share that can still
+//!   be read, by cell. A password counts as readable when half of it stands in one piece.
+//! - `--lines FILE`: lines of real configuration and code, none of which holds a secret: which of
+//!   them are changed.
+//! - `--records FILE`: lines of JSON, as transcripts have them: each secret that is redacted, with
+//!   what stands around it, to be read by eye. It prints what it redacts.
+//!
+//! Everything is drawn from a fixed seed. The look-alikes and the tokens by provider are tests of
+//! `yore-engine` itself.
+
+use yore_engine::ingest::redact::{RedactionCounts, Redactor};
+
+const TRIALS: usize = 40;
+
+/// A small generator of random numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn of(&mut self, letters: &str, length: usize) -> String {
+        let letters: Vec<char> = letters.chars().collect();
+        (0..length).map(|_| letters[self.next() as usize % letters.len()]).collect()
+    }
+
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.next() as usize % words.len()]
+    }
+}
+
+const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
+const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const LOWNUM: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+const FEW_SYMBOLS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*-_+=";
+const SYMBOLS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+const WORDS: &[&str] = &[
+    "correct", "horse", "battery", "staple", "able", "tiger", "moon", "seven", "copper", "window", "lantern", "violet", "marble",
+    "river", "anchor", "pepper", "garden", "silver", "rocket", "winter", "orange", "planet", "candle", "forest", "puzzle",
+];
+const NAMES: &[&str] = &["Dragon", "Summer", "Winter", "Berlin", "Monkey", "Shadow", "Falcon", "Sunshine", "Welcome", "Phoenix"];
+
+/// The sorts of passwords: name and maker.
+const SORTS: &[(&str, fn(&mut Random) -> String)] = &[
+    ("16 symbols", |r| r.of(SYMBOLS, 16)),
+    ("24 symbols", |r| r.of(SYMBOLS, 24)),
+    ("20 few symb.", |r| r.of(FEW_SYMBOLS, 20)),
+    ("12 symbols", |r| r.of(SYMBOLS, 12)),
+    ("12 alnum", |r| r.of(ALNUM, 12)),
+    ("16 letters", |r| r.of(LETTERS, 16)),
+    ("20 lower", |r| r.of(LOWER, 20)),
+    ("14 lower+dig", |r| r.of(LOWNUM, 14)),
+    ("words-dashes", |r| (0..4).map(|_| r.pick(WORDS)).collect::<Vec<_>>().join("-")),
+    ("3 words", |r| (0..3).map(|_| r.pick(WORDS)).collect::<Vec<_>>().join("-")),
+    ("Dragon2025!", |r| format!("{}{}{}", r.pick(NAMES), 1990 + r.next() % 40, r.pick(&["!", "!!", "#", "$", "?", "@"]))),
+];
+
+/// How many of the sorts are those of the table that was measured before the rules were written.
+const FORMS: &[(&str, fn(&str) -> String)] = &[
+    ("password: X", |x| format!("password: {x}")),
+    ("export DB_PASSWORD=X", |x| format!("export DB_PASSWORD={x}")),
+    ("x.password=X", |x| format!("spring.datasource.password={x}")),
+    ("Password=X;", |x| format!("Server=db;User Id=app;Password={x};Database=shop")),
+    ("--password X", |x| format!("backup --user app --password {x} --quiet")),
+    ("\"password\": \"X\"", |x| format!("{{\"user\": \"app\", \"password\": {}}}", serde_json::Value::from(x))),
+    ("password = \"X\"", |x| format!("password = {}", serde_json::Value::from(x))),
+    ("scheme://u:X@host", |x| format!("postgres://app:{}@db.internal:5432/main", percent(x))),
+    (".env body", |x| format!("APP_ENV=dev\nDB_HOST=localhost\nDB_PASSWORD={x}\nPORT=80")),
+    ("db_pass: X", |x| format!("  db_pass: {x}")),
+    ("- PASSWORD=X", |x| format!("      - POSTGRES_PASSWORD={x}")),
+];
+
+fn percent(text: &str) -> String {
+    text.bytes()
+        .map(|b| if b.is_ascii_alphanumeric() || b"-._~".contains(&b) { (b as char).to_string() } else { format!("%{b:02X}") })
+        .collect()
+}
+
+/// Texts in which a line may stand.
+const CONTAINERS: &[fn(&str) -> String] = &[
+    |line| line.to_owned(),
+    |line| format!("Here is what I use:\n{line}\nplease keep it"),
+    |line| line.lines().enumerate().map(|(i, line)| format!("{:6}→{line}", i + 1)).collect::<Vec<_>>().join("\n"),
+    |line| format!("@@ -1,2 +1,3 @@\n unchanged\n{}", line.lines().map(|line| format!("+{line}")).collect::<Vec<_>>().join("\n")),
+    |line| serde_json::json!({"output": format!("{line}\ndone"), "code": 0}).to_string(),
+];
+
+/// Whether half of `secret` (or of its encoded forms) still stands in one piece in `text`.
+fn is_readable(text: &str, secret: &str) -> bool {
+    let json = serde_json::Value::from(secret).to_string();
+    let nested = serde_json::Value::from(json.trim_matches('"')).to_string();
+    [secret.to_owned(), percent(secret), json.trim_matches('"').to_owned(), nested.trim_matches('"').to_owned()].iter().any(
+        |form| {
+            let letters: Vec<char> = form.chars().collect();
+            let half = letters.len().div_ceil(2);
+            letters.windows(half).any(|part| text.contains(&part.iter().collect::<String>()))
+        },
+    )
+}
+
+fn main() {
+    let (mut files, mut transcripts) = (Vec::new(), Vec::new());
+    let mut shows = false;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--lines" => files.extend(arguments.next()),
+            "--records" => transcripts.extend(arguments.next()),
+            "--show" => shows = true,
+            other => {
+                eprintln!("unknown argument {other}; usage: secrets [--lines FILE]... [--records FILE]... [--show]");
+                std::process::exit(2);
+            }
+        }
+    }
+    let redactor = Redactor::new(&[7; 32]);
+    if files.is_empty() && transcripts.is_empty() {
+        passwords(&redactor, shows);
+    }
+    for file in files {
+        lines(&redactor, &file);
+    }
+    for file in transcripts {
+        records(&redactor, &file);
+    }
+}
+
+/// Prints what is redacted in each record of a file, with its surroundings.
+fn records(redactor: &Redactor, file: &str) {
+    let Ok(bytes) = std::fs::read(file) else {
+        eprintln!("{file}: cannot be read");
+        std::process::exit(1);
+    };
+    for line in bytes.split(|b| *b == b'\n') {
+        let Ok(before) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
+        let mut after = before.clone();
+        redactor.json(&mut after, &mut RedactionCounts::default());
+        let (before, after) = (before.to_string(), after.to_string());
+        let mut at = 0;
+        for (place, _) in after.match_indices("[yore:redacted ") {
+            let Some(end) = after[place..].find(']').map(|close| place + close + 1) else { continue };
+            let mut start = place.saturating_sub(60);
+            while !after.is_char_boundary(start) {
+                start += 1;
+            }
+            let lead = &after[after[start..place].rfind(']').map_or(start, |close| start + close + 1)..place];
+            let tail: String = after[end..].chars().take(12).take_while(|c| *c != '[').collect();
+            let secret = before[at..].find(lead).and_then(|found| {
+                let from = at + found + lead.len();
+                let to = before[from..].find(&tail)?;
+                at = from;
+                Some(&before[from..from + to.min(200)])
+            });
+            println!("{lead}>>>{}<<<{tail}", secret.unwrap_or("?"));
+        }
+    }
+}
+
+/// Prints the table of passwords by sort and form.
+fn passwords(redactor: &Redactor, shows: bool) {
+    println!("Readable passwords, percent of {} each (worst container in brackets)\n", TRIALS * CONTAINERS.len());
+    print!("| form |");
+    SORTS.iter().for_each(|(sort, _)| print!(" {sort} |"));
+    println!("\n| --- |{}", " ---: |".repeat(SORTS.len()));
+    let mut random = Random(2026);
+    for (form, write) in FORMS {
+        print!("| `{form}` |");
+        for (sort, make) in SORTS {
+            let mut readable = vec![0usize; CONTAINERS.len()];
+            for _ in 0..TRIALS {
+                let secret = make(&mut random);
+                for (container, missed) in CONTAINERS.iter().zip(&mut readable) {
+                    let text = container(&write(&secret));
+                    let mut counts = RedactionCounts::default();
+                    let kept = redactor.text(&text, &mut counts).unwrap_or(text);
+                    if is_readable(&kept, &secret) {
+                        *missed += 1;
+                        if shows {
+                            eprintln!("{form} / {sort}: {secret}\n   {kept}");
+                        }
+                    }
+                }
+            }
+            let all: usize = readable.iter().sum();
+            let worst = readable.iter().max().copied().unwrap_or(0);
+            print!(
+                " {:.0} ({:.0}) |",
+                all as f64 * 100.0 / (TRIALS * CONTAINERS.len()) as f64,
+                worst as f64 * 100.0 / TRIALS as f64
+            );
+        }
+        println!();
+    }
+}
+
+/// Prints which harmless lines of a file are changed.
+fn lines(redactor: &Redactor, file: &str) {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => {
+            eprintln!("{file}: {error}");
+            std::process::exit(1);
+        }
+    };
+    let (mut taken, mut all) = (0, 0);
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        all += 1;
+        if let Some(changed) = redactor.text(line, &mut RedactionCounts::default()) {
+            taken += 1;
+            println!("{line}\n   -> {changed}");
+        }
+    }
+    println!("{file}: {taken} of {all} lines taken ({:.2} %)", taken as f64 * 100.0 / all.max(1) as f64);
+}
