@@ -35,43 +35,77 @@ impl ProjectAlias {
     }
 }
 
-/// `host/path` of a git remote without scheme, user, password, port, `.git` and trailing slash,
-/// the host in lower case. `None` when it is a local path or empty.
+/// Ports that say no more than the scheme does: of ssh, http, https and git.
+const USUAL_PORTS: [&str; 4] = ["22", "80", "443", "9418"];
+
+/// `host/path` of a git remote without scheme, user, password, query, `.git` and trailing slash,
+/// the host in lower case; a port stays unless it is the scheme's own, since two servers on one
+/// host are two. `None` when it is a local path or empty.
 ///
 /// ```
 /// use yore_core::scope::normalize_remote;
 /// let same = Some("github.com/Acme/tide".to_owned());
 /// assert_eq!(normalize_remote("git@github.com:Acme/tide.git"), same);
-/// assert_eq!(normalize_remote("https://user:pw@GitHub.com/Acme/tide/"), same);
+/// assert_eq!(normalize_remote("https://user:pw@GitHub.com/Acme/tide/?private_token=x"), same);
 /// assert_eq!(normalize_remote("ssh://git@github.com:22/Acme/tide.git"), same);
+/// assert_eq!(normalize_remote("http://localhost:3000/Acme/tide"), Some("localhost:3000/Acme/tide".to_owned()));
 /// assert_eq!(normalize_remote("/srv/git/tide.git"), None);
 /// ```
 pub fn normalize_remote(url: &str) -> Option<String> {
     let url = url.trim();
-    let (authority, path) = if let Some((scheme, rest)) = url.split_once("://") {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    let (authority, path, is_url) = if let Some((scheme, rest)) = url.split_once("://") {
         if scheme.eq_ignore_ascii_case("file") {
             return None;
         }
-        rest.split_once('/')?
+        let (authority, path) = rest.split_once('/')?;
+        (authority, path, true)
     } else {
         // The scp form; a colon after a slash belongs to a path, a single letter is a drive.
         let (authority, path) = url.split_once(':')?;
         if authority.contains('/') || authority.len() < 2 {
             return None;
         }
-        (authority, path)
+        (authority, path, false)
     };
     let host = authority.rsplit('@').next().unwrap_or(authority);
-    let host = host.split(':').next().unwrap_or(host).to_lowercase();
+    let (name, port) = match host.rsplit_once(':') {
+        // `[::1]` ends with its bracket: what is behind its last colon is no port.
+        Some((name, port)) if is_url && port.bytes().all(|byte| byte.is_ascii_digit()) => (name, port),
+        _ => (host, ""),
+    };
+    let host = name.to_lowercase();
     let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
-    (!host.is_empty() && !path.is_empty()).then(|| format!("{host}/{path}"))
+    if host.is_empty() || path.is_empty() {
+        return None;
+    }
+    let port = if port.is_empty() || USUAL_PORTS.contains(&port) { String::new() } else { format!(":{port}") };
+    Some(format!("{host}{port}/{path}"))
 }
 
-/// The key form of a recorded directory: forward slashes, no trailing slash, a drive letter in
-/// lower case. The recorded form is kept beside it.
+/// The key form of a recorded directory: forward slashes, no trailing slash, no `.` and `..`, a
+/// drive letter in lower case. The recorded form is kept beside it.
 pub fn normalize_directory(path: &str) -> String {
     let mut path = path.replace('\\', "/");
+    if path.split('/').any(|part| matches!(part, "." | "..")) {
+        let is_absolute = path.starts_with('/');
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/') {
+            match part {
+                "." => {}
+                ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..") && !last.ends_with(':')) => {
+                    parts.pop();
+                }
+                ".." if is_absolute => {}
+                part => parts.push(part),
+            }
+        }
+        path = parts.join("/");
+        if path.is_empty() {
+            path.push_str(if is_absolute { "/" } else { "." });
+        }
+    }
     while path.len() > 1 && path.ends_with('/') {
         path.pop();
     }
@@ -123,6 +157,10 @@ mod tests {
         assert!(is_within("/a", "/"));
         assert_eq!(normalize_directory(r"C:\Work\tide\"), "c:/Work/tide");
         assert_eq!(directory_name("/home/dev/tide"), "tide");
+        assert_eq!(normalize_directory("/w/plain/../../z/./other/"), "/z/other");
+        assert_eq!(normalize_directory("/../.."), "/");
+        assert_eq!(normalize_directory(r"C:\w\..\.."), "c:/..");
+        assert_eq!(normalize_directory("a/../../b"), "../b");
     }
 
     proptest! {

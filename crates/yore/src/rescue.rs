@@ -67,7 +67,7 @@ pub fn is_short(days: u64) -> bool {
 pub fn raise(settings: &Path, days: u32) -> Result<Raised, RaiseError> {
     let fail = |error| RaiseError::Io { path: settings.to_path_buf(), error };
     let Some(before) = read(settings).map_err(fail)? else {
-        replace_file(settings, &format!("{{\n  \"{KEY}\": {days}\n}}\n")).map_err(fail)?;
+        replace_file(settings, format!("{{\n  \"{KEY}\": {days}\n}}\n")).map_err(fail)?;
         return Ok(Raised::Done(None));
     };
     let unusual = || RaiseError::Unusual(settings.to_path_buf());

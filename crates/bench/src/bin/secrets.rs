@@ -14,6 +14,10 @@
 //!
 //! Everything is drawn from a fixed seed. The look-alikes and the tokens by provider are tests of
 //! `yore-engine` itself.
+#![allow(clippy::print_stdout, reason = "a program that measures prints")]
+
+use std::error::Error;
+use std::fs;
 
 use yore_engine::ingest::redact::{RedactionCounts, Redactor};
 
@@ -53,8 +57,13 @@ const WORDS: &[&str] = &[
 ];
 const NAMES: &[&str] = &["Dragon", "Summer", "Winter", "Berlin", "Monkey", "Shadow", "Falcon", "Sunshine", "Welcome", "Phoenix"];
 
+/// Makes a password.
+type Make = fn(&mut Random) -> String;
+/// Writes a password, or a line, into a text.
+type Write = fn(&str) -> String;
+
 /// The sorts of passwords: name and maker.
-const SORTS: &[(&str, fn(&mut Random) -> String)] = &[
+const SORTS: &[(&str, Make)] = &[
     ("16 symbols", |r| r.of(SYMBOLS, 16)),
     ("24 symbols", |r| r.of(SYMBOLS, 24)),
     ("20 few symb.", |r| r.of(FEW_SYMBOLS, 20)),
@@ -68,8 +77,8 @@ const SORTS: &[(&str, fn(&mut Random) -> String)] = &[
     ("Dragon2025!", |r| format!("{}{}{}", r.pick(NAMES), 1990 + r.next() % 40, r.pick(&["!", "!!", "#", "$", "?", "@"]))),
 ];
 
-/// How many of the sorts are those of the table that was measured before the rules were written.
-const FORMS: &[(&str, fn(&str) -> String)] = &[
+/// The forms in which passwords are written.
+const FORMS: &[(&str, Write)] = &[
     ("password: X", |x| format!("password: {x}")),
     ("export DB_PASSWORD=X", |x| format!("export DB_PASSWORD={x}")),
     ("x.password=X", |x| format!("spring.datasource.password={x}")),
@@ -90,7 +99,7 @@ fn percent(text: &str) -> String {
 }
 
 /// Texts in which a line may stand.
-const CONTAINERS: &[fn(&str) -> String] = &[
+const CONTAINERS: &[Write] = &[
     |line| line.to_owned(),
     |line| format!("Here is what I use:\n{line}\nplease keep it"),
     |line| line.lines().enumerate().map(|(i, line)| format!("{:6}→{line}", i + 1)).collect::<Vec<_>>().join("\n"),
@@ -111,7 +120,7 @@ fn is_readable(text: &str, secret: &str) -> bool {
     )
 }
 
-fn main() {
+fn main() -> Result<(), Box<dyn Error>> {
     let (mut files, mut transcripts) = (Vec::new(), Vec::new());
     let mut shows = false;
     let mut arguments = std::env::args().skip(1);
@@ -121,8 +130,9 @@ fn main() {
             "--records" => transcripts.extend(arguments.next()),
             "--show" => shows = true,
             other => {
-                eprintln!("unknown argument {other}; usage: secrets [--lines FILE]... [--records FILE]... [--show]");
-                std::process::exit(2);
+                return Err(
+                    format!("unknown argument {other}; usage: secrets [--lines FILE]... [--records FILE]... [--show]").into()
+                );
             }
         }
     }
@@ -131,19 +141,16 @@ fn main() {
         passwords(&redactor, shows);
     }
     for file in files {
-        lines(&redactor, &file);
+        lines(&redactor, &file, &fs::read_to_string(&file)?);
     }
     for file in transcripts {
-        records(&redactor, &file);
+        records(&redactor, &fs::read(file)?);
     }
+    Ok(())
 }
 
 /// Prints what is redacted in each record of a file, with its surroundings.
-fn records(redactor: &Redactor, file: &str) {
-    let Ok(bytes) = std::fs::read(file) else {
-        eprintln!("{file}: cannot be read");
-        std::process::exit(1);
-    };
+fn records(redactor: &Redactor, bytes: &[u8]) {
     for line in bytes.split(|b| *b == b'\n') {
         let Ok(before) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
         let mut after = before.clone();
@@ -189,7 +196,7 @@ fn passwords(redactor: &Redactor, shows: bool) {
                     if is_readable(&kept, &secret) {
                         *missed += 1;
                         if shows {
-                            eprintln!("{form} / {sort}: {secret}\n   {kept}");
+                            println!("{form} / {sort}: {secret}\n   {kept}");
                         }
                     }
                 }
@@ -207,14 +214,7 @@ fn passwords(redactor: &Redactor, shows: bool) {
 }
 
 /// Prints which harmless lines of a file are changed.
-fn lines(redactor: &Redactor, file: &str) {
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) => {
-            eprintln!("{file}: {error}");
-            std::process::exit(1);
-        }
-    };
+fn lines(redactor: &Redactor, file: &str, text: &str) {
     let (mut taken, mut all) = (0, 0);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         all += 1;

@@ -5,6 +5,8 @@
 use std::io;
 use std::path::Path;
 
+use super::redact::Redactor;
+
 /// Keys for the uses of hashing, all derived from one file.
 #[derive(Clone)]
 pub(crate) struct Keys {
@@ -20,6 +22,8 @@ pub(crate) struct Keys {
     pub embedding: [u8; 32],
     /// What a session was told something for.
     pub ledger: [u8; 32],
+    /// What is kept of agents' settings.
+    pub settings: [u8; 32],
 }
 
 /// Keys the digests by which a data directory's ledgers tell prompts apart; `None` where nothing was
@@ -29,6 +33,25 @@ pub(crate) struct Keys {
 /// When the key file cannot be read.
 pub fn ledger_key(directory: &Path) -> io::Result<Option<[u8; 32]>> {
     Ok(Keys::load(&directory.join("key"))?.map(|keys| keys.ledger))
+}
+
+/// Seals what is kept of agents' settings; the key file is made where there is none.
+///
+/// # Errors
+/// When the key file can be neither read nor written.
+pub fn settings_key(directory: &Path) -> io::Result<[u8; 32]> {
+    crate::platform::create_private_directory(directory)?;
+    Ok(Keys::load_or_create(directory)?.settings)
+}
+
+/// A redactor for names, such as directories, that is ready at once: see [`Redactor::for_names`]. Where nothing
+/// was read yet there is no key, and its markers are nobody's.
+///
+/// # Errors
+/// When the key file cannot be read.
+pub fn name_redactor(directory: &Path) -> io::Result<Redactor> {
+    let keys = Keys::load(&directory.join("key"))?;
+    Ok(Redactor::for_names(&keys.map_or([0; 32], |keys| keys.redaction)))
 }
 
 impl Keys {
@@ -78,6 +101,7 @@ impl Keys {
             tombstone: blake3::derive_key("yore 2026-11 tombstones", &secret),
             embedding: blake3::derive_key("yore 2026-11 embedded texts", &secret),
             ledger: blake3::derive_key("yore 2026-11 ledgers", &secret),
+            settings: blake3::derive_key("yore 2026-11 agents' settings", &secret),
         }))
     }
 

@@ -36,6 +36,7 @@ use std::sync::mpsc::sync_channel;
 
 use rusqlite::Transaction;
 use serde_json::Value;
+use yore_core::episode::Title;
 use yore_core::id::{ProjectId, TurnId};
 use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_directory};
 use yore_core::time::UtcMillis;
@@ -45,7 +46,7 @@ use self::batch::{Batch, Reader, Start};
 pub(crate) use self::foreign::{changed_within, size_with_log};
 pub(crate) use self::forget::ForgetTarget;
 pub(crate) use self::key::Keys;
-pub use self::key::ledger_key;
+pub use self::key::{ledger_key, name_redactor, settings_key};
 pub(crate) use self::lease::Holder;
 pub use self::policy::{CapturePolicy, PatternError};
 use self::project::ProjectResolver;
@@ -355,7 +356,8 @@ impl<'a> Ingest<'a> {
     ) -> Result<IngestReport, IngestError> {
         let mut report = IngestReport::default();
         let GivenDocument { name, stamp, state, records } = document;
-        let row = self.store.find_file(source.kind(), &name)?;
+        let stored = self.redacted_name(&name);
+        let row = self.store.find_file(source.kind(), &stored)?;
         let unit = Unit {
             path: PathBuf::from(&name),
             part: None,
@@ -365,11 +367,17 @@ impl<'a> Ingest<'a> {
             closes_file: false,
             root: None,
         };
-        let found = FoundUnit { source, unit, name, row, began: String::new(), content: Content::Given { records, state } };
+        let found =
+            FoundUnit { source, unit, name, stored, row, began: String::new(), content: Content::Given { records, state } };
         report.files = 1;
         self.unit(&found, request, &mut Silent, &mut report)?;
         self.store.settle_titles()?;
         Ok(report)
+    }
+
+    /// A name (of a file, a title) as it is stored. The same name is always stored the same.
+    fn redacted_name(&self, name: &str) -> String {
+        self.redactor.text(name, &mut RedactionCounts::default()).unwrap_or_else(|| name.to_owned())
     }
 
     /// What is stored of a record, and how many secrets are redacted for that.
@@ -425,13 +433,14 @@ impl<'a> Ingest<'a> {
                 {
                     continue;
                 }
-                let row = rows.get(&(source.kind(), name.as_str())).map(|row| (*row).clone());
+                let stored = self.redacted_name(&name);
+                let row = rows.get(&(source.kind(), stored.as_str())).map(|row| (*row).clone());
                 let began = match (&row, &unit.began, unit.framing) {
                     (None, Some(began), _) => began.clone(),
                     (None, None, Framing::Lines) => first_string(&unit.path, "timestamp").unwrap_or_default(),
                     _ => String::new(),
                 };
-                found.push(FoundUnit { source, name, row, began, content: Content::OnDisk, unit });
+                found.push(FoundUnit { source, name, stored, row, began, content: Content::OnDisk, unit });
             }
         }
         found.sort_by(|a, b| {
@@ -464,8 +473,9 @@ impl<'a> Ingest<'a> {
             }
         }
         let holder = &self.holder;
-        let Some(mut row) =
-            self.store.lease_file(found.source.kind(), &found.name, holder.name(), (self.now)(), |name| holder.is_alive(name))?
+        let Some(mut row) = self
+            .store
+            .lease_file(found.source.kind(), &found.stored, holder.name(), (self.now)(), |name| holder.is_alive(name))?
         else {
             report.files_busy += 1;
             return Ok(false);
@@ -578,6 +588,7 @@ impl<'a> Ingest<'a> {
             store: self.store,
             holder: self.holder.name(),
             keys: &self.keys,
+            redactor: &self.redactor,
             now: self.now,
             resolver: &mut self.resolver,
             source: found.source.kind(),
@@ -684,7 +695,7 @@ impl<'a> Ingest<'a> {
 
     /// Files under the roots that are known but no longer there.
     fn note_gone(&self, request: &IngestRequest, found: &[FoundUnit], report: &mut IngestReport) -> Result<(), IngestError> {
-        let present: HashSet<&str> = found.iter().map(|file| file.name.as_str()).collect();
+        let present: HashSet<&str> = found.iter().map(|file| file.stored.as_str()).collect();
         let roots: Vec<(String, PathBuf)> = request
             .roots
             .iter()
@@ -720,6 +731,8 @@ struct FoundUnit {
     source: &'static dyn Source,
     unit: Unit,
     name: String,
+    /// The name as the store has it: without the secrets that somebody put into the name of a file.
+    stored: String,
     row: Option<FileRow>,
     /// First recorded time, as text; orders units that are read for the first time.
     began: String,
@@ -862,6 +875,7 @@ struct Writer<'a> {
     store: &'a Store,
     holder: &'a str,
     keys: &'a Keys,
+    redactor: &'a Redactor,
     now: fn() -> UtcMillis,
     resolver: &'a mut ProjectResolver,
     source: &'static str,
@@ -976,6 +990,12 @@ impl Writer<'_> {
         names
     }
 
+    /// A title as it is stored: one that comes from the name of a file has not been redacted with a record.
+    fn redacted_title(&self, title: &Title) -> Title {
+        let text = self.redactor.text(&title.text, &mut RedactionCounts::default());
+        Title { text: text.unwrap_or_else(|| title.text.clone()), ..title.clone() }
+    }
+
     /// Stores what was read; returns how many turns were added, updated, shared, unchanged.
     fn store_readings(
         &self,
@@ -1000,12 +1020,12 @@ impl Writer<'_> {
                 }
                 Reading::Title(episode, title) => {
                     if let Some(row) = upserter.find_episode(&episode.id)? {
-                        upserter.title(row.id, title)?;
+                        upserter.title(row.id, &self.redacted_title(title))?;
                     }
                 }
                 Reading::TitleOfMessage(message, title) => match upserter.episode_of_message(self.source, message)? {
-                    Some(episode) => upserter.title(episode, title)?,
-                    None => upserter.title_later(self.source, message, title)?,
+                    Some(episode) => upserter.title(episode, &self.redacted_title(title))?,
+                    None => upserter.title_later(self.source, message, &self.redacted_title(title))?,
                 },
                 Reading::Link(episode, kind, value) => {
                     if let Some(row) = upserter.find_episode(&episode.id)? {

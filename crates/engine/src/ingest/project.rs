@@ -30,8 +30,7 @@ impl ProjectNames {
     /// repository only those inside of it: one that nobody knows is a project of its own, whatever it
     /// was put into.
     pub fn directories_above(&self) -> impl Iterator<Item = &str> {
-        let mut directory = None;
-        let mut repository = None;
+        let (mut directory, mut repository) = (None, None);
         for (alias, _) in &self.aliases {
             match alias {
                 ProjectAlias::Directory(value) => directory = Some(value.as_str()),
@@ -44,8 +43,25 @@ impl ProjectNames {
             None => true,
             Some(root) => root.is_some_and(|root| is_within(directory, root)),
         };
-        std::iter::successors(directory, |directory| above(directory)).skip(1).take_while(is_inside)
+        // What was said in somebody's home directory is not about all that lies below it.
+        std::iter::successors(directory, |directory| above(directory))
+            .skip(1)
+            .take_while(is_inside)
+            .take_while(|directory| !is_home(directory))
     }
+}
+
+/// Files by which a shell or a system knows a home directory.
+const HOME_MARKS: [&str; 7] = [".bashrc", ".zshrc", ".profile", ".bash_profile", ".bash_history", ".zsh_history", "NTUSER.DAT"];
+
+/// Whether a directory in key form is somebody's home: by its place, or by what lies in it.
+fn is_home(directory: &str) -> bool {
+    let is_by_place = match directory.split('/').collect::<Vec<_>>().as_slice() {
+        [_] | ["", ""] | ["", "root"] => true,
+        [_, home, _] => home.eq_ignore_ascii_case("home") || home.eq_ignore_ascii_case("users"),
+        _ => false,
+    };
+    is_by_place || HOME_MARKS.iter().any(|mark| Path::new(directory).join(mark).is_file())
 }
 
 /// The directory above, in key form; none above the first.
@@ -70,11 +86,16 @@ impl ProjectResolver {
 pub fn names_of(cwd: &str) -> ProjectNames {
     let of_worktree = repository_of_worktree(cwd);
     let cwd = of_worktree.as_deref().unwrap_or(cwd);
+    // A link is the directory that it leads to, not a part of the one that holds it.
+    let real = resolved(cwd);
+    let recorded = cwd;
+    let cwd = real.as_deref().unwrap_or(cwd);
     let key = normalize_directory(cwd);
     let mut aliases = Vec::new();
     let mut name = directory_name(&key).to_owned();
     if let Some(repository) = find_repository(Path::new(cwd)) {
-        if let Some(remote) = remote_url(&repository.common_directory).as_deref().and_then(normalize_remote) {
+        let remote = repository.is_whole.then(|| remote_url(&repository.common_directory)).flatten();
+        if let Some(remote) = remote.as_deref().and_then(normalize_remote) {
             name = directory_name(&remote).to_owned();
             aliases.push((ProjectAlias::Remote(remote.clone()), remote));
         }
@@ -88,8 +109,18 @@ pub fn names_of(cwd: &str) -> ProjectNames {
         }
         aliases.push((ProjectAlias::GitDir(normalize_directory(&common)), common));
     }
-    aliases.push((ProjectAlias::Directory(key), cwd.to_owned()));
+    aliases.push((ProjectAlias::Directory(key), recorded.to_owned()));
     ProjectNames { aliases, name }
+}
+
+/// The directory behind links and `..`, where it is there; without the mark that Windows puts before such paths.
+fn resolved(cwd: &str) -> Option<String> {
+    let path = Path::new(cwd);
+    let real = path.is_absolute().then(|| path.canonicalize().ok())??.into_os_string().into_string().ok()?;
+    Some(match real.strip_prefix(r"\\?\UNC\") {
+        Some(share) => format!(r"\\{share}"),
+        None => real.strip_prefix(r"\\?\").map_or(real.clone(), str::to_owned),
+    })
 }
 
 /// The repository of a worktree, where its path or the repository tells: worktrees come and go, and what was
@@ -117,12 +148,7 @@ fn named_repository(cwd: &str) -> Option<String> {
         return path.join(".git").exists().then(|| root.to_owned());
     }
     let is_plain = WORKTREES_WITHIN.contains(&mark) || mark == WORKTREES_BESIDE[0];
-    let is_home = match slashed[..at].split('/').collect::<Vec<_>>().as_slice() {
-        [_] | ["", ""] | ["", "root"] => true,
-        [_, home, _] => home.eq_ignore_ascii_case("home") || home.eq_ignore_ascii_case("users"),
-        _ => false,
-    };
-    (is_plain && !is_home && !slashed[..at].ends_with('/')).then(|| root.to_owned())
+    (is_plain && !is_home(&slashed[..at]) && !slashed[..at].ends_with('/')).then(|| root.to_owned())
 }
 
 /// The repository beside a directory that is gone and that it still records as its worktree.
@@ -145,6 +171,9 @@ fn recorded_repository(cwd: &Path) -> Option<String> {
 struct Repository {
     root: PathBuf,
     common_directory: PathBuf,
+    /// Git could work here. Where not (somebody unpacked a file of configuration), what it says of remotes is
+    /// not believed.
+    is_whole: bool,
 }
 
 /// The repository that holds `path`, if both still exist.
@@ -160,15 +189,35 @@ fn find_repository(path: &Path) -> Option<Repository> {
         } else {
             // A worktree or submodule: a file that names the real directory.
             let text = read_small(&dot_git)?;
-            root.join(text.strip_prefix("gitdir:")?.trim())
+            let named = root.join(text.strip_prefix("gitdir:")?.trim());
+            if knows_worktree(&named, root, &dot_git) { named } else { dot_git }
         };
         let common = match read_small(&git_directory.join("commondir")) {
             Some(relative) => git_directory.join(relative.trim()),
             None => git_directory,
         };
+        let is_whole = common.join("HEAD").is_file() && common.join("objects").is_dir();
         let common_directory = common.canonicalize().unwrap_or(common);
-        Some(Repository { root: root.to_path_buf(), common_directory })
+        Some(Repository { root: root.to_path_buf(), common_directory, is_whole })
     })
+}
+
+/// Whether git's directory says itself that `root` is a working tree of it. A file `.git` alone would make any
+/// directory a part of any repository that it names.
+fn knows_worktree(git_directory: &Path, root: &Path, dot_git: &Path) -> bool {
+    let is_same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    // A worktree: it is recorded with its file.
+    if let Some(back) = read_small(&git_directory.join("gitdir")) {
+        return is_same(&git_directory.join(back.trim()), dot_git);
+    }
+    // A submodule names its directory; a repository whose directory was put elsewhere may not, but then it is
+    // nobody's `.git`.
+    let config = read_small(&git_directory.join("config")).unwrap_or_default();
+    let named = config.lines().filter_map(|line| line.trim().split_once('=')).find(|(key, _)| key.trim() == "worktree");
+    match named {
+        Some((_, worktree)) => is_same(&git_directory.join(worktree.trim().trim_matches('"')), root),
+        None => git_directory.join("objects").is_dir() && git_directory.file_name().is_none_or(|name| name != ".git"),
+    }
 }
 
 /// The URL of `origin`, else of the first remote.
@@ -206,6 +255,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let main = home.path().join("tide");
         fs::create_dir_all(main.join(".git/worktrees/fix")).unwrap();
+        fs::create_dir_all(main.join(".git/objects")).unwrap();
+        fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(
             main.join(".git/config"),
             "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = git@example.org:acme/tidepool.git\n",
@@ -215,6 +266,10 @@ mod tests {
         let worktree = home.path().join("tide-fix/src");
         fs::create_dir_all(&worktree).unwrap();
         fs::write(home.path().join("tide-fix/.git"), format!("gitdir: {}\n", main.join(".git/worktrees/fix").display())).unwrap();
+        let own = names_of(worktree.to_str().unwrap());
+        assert_eq!(own.name, "tide-fix", "the repository does not record it: {own:?}");
+        assert!(own.aliases.iter().all(|(alias, _)| !matches!(alias, ProjectAlias::Remote(_))));
+        fs::write(main.join(".git/worktrees/fix/gitdir"), format!("{}\n", home.path().join("tide-fix/.git").display())).unwrap();
         let (a, b) = (names_of(main.to_str().unwrap()), names_of(worktree.to_str().unwrap()));
         assert_eq!(a.name, "tidepool");
         assert_eq!(a.aliases[0].0, ProjectAlias::Remote("example.org/acme/tidepool".into()));
@@ -275,6 +330,7 @@ mod tests {
         }
         fs::write(path("dev/own/.git/worktrees/fix/commondir"), "../..\n").unwrap();
         fs::write(path("dev/fix/.git"), format!("gitdir: {}\n", path("dev/own/.git/worktrees/fix"))).unwrap();
+        fs::write(path("dev/own/.git/worktrees/fix/gitdir"), format!("{}\n", path("dev/fix/.git"))).unwrap();
         let above = |below: &str| -> Vec<String> {
             names_of(&path(below))
                 .directories_above()
@@ -287,6 +343,82 @@ mod tests {
         assert_eq!(above("dev/own"), [""; 0]);
         assert_eq!(above("dev/fix/src"), [""; 0], "a worktree is known by its repository");
         assert_eq!(names_of("/nowhere/at/all").directories_above().collect::<Vec<_>>(), ["/nowhere/at", "/nowhere"]);
+    }
+
+    #[test]
+    fn unpacked_files_of_git_make_no_directory_a_part_of_another_repository() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
+        let config = "[remote \"origin\"]\n\turl = https://git.example.org:8443/acme/alpha.git?private_token=x\n";
+        for directory in [
+            "alpha/.git/objects",
+            "alpha/.git/modules/sub",
+            "alpha/sub",
+            "alpha/.git/worktrees/fix",
+            "evil/one/.git",
+            "evil/two",
+            "evil/three",
+            "evil/four",
+        ] {
+            fs::create_dir_all(path(directory)).unwrap();
+        }
+        for (file, text) in [
+            ("alpha/.git/HEAD", "ref: refs/heads/main\n"),
+            ("alpha/.git/config", config),
+            ("alpha/.git/modules/sub/HEAD", "ref: refs/heads/main\n"),
+            ("alpha/.git/modules/sub/config", "[core]\n\tworktree = ../../../sub\n"),
+            ("alpha/sub/.git", "gitdir: ../.git/modules/sub\n"),
+            ("alpha/.git/worktrees/fix/commondir", "../..\n"),
+            ("alpha/.git/worktrees/fix/gitdir", "/somewhere/else/.git\n"),
+            ("evil/one/.git/config", config),
+            ("evil/two/.git", "gitdir: ../../alpha/.git\n"),
+            ("evil/three/.git", "gitdir: ../../alpha/.git/worktrees/fix\n"),
+            ("evil/four/.git", "gitdir: ../../alpha/.git/modules/sub\n"),
+        ] {
+            fs::write(path(file), text).unwrap();
+        }
+        let alpha = names_of(&path("alpha"));
+        assert_eq!(alpha.aliases[0].0, ProjectAlias::Remote("git.example.org:8443/acme/alpha".into()));
+        for evil in ["evil/one", "evil/two", "evil/three", "evil/four"] {
+            let names = names_of(&path(evil));
+            for alias in &names.aliases {
+                assert!(!alpha.aliases.contains(alias) && !alias.0.value().contains("alpha"), "{evil}: {names:?}");
+            }
+            assert_eq!(names.directories_above().count(), 0, "{evil}: it is no part of what holds it either");
+        }
+        let submodule = names_of(&path("alpha/sub"));
+        assert!(submodule.aliases[0].0.value().ends_with("modules/sub"), "{submodule:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn link_and_dots_lead_to_the_directory_that_is_meant() {
+        let home = tempfile::tempdir().unwrap();
+        let real = home.path().canonicalize().unwrap();
+        let path = |below: &str| real.join(below).to_str().unwrap().to_owned();
+        fs::create_dir_all(path("w/plain")).unwrap();
+        fs::create_dir_all(path("z/other")).unwrap();
+        std::os::unix::fs::symlink(path("z/other"), path("w/plain/out")).unwrap();
+        let other = ProjectAlias::Directory(path("z/other"));
+        for directory in ["w/plain/out", "w/plain/../../z/other", "z/./other/"] {
+            let names = names_of(&path(directory));
+            assert_eq!(names.aliases.last().unwrap().0, other, "{directory}");
+            assert!(names.directories_above().all(|above| !above.ends_with("/w/plain")));
+        }
+        assert_eq!(names_of("/gone/plain/../../z/other").aliases[0].0, ProjectAlias::Directory("/z/other".into()));
+    }
+
+    #[test]
+    fn what_is_below_a_home_directory_is_no_part_of_it() {
+        let above = |directory: &str| names_of(directory).directories_above().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(above("/home/nobody-here/dev/tide"), ["/home/nobody-here/dev"]);
+        assert_eq!(above("/Users/nobody-here/tide"), [""; 0]);
+        assert_eq!(above(r"C:\Users\nobody-here\dev\tide"), ["c:/Users/nobody-here/dev"]);
+        let home = tempfile::tempdir().unwrap();
+        let real = home.path().canonicalize().unwrap();
+        fs::create_dir_all(real.join("dev/tide")).unwrap();
+        fs::write(real.join(".bashrc"), "").unwrap();
+        assert_eq!(above(real.join("dev/tide").to_str().unwrap()), [real.join("dev").to_str().unwrap()]);
     }
 
     #[test]

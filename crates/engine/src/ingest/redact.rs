@@ -178,6 +178,12 @@ impl Redactor {
         Ok(Redactor { custom: CustomPatterns::new(patterns)?, ..Redactor::new(key) })
     }
 
+    /// A redactor that costs next to nothing to build: without the few rules that are regular expressions,
+    /// which look at commands and services and find nothing in the name of a directory.
+    pub fn for_names(key: &[u8; 32]) -> Self {
+        Redactor { key: *key, prefilter: Prefilter::new(), patterns: Patterns::none(), custom: CustomPatterns::default() }
+    }
+
     /// Redacts one text; `None` when it is unchanged.
     pub fn text(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
         self.text_from(text, Origin::Unknown, counts)

@@ -75,6 +75,7 @@ impl Ingest<'_> {
             store: self.store,
             holder: self.holder.name(),
             keys: &self.keys,
+            redactor: &self.redactor,
             now: self.now,
             resolver: &mut self.resolver,
             source: source.kind(),

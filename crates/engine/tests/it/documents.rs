@@ -72,6 +72,7 @@ fn code_is_found_by_its_symbols_in_its_project() {
     let memory = Memory::new();
     memory.write("harbor/.git/config", "[remote \"origin\"]\n\turl = git@example.com:acme/harbor.git\n");
     memory.write("harbor/.git/HEAD", "ref: refs/heads/main\n");
+    memory.write("harbor/.git/objects/info/packs", "");
     memory.write("harbor/src/crane.rs", "use std::io;\n\n/// Lifts a crate of figs.\npub fn lift_crate() {}\n\nfn lower() {}\n");
     learn(&memory, "harbor/src");
     let hit = memory.ask("lift_crate").remove(0);
@@ -88,6 +89,7 @@ fn every_checkout_of_a_repository_gives_the_same_ids() {
     for checkout in ["one", "two"] {
         memory.write(&format!("{checkout}/.git/config"), "[remote \"origin\"]\n\turl = https://example.com/acme/harbor\n");
         memory.write(&format!("{checkout}/.git/HEAD"), "ref: refs/heads/main\n");
+        memory.write(&format!("{checkout}/.git/objects/info/packs"), "");
         memory.write(&format!("{checkout}/README.md"), "# Crane\n\nIt lifts figs.\n");
     }
     assert_eq!(learn(&memory, "one").turns_added, 1);

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Writes `text` to `path`, so that a reader, or a computer that loses power, sees either the
-/// old or the new text.
+/// Writes `content` to `path`, so that a reader, or a computer that loses power, sees either the
+/// old or the new bytes.
 ///
 /// A symbolic link stays one: the file that it leads to is replaced. A file keeps its
 /// permissions; a new one, and a new directory for it, are for their owner only.
-pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+pub fn replace_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let path = final_target(path)?;
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -18,7 +18,7 @@ pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     };
     create_directory(directory)?;
     let (mut file, temporary) = create_beside(&path, directory)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| keep_permissions(&path, &file)).and_then(|()| file.sync_all());
+    let written = file.write_all(content.as_ref()).and_then(|()| keep_permissions(&path, &file)).and_then(|()| file.sync_all());
     drop(file);
     let replaced = written.and_then(|()| fs::rename(&temporary, &path));
     if replaced.is_err() {

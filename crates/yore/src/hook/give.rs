@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yore_core::id::TurnId;
 use yore_core::query::Program;
-use yore_engine::ingest::{ProjectNames, ledger_key, names_of};
+use yore_engine::ingest::redact::RedactionCounts;
+use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, Occasion, Offer, OfferRequest, StoreOptions};
 
 use super::DOCTOR;
@@ -167,7 +168,7 @@ impl Wanted {
             agent_id: self.agent_id.clone(),
             event: self.event.event.clone(),
             kind: wish.kind().to_owned(),
-            directory: self.event.cwd.clone(),
+            directory: self.recorded_directory(),
             is_reset: wish.is_reset(),
             ..Entry::default()
         };
@@ -187,6 +188,13 @@ impl Wanted {
             texts.extend(Some(given.text).filter(|text| !text.is_empty()));
         }
         entries
+    }
+
+    /// The directory of the session as it is written down: without what looks like a secret, as in the store.
+    fn recorded_directory(&self) -> Option<String> {
+        let cwd = self.event.cwd.as_ref()?;
+        let redactor = name_redactor(&self.directory).ok()?;
+        Some(redactor.text(cwd, &mut RedactionCounts::default()).unwrap_or_else(|| cwd.clone()))
     }
 
     /// Whether another hook answered this question just now, or the session knows the answer.

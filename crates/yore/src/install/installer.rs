@@ -298,10 +298,7 @@ impl<'i> Installer<'i> {
             return Ok((outcome, diff));
         }
         let outcome = match outcome {
-            Outcome::RemovedWithCopy(_) => {
-                let copy = self.record.back_up(&edit.path, &before)?;
-                Outcome::RemovedWithCopy(self.record.backups().join(copy))
-            }
+            Outcome::RemovedWithCopy(_) => Outcome::RemovedWithCopy(self.record.keep_copy(&edit.path, &before)?),
             outcome => outcome,
         };
         match &after {

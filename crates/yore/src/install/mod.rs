@@ -26,6 +26,7 @@ mod installer;
 mod machine;
 mod missing;
 mod record;
+mod sealed;
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,5 @@
 //! What was changed, and the bytes as they were: `install.json` and `backups/install` in the data
-//! directory, for their owner only. Who changes it takes a [`Turn`].
+//! directory, for their owner only, the bytes [`sealed`]. Who changes it takes a [`Turn`].
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -7,9 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use yore_engine::ingest::settings_key;
 use yore_engine::platform;
 
-use super::{Part, Scope};
+use super::{Part, Scope, sealed};
 use crate::config::replace_file;
 
 const NAME: &str = "install.json";
@@ -181,18 +182,26 @@ impl Record {
         replace_file(&path, &(text + "\n"))
     }
 
-    /// Keeps a text and says under which name.
+    /// Keeps a text, sealed, and says under which name.
     pub fn back_up(&self, path: &Path, text: &str) -> io::Result<String> {
-        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("{}-{file_name}", &hash_of(text)[..16]);
-        replace_file(&self.backups().join(&name), text)?;
+        let name = name_of(path, text);
+        let key = settings_key(&self.directory)?;
+        replace_file(&self.backups().join(&name), sealed::seal(&key, text)?)?;
         Ok(name)
+    }
+
+    /// Keeps a text for its owner to read, and says where.
+    pub fn keep_copy(&self, path: &Path, text: &str) -> io::Result<PathBuf> {
+        let copy = self.backups().join(name_of(path, text));
+        replace_file(&copy, text)?;
+        Ok(copy)
     }
 
     /// A text that was kept, if it is still what it was.
     pub fn backup(&self, name: &str) -> Option<String> {
         let is_plain = !name.contains(['/', '\\']) && name != "..";
-        let text = fs::read_to_string(self.backups().join(name)).ok().filter(|_| is_plain)?;
+        let bytes = fs::read(self.backups().join(name)).ok().filter(|_| is_plain)?;
+        let text = sealed::open(&settings_key(&self.directory).ok()?, bytes)?;
         name.starts_with(&hash_of(&text)[..16]).then_some(text)
     }
 
@@ -200,6 +209,11 @@ impl Record {
     pub fn backups(&self) -> PathBuf {
         self.directory.join("backups").join("install")
     }
+}
+
+/// The name of the backup of a text.
+fn name_of(path: &Path, text: &str) -> String {
+    format!("{}-{}", &hash_of(text)[..16], path.file_name().unwrap_or_default().to_string_lossy())
 }
 
 fn backups_of(file: &Changed) -> Vec<String> {

@@ -74,7 +74,7 @@ impl Computer {
         self.with_machine(|machine| (agent.edits)(&Wanted { machine, program: &self.program, scope, purpose: Purpose::Put }))
     }
 
-    /// Everything on it, folders too.
+    /// Everything on it, folders too, but for the data directory's key.
     fn state(&self) -> BTreeMap<PathBuf, Option<String>> {
         fn walk(directory: &Path, state: &mut BTreeMap<PathBuf, Option<String>>) {
             for entry in fs::read_dir(directory).unwrap() {
@@ -82,8 +82,8 @@ impl Computer {
                 if path.is_dir() {
                     state.insert(path.clone(), None);
                     walk(&path, state);
-                } else {
-                    state.insert(path.clone(), Some(fs::read_to_string(&path).unwrap()));
+                } else if path.file_name().is_none_or(|name| name != "key") {
+                    state.insert(path.clone(), Some(String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()));
                 }
             }
         }

@@ -140,6 +140,24 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     insta::assert_snapshot!(shown(&outcome), @"nothing of yore's was found in the agents' settings");
 }
 
+#[test]
+fn secrets_in_agents_settings_are_nowhere_in_the_data_directory_in_the_clear() {
+    let environment = computer();
+    let secret = "a-token-that-only-this-file-holds";
+    let before = json!({"mcpServers": {"tracker": {"command": "tracker", "env": {"TRACKER_TOKEN": secret}}}}).to_string();
+    environment.write("home/.claude.json", &before);
+    environment.yore(["install", "claude-code"]).run().success();
+    let mut kept = 0;
+    for file in fs::read_dir(environment.path("data/backups/install")).unwrap() {
+        let bytes = fs::read(file.unwrap().path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains(secret));
+        kept += 1;
+    }
+    assert!(kept > 0);
+    environment.yore(["uninstall", "claude-code"]).run().success();
+    assert_eq!(read(&environment, "home/.claude.json"), before);
+}
+
 #[cfg(unix)]
 #[test]
 fn what_was_installed_is_for_its_owner_and_can_be_run() {

@@ -36,6 +36,7 @@ const BACK: usize = 256;
 
 /// Shapes as regular expressions, each anchored at a trigger or run over a
 /// text that mentions the service.
+#[derive(Default)]
 pub(super) struct Patterns {
     private_tag: Option<Regex>,
     discord: Option<Regex>,
@@ -88,6 +89,11 @@ impl Patterns {
             jwk: compile(r#"\\*["'](?:d|p|q|dp|dq|qi|k)\\*["']\s*:\s*\\*["']([A-Za-z0-9_-]{16,1200})"#),
             piped: compile(r#"(?:echo|printf)\s+(?:-n\s+)?(?:'([^'\n]+)'|"([^"\n]+)"|([^\s'"|]+))\s*\|[^|\n]*$"#),
         }
+    }
+
+    /// None of them.
+    pub(super) fn none() -> Self {
+        Patterns::default()
     }
 
     #[cfg(test)]
