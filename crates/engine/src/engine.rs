@@ -18,7 +18,7 @@ use crate::ingest::redact::{RedactionCounts, Redactor};
 use crate::ingest::source::{ReaderOptions, Stamp, note, source_named};
 use crate::ingest::{
     ForgetTarget, GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
-    is_there,
+    damaged_blobs, is_there, write_archived,
 };
 use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
@@ -33,6 +33,9 @@ const PURGE_TRIES: u32 = 1200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
 /// Sources that changed within so much time are not said to be behind: whoever reads them has not had the time.
 const BEING_WRITTEN: Duration = Duration::from_secs(60);
+/// What helps against damage.
+const DAMAGE_REMEDY: &str =
+    "run `yore repair`, which saves what is whole and reads again what still exists, or `yore restore`, which takes a backup";
 /// Turns embedded between two updates of the vector index.
 const EMBEDDED_PER_SYNC: u64 = 1_000;
 /// An answer counts the turns that lack vectors up to here.
@@ -63,6 +66,14 @@ pub enum EngineError {
     /// No name for a project, and why.
     #[error("{0}")]
     BadProjectName(&'static str),
+    /// No backup can be restored.
+    #[error("there is no backup in {} that is whole", directory.display())]
+    NoBackup {
+        /// The data directory.
+        directory: PathBuf,
+        /// Those that are there and are damaged.
+        damaged: Vec<PathBuf>,
+    },
     /// A local model is needed, and none was named.
     #[error("no local model is here")]
     NoModel,
@@ -111,8 +122,10 @@ impl EngineError {
             Self::Fetch(error) => error.code(),
             Self::BadNote(_) => "bad-note",
             Self::BadProjectName(_) => "bad-project-name",
+            Self::NoBackup { .. } => "no-backup",
             Self::NoModel => "model/none",
             Self::Ingest(IngestError::DataDirectory { .. }) => "data-directory",
+            Self::Ingest(IngestError::Key { .. }) => "key",
             Self::Ingest(IngestError::UnknownSource(_)) => "unknown-source",
             Self::Ingest(IngestError::RedactionPattern(_)) => "redaction-pattern",
             Self::UnknownProject { .. } => "unknown-project",
@@ -413,7 +426,7 @@ impl Engine {
     ) -> Result<EmbedReport, EngineError> {
         let model = self.model()?;
         let directory = &self.options.directory;
-        let keys = Keys::load_or_create(directory).map_err(|error| StoreError::Io { path: directory.join("key"), error })?;
+        let keys = Keys::of(&self.store, directory)?;
         let mut since_sync = 0;
         let report = embedding::run(&self.store, directory, &keys.embedding, &model, cache, is_asked, &mut |report| {
             // Vectors answer soon after they are made, not only after the last one is. What
@@ -544,9 +557,8 @@ impl Engine {
     pub fn write_original(&self, id: &str, out: &mut dyn std::io::Write) -> Result<(), EngineError> {
         let shown = self.show(&ShowRequest { id: id.to_owned(), surroundings: 0 })?;
         let files = self.store.files_of_episode(&shown.episode)?;
-        let reader = self.reader()?;
         for file in files {
-            reader.write_archived(&file, out)?;
+            write_archived(&self.store, &file, out)?;
         }
         Ok(())
     }
@@ -775,33 +787,72 @@ impl Engine {
         Err(StoreError::Busy(self.index()?.directory().to_path_buf()).into())
     }
 
-    /// Looks at everything that can be wrong; with `deep` every blob and index file is read.
-    pub fn examine(&self, deep: bool) -> Result<Vec<Finding>, EngineError> {
+    /// Turns that do not say what the archive says, as far as the archive is whole: how many, in words.
+    fn differing_turns(&self, options: &ReaderOptions) -> Result<Vec<String>, EngineError> {
+        let differing = self.reader()?.compare(options)?;
+        let told = [(differing.missing, "are missing"), (differing.changed, "say something else than the archive")];
+        Ok(told.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} turns {what}")).collect())
+    }
+
+    /// Looks at everything that can be wrong; with `deep` every blob, turn and index file is read, as a reader with
+    /// these options would read them.
+    pub fn examine(&self, deep: Option<&ReaderOptions>) -> Result<Vec<Finding>, EngineError> {
         let mut findings = Vec::new();
         let mut report = |code, severity, text: String, remedy: Option<&str>| {
             findings.push(Finding { code, severity, text, remedy: remedy.map(str::to_owned) });
         };
-        let problems = if deep { self.store.integrity_problems()? } else { Vec::new() };
-        match problems.as_slice() {
-            [] => report("store", Severity::Fine, format!("{} is sound", self.store.path().display()), None),
-            problems => report(
-                "store",
-                Severity::Broken,
-                format!("the database is damaged: {}", problems.join("; ")),
-                Some("restore yore.db from a backup, or move the data directory away and run `yore up` again"),
-            ),
-        }
-        if deep {
-            let damaged = self.reader()?.damaged_blobs()?;
-            match damaged.len() {
-                0 => report("archive", Severity::Fine, "every blob of the archive holds what its hash says".to_owned(), None),
-                count => report(
-                    "archive",
+        // Damage is never an error here: it is what is looked for.
+        let found = |result: Result<Vec<String>, EngineError>| result.unwrap_or_else(|error| vec![error.to_string()]);
+        let path = self.store.path().display().to_string();
+        if let Some(options) = deep {
+            match found(self.store.integrity_problems().map_err(EngineError::from)).as_slice() {
+                [] => report("store", Severity::Fine, format!("{path} is sound"), None),
+                problems => report(
+                    "store",
                     Severity::Broken,
-                    format!("{count} blobs of the archive are damaged"),
-                    Some("restore yore.db from a backup; sources that still exist can be read again into a new data directory"),
+                    format!("the database is damaged: {}", problems.join("; ")),
+                    Some(DAMAGE_REMEDY),
                 ),
             }
+            let damaged = damaged_blobs(&self.store).map(|blobs| blobs.iter().map(i64::to_string).collect());
+            match found(damaged.map_err(EngineError::from)).as_slice() {
+                [] => report("archive", Severity::Fine, "every blob of the archive holds what its hash says".to_owned(), None),
+                blobs => report(
+                    "archive",
+                    Severity::Broken,
+                    format!("{} blobs of the archive are damaged: {}", blobs.len(), shortened(blobs)),
+                    Some(DAMAGE_REMEDY),
+                ),
+            }
+            match found(self.differing_turns(options)).as_slice() {
+                [] => report("turns", Severity::Fine, "every turn says what the archive says".to_owned(), None),
+                problems => report(
+                    "turns",
+                    Severity::Warning,
+                    shortened(problems),
+                    Some("run `yore reindex`, which reads them from the archive again"),
+                ),
+            }
+        } else {
+            report(
+                "store",
+                Severity::Note,
+                format!("{path} opens; what is in it was not checked"),
+                Some("`yore doctor --deep` reads all of it"),
+            );
+        }
+        match Keys::problem(&self.store, &self.options.directory) {
+            Ok(None) => {}
+            Ok(Some(problem)) => {
+                let error = Keys::refused(&self.store, &self.options.directory.join("key"), problem);
+                report(
+                    "key",
+                    Severity::Broken,
+                    error.to_string(),
+                    Some("put it back from a copy of the data directory, or `yore restore`"),
+                );
+            }
+            Err(error) => report("key", Severity::Broken, error.to_string(), None),
         }
         let mut behind = (0u64, 0u64, 0u64);
         let mut being_written = 0u64;
@@ -848,7 +899,7 @@ impl Engine {
         match behind {
             (0, _, 0) if being_written > 0 => {}
             (0, _, 0) => {
-                report("archive-sources", Severity::Fine, "the archive holds all that its sources hold".to_owned(), None);
+                report("archive-sources", Severity::Fine, "every source was read to its end".to_owned(), None);
             }
             (0, _, gone) => {
                 report("archive-sources", Severity::Note, format!("{gone} source files are gone; the archive has them"), None);
@@ -878,7 +929,7 @@ impl Engine {
         } else {
             report("index", Severity::Fine, format!("the full-text index holds all {} turns", health.indexed), None);
         }
-        if deep {
+        if deep.is_some() {
             let damaged = self.index()?.damaged_files()?;
             if !damaged.is_empty() {
                 report(
@@ -929,7 +980,9 @@ impl Engine {
                 }
             }
         }
-        if deep && let Ok(semantic) = self.semantic() {
+        if deep.is_some()
+            && let Ok(semantic) = self.semantic()
+        {
             for damage in semantic.damage() {
                 report("vectors-files", Severity::Warning, damage, Some("run `yore reindex`"));
             }
@@ -1017,8 +1070,7 @@ impl Engine {
             Some(redactor) => redactor,
             None => {
                 let directory = &self.options.directory;
-                let keys =
-                    Keys::load_or_create(directory).map_err(|error| StoreError::Io { path: directory.join("key"), error })?;
+                let keys = Keys::for_reading(directory).map_err(|error| StoreError::Io { path: directory.join("key"), error })?;
                 let patterns = &self.options.redaction_patterns;
                 let made = Redactor::with_patterns(&keys.redaction, patterns).map_err(IngestError::from)?;
                 self.redactor.get_or_init(|| made)
@@ -1113,4 +1165,11 @@ fn directory_bytes(directory: &Path) -> u64 {
             Err(_) => 0,
         })
         .sum()
+}
+
+/// Some of several words, and how many more there are.
+fn shortened(words: &[String]) -> String {
+    const MOST: usize = 12;
+    let shown = words[..words.len().min(MOST)].join(", ");
+    if words.len() > MOST { format!("{shown} and {} more", words.len() - MOST) } else { shown }
 }

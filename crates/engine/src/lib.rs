@@ -8,7 +8,8 @@
 //! - 3 `retrieve`: answers a question; `conversations`: lists and divides what was said
 //! - 5 `jobs`: a durable queue of work
 //! - 6 this file and `engine`: the facade
-//! - 7 `pages`: of the facade, what needs the network; `notes`: what somebody asks to remember
+//! - 7 `pages`: of the facade, what needs the network; `notes`: what somebody asks to remember; `upkeep`: backups,
+//!   repair
 //! - 8 `offer`: what is given unasked
 //!
 //! There is no async, no printing, and no reading of environment or home here: paths, time and
@@ -29,6 +30,7 @@ pub mod platform;
 mod retrieve;
 mod store;
 pub mod transport;
+mod upkeep;
 
 pub use conversations::ConversationsRequest;
 pub use embedding::EmbedReport;
@@ -47,6 +49,7 @@ pub use offer::{Brief, BriefRequest, Occasion, Offer, OfferRequest, Offered, Sai
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use retrieve::{Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
 pub use store::{
-    AgentCount, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount, SCHEMA_VERSION,
-    SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
+    AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount,
+    SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
 };
+pub use upkeep::{RepairReport, Restored, backups, repair, restore};

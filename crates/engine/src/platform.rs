@@ -31,6 +31,11 @@ pub fn write_new_private_file(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Makes the names in a directory last, where the system can be told to.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
 /// The advisory lock of a file, which keeps other processes out as long as the value is kept. The
 /// operating system gives it back however a process ends.
 #[derive(Debug)]

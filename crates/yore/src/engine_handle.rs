@@ -30,7 +30,12 @@ pub fn now() -> UtcMillis {
 /// Opens the engine on a data directory, as configured; `model` is the folder of the local
 /// embedding model, which is read when a question or a text needs it.
 pub fn open(directory: &Path, create: bool, config: &Config, model: Option<PathBuf>) -> Result<Engine, EngineError> {
-    Engine::open(EngineOptions {
+    Engine::open(options(directory, create, config, model))
+}
+
+/// How the engine is opened, as configured.
+pub fn options(directory: &Path, create: bool, config: &Config, model: Option<PathBuf>) -> EngineOptions {
+    EngineOptions {
         directory: directory.to_path_buf(),
         create,
         store: StoreOptions {
@@ -42,7 +47,7 @@ pub fn open(directory: &Path, create: bool, config: &Config, model: Option<PathB
         model,
         model_threads: config.models.threads,
         now,
-    })
+    }
 }
 
 /// The memory for a voice that waits: asked of the daemon where one runs, in process otherwise.

@@ -87,12 +87,27 @@ impl From<EngineError> for CliError {
                 EngineError::Ingest(IngestError::DataDirectory { .. }) => {
                     (Exit::Data, Some("check that you own the data directory and that its disk has space".to_owned()))
                 }
+                EngineError::Ingest(IngestError::Key { forgotten, .. }) => (
+                    Exit::Data,
+                    Some(format!(
+                        "put the file back from a copy of the data directory (`yore restore` has the key of each backup); \
+                         `yore repair --new-key` goes on without it, and then {}",
+                        cost_of_new_key(*forgotten)
+                    )),
+                ),
                 EngineError::Ingest(IngestError::RedactionPattern(_)) => {
                     (Exit::Usage, Some("correct redaction.extra_patterns; `yore config check` names the pattern".to_owned()))
                 }
                 EngineError::Ingest(IngestError::UnknownSource(_)) => {
                     (Exit::Usage, Some(format!("known sources: {}", source_names())))
                 }
+                EngineError::NoBackup { damaged, .. } => (
+                    Exit::Data,
+                    Some(match damaged.len() {
+                        0 => "the daemon makes one each day, `yore backup` at once; `yore repair` saves what is whole".to_owned(),
+                        count => format!("{count} there are damaged; `yore repair` saves what is whole of the memory itself"),
+                    }),
+                ),
                 EngineError::BadNote(_) | EngineError::BadProjectName(_) => (Exit::Usage, None),
                 EngineError::Fetch(error) => (Exit::Data, Some(error.remedy().to_owned())),
                 EngineError::UnknownProject { name, known } => (Exit::Nothing, Some(nearest(name, known))),
@@ -122,7 +137,7 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
         StoreError::Foreign(_) => (Exit::Data, "name another data directory with --data-dir or YORE_HOME"),
         StoreError::Corrupt { .. } => (
             Exit::Data,
-            "run `yore doctor`; restore yore.db from a backup, or move the data directory away and run `yore up` again",
+            "run `yore repair`, which saves what is whole and reads again what still exists, or `yore restore`, which takes a backup",
         ),
         StoreError::DiskFull(_) => (Exit::Data, "free some space and run the command again; nothing is lost"),
         StoreError::ReadOnly { .. } => (
@@ -138,6 +153,17 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
         StoreError::Sqlite { .. } => return (Exit::Data, None),
     };
     (exit, Some(hint.to_owned()))
+}
+
+/// What going on with another key costs.
+pub fn cost_of_new_key(forgotten: u64) -> String {
+    let come_back = match forgotten {
+        0 => String::new(),
+        count => {
+            format!("what was forgotten for good ({count} sessions and messages) comes back where its source still exists, ")
+        }
+    };
+    format!("{come_back}every file is read anew, and equal secrets have other markers than before")
 }
 
 /// The sources' names, for people.

@@ -6,15 +6,18 @@
 //! new blob swallows the file's last one while that is small: each byte is compressed again only
 //! a logarithmic number of times.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
 use std::ops::Range;
 
 use rusqlite::Transaction;
 
-use crate::store::{LineRun, Store, StoreError, StoreResult};
+use crate::store::{FileRow, LineRun, Store, StoreError, StoreResult};
 
 /// No blob grows beyond this many bytes before compression, unless a single line is longer.
 pub(crate) const MAX_BLOB_BYTES: usize = 4 * 1024 * 1024;
+/// No blob holds a line that is longer than what can be read.
+const LARGEST_BLOB: usize = 1 << 31;
 /// The last blob is swallowed while it is smaller than this, however little is added.
 const SMALL_BLOB_BYTES: usize = 256 * 1024;
 /// Once it is not, it is folded with those before it, as long as each is at most so many times
@@ -256,25 +259,42 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// A blob's lines; `None` when it is gone or does not decompress to what it should.
+    /// The same, with empty lines in the place of those whose blob is damaged, so that the others keep
+    /// their numbers. Gives the damaged blobs and how many of the lines they held.
+    pub(crate) fn read_what_is_whole(
+        &mut self,
+        file: i64,
+        generation: i64,
+        mut each: impl FnMut(&[u8]) -> StoreResult<()>,
+    ) -> StoreResult<BTreeMap<i64, u64>> {
+        let mut damaged = BTreeMap::new();
+        for segment in self.store.segments(file, generation)? {
+            let run = segment.run;
+            let lines = self.load(run.blob)?.filter(|lines| (run.first + run.count) as usize <= lines.len());
+            if lines.is_none() {
+                *damaged.entry(run.blob).or_default() += u64::from(run.count);
+            }
+            for at in run.first..run.first + run.count {
+                each(lines.map_or(b"", |lines| lines.line(at as usize)))?;
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// A blob's lines; `None` when it is gone or does not hold what its hash says.
     pub(crate) fn load(&mut self, blob: i64) -> StoreResult<Option<&LineBuffer>> {
         if let Some(at) = self.cache.iter().position(|(id, _)| *id == blob) {
             let entry = self.cache.remove(at);
             self.cache.push(entry);
         } else {
-            let Some((data, raw_bytes)) = self.store.blob(blob)? else { return Ok(None) };
-            let Some(bytes) = unpack(&data, raw_bytes) else { return Ok(None) };
+            let Some(stored) = self.store.blob(blob)? else { return Ok(None) };
+            let Some(bytes) = unpack(&stored.data, stored.raw_bytes, &stored.hash) else { return Ok(None) };
             if self.cache.len() >= CACHED_BLOBS {
                 self.cache.remove(0);
             }
             self.cache.push((blob, LineBuffer::from_raw(bytes)));
         }
         Ok(self.cache.last().map(|(_, lines)| lines))
-    }
-
-    /// Whether a blob still is what its hash says.
-    pub(crate) fn is_sound(&mut self, blob: i64, hash: &[u8; 32]) -> StoreResult<bool> {
-        Ok(self.load(blob)?.is_some_and(|lines| blake3::hash(&lines.bytes).as_bytes() == hash))
     }
 
     fn holds(&mut self, blob: i64, line: u32, bytes: &[u8]) -> StoreResult<bool> {
@@ -302,7 +322,42 @@ fn swallowed_blobs(last: &[(i64, usize)], added: usize) -> usize {
     if count > 1 { count } else { 0 }
 }
 
-fn unpack(data: &[u8], raw_bytes: usize) -> Option<Vec<u8>> {
-    // The stored size bounds what a damaged frame can make us allocate.
-    zstd::bulk::decompress(data, raw_bytes).ok().filter(|bytes| bytes.len() == raw_bytes)
+/// What a blob holds, if it still is what its hash says.
+pub(crate) fn unpack(data: &[u8], raw_bytes: usize, hash: &[u8; 32]) -> Option<Vec<u8>> {
+    // The stored size bounds what a damaged frame can make us allocate; it may be damaged itself.
+    let is_possible = raw_bytes <= LARGEST_BLOB;
+    let bytes = is_possible.then(|| zstd::bulk::decompress(data, raw_bytes).ok()).flatten()?;
+    (bytes.len() == raw_bytes && blake3::hash(&bytes).as_bytes() == hash).then_some(bytes)
+}
+
+/// What a blob's data holds, by the size that the data itself names; `None` where it is no whole frame.
+pub(crate) fn decompressed(data: &[u8]) -> Option<Vec<u8>> {
+    let size = zstd::zstd_safe::get_frame_content_size(data).ok()??;
+    let size = usize::try_from(size).ok().filter(|size| *size <= LARGEST_BLOB)?;
+    zstd::bulk::decompress(data, size).ok().filter(|bytes| bytes.len() == size)
+}
+
+/// Every blob that does not hold what its hash says, or is gone though files refer to it.
+pub(crate) fn damaged_blobs(store: &Store) -> StoreResult<Vec<i64>> {
+    let mut archive = Archive::new(store, [0; 32], 1);
+    let mut damaged = Vec::new();
+    for blob in store.blob_ids()? {
+        if archive.load(blob)?.is_none() {
+            damaged.push(blob);
+        }
+    }
+    Ok(damaged)
+}
+
+/// Writes a file as it is archived (redacted) to `out`, the last generation; lines that were forgotten or kept
+/// out are left out.
+pub(crate) fn write_archived(store: &Store, file: &FileRow, out: &mut dyn io::Write) -> StoreResult<()> {
+    let mut archive = Archive::new(store, [0; 32], 1);
+    archive.read_file(file.id, file.checkpoint.generation, |line| {
+        if line.is_empty() {
+            return Ok(());
+        }
+        let fail = |error| StoreError::Io { path: file.path.clone().into(), error };
+        out.write_all(line).and_then(|()| out.write_all(b"\n")).map_err(fail)
+    })
 }

@@ -50,7 +50,8 @@ impl Ingest<'_> {
         let mut begins_ours = HashSet::new();
         for (file, generation) in &generations {
             let mut judge = Judge::new(source, &target.native_session, None);
-            archive.read_file(*file, *generation, |line| {
+            // What is damaged says nothing any more; the rest is forgotten all the same.
+            archive.read_what_is_whole(*file, *generation, |line| {
                 judge.is_ours(line);
                 messages.extend(judge.message.take());
                 Ok(())
@@ -65,7 +66,7 @@ impl Ingest<'_> {
             let mut judge = Judge::new(source, &target.native_session, Some(&messages));
             judge.was_ours = begins_ours.contains(&(*file, *generation));
             let mut gone = Vec::new();
-            archive.read_file(*file, *generation, |line| {
+            archive.read_what_is_whole(*file, *generation, |line| {
                 gone.push(!line.is_empty() && judge.is_ours(line));
                 Ok(())
             })?;
@@ -122,7 +123,7 @@ impl Ingest<'_> {
     ) -> Result<(), IngestError> {
         let mut pieces: Vec<LineBuffer> = vec![LineBuffer::default()];
         let mut at = 0;
-        archive.read_file(file, generation, |line| {
+        archive.read_what_is_whole(file, generation, |line| {
             if pieces.last().is_none_or(|piece| piece.byte_len() >= MAX_BLOB_BYTES) {
                 pieces.push(LineBuffer::default());
             }

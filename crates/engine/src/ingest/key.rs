@@ -5,7 +5,9 @@
 use std::io;
 use std::path::Path;
 
+use super::IngestError;
 use super::redact::Redactor;
+use crate::store::Store;
 
 /// Keys for the uses of hashing, all derived from one file.
 #[derive(Clone)]
@@ -24,6 +26,8 @@ pub(crate) struct Keys {
     pub ledger: [u8; 32],
     /// What is kept of agents' settings.
     pub settings: [u8; 32],
+    /// The key itself.
+    check: [u8; 32],
 }
 
 /// Keys the digests by which a data directory's ledgers tell prompts apart; `None` where nothing was
@@ -54,7 +58,79 @@ pub fn name_redactor(directory: &Path) -> io::Result<Redactor> {
     Ok(Redactor::for_names(&keys.map_or([0; 32], |keys| keys.redaction)))
 }
 
+/// Name of the fact by which the database knows its key.
+const CHECK: &str = "key-check";
+
+/// What is wrong with the data directory's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyProblem {
+    /// There is no key file, and the memory was written with one.
+    Missing,
+    /// The key file is that of another memory.
+    Foreign,
+}
+
 impl Keys {
+    /// The keys that a memory is written with. The first time they are made and noted; later another key,
+    /// or none, is refused: with it what was forgotten for good would come back, and every file would be
+    /// read anew.
+    ///
+    /// # Errors
+    /// [`IngestError::Key`] for a key that is missing or foreign.
+    pub(crate) fn of(store: &Store, directory: &Path) -> Result<Self, IngestError> {
+        let path = directory.join("key");
+        let fail = |error| IngestError::DataDirectory { path: path.clone(), error };
+        let noted = store.fact(CHECK)?;
+        match (Self::load(&path).map_err(fail)?, noted) {
+            (Some(keys), Some(noted)) if keys.check() == noted => Ok(keys),
+            (Some(_), Some(_)) => Err(Self::refused(store, &path, KeyProblem::Foreign)),
+            (None, Some(_)) => Err(Self::refused(store, &path, KeyProblem::Missing)),
+            (None, None) if store.is_keyed()? => Err(Self::refused(store, &path, KeyProblem::Missing)),
+            (_, None) => {
+                let keys = Self::load_or_create(directory).map_err(fail)?;
+                store.set_fact(CHECK, &keys.check())?;
+                Ok(keys)
+            }
+        }
+    }
+
+    /// What is wrong with the key, where something is; nothing is written.
+    pub(crate) fn problem(store: &Store, directory: &Path) -> Result<Option<KeyProblem>, IngestError> {
+        let path = directory.join("key");
+        let keys = Self::load(&path).map_err(|error| IngestError::DataDirectory { path, error })?;
+        Ok(match (keys, store.fact(CHECK)?) {
+            (Some(keys), Some(noted)) if keys.check() != noted => Some(KeyProblem::Foreign),
+            (None, Some(_)) => Some(KeyProblem::Missing),
+            (None, None) if store.is_keyed()? => Some(KeyProblem::Missing),
+            _ => None,
+        })
+    }
+
+    /// Lets the memory go on with the key that is there, or with a new one.
+    pub(crate) fn accept(store: &Store, directory: &Path) -> Result<Self, IngestError> {
+        let fail = |error| IngestError::DataDirectory { path: directory.join("key"), error };
+        let keys = Self::load_or_create(directory).map_err(fail)?;
+        store.set_fact(CHECK, &keys.check())?;
+        Ok(keys)
+    }
+
+    /// The keys for what is not written down: those of the file, or, where there is none, nobody's.
+    pub(crate) fn for_reading(directory: &Path) -> io::Result<Self> {
+        Ok(Self::load(&directory.join("key"))?.unwrap_or_else(|| Self::of_secret(&[0; 32])))
+    }
+
+    pub(crate) fn refused(store: &Store, path: &Path, problem: KeyProblem) -> IngestError {
+        match store.tombstone_count() {
+            Ok(forgotten) => IngestError::Key { path: path.to_path_buf(), problem, forgotten },
+            Err(error) => error.into(),
+        }
+    }
+
+    /// By which a key is recognised, and which tells nothing of it.
+    fn check(&self) -> String {
+        blake3::keyed_hash(&self.check, b"yore").to_hex()[..32].to_owned()
+    }
+
     /// Reads the key file, or writes one.
     pub(crate) fn load_or_create(directory: &Path) -> io::Result<Self> {
         let path = directory.join("key");
@@ -94,15 +170,20 @@ impl Keys {
                 format!("{} is damaged: it must hold 32 bytes", path.display()),
             ));
         }
-        Ok(Some(Self {
-            redaction: blake3::derive_key("yore 2026-11 redaction markers", &secret),
-            line: blake3::derive_key("yore 2026-11 archive lines", &secret),
-            fingerprint: blake3::derive_key("yore 2026-11 source fingerprints", &secret),
-            tombstone: blake3::derive_key("yore 2026-11 tombstones", &secret),
-            embedding: blake3::derive_key("yore 2026-11 embedded texts", &secret),
-            ledger: blake3::derive_key("yore 2026-11 ledgers", &secret),
-            settings: blake3::derive_key("yore 2026-11 agents' settings", &secret),
-        }))
+        Ok(Some(Self::of_secret(&secret)))
+    }
+
+    fn of_secret(secret: &[u8]) -> Self {
+        Self {
+            redaction: blake3::derive_key("yore 2026-11 redaction markers", secret),
+            line: blake3::derive_key("yore 2026-11 archive lines", secret),
+            fingerprint: blake3::derive_key("yore 2026-11 source fingerprints", secret),
+            tombstone: blake3::derive_key("yore 2026-11 tombstones", secret),
+            embedding: blake3::derive_key("yore 2026-11 embedded texts", secret),
+            ledger: blake3::derive_key("yore 2026-11 ledgers", secret),
+            settings: blake3::derive_key("yore 2026-11 agents' settings", secret),
+            check: blake3::derive_key("yore 2026-11 check of the key", secret),
+        }
     }
 
     /// What a tombstone of a session or message holds.

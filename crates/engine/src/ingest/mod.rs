@@ -42,12 +42,13 @@ use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_direct
 use yore_core::time::UtcMillis;
 
 use self::archive::Archive;
+pub(crate) use self::archive::{damaged_blobs, decompressed, unpack, write_archived};
 use self::batch::{Batch, Reader, Start};
 pub(crate) use self::foreign::{changed_within, size_with_log};
 pub(crate) use self::forget::ForgetTarget;
 pub(crate) use self::key::Keys;
-pub use self::key::{ledger_key, name_redactor, settings_key};
-pub(crate) use self::lease::Holder;
+pub use self::key::{KeyProblem, ledger_key, name_redactor, settings_key};
+pub(crate) use self::lease::{Holder, take_turn};
 pub use self::policy::{CapturePolicy, PatternError};
 use self::project::ProjectResolver;
 pub use self::project::{ProjectNames, names_of};
@@ -73,6 +74,19 @@ pub enum IngestError {
         path: PathBuf,
         /// The system's error.
         error: io::Error,
+    },
+    /// The data directory's key is not the one that the memory was written with; nothing was written.
+    #[error("{} {}", path.display(), match problem {
+        KeyProblem::Missing => "is missing: this memory was written with it",
+        KeyProblem::Foreign => "is the key of another memory",
+    })]
+    Key {
+        /// The key file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: KeyProblem,
+        /// Sessions and messages forgotten for good that would come back with another key.
+        forgotten: u64,
     },
     /// No source has this name.
     #[error("there is no source {0:?}")]
@@ -281,7 +295,7 @@ impl<'a> Ingest<'a> {
             let path = directory.join(name);
             move |error| IngestError::DataDirectory { path, error }
         };
-        let keys = Keys::load_or_create(directory).map_err(fail("key"))?;
+        let keys = Keys::of(store, directory)?;
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(|error| fail("key")(io::Error::other(error.to_string())))?;
         let holder = Holder::new(&directory.join("locks"), random).map_err(fail("locks"))?;
@@ -672,7 +686,7 @@ impl<'a> Ingest<'a> {
                     runs.iter().flat_map(|(run, is_held)| std::iter::repeat_n(*is_held, run.count as usize)).collect();
                 let mut at = 0;
                 is_repeated = true;
-                archive.read_file(file, generation, |line| {
+                let damaged = archive.read_what_is_whole(file, generation, |line| {
                     if is_repeated && !line.is_empty() && !held.get(at).copied().unwrap_or(false) {
                         let _ = parse::parse_line(line, &mut values);
                         // What names no message is told again only if it is the header; damage that is mended is not.
@@ -684,6 +698,8 @@ impl<'a> Ingest<'a> {
                     at += 1;
                     Ok(())
                 })?;
+                // Nobody knows what damaged lines said.
+                is_repeated &= damaged.is_empty();
                 frees_blobs |= is_repeated;
             }
             if is_repeated {

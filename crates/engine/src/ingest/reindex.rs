@@ -1,8 +1,7 @@
 //! The archive read again, by the readers of today: everything derived from it is rebuilt while
 //! ids stay, because they derive from native ids alone. Nothing needs the source files.
 
-use std::collections::HashSet;
-use std::io;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::Value;
@@ -12,7 +11,7 @@ use super::batch::Skips;
 use super::parse::{NotJson, parse_line};
 use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of, source_named};
 use super::{Ingest, IngestError, Observer, ReaderOptions, Writer};
-use crate::store::{FileRow, StoreError, StoreResult};
+use crate::store::{FileRow, StoreResult};
 
 /// Turns in one transaction.
 const MAX_TURNS: usize = 200;
@@ -30,6 +29,10 @@ pub struct ReindexReport {
     pub turns_updated: u64,
     /// Turns that they do not find any more.
     pub turns_removed: u64,
+    /// Blobs of the archive that do not hold what their hash says.
+    pub damaged_blobs: BTreeSet<i64>,
+    /// Lines that they held. The turns of their files stay as they are.
+    pub damaged_lines: u64,
 }
 
 impl Ingest<'_> {
@@ -105,7 +108,7 @@ impl Ingest<'_> {
             skips.clear();
             Ok(())
         };
-        archive.read_file(row.id, generation, |line| {
+        let damaged = archive.read_what_is_whole(row.id, generation, |line| {
             mark.line += 1;
             report.lines += 1;
             if parse_line(line, &mut values) == Err(NotJson::Invalid) {
@@ -133,34 +136,82 @@ impl Ingest<'_> {
         count_cut(&mut pending, before, &mut skips);
         drop_own_words(&mut pending, before);
         store(&mut writer, &mut pending, &mut skips, report)?;
+        if !damaged.is_empty() {
+            // What a reader cannot find because its lines are damaged is not gone: the words are kept.
+            self.store.keep_turns_of(row.id, reading)?;
+            report.damaged_lines += damaged.values().sum::<u64>();
+            report.damaged_blobs.extend(damaged.into_keys());
+        }
         Ok(())
     }
+}
 
-    /// Blobs that do not hold what their hash says.
-    pub(crate) fn damaged_blobs(&self) -> Result<Vec<i64>, IngestError> {
-        let mut archive = Archive::new(self.store, self.keys.line, 1);
-        let mut damaged = Vec::new();
-        for (blob, hash) in self.store.blob_hashes()? {
-            if !archive.is_sound(blob, &hash)? {
-                damaged.push(blob);
+/// What stored turns say beside what the archive says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    /// Turns whose words are gone or cannot be read.
+    pub missing: u64,
+    /// Turns with other words than the archive gives them.
+    pub changed: u64,
+}
+
+impl Ingest<'_> {
+    /// Reads the archive as [`Ingest::reindex`] does and compares, writing nothing. Turns that the archive does not
+    /// give, as where it is damaged, are passed over.
+    pub(crate) fn compare(&self, options: &ReaderOptions) -> Result<Comparison, IngestError> {
+        let mut said: HashMap<[u8; 16], Vec<u64>> = HashMap::new();
+        let generations = self.store.generations()?;
+        for row in self.store.files()? {
+            let Some(source) = source_named(&row.source) else { continue };
+            let is_document = source.nature() == Nature::Document;
+            for (_, generation) in generations
+                .iter()
+                .filter(|(file, generation)| *file == row.id && (!is_document || *generation == row.checkpoint.generation))
+            {
+                let mut reader = source.reader(Path::new(&row.path), "", options);
+                let mut archive = Archive::new(self.store, self.keys.line, 1);
+                let (mut values, mut readings, mut mark) = (Vec::new(), Vec::new(), LineMark::default());
+                let mut take = |readings: &mut Vec<Reading>| {
+                    cap_texts(readings, 0);
+                    drop_own_words(readings, 0);
+                    for reading in readings.drain(..) {
+                        if let Reading::Turn(read) = reading {
+                            let turn = &read.turn;
+                            said.entry(*turn.id.as_bytes()).or_default().push(words_hash(&turn.text, &turn.tool_text));
+                        }
+                    }
+                };
+                archive.read_what_is_whole(row.id, *generation, |line| {
+                    mark.line += 1;
+                    let _ = parse_line(line, &mut values);
+                    if problem_of(&values).is_none() {
+                        reader.read(&SourceLine { values: &values, mark }, &mut readings);
+                        take(&mut readings);
+                    }
+                    Ok(())
+                })?;
+                reader.finish(&mut readings);
+                take(&mut readings);
             }
         }
-        Ok(damaged)
-    }
-
-    /// Writes a file as it is archived (redacted) to `out`, the last generation; lines that were
-    /// forgotten or kept out are left out.
-    pub(crate) fn write_archived(&self, file: &FileRow, out: &mut dyn io::Write) -> Result<(), IngestError> {
-        let mut archive = Archive::new(self.store, self.keys.line, 1);
-        let path = || file.path.clone().into();
-        archive.read_file(file.id, file.checkpoint.generation, |line| {
-            if line.is_empty() {
-                return Ok(());
+        let mut comparison = Comparison::default();
+        self.store.each_words(|turn, words| {
+            let Some(known) = said.get(&turn) else { return };
+            match words {
+                None => comparison.missing += 1,
+                Some((text, tool_text)) if !known.contains(&words_hash(text, tool_text)) => comparison.changed += 1,
+                Some(_) => {}
             }
-            out.write_all(line).and_then(|()| out.write_all(b"\n")).map_err(|error| StoreError::Io { path: path(), error })
         })?;
-        Ok(())
+        Ok(comparison)
     }
+}
+
+/// Enough of a hash to see that words are others.
+fn words_hash(text: &str, tool_text: &str) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes()).update(tool_text.as_bytes());
+    u64::from_le_bytes(hasher.finalize().as_bytes().first_chunk::<8>().copied().unwrap_or_default())
 }
 
 /// Cuts long texts of the readings from `from` on, and counts them.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Store, StoreResult};
+use super::{Store, StoreError, StoreResult};
 
 /// Consecutive lines of one blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,16 @@ pub(crate) struct LineRun {
     pub first: u32,
     /// Number of lines.
     pub count: u32,
+}
+
+/// A blob as it is stored.
+pub(crate) struct StoredBlob {
+    /// Hash of what it holds.
+    pub hash: [u8; 32],
+    /// Bytes before compression.
+    pub raw_bytes: usize,
+    /// Compressed.
+    pub data: Vec<u8>,
 }
 
 /// One segment of a file.
@@ -43,20 +53,34 @@ impl Store {
         })
     }
 
-    /// A blob's compressed data and size before compression; `None` when it is gone.
-    pub(crate) fn blob(&self, id: i64) -> StoreResult<Option<(Vec<u8>, usize)>> {
-        self.read(|db| {
-            db.prepare_cached("SELECT data, raw_bytes FROM blob WHERE id = ?1")
+    /// A blob as it is stored; `None` when it is gone, or its row cannot be read.
+    pub(crate) fn blob(&self, id: i64) -> StoreResult<Option<StoredBlob>> {
+        let found = self.read(|db| {
+            db.prepare_cached("SELECT hash, raw_bytes, data FROM blob WHERE id = ?1")
                 .and_then(|mut statement| {
-                    statement.query_row([id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize))).optional()
+                    statement
+                        .query_row([id], |row| {
+                            Ok(StoredBlob { hash: row.get(0)?, raw_bytes: row.get::<_, i64>(1)? as usize, data: row.get(2)? })
+                        })
+                        .optional()
                 })
-                .map_err(|error| self.fail(error))
-        })
+                .map_err(|error| match error {
+                    // Noise made another type or length of it.
+                    rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..) => {
+                        StoreError::Corrupt { path: self.path().to_path_buf(), detail: error.to_string() }
+                    }
+                    error => self.fail(error),
+                })
+        });
+        match found {
+            Err(StoreError::Corrupt { .. }) => Ok(None),
+            found => found,
+        }
     }
 
-    /// Every blob's row and content hash.
-    pub(crate) fn blob_hashes(&self) -> StoreResult<Vec<(i64, [u8; 32])>> {
-        self.read(|db| self.collect(db, "SELECT id, hash FROM blob ORDER BY id", |row| Ok((row.get(0)?, row.get(1)?))))
+    /// Every blob that files refer to, and every other one.
+    pub(crate) fn blob_ids(&self) -> StoreResult<Vec<i64>> {
+        self.read(|db| self.collect(db, "SELECT blob_id FROM segment UNION SELECT id FROM blob ORDER BY 1", |row| row.get(0)))
     }
 
     /// The last blobs of a file, the very last first, each with its size before compression.

@@ -460,6 +460,31 @@ impl Store {
         })
     }
 
+    /// The words of every turn, or `None` where they are gone or cannot be read.
+    pub(crate) fn each_words(&self, mut each: impl FnMut([u8; 16], Option<(&str, &str)>)) -> StoreResult<()> {
+        self.read(|db| {
+            let mut statement = db
+                .prepare("SELECT turn.uid, turn_text.words FROM turn LEFT JOIN turn_text ON turn_text.turn_id = turn.id")
+                .map_err(|error| self.fail(error))?;
+            let mut rows = statement.query([]).map_err(|error| self.fail(error))?;
+            while let Some(row) = rows.next().map_err(|error| self.fail(error))? {
+                let uid = row.get(0).map_err(|error| self.fail(error))?;
+                let words = row.get::<_, Option<Vec<u8>>>(1).ok().flatten().and_then(|words| super::words::decode(&words));
+                each(uid, words.as_ref().map(|(text, tool_text)| (text.as_str(), tool_text.as_str())));
+            }
+            Ok(())
+        })
+    }
+
+    /// Counts the turns of a file as found by a reading that could not find them.
+    pub(crate) fn keep_turns_of(&self, file: i64, reading: i64) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", [file, reading])
+                .map(drop)
+                .map_err(|error| self.fail(error))
+        })
+    }
+
     /// Removes the turns of a document that its new reading does not give any more; the archive
     /// keeps the old text.
     pub(crate) fn retire_turns(&self, tx: &Transaction<'_>, file: i64, given: &HashSet<TurnId>) -> StoreResult<u64> {

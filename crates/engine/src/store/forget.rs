@@ -9,7 +9,7 @@ use yore_core::episode::EpisodeKind;
 use yore_core::time::UtcMillis;
 
 use super::upsert::NativeId;
-use super::{LineRun, Store, StoreError, StoreResult, migrate};
+use super::{LineRun, Store, StoreError, StoreResult, backup};
 
 /// What was, or would be, forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -155,20 +155,20 @@ impl Store {
         Ok(released as u64)
     }
 
-    /// Deletes the backups that older schemas left beside the database.
+    /// Deletes every backup, what an upgrade, a restoring or a repair left included.
     ///
     /// # Errors
     /// [`StoreError::Io`] naming the first that could not be deleted.
     pub(crate) fn purge_backups(&self) -> StoreResult<Vec<PathBuf>> {
-        let found = migrate::backups(self.path());
+        let found = self.backups();
         for backup in &found {
             std::fs::remove_file(backup).map_err(|error| StoreError::from_io(backup, error))?;
         }
         Ok(found)
     }
 
-    /// The backups that lie beside the database.
+    /// Every file that holds what the database held at some time.
     pub(crate) fn backups(&self) -> Vec<PathBuf> {
-        migrate::backups(self.path())
+        self.path().parent().map(backup::files).unwrap_or_default()
     }
 }

@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, is_precious: true, sql: include_str!("migrations/0004_shape.sql") },
     Migration { version: 5, is_precious: false, sql: include_str!("migrations/0005_jobs.sql") },
     Migration { version: 6, is_precious: true, sql: include_str!("migrations/0006_embed_failures.sql") },
+    Migration { version: 7, is_precious: false, sql: include_str!("migrations/0007_facts.sql") },
 ];
 
 /// Copies that are made before an upgrade gives up, where another process writes during each. Opening counts as
@@ -121,23 +122,32 @@ pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
 
 /// Copies the database to `yore.db.backup-VERSION`, whole or not at all.
 fn back_up(db: &Connection, path: &Path, version: i32) -> StoreResult<()> {
+    copy_database(db, path, &path.with_file_name(format!("yore.db.backup-{version}")))
+}
+
+/// Copies the database of a connection to `target`, for its owner only, whole or not at all.
+///
+/// # Errors
+/// [`StoreError::Backup`] where there is no room, or a page cannot be read.
+pub(super) fn copy_database(db: &Connection, path: &Path, target: &Path) -> StoreResult<()> {
     let fail = |detail: String| StoreError::Backup { path: path.to_path_buf(), detail };
-    let target = path.with_file_name(format!("yore.db.backup-{version}"));
-    let partial = path.with_file_name(format!("yore.db.backup-{version}.partial"));
+    let mut partial = target.to_path_buf().into_os_string();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
     let remove = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) };
     std::fs::remove_file(&partial).or_else(remove).map_err(|error| fail(error.to_string()))?;
     let size =
         |pragma| db.query_row(pragma, [], |row| row.get::<_, i64>(0)).map_err(|error| StoreError::from_sqlite(path, error));
     let bytes = size("PRAGMA page_count")?.saturating_mul(size("PRAGMA page_size")?).unsigned_abs();
     // A file system that does not say how much is free is tried.
-    if let Ok(free) = fs4::available_space(path.parent().unwrap_or(Path::new("."))) {
+    if let Ok(free) = fs4::available_space(target.parent().unwrap_or(Path::new("."))) {
         room_for(bytes, free).map_err(fail)?;
     }
     platform::create_private_file(&partial).map_err(|error| fail(error.to_string()))?;
     // Into an existing empty file, so that it is never readable by others, not even briefly.
     let Some(name) = partial.to_str() else { return Err(fail("the path is not UTF-8".to_owned())) };
     let made = db.execute("VACUUM INTO ?1", [name]).map_err(|error| fail(error.to_string()));
-    let made = made.and_then(|_| std::fs::rename(&partial, &target).map_err(|error| fail(error.to_string())));
+    let made = made.and_then(|_| std::fs::rename(&partial, target).map_err(|error| fail(error.to_string())));
     if made.is_err() {
         let _ = std::fs::remove_file(&partial);
     }

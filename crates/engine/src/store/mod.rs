@@ -4,6 +4,7 @@
 //! - `migrate`: numbered migrations, each in a transaction after a backup
 //! - `upsert`, `episodes`, `words`: projects, episodes, turns: written, read, packed
 //! - `archive`: blobs and segments
+//! - `backup`, `salvage`: copies of the database, and what can be saved of a damaged one
 //! - `sources`: files that were read, how far, by whom, what was skipped
 //! - `queue`: turns that the lexical index must still take
 //! - `shape`: code, files, tools and errors of turns; conversations as they are listed
@@ -17,6 +18,7 @@
 //! parameters. A migrated table is described in `migrations/`.
 
 mod archive;
+pub(crate) mod backup;
 mod episodes;
 mod forget;
 mod jobs;
@@ -24,6 +26,7 @@ mod migrate;
 mod notes;
 mod overview;
 mod queue;
+mod salvage;
 mod shape;
 mod sources;
 mod upsert;
@@ -37,7 +40,8 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-pub(crate) use archive::LineRun;
+pub(crate) use archive::{LineRun, StoredBlob};
+pub use backup::Backup;
 pub use episodes::ShownTurn;
 pub(crate) use episodes::{IndexedTurn, SPOKEN_GAP};
 pub use forget::Forgotten;
@@ -47,6 +51,7 @@ pub(crate) use notes::StoredNote;
 pub use overview::{
     AgentCount, EpisodeCount, EpisodeSummary, ProjectSummary, RedactionCount, SessionOrder, SkipCount, StoreStats,
 };
+pub(crate) use salvage::{Content, Salvage};
 pub use shape::ConversationSummary;
 pub(crate) use shape::{ChangeFilter, ConversationFilter, ShapeFilter};
 pub use sources::SourceFileSummary;

@@ -160,6 +160,44 @@ struct Wanted<'w> {
 }
 
 impl Store {
+    /// What is known of the data directory under a name.
+    pub(crate) fn fact(&self, name: &str) -> StoreResult<Option<String>> {
+        self.read(|db| {
+            db.prepare_cached("SELECT value FROM fact WHERE name = ?1")
+                .and_then(|mut statement| rusqlite::OptionalExtension::optional(statement.query_row([name], |row| row.get(0))))
+                .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Notes what is known of the data directory.
+    pub(crate) fn set_fact(&self, name: &str, value: &str) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute(
+                "INSERT INTO fact (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                [name, value],
+            )
+            .map(drop)
+            .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Whether anything was written with the data directory's key: lines, or what must not come back.
+    pub(crate) fn is_keyed(&self) -> StoreResult<bool> {
+        self.read(|db| {
+            db.query_row("SELECT EXISTS (SELECT 1 FROM segment) OR EXISTS (SELECT 1 FROM tombstone)", [], |row| row.get(0))
+                .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// How many sessions and messages were forgotten for good.
+    pub(crate) fn tombstone_count(&self) -> StoreResult<u64> {
+        self.read(|db| {
+            db.query_row("SELECT count(*) FROM tombstone", [], |row| row.get::<_, i64>(0))
+                .map(i64::unsigned_abs)
+                .map_err(|error| self.fail(error))
+        })
+    }
+
     /// Counts everything.
     pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
         self.read(|db| {

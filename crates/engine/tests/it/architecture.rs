@@ -15,7 +15,7 @@ use regex::Regex;
 
 /// A module of the engine uses modules of lower levels only. A new top-level module is placed
 /// here and in `ARCHITECTURE.md`.
-const LEVELS: [(&str, u8); 15] = [
+const LEVELS: [(&str, u8); 16] = [
     ("platform", 0),
     ("transport", 0),
     ("store", 1),
@@ -31,6 +31,7 @@ const LEVELS: [(&str, u8); 15] = [
     ("notes", 7),
     ("offer", 8),
     ("pages", 7),
+    ("upkeep", 7),
 ];
 
 /// What a lower module may take from the facade nevertheless: (module, item).

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use yore_engine::ForgetRequest;
+use yore_engine::ingest::source::ReaderOptions;
 use yore_testing::{Memory, Scan, SessionBuilder};
 
 /// Every planted word begins with this; it is in no word list.
@@ -92,7 +93,7 @@ fn everything_else_is_as_if_the_session_had_never_been() {
     let (a, b) = (never.words(), memory.words());
     let different: Vec<(&str, &str)> = a.lines().zip(b.lines()).filter(|(a, b)| a != b).take(6).collect();
     assert!(a == b, "{different:#?}");
-    let findings = memory.engine().examine(true).unwrap();
+    let findings = memory.engine().examine(Some(&ReaderOptions::default())).unwrap();
     assert!(findings.iter().all(|finding| finding.severity < yore_engine::Severity::Warning), "{findings:#?}");
 }
 

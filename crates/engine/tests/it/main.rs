@@ -15,6 +15,7 @@ mod codex;
 mod continue_dev;
 mod copilot_chat;
 mod cursor;
+mod damage;
 mod dependencies;
 mod documents;
 mod embed;

@@ -204,7 +204,7 @@ fn database_whose_log_is_not_merged_yet_is_archived_in_full() {
     connection.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
     harbour(&connection);
     memory.read_as("opencode", &memory.sources().join("opencode"));
-    let findings = memory.engine().examine(false).unwrap();
+    let findings = memory.engine().examine(None).unwrap();
     let sources = findings.iter().find(|finding| finding.code == "archive-sources").unwrap();
     assert_eq!(sources.severity, Severity::Fine, "{}", sources.text);
     drop(connection);

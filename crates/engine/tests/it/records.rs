@@ -142,7 +142,7 @@ fn notes_and_documents_are_neither_gone_nor_behind() {
     memory.read_as("file", &memory.sources().join("papers"));
     memory.index();
     let of = |code: &str| {
-        let findings = memory.engine().examine(false).unwrap();
+        let findings = memory.engine().examine(None).unwrap();
         findings.into_iter().find(|finding| finding.code == code).map(|finding| finding.severity)
     };
     assert_eq!(of("archive-sources"), Some(Severity::Fine));

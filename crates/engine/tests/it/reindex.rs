@@ -108,7 +108,7 @@ fn damaged_index_is_made_again_or_refused_but_never_answers_wrong() {
             let is_answered =
                 QUESTIONS.iter().all(|question| memory.engine().recall(&yore_engine::RecallRequest::new(*question)).is_ok());
             let is_noticed = !is_answered
-                || memory.engine().examine(true).map_or(true, |findings| {
+                || memory.engine().examine(Some(&ReaderOptions::default())).map_or(true, |findings| {
                     findings
                         .iter()
                         .any(|finding| finding.code.starts_with("index") && finding.severity > yore_engine::Severity::Fine)

@@ -200,7 +200,7 @@ fn text_that_the_model_fails_on_is_tried_again_and_shown() {
     memory.open_with_model(Some(write_failing_embedder(models.path(), "tiny", 1, "quartz")));
     memory.learn();
     let told = |memory: &Memory| -> Vec<String> {
-        let findings = memory.engine().examine(false).unwrap().into_iter();
+        let findings = memory.engine().examine(None).unwrap().into_iter();
         findings
             .filter(|finding| finding.code == "embedding")
             .map(|finding| finding.text)

@@ -103,7 +103,8 @@ fn start(context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-fn stop(context: &mut Context) -> CliResult {
+/// Ends the daemon where one runs, for what must have the data directory to itself; whether one ran.
+pub fn stop_for(context: &Context) -> CliResult<bool> {
     let was_running = place::is_running(&context.directory);
     if was_running {
         let asked = client::connect_any(&context.directory).map(|mut client| client.ask::<Value>(&Request::Stop, PATIENCE));
@@ -121,6 +122,11 @@ fn stop(context: &mut Context) -> CliResult {
             });
         }
     }
+    Ok(was_running)
+}
+
+fn stop(context: &mut Context) -> CliResult {
+    let was_running = stop_for(context)?;
     if context.printer.is_json() {
         context.printer.json(&json!({"stopped": was_running}))?;
     } else {

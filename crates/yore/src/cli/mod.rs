@@ -1,6 +1,7 @@
 //! The command line: one file per command, each with its arguments (whose comments are the help)
 //! and the function that runs it.
 
+mod backup;
 mod brief;
 mod capture;
 mod chat;
@@ -22,6 +23,8 @@ mod projects;
 mod recall;
 mod reindex;
 mod remember;
+mod repair;
+mod restore;
 mod sessions;
 mod show;
 mod sources;
@@ -35,8 +38,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use yore_engine::Engine;
 use yore_engine::ingest::{ProjectNames, names_of};
+use yore_engine::{Engine, EngineOptions};
 
 use crate::config::{Config, Environment, Layers, PROJECT_FILE, Resolved, Setting, UserFile, When, defaults, load};
 use crate::engine_handle::{self, Memory};
@@ -92,6 +95,7 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Backup(backup::Arguments),
     Brief(brief::Arguments),
     Capture(capture::Arguments),
     Chat(chat::Arguments),
@@ -116,6 +120,8 @@ enum Command {
     Reindex(reindex::Arguments),
     #[command(alias = "note")]
     Remember(remember::Arguments),
+    Repair(repair::Arguments),
+    Restore(restore::Arguments),
     Sessions(sessions::Arguments),
     Show(show::Arguments),
     Sources(sources::Arguments),
@@ -161,6 +167,11 @@ impl Context {
     /// Opens what is there; with `create` makes it if it is not.
     pub fn engine(&self, create: bool) -> CliResult<Engine> {
         Ok(engine_handle::open(&self.directory, create, self.config(), self.model_folder())?)
+    }
+
+    /// How the memory is opened.
+    pub fn engine_options(&self, create: bool) -> EngineOptions {
+        engine_handle::options(&self.directory, create, self.config(), self.model_folder())
     }
 
     /// The memory, asked of the daemon where one runs.
@@ -225,6 +236,7 @@ fn report(printer: &mut Printer, error: CliError) -> CliError {
 
 fn dispatch(command: Command, context: &mut Context) -> CliResult {
     match command {
+        Command::Backup(arguments) => backup::run(&arguments, context),
         Command::Brief(arguments) => brief::run(&arguments, context),
         Command::Capture(arguments) => capture::run(&arguments, context),
         Command::Chat(arguments) => chat::run(&arguments, context),
@@ -246,6 +258,8 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Recall(arguments) => recall::run(&arguments, context),
         Command::Reindex(arguments) => reindex::run(&arguments, context),
         Command::Remember(arguments) => remember::run(&arguments, context),
+        Command::Repair(arguments) => repair::run(&arguments, context),
+        Command::Restore(arguments) => restore::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),
         Command::Sources(arguments) => sources::run(&arguments, context),

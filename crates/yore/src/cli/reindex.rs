@@ -3,6 +3,7 @@ use serde_json::json;
 use yore_engine::ingest::source::ReaderOptions;
 
 use super::Context;
+use crate::config::Config;
 use crate::error::{CliResult, Exit};
 use crate::render::progress::Progress;
 use crate::render::text;
@@ -14,13 +15,17 @@ use crate::render::text;
 #[derive(Args, Debug)]
 pub struct Arguments {}
 
-pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.engine(false)?;
-    let config = context.config();
-    let options = ReaderOptions {
+/// How the archive is read.
+pub fn reader_options(config: &Config) -> ReaderOptions {
+    ReaderOptions {
         tool_bytes: if config.index.tool_output { config.index.tool_result_bytes } else { 0 },
         ..ReaderOptions::default()
-    };
+    }
+}
+
+pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    let options = reader_options(context.config());
     let mut bar = Progress::new("reading the archive", context.printer.shows_progress());
     let result = engine.reindex(&options, &mut bar);
     bar.finish();
@@ -29,6 +34,7 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.json(&json!({
             "files": report.files, "lines": report.lines, "turns_added": report.turns_added, "turns_updated": report.turns_updated,
             "turns_removed": report.turns_removed, "indexed": index.indexed,
+            "damaged_blobs": report.damaged_blobs, "damaged_lines": report.damaged_lines,
         }))?;
     } else {
         context.printer.line(format!(
@@ -40,6 +46,14 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
             text::count(report.turns_removed),
             text::count(index.indexed)
         ))?;
+        if !report.damaged_blobs.is_empty() {
+            context.printer.line(format!(
+                "{} of the archive are damaged, with {}: they were passed over, and their turns stay as they were; \
+                 `yore repair` reads again what still exists, `yore restore` takes a backup",
+                text::counted(report.damaged_blobs.len() as u64, "blob"),
+                text::counted(report.damaged_lines, "line")
+            ))?;
+        }
     }
-    Ok(Exit::Success)
+    Ok(if report.damaged_blobs.is_empty() { Exit::Success } else { Exit::Nothing })
 }

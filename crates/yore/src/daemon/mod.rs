@@ -31,6 +31,7 @@ mod watch;
 pub mod wire;
 mod worker;
 
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::cli::Context;
@@ -92,16 +93,20 @@ pub fn run(context: &Context) -> CliResult<()> {
     #[cfg(unix)]
     let no_more_signals = signals.handle();
     let (bell, ring) = http::bell();
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let shared = &shared;
     std::thread::scope(|scope| {
         #[cfg(unix)]
-        scope.spawn(|| end_on_signal(signals, &shared));
-        scope.spawn(|| worker::run(&shared));
-        scope.spawn(|| embedder::run(&shared));
-        scope.spawn(|| server::run(&shared, &listener, scope));
+        scope.spawn(|| end_on_signal(signals, shared));
+        scope.spawn(|| worker::run(shared));
+        scope.spawn(|| embedder::run(shared));
+        scope.spawn(move || back_up(shared, &ended));
+        scope.spawn(|| server::run(shared, &listener, scope));
         if let Some((door, token)) = port {
-            scope.spawn(|| http::run(&shared, door, token, ring));
+            scope.spawn(|| http::run(shared, door, token, ring));
         }
-        watch::run(&shared, &notices);
+        watch::run(shared, &notices);
+        drop(end);
         // A thread that waits for a client is woken by one.
         drop(socket::connect(&shared.card.address()));
         drop(bell);
@@ -125,6 +130,22 @@ fn end_on_signal(mut signals: signal_hook::iterator::Signals, shared: &Shared<'_
         }
         shared.log.info(format!("asked to end by signal {signal}"));
         shared.stop();
+    }
+}
+
+/// Makes the day's backup, when the histories have been read: on a large memory it takes a while, and nobody waits
+/// for it. Damage that it finds is told in the log; older backups stay then.
+fn back_up(shared: &Shared<'_>, ended: &Receiver<()>) {
+    const BEFORE_FIRST: Duration = Duration::from_secs(5);
+    const BETWEEN: Duration = Duration::from_secs(3600);
+    let mut wait = BEFORE_FIRST;
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(wait) {
+        wait = BETWEEN;
+        match shared.engine.back_up_if_due(shared.config.store.backups as usize) {
+            Ok(None) => {}
+            Ok(Some(made)) => shared.log.info(format!("backup made: {}", made.path.display())),
+            Err(error) => shared.log.error(format!("no backup: {error} [{}]", error.code())),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every command on a small memory, as a person or a script calls it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -509,10 +509,11 @@ fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     // How long ago is different each time.
     let captured = shown.lines().find(|line| line.contains("Claude Code: last captured ")).unwrap();
     insta::assert_snapshot!(shown.replacen(&format!("{captured}\n"), "", 1), @"
-    ✓ program          yore 0.1.0, schema 6
+    ✓ program          yore 0.1.0, schema 7
     ✓ data-directory   [root]/data
-    ✓ store            [root]/data/yore.db is sound
-    ✓ archive-sources  the archive holds all that its sources hold
+    · store            [root]/data/yore.db opens; what is in it was not checked
+                       `yore doctor --deep` reads all of it
+    ✓ archive-sources  every source was read to its end
     ✓ index            the full-text index holds all 11 turns
     ✓ vectors          the static table's index holds the 10 turns that have words
     ✓ permissions      only you can read the data directory
@@ -814,4 +815,52 @@ fn account_of_an_export_is_no_document() {
     environment.yore(["ingest", "--source", "file"]).arg(users.parent().unwrap()).run().success();
     let found = environment.yore(["recall", "--all", "--json", "Ada Harbour"]).run();
     assert!(!found.stdout.contains("example.org"), "{}", found.stdout);
+}
+
+#[test]
+fn memory_is_backed_up_restored_and_repaired_by_one_command_each() {
+    let memory = Memory::new();
+    let environment = &memory.environment;
+    let listed = memory.call(&["backup", "--list"]).ends_with(1);
+    assert!(listed.stdout.contains("no backup yet"), "{}", listed.stdout);
+    memory.call(&["backup"]).success();
+    let copy = environment.path("elsewhere.db");
+    memory.call(&["backup", "--to", copy.to_str().unwrap()]).success();
+    assert!(copy.is_file() && copy.with_extension("key").is_file());
+    let sessions = memory.call(&["sessions"]).success().stdout;
+    let database = environment.path("data/yore.db");
+    let whole = fs::read(&database).unwrap();
+
+    // The middle of the file becomes noise.
+    let damage = |database: &Path| {
+        let mut bytes = fs::read(database).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 3000].fill(0xa5);
+        fs::write(database, bytes).unwrap();
+    };
+    for log in ["data/yore.db-wal", "data/yore.db-shm"] {
+        let _ = fs::remove_file(environment.path(log));
+    }
+    damage(&database);
+    memory.call(&["doctor", "--deep"]).ends_with(1);
+    let restored = memory.call(&["restore"]).success().stdout;
+    assert!(restored.contains("restored the backup of ") && restored.contains("what was there is kept in "), "{restored}");
+    assert_eq!(memory.call(&["sessions"]).success().stdout, sessions);
+    memory.call(&["doctor", "--deep"]).success();
+
+    fs::write(&database, &whole).unwrap();
+    for log in ["data/yore.db-wal", "data/yore.db-shm"] {
+        let _ = fs::remove_file(environment.path(log));
+    }
+    damage(&database);
+    let repaired = memory.call(&["repair"]).success().stdout;
+    assert!(repaired.contains("saved ") && repaired.contains("the damaged database is kept in "), "{repaired}");
+    assert_eq!(memory.call(&["sessions"]).success().stdout, sessions);
+    memory.call(&["doctor", "--deep"]).success();
+
+    fs::remove_file(environment.path("data/key")).unwrap();
+    let refused = memory.call(&["remember", "the tide comes at nine"]).ends_with(3);
+    assert!(refused.stderr.contains("is missing") && refused.stderr.contains("yore repair --new-key"), "{}", refused.stderr);
+    memory.call(&["repair", "--new-key"]).success();
+    memory.call(&["remember", "the tide comes at nine"]).success();
 }

@@ -1,8 +1,10 @@
 //! What lies in the data directory: store, archive, indexes, permissions.
 
+use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::{Engine, EngineError, Severity};
 
 use super::super::Context;
+use super::super::reindex::reader_options;
 use super::Told;
 use crate::error::{CliError, CliResult};
 
@@ -17,7 +19,8 @@ pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec
                 engine.make_private()?;
                 engine.sync_index(PATIENCE_MS, &mut |_| {})?;
             }
-            of_engine(&engine, deep)
+            let options = reader_options(context.config());
+            of_engine(&engine, deep.then_some(&options))
         }
         Err(error) => {
             let severity = if error.code == "store/missing" { Severity::Note } else { Severity::Broken };
@@ -27,7 +30,7 @@ pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec
 }
 
 /// A store that fails while it is looked at is a finding too.
-fn of_engine(engine: &Engine, deep: bool) -> CliResult<Vec<Told>> {
+fn of_engine(engine: &Engine, deep: Option<&ReaderOptions>) -> CliResult<Vec<Told>> {
     match engine.examine(deep) {
         Ok(findings) => Ok(findings.into_iter().map(Told::from).collect()),
         Err(error) if error.store_error().is_some() || matches!(error, EngineError::Index(_)) => {

@@ -1,0 +1,183 @@
+//! Backups of the database: whole copies, for their owner only, each with the key that it was written with.
+//!
+//! They lie in `backups/store` of the data directory: `yore-MS.db` and `yore-MS.key`, by the time at which they
+//! were made in milliseconds; `replaced-MS.db` is what a restored or repaired database took the place of. An
+//! upgrade leaves `yore.db.backup-SCHEMA` beside the database.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use yore_core::time::UtcMillis;
+
+use super::{DATABASE_FILE, Store, StoreError, StoreResult, migrate};
+use crate::platform;
+
+/// A backup of the database.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Backup {
+    /// The file.
+    pub path: PathBuf,
+    /// When it was made.
+    pub made: UtcMillis,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// Where backups lie.
+pub(crate) fn directory_of(data: &Path) -> PathBuf {
+    data.join("backups").join("store")
+}
+
+/// The key beside a backup.
+pub(crate) fn key_of(backup: &Path) -> PathBuf {
+    backup.with_extension("key")
+}
+
+/// The backups of a data directory that can be restored, newest first.
+pub(crate) fn list(data: &Path) -> Vec<Backup> {
+    // Of an upgrade: the file says when.
+    let made_by_upgrade = |path: &Path, meta: &fs::Metadata| {
+        let is_number = |rest: &&str| rest.bytes().all(|byte| byte.is_ascii_digit());
+        path.file_name()?.to_str()?.strip_prefix("yore.db.backup-").filter(is_number)?;
+        let age = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        i64::try_from(age.as_millis()).ok()
+    };
+    let mut found: Vec<Backup> = [directory_of(data), data.to_path_buf()]
+        .iter()
+        .filter_map(|directory| fs::read_dir(directory).ok())
+        .flat_map(Iterator::flatten)
+        .filter_map(|entry| {
+            let meta = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            let made = made_of(&entry.path()).or_else(|| made_by_upgrade(&entry.path(), &meta))?;
+            Some(Backup { path: entry.path(), made, bytes: meta.len() })
+        })
+        .collect();
+    found.sort_by_key(|backup| std::cmp::Reverse(backup.made));
+    found
+}
+
+/// When a backup was made, by its name.
+fn made_of(path: &Path) -> Option<UtcMillis> {
+    path.file_name()?.to_str()?.strip_prefix("yore-")?.strip_suffix(".db")?.parse().ok()
+}
+
+/// Everything that holds what the database held at some time: backups, their keys, what was replaced or not
+/// finished.
+pub(crate) fn files(data: &Path) -> Vec<PathBuf> {
+    let mut found = migrate::backups(&data.join(DATABASE_FILE));
+    found.extend(fs::read_dir(directory_of(data)).into_iter().flatten().flatten().map(|entry| entry.path()));
+    found.sort();
+    found
+}
+
+/// A new name for what a database is moved away to.
+pub(crate) fn place_of_replaced(data: &Path, now: UtcMillis) -> PathBuf {
+    directory_of(data).join(format!("replaced-{now}.db"))
+}
+
+impl Store {
+    /// Copies the database, and the key that lies beside it, to `backups/store` or to `target`; whole or not at
+    /// all. Readers and writers go on meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::Backup`] where there is no room, or the database is too damaged to be copied.
+    pub(crate) fn back_up(&self, target: Option<&Path>, now: UtcMillis) -> StoreResult<Backup> {
+        let data = self.path().parent().unwrap_or(Path::new("."));
+        let fail = |error: io::Error| StoreError::Backup { path: self.path().to_path_buf(), detail: error.to_string() };
+        let target = match target {
+            Some(target) => target.to_path_buf(),
+            None => {
+                let directory = directory_of(data);
+                if let Some(above) = directory.parent() {
+                    platform::create_private_directory(above).map_err(fail)?;
+                }
+                platform::create_private_directory(&directory).map_err(fail)?;
+                // Of several in one millisecond each has its own.
+                (now..).map(|made| directory.join(format!("yore-{made}.db"))).find(|path| !path.exists()).unwrap_or_default()
+            }
+        };
+        let db = Connection::open_with_flags(self.path(), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .map_err(|error| self.fail(error))?;
+        db.busy_timeout(self.options.busy_timeout).map_err(|error| self.fail(error))?;
+        migrate::copy_database(&db, self.path(), &target)?;
+        let key = data.join("key");
+        if key.is_file() {
+            let bytes = fs::read(&key).map_err(fail)?;
+            let _ = fs::remove_file(key_of(&target));
+            platform::write_new_private_file(&key_of(&target), &bytes).map_err(fail)?;
+        }
+        let bytes = target.metadata().map_err(fail)?.len();
+        let made = made_of(&target).unwrap_or(now);
+        Ok(Backup { path: target, made, bytes })
+    }
+}
+
+/// What is wrong with a database file, by SQLite's own check, by its owner and by `is_whole`, which is asked of the
+/// hash, size and data of each blob; `None` where it can be used.
+///
+/// # Errors
+/// [`StoreError::Newer`] and [`StoreError::Foreign`] for a database that is not ours to use.
+pub(crate) fn problem(path: &Path, is_whole: impl Fn(&[u8; 32], usize, &[u8]) -> bool) -> StoreResult<Option<String>> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let look = |db: &Connection| -> rusqlite::Result<Option<String>> {
+        let told: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        if told != "ok" {
+            return Ok(Some(told));
+        }
+        let mut statement = db.prepare("SELECT id, hash, raw_bytes, data FROM blob")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let data = row.get_ref(3)?.as_blob()?;
+            if !is_whole(&row.get(1)?, row.get::<_, i64>(2)? as usize, data) {
+                return Ok(Some(format!("blob {} does not hold what its hash says", row.get::<_, i64>(0)?)));
+            }
+        }
+        Ok(None)
+    };
+    let db = match Connection::open_with_flags(path, flags) {
+        Ok(db) => db,
+        Err(error) => return Ok(Some(error.to_string())),
+    };
+    match migrate::check(&db, path) {
+        Ok(_) => {}
+        Err(error @ (StoreError::Newer { .. } | StoreError::Foreign(_))) => return Err(error),
+        Err(error) => return Ok(Some(error.to_string())),
+    }
+    look(&db).or_else(|error| Ok(Some(error.to_string())))
+}
+
+/// Puts `source` in the place of the database of a data directory, whose database, if there is one, is moved to
+/// [`place_of_replaced`]. Whoever calls it sees to it that nobody else uses either.
+///
+/// # Errors
+/// [`StoreError::Io`]; the database is the old one then, or, if the computer failed between two renames, lies
+/// whole in both other places.
+pub(crate) fn put_in_place(data: &Path, source: &Path, now: UtcMillis) -> StoreResult<Option<PathBuf>> {
+    let path = data.join(DATABASE_FILE);
+    let fail = |path: &Path| {
+        let path = path.to_path_buf();
+        move |error| StoreError::from_io(&path, error)
+    };
+    let replaced = place_of_replaced(data, now);
+    let directory = directory_of(data);
+    if let Some(above) = directory.parent() {
+        platform::create_private_directory(above).map_err(fail(above))?;
+    }
+    platform::create_private_directory(&directory).map_err(fail(&directory))?;
+    let had_one = path.is_file();
+    // The log first: without it the database is an older, but whole one; it would not fit another database.
+    for ending in ["-wal", "-shm", ""] {
+        let from = data.join(format!("{DATABASE_FILE}{ending}"));
+        let to = directory.join(format!("replaced-{now}.db{ending}"));
+        match fs::rename(&from, &to) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(StoreError::from_io(&from, error)),
+        }
+    }
+    fs::rename(source, &path).map_err(fail(&path))?;
+    platform::sync_directory(data).map_err(fail(data))?;
+    Ok(had_one.then_some(replaced))
+}

@@ -1,0 +1,611 @@
+//! What can be saved of a damaged database: its ground, row by row.
+//!
+//! A row is asked of SQLite first, from both ends of its table. What SQLite cannot reach any more, because a page
+//! above it is damaged, is looked for in the pages themselves (<https://www.sqlite.org/fileformat2.html>): rows of
+//! the archive are known by their form, and a blob by the hash of what it holds, so nothing that is not whole is
+//! taken for it. The hash stands in the row and in an index; one of them is enough.
+//!
+//! - [`Salvage`]: the damaged file.
+//! - [`Rows`]: rows of the tables that nothing else could give.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+
+use super::archive::StoredBlob;
+use super::{Store, StoreError, StoreResult};
+
+/// A table that is saved: its columns, in the order in which they are stored, and how many of them are its key.
+struct Table {
+    name: &'static str,
+    columns: &'static str,
+    key: usize,
+}
+
+/// In an order in which each refers to those before it. Blobs and segments are saved by themselves.
+const TABLES: &[Table] = &[
+    Table { name: "project", columns: "id, uid, name, created_ms", key: 1 },
+    Table { name: "project_alias", columns: "kind, value, recorded, project_id", key: 2 },
+    Table {
+        name: "episode",
+        columns: "id, uid, agent, native_id, kind, parent_native_id, project_id, cwd, client_version, title, title_rank, title_ms, \
+                  title_line, started_ms, updated_ms, forgotten_ms",
+        key: 1,
+    },
+    Table { name: "episode_link", columns: "episode_id, kind, value", key: 3 },
+    Table {
+        name: "source_file",
+        columns: "id, source, path, generation, size, mtime_ns, archived_bytes, archived_lines, read_bytes, read_lines, reader_state, \
+                  fingerprint, rules_version, kept_out, lease_owner, first_seen_ms, last_read_ms, gone_ms",
+        key: 1,
+    },
+    Table { name: "redaction", columns: "file_id, kind, count", key: 2 },
+    Table { name: "tombstone", columns: "hash, created_ms", key: 1 },
+    Table { name: "fact", columns: "name, value", key: 1 },
+];
+const SEGMENT: Table = Table { name: "segment", columns: "file_id, generation, seq, blob_id, first_line, line_count", key: 3 };
+
+/// Entries of the index over the names of files: source, path, row.
+const FILES_BY_INDEX: &str = "source_file by name";
+
+/// What was saved and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Saved {
+    /// Blobs that hold what their hash says.
+    pub blobs: u64,
+    /// Blobs that files refer to and that are lost.
+    pub lost_blobs: BTreeSet<i64>,
+    /// Lost lines, by row of the file.
+    pub lost_lines: BTreeMap<i64, u64>,
+    /// Rows that could not be put into the new database.
+    pub refused_rows: u64,
+}
+
+/// What a blob's data holds.
+pub(crate) struct Content {
+    /// Its hash.
+    pub hash: [u8; 32],
+    /// Its bytes.
+    pub raw_bytes: usize,
+    /// Its lines.
+    pub lines: i64,
+}
+
+/// A damaged database.
+pub(crate) struct Salvage {
+    path: PathBuf,
+    /// `None` where not even its first page can be used.
+    db: Option<Connection>,
+}
+
+impl Salvage {
+    /// Opens a damaged database. Nothing is ever written to it.
+    pub(crate) fn open(path: &Path) -> StoreResult<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags).ok().filter(|db| {
+            // What the log holds is newer than the pages: SQLite sees both.
+            db.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;").is_ok()
+                && db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).is_ok()
+        });
+        Ok(Self { path: path.to_path_buf(), db })
+    }
+
+    /// Copies what can be saved into a new, empty store. `look` gives what a blob's data holds, `pack` makes a blob
+    /// of so many empty lines.
+    pub(crate) fn save_into(
+        &self,
+        store: &Store,
+        look: impl Fn(&[u8]) -> Option<Content>,
+        pack: impl Fn(u32) -> StoredBlob,
+    ) -> StoreResult<Saved> {
+        let raw = self.raw_rows()?;
+        let mut saved = Saved::default();
+        store.with_writer(|db| {
+            let tx = db.transaction().map_err(|error| store.fail(error))?;
+            for table in TABLES {
+                for mut row in self.rows(table, &raw) {
+                    if table.name == "episode" && !is_known(&tx, "project", &row[6]) {
+                        row[6] = Value::Null;
+                    }
+                    saved.refused_rows += u64::from(!insert(&tx, table, &row).map_err(|error| store.fail(error))?);
+                }
+            }
+            // A file whose own row is lost is known by the index: its lines are worth more than how far it was read.
+            for (id, source, path) in raw.get(FILES_BY_INDEX).into_iter().flatten().filter_map(|row| file_by_index(row)) {
+                tx.execute(
+                    "INSERT OR IGNORE INTO source_file (id, source, path, first_seen_ms) VALUES (?1, ?2, ?3, 0)",
+                    rusqlite::params![id, source, path],
+                )
+                .map_err(|error| store.fail(error))?;
+            }
+            // Noise may have made numbers that no yore writes.
+            tx.execute_batch(
+                "UPDATE source_file SET rules_version = 0 WHERE rules_version NOT BETWEEN 0 AND 1000;
+                 UPDATE source_file SET generation = 1 WHERE generation > 1000000;",
+            )
+            .map_err(|error| store.fail(error))?;
+            let segments: Vec<[i64; 6]> = self.rows(&SEGMENT, &raw).iter().filter_map(|row| integers(row)).collect();
+            let wanted: BTreeSet<i64> = segments.iter().map(|segment| segment[3]).collect();
+            let mut line_counts = self.save_blobs(store, &tx, &wanted, look)?;
+            saved.blobs = line_counts.len() as u64;
+            for mut segment in segments {
+                let [file, _, _, blob, first, count] = segment;
+                let Ok(lines) = u32::try_from(count) else { continue };
+                if line_counts.get(&blob).is_none_or(|known| first + count > *known) {
+                    saved.lost_blobs.insert(blob);
+                    *saved.lost_lines.entry(file).or_default() += u64::from(lines);
+                    // The lines behind keep their numbers.
+                    let filler = pack(lines);
+                    let row = put_blob(&tx, None, &filler, count).map_err(|error| store.fail(error))?;
+                    line_counts.insert(row, count);
+                    (segment[3], segment[4]) = (row, 0);
+                }
+                let row: Vec<Value> = segment.iter().map(|number| Value::Integer(*number)).collect();
+                saved.refused_rows += u64::from(!insert(&tx, &SEGMENT, &row).map_err(|error| store.fail(error))?);
+            }
+            self.attach_orphans(&tx, &line_counts).map_err(|error| store.fail(error))?;
+            for file in saved.lost_lines.keys() {
+                // Its source, where it still exists, is read anew, behind what was saved.
+                tx.execute(
+                    "UPDATE source_file SET generation = generation + 1, size = 0, mtime_ns = 0, archived_bytes = 0, archived_lines = 0,
+                         read_bytes = 0, read_lines = 0, reader_state = '', fingerprint = NULL WHERE id = ?1",
+                    [file],
+                )
+                .map_err(|error| store.fail(error))?;
+            }
+            tx.execute("UPDATE source_file SET lease_owner = NULL", []).map_err(|error| store.fail(error))?;
+            tx.commit().map_err(|error| store.fail(error))
+        })?;
+        Ok(saved)
+    }
+
+    /// Gives the blobs to which no segment refers any more to a file: to the one that the index over segments names, else
+    /// to one of their own, so that what they hold is read.
+    fn attach_orphans(&self, tx: &Connection, line_counts: &BTreeMap<i64, i64>) -> rusqlite::Result<()> {
+        let mut by_index: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+        if let Some(db) = &self.db {
+            let sql = "SELECT blob_id, file_id, generation FROM segment INDEXED BY segment_blob ORDER BY blob_id";
+            // As far as it goes.
+            let _ = db.prepare(sql).and_then(|mut statement| {
+                let mut found = statement.query([])?;
+                while let Some(row) = found.next()? {
+                    if let (Ok(blob), Ok(file), Ok(generation)) = (row.get(0), row.get(1), row.get(2)) {
+                        by_index.insert(blob, (file, generation));
+                    }
+                }
+                Ok(())
+            });
+        }
+        for (blob, lines) in line_counts {
+            if tx.prepare_cached("SELECT 1 FROM segment WHERE blob_id = ?1")?.exists([blob])? {
+                continue;
+            }
+            let known = by_index.get(blob).filter(|(file, _)| is_known(tx, "source_file", &Value::Integer(*file)));
+            let (file, generation) = match known {
+                Some(known) => *known,
+                None => {
+                    let source: Option<String> = tx
+                        .query_row("SELECT source FROM source_file GROUP BY source ORDER BY count(*) DESC LIMIT 1", [], |row| {
+                            row.get(0)
+                        })
+                        .ok();
+                    let Some(source) = source else { continue };
+                    tx.execute(
+                        "INSERT INTO source_file (source, path, first_seen_ms) VALUES (?1, ?2, 0)",
+                        rusqlite::params![source, format!("recovered:blob-{blob}")],
+                    )?;
+                    (tx.last_insert_rowid(), 1)
+                }
+            };
+            tx.execute(
+                "INSERT OR IGNORE INTO segment (file_id, generation, seq, blob_id, first_line, line_count)
+                 VALUES (?1, ?2, (SELECT coalesce(max(seq), -1) + 1 FROM segment WHERE file_id = ?1 AND generation = ?2), ?3, 0, ?4)",
+                [file, generation, *blob, *lines],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Saves every blob that is whole; gives the number of lines of each.
+    fn save_blobs(
+        &self,
+        store: &Store,
+        tx: &Connection,
+        wanted: &BTreeSet<i64>,
+        look: impl Fn(&[u8]) -> Option<Content>,
+    ) -> StoreResult<BTreeMap<i64, i64>> {
+        let mut line_counts = BTreeMap::new();
+        let mut ids = wanted.clone();
+        if let Some(db) = &self.db
+            && let Ok(last) = db.query_row("SELECT max(id) FROM blob", [], |row| row.get::<_, Option<i64>>(0))
+        {
+            ids.extend(1..=last.unwrap_or(0).min(wanted.last().copied().unwrap_or(0) + 10_000));
+        }
+        for id in ids {
+            let found = self.db.as_ref().and_then(|db| {
+                db.query_row("SELECT hash, data FROM blob WHERE id = ?1", [id], |row| {
+                    Ok((row.get::<_, Value>(0)?, row.get::<_, Vec<u8>>(1)?))
+                })
+                .ok()
+            });
+            if let Some((Value::Blob(hash), data)) = found
+                && let Some(content) = look(&data).filter(|content| content.hash.as_slice() == hash)
+            {
+                let blob = StoredBlob { hash: content.hash, raw_bytes: content.raw_bytes, data };
+                put_blob(tx, Some(id), &blob, content.lines).map_err(|error| store.fail(error))?;
+                line_counts.insert(id, content.lines);
+            }
+        }
+        // By the pages, what SQLite did not give.
+        let missing: BTreeSet<i64> = wanted.iter().copied().filter(|id| !line_counts.contains_key(id)).collect();
+        if !missing.is_empty() {
+            let mut failed = None;
+            let bytes = self.bytes()?;
+            // The hash by the index: noise in a row's own copy costs nothing.
+            let mut indexed: BTreeMap<i64, Vec<u8>> = BTreeMap::new();
+            Pages::of(&bytes).each_row(&mut |rowid, values| {
+                if let (None, [Value::Blob(hash), Value::Integer(id)]) = (rowid, values)
+                    && hash.len() == 32
+                {
+                    indexed.insert(*id, hash.clone());
+                }
+            });
+            Pages::of(&bytes).each_row(&mut |rowid, values| {
+                let Some(id) = rowid.filter(|id| missing.contains(id) && !line_counts.contains_key(id)) else { return };
+                if let [_, hash, _, _, Value::Blob(data)] = values
+                    && let Some(content) = look(data)
+                    && (*hash == Value::Blob(content.hash.to_vec())
+                        || indexed.get(&id).is_some_and(|hash| content.hash.as_slice() == hash))
+                {
+                    let blob = StoredBlob { hash: content.hash, raw_bytes: content.raw_bytes, data: data.clone() };
+                    match put_blob(tx, Some(id), &blob, content.lines) {
+                        Ok(_) => drop(line_counts.insert(id, content.lines)),
+                        Err(error) => failed = Some(error),
+                    }
+                }
+            });
+            // Where not even the row can be decoded: behind its hash stand two numbers and the data.
+            for (id, hash) in indexed.iter().filter(|(id, _)| missing.contains(id)) {
+                if line_counts.contains_key(id) {
+                    continue;
+                }
+                let found = memchr::memmem::find_iter(&bytes, hash).find_map(|at| {
+                    let data = frame_behind(&bytes[at + hash.len()..])?;
+                    look(data).filter(|content| content.hash.as_slice() == hash).map(|content| (content, data))
+                });
+                if let Some((content, data)) = found {
+                    let blob = StoredBlob { hash: content.hash, raw_bytes: content.raw_bytes, data: data.to_vec() };
+                    put_blob(tx, Some(*id), &blob, content.lines).map_err(|error| store.fail(error))?;
+                    line_counts.insert(*id, content.lines);
+                }
+            }
+            if let Some(error) = failed {
+                return Err(store.fail(error));
+            }
+        }
+        Ok(line_counts)
+    }
+
+    /// The rows of a table, each once: those that SQLite gives, and those that only the pages show.
+    fn rows(&self, table: &Table, raw: &BTreeMap<&'static str, Vec<Vec<Value>>>) -> Vec<Vec<Value>> {
+        let mut rows: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
+        let mut add = |row: Vec<Value>| {
+            rows.entry(key_of(&row[..table.key])).or_insert(row);
+        };
+        if let Some(db) = &self.db {
+            let key: Vec<&str> = table.columns.split(", ").take(table.key).collect();
+            for order in ["", " DESC"] {
+                let by: Vec<String> = key.iter().map(|column| format!("{}{order}", column.trim())).collect();
+                let sql = format!("SELECT {} FROM {} ORDER BY {}", table.columns, table.name, by.join(", "));
+                let whole = db.prepare(&sql).and_then(|mut statement| {
+                    let width = statement.column_count();
+                    let mut found = statement.query([])?;
+                    while let Some(row) = found.next()? {
+                        if let Ok(values) = (0..width).map(|at| row.get::<_, Value>(at)).collect() {
+                            add(values);
+                        }
+                    }
+                    Ok(())
+                });
+                if whole.is_ok() {
+                    return rows.into_values().collect();
+                }
+            }
+        }
+        raw.get(table.name).into_iter().flatten().for_each(|row| add(row.clone()));
+        rows.into_values().collect()
+    }
+
+    /// Rows in the pages that have the form of one of the tables.
+    fn raw_rows(&self) -> StoreResult<BTreeMap<&'static str, Vec<Vec<Value>>>> {
+        let mut found: BTreeMap<&'static str, Vec<Vec<Value>>> = BTreeMap::new();
+        // Looked for only where SQLite cannot read a table to its end.
+        let is_readable = |table: &Table| {
+            let sql = format!("SELECT count(*) FROM (SELECT {} FROM {} NOT INDEXED)", table.columns, table.name);
+            self.db.as_ref().is_some_and(|db| db.query_row(&sql, [], |_| Ok(())).is_ok())
+        };
+        if TABLES.iter().chain([&SEGMENT]).all(is_readable) {
+            return Ok(found);
+        }
+        Pages::of(&self.bytes()?).each_row(&mut |rowid, values| {
+            use Value::{Blob, Integer, Text};
+            let name = match (rowid, values) {
+                (Some(_), [_, Blob(uid), Text(_), Integer(_)]) if uid.len() == 16 => "project",
+                (Some(_), [_, Blob(uid), Text(_), Text(_), Text(_), ..]) if uid.len() == 16 && values.len() == 16 => "episode",
+                (Some(_), [_, Text(_), Text(_), Integer(_), Integer(_), ..]) if values.len() == 18 => "source_file",
+                (None, [Text(kind), Text(_), Text(_), Integer(_)])
+                    if matches!(kind.as_str(), "remote" | "git_dir" | "directory" | "name") =>
+                {
+                    "project_alias"
+                }
+                // A time, not the number of a row: that is an index.
+                (None, [Blob(hash), Integer(at)]) if hash.len() == 16 && *at > 1_000_000_000_000 => "tombstone",
+                (None, [Integer(_), Integer(_), Integer(_), Integer(_), Integer(_), Integer(_)]) => "segment",
+                (None, [Text(_), Text(path), Integer(_)]) if path.len() > 2 => FILES_BY_INDEX,
+                _ => return,
+            };
+            let mut row = values.to_vec();
+            if let Some(rowid) = rowid {
+                row[0] = Integer(rowid);
+            }
+            found.entry(name).or_default().push(row);
+        });
+        Ok(found)
+    }
+
+    fn bytes(&self) -> StoreResult<Vec<u8>> {
+        fs::read(&self.path).map_err(|error| StoreError::from_io(&self.path, error))
+    }
+}
+
+/// The compressed frame that begins within a few bytes and lies in one piece.
+fn frame_behind(bytes: &[u8]) -> Option<&[u8]> {
+    const BEGINNING: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+    let near = &bytes[..bytes.len().min(24)];
+    let data = &bytes[memchr::memmem::find(near, &BEGINNING)?..];
+    let length = zstd::zstd_safe::find_frame_compressed_size(data).ok()?;
+    data.get(..length)
+}
+
+fn file_by_index(row: &[Value]) -> Option<(i64, &str, &str)> {
+    let [Value::Text(source), Value::Text(path), Value::Integer(id)] = row else { return None };
+    // Other indexes have two texts as well: of an episode the second is an id, no path.
+    path.contains(['/', '\\', ':']).then_some((*id, source, path))
+}
+
+/// Whether a row is there that another one refers to.
+fn is_known(tx: &Connection, table: &str, id: &Value) -> bool {
+    tx.prepare_cached(&format!("SELECT 1 FROM {table} WHERE id = ?1"))
+        .and_then(|mut statement| statement.exists([id]))
+        .unwrap_or(false)
+}
+
+fn key_of(values: &[Value]) -> Vec<u8> {
+    format!("{values:?}").into_bytes()
+}
+
+fn integers(row: &[Value]) -> Option<[i64; 6]> {
+    let mut numbers = [0; 6];
+    for (number, value) in numbers.iter_mut().zip(row) {
+        let Value::Integer(value) = value else { return None };
+        *number = *value;
+    }
+    (row.len() == 6).then_some(numbers)
+}
+
+/// Puts a row in, unless the new database refuses it: noise may have made it impossible.
+fn insert(tx: &Connection, table: &Table, row: &[Value]) -> rusqlite::Result<bool> {
+    let places = vec!["?"; row.len()].join(", ");
+    let sql = format!("INSERT OR IGNORE INTO {} ({}) VALUES ({places})", table.name, table.columns);
+    match tx.prepare_cached(&sql)?.execute(params_from_iter(row)) {
+        Ok(_) => Ok(true),
+        Err(rusqlite::Error::SqliteFailure(error, _))
+            if matches!(error.code, rusqlite::ErrorCode::ConstraintViolation | rusqlite::ErrorCode::TypeMismatch) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn put_blob(tx: &Connection, id: Option<i64>, blob: &StoredBlob, lines: i64) -> rusqlite::Result<i64> {
+    let known = tx.prepare_cached("SELECT id FROM blob WHERE hash = ?1")?.query_row([blob.hash], |row| row.get(0));
+    if let Ok(known) = known {
+        return Ok(known);
+    }
+    tx.prepare_cached("INSERT INTO blob (id, hash, raw_bytes, line_count, data) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(rusqlite::params![id, blob.hash, blob.raw_bytes as i64, lines, blob.data])?;
+    Ok(tx.last_insert_rowid())
+}
+
+/// The pages of a database file.
+struct Pages<'a> {
+    bytes: &'a [u8],
+    size: usize,
+    /// Bytes of a page that hold content.
+    usable: usize,
+}
+
+impl<'a> Pages<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        let told = bytes.get(16..18).map_or(0, |two| usize::from(u16::from_be_bytes([two[0], two[1]])));
+        let told = if told == 1 { 65_536 } else { told };
+        // Of a damaged header: what yore writes.
+        let size = if told.is_power_of_two() && told >= 512 { told } else { 4096 };
+        let reserved = bytes.get(20).map_or(0, |byte| usize::from(*byte));
+        Self { bytes, size, usable: size - if reserved < 64 { reserved } else { 0 } }
+    }
+
+    fn page(&self, number: u32) -> Option<&'a [u8]> {
+        let start = (number as usize).checked_sub(1)?.checked_mul(self.size)?;
+        self.bytes.get(start..start + self.size)
+    }
+
+    /// Calls `each` with the number (of a table with numbered rows) and the values of every row that can be decoded.
+    fn each_row(&self, each: &mut dyn FnMut(Option<i64>, &[Value])) {
+        let count = u32::try_from(self.bytes.len() / self.size).unwrap_or(u32::MAX);
+        for number in 1..=count {
+            let Some(page) = self.page(number) else { continue };
+            let head = if number == 1 { 100 } else { 0 };
+            let kind = page[head];
+            let (is_table, is_inner) = match kind {
+                0x0d => (true, false),
+                0x0a => (false, false),
+                0x02 => (false, true),
+                _ => continue,
+            };
+            let cells = usize::from(u16::from_be_bytes([page[head + 3], page[head + 4]]));
+            let first = head + if is_inner { 12 } else { 8 };
+            for cell in 0..cells {
+                let Some(pointer) = page.get(first + 2 * cell..first + 2 * cell + 2) else { break };
+                let at = usize::from(u16::from_be_bytes([pointer[0], pointer[1]])) + if is_inner { 4 } else { 0 };
+                if let Some((rowid, payload)) = self.cell(page, at, is_table)
+                    && let Some(values) = record(&payload)
+                {
+                    each(rowid, &values);
+                }
+            }
+        }
+    }
+
+    /// A cell's row number and payload, overflow pages included.
+    fn cell(&self, page: &[u8], mut at: usize, is_table: bool) -> Option<(Option<i64>, Vec<u8>)> {
+        let length = usize::try_from(varint(page, &mut at)?).ok().filter(|length| *length <= self.bytes.len())?;
+        let rowid = if is_table { Some(varint(page, &mut at)?) } else { None };
+        let most = if is_table { self.usable - 35 } else { (self.usable - 12) * 64 / 255 - 23 };
+        let least = (self.usable - 12) * 32 / 255 - 23;
+        let local = if length <= most {
+            length
+        } else {
+            let kept = least + (length - least) % (self.usable - 4);
+            if kept <= most { kept } else { least }
+        };
+        let mut payload = page.get(at..at + local)?.to_vec();
+        if local < length {
+            let four = |bytes: &[u8], at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+            let mut next = four(page, at + local)?;
+            while payload.len() < length {
+                let overflow = self.page(next)?;
+                let take = (length - payload.len()).min(self.usable - 4);
+                payload.extend_from_slice(&overflow[4..4 + take]);
+                next = four(overflow, 0)?;
+            }
+        }
+        Some((rowid, payload))
+    }
+}
+
+/// A number of SQLite's variable length.
+fn varint(bytes: &[u8], at: &mut usize) -> Option<i64> {
+    let mut value: u64 = 0;
+    for place in 0..9 {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        if place == 8 {
+            return Some((value << 8 | u64::from(byte)) as i64);
+        }
+        value = value << 7 | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Some(value as i64);
+        }
+    }
+    None
+}
+
+/// The values of a record.
+fn record(payload: &[u8]) -> Option<Vec<Value>> {
+    let mut at = 0;
+    let head = usize::try_from(varint(payload, &mut at)?).ok().filter(|head| *head <= payload.len())?;
+    let mut body = head;
+    let mut values = Vec::new();
+    while at < head {
+        let kind = varint(payload, &mut at)?;
+        let length = match kind {
+            0 | 8 | 9 => 0,
+            1..=4 => kind as usize,
+            5 => 6,
+            6 | 7 => 8,
+            12.. => usize::try_from((kind - 12) / 2).ok()?,
+            _ => return None,
+        };
+        let bytes = payload.get(body..body.checked_add(length)?)?;
+        body += length;
+        values.push(match kind {
+            0 => Value::Null,
+            7 => Value::Real(f64::from_be_bytes(bytes.try_into().ok()?)),
+            8 => Value::Integer(0),
+            9 => Value::Integer(1),
+            1..=6 => {
+                let negative = bytes[0] & 0x80 != 0;
+                let start: i64 = if negative { -1 } else { 0 };
+                Value::Integer(bytes.iter().fold(start, |value, byte| value << 8 | i64::from(*byte)))
+            }
+            kind if kind % 2 == 0 => Value::Blob(bytes.to_vec()),
+            _ => Value::Text(String::from_utf8(bytes.to_vec()).ok()?),
+        });
+    }
+    (body == payload.len()).then_some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_give_the_rows_that_sqlite_gives() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch(
+            "CREATE TABLE a (id INTEGER PRIMARY KEY, t TEXT, b BLOB, n INTEGER, r REAL);
+             CREATE TABLE w (x INTEGER, y TEXT, PRIMARY KEY (x, y)) WITHOUT ROWID;",
+        )
+        .unwrap();
+        for i in 0..2000i64 {
+            let big = vec![(i % 251) as u8; (i as usize * 37) % 9000];
+            db.execute(
+                "INSERT INTO a VALUES (?1, ?2, ?3, ?4, ?5)",
+                rusqlite::params![i, "x".repeat(i as usize % 40), big, -i * i * i, i as f64],
+            )
+            .unwrap();
+            db.execute("INSERT INTO w VALUES (?1, ?2)", rusqlite::params![i % 7, format!("{i}")]).unwrap();
+        }
+        let bytes = fs::read(&path).unwrap();
+        let (mut tables, mut others) = (BTreeMap::new(), BTreeSet::new());
+        Pages::of(&bytes).each_row(&mut |rowid, values| match rowid {
+            Some(rowid) if values.len() == 5 => drop(tables.insert(rowid, values.to_vec())),
+            None if values.len() == 2 => drop(others.insert(key_of(values))),
+            _ => {}
+        });
+        assert_eq!((tables.len(), others.len()), (2000, 2000));
+        let mut statement = db.prepare("SELECT * FROM a").unwrap();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let mut expected: Vec<Value> = (0..5).map(|at| row.get(at).unwrap()).collect();
+            let Value::Integer(id) = std::mem::replace(&mut expected[0], Value::Null) else { panic!() };
+            // A whole number in a column of fractions is stored as an integer.
+            if let Value::Real(number) = expected[4]
+                && let Value::Integer(stored) = tables[&id][4]
+            {
+                expected[4] = Value::Integer(stored);
+                assert_eq!(stored as f64, number);
+            }
+            assert_eq!(tables[&id], expected);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_looked_through_without_a_panic(mut bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..9000), kind in 0usize..3) {
+            if bytes.len() > 4096 {
+                bytes[16..18].copy_from_slice(&[0x10, 0]);
+                bytes[20] = 0;
+                bytes[4096] = [0x0d, 0x0a, 0x02][kind];
+            }
+            Pages::of(&bytes).each_row(&mut |_, _| {});
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The data directory kept whole: backups made and restored, a damaged database repaired, what older rules of
+//! redaction let through taken out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use yore_core::time::UtcMillis;
+
+use crate::engine::{Engine, EngineError, EngineOptions};
+use crate::ingest::source::ReaderOptions;
+use crate::ingest::{self, Keys, Observer, ReindexReport};
+use crate::platform::{self, FileLock};
+use crate::store::{Backup, Content, Salvage, Store, StoreError, StoredBlob, backup};
+
+/// Automatic backups are this far apart.
+const BETWEEN_BACKUPS_MS: i64 = 20 * 3600 * 1000;
+
+/// What a repair saved, and what it could not.
+#[derive(Clone, Debug, Default)]
+pub struct RepairReport {
+    /// Where the damaged database lies now.
+    pub replaced: Option<PathBuf>,
+    /// Blobs of the archive that are whole.
+    pub blobs: u64,
+    /// Blobs that are lost.
+    pub lost_blobs: u64,
+    /// Sources with lost lines: path, number of lines, whether the source still exists.
+    pub lost: Vec<(String, u64, bool)>,
+    /// Rows that were too damaged to be kept.
+    pub refused_rows: u64,
+    /// What reading the archive again gave.
+    pub reindex: ReindexReport,
+}
+
+impl Engine {
+    /// Copies the database and its key into the data directory, or to `target`, and sees to it that the copy is
+    /// whole. Of those in the data directory only the newest `keep` stay.
+    ///
+    /// # Errors
+    /// [`StoreError::Backup`]: there is no room, or the database is damaged; older backups stay then.
+    pub fn back_up(&self, target: Option<&Path>, keep: usize) -> Result<Backup, EngineError> {
+        let made = self.store().back_up(target, self.now())?;
+        let remove = |backup: &Path| {
+            let _ = fs::remove_file(backup::key_of(backup));
+            fs::remove_file(backup)
+        };
+        if let Some(detail) = backup::problem(&made.path, is_whole)? {
+            let _ = remove(&made.path);
+            return Err(StoreError::Backup {
+                path: self.store().path().to_path_buf(),
+                detail: format!("it is damaged: {detail}"),
+            }
+            .into());
+        }
+        if target.is_none() {
+            let own = backup::directory_of(self.directory());
+            let kept = backup::list(self.directory()).into_iter().filter(|backup| backup.path.starts_with(&own));
+            for old in kept.skip(keep.max(1)) {
+                remove(&old.path).map_err(|error| StoreError::Io { path: old.path.clone(), error })?;
+            }
+        }
+        Ok(made)
+    }
+
+    /// As [`Engine::back_up`], where the last one is from another day and something was written since.
+    ///
+    /// # Errors
+    /// As [`Engine::back_up`].
+    pub fn back_up_if_due(&self, keep: usize) -> Result<Option<Backup>, EngineError> {
+        if keep == 0 {
+            return Ok(None);
+        }
+        let own = backup::directory_of(self.directory());
+        let last = backup::list(self.directory()).into_iter().find(|backup| backup.path.starts_with(&own));
+        let is_due = last.is_none_or(|last| {
+            self.now() - last.made >= BETWEEN_BACKUPS_MS && self.written_at().is_none_or(|written| written > last.made)
+        });
+        if is_due && self.store().is_keyed()? { self.back_up(None, keep).map(Some) } else { Ok(None) }
+    }
+
+    /// When the database or its log was written last.
+    fn written_at(&self) -> Option<UtcMillis> {
+        let path = self.store().path();
+        let log = path.with_extension("db-wal");
+        let modified = |path: &Path| {
+            let since = fs::metadata(path).ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+            i64::try_from(since.as_millis()).ok()
+        };
+        modified(path).max(modified(&log))
+    }
+
+    /// Goes on with another key than the memory was written with, or with a new one.
+    ///
+    /// # Errors
+    /// The key file can be neither read nor written.
+    pub fn accept_key(&self) -> Result<(), EngineError> {
+        Keys::accept(self.store(), self.directory())?;
+        Ok(())
+    }
+}
+
+/// The backups of a data directory that can be restored, newest first.
+pub fn backups(directory: &Path) -> Vec<Backup> {
+    backup::list(directory)
+}
+
+/// What a restoring did.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// The backup that was taken.
+    pub from: Backup,
+    /// Newer ones that are damaged.
+    pub damaged: Vec<PathBuf>,
+    /// Where the database lies now whose place it took.
+    pub replaced: Option<PathBuf>,
+}
+
+/// Puts a backup in the place of the database: `which`, or the newest that is whole. The database that was there
+/// is kept. What the indexes hold is made anew. Nobody else may have the data directory open.
+///
+/// # Errors
+/// [`EngineError::NoBackup`] where there is none that is whole.
+pub fn restore(options: &EngineOptions, which: Option<&Path>) -> Result<Restored, EngineError> {
+    let data = &options.directory;
+    let _turn = take_turn(data)?;
+    let candidates = match which {
+        None => backup::list(data),
+        Some(path) => {
+            let meta = fs::metadata(path).map_err(|error| StoreError::Io { path: path.to_path_buf(), error })?;
+            vec![Backup { path: path.to_path_buf(), made: 0, bytes: meta.len() }]
+        }
+    };
+    let mut damaged = Vec::new();
+    let mut chosen = None;
+    for candidate in candidates {
+        match backup::problem(&candidate.path, is_whole)? {
+            None => {
+                chosen = Some(candidate);
+                break;
+            }
+            Some(_) => damaged.push(candidate.path),
+        }
+    }
+    let Some(from) = chosen else { return Err(EngineError::NoBackup { directory: data.clone(), damaged }) };
+    let now = (options.now)();
+    let draft = data.join("yore.db.restoring");
+    copy_private(&from.path, &draft)?;
+    let replaced = backup::put_in_place(data, &draft, now)?;
+    put_key(data, &backup::key_of(&from.path), now)?;
+    forget_indexes(options)?;
+    Ok(Restored { from, damaged, replaced })
+}
+
+/// Saves what is whole of a damaged database into a new one, which takes its place, and reads the archive again.
+/// The damaged one is kept. Nobody else may have the data directory open.
+///
+/// # Errors
+/// Everything that [`StoreError`] names; the damaged database is where it was then.
+pub fn repair(options: &EngineOptions, reader: &ReaderOptions, observer: &mut dyn Observer) -> Result<RepairReport, EngineError> {
+    let data = &options.directory;
+    let turn = take_turn(data)?;
+    let path = data.join(crate::store::DATABASE_FILE);
+    let fail = |path: &Path| {
+        let path = path.to_path_buf();
+        move |error| EngineError::from(StoreError::Io { path, error })
+    };
+    if !path.is_file() {
+        return Err(StoreError::Missing(data.clone()).into());
+    }
+    let place = data.join("repairing");
+    match fs::remove_dir_all(&place) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(&place)(error)),
+        _ => {}
+    }
+    let salvage = Salvage::open(&path)?;
+    let saved = {
+        let store = Store::open(&place, true, options.store.clone())?;
+        let saved = salvage.save_into(&store, content_of, empty_lines)?;
+        store.checkpoint()?;
+        saved
+    };
+    drop(salvage);
+    let replaced = backup::put_in_place(data, &place.join(crate::store::DATABASE_FILE), (options.now)())?;
+    let _ = fs::remove_dir_all(&place);
+    drop(turn);
+    forget_indexes(options)?;
+    let engine = Engine::open(options.clone())?;
+    let (reindex, _) = engine.reindex(reader, observer)?;
+    let files: BTreeMap<i64, String> = engine.store().files()?.into_iter().map(|file| (file.id, file.path)).collect();
+    let lost = saved.lost_lines.iter().map(|(file, lines)| {
+        let path = files.get(file).cloned().unwrap_or_else(|| format!("file {file}"));
+        let is_there = Path::new(&path).exists();
+        (path, *lines, is_there)
+    });
+    Ok(RepairReport {
+        replaced,
+        blobs: saved.blobs,
+        lost_blobs: saved.lost_blobs.len() as u64,
+        lost: lost.collect(),
+        refused_rows: saved.refused_rows,
+        reindex,
+    })
+}
+
+/// Whether a blob holds what its hash says.
+fn is_whole(hash: &[u8; 32], raw_bytes: usize, data: &[u8]) -> bool {
+    ingest::unpack(data, raw_bytes, hash).is_some()
+}
+
+/// What a blob's data holds, whatever its row says of it.
+fn content_of(data: &[u8]) -> Option<Content> {
+    let bytes = ingest::decompressed(data)?;
+    let lines = memchr::memchr_iter(b'\n', &bytes).count() as i64 + 1;
+    Some(Content { hash: *blake3::hash(&bytes).as_bytes(), raw_bytes: bytes.len(), lines })
+}
+
+/// A blob of so many empty lines.
+fn empty_lines(count: u32) -> StoredBlob {
+    let raw = vec![b'\n'; count.saturating_sub(1) as usize];
+    let data = zstd::bulk::compress(&raw, 1).unwrap_or_default();
+    StoredBlob { hash: *blake3::hash(&raw).as_bytes(), raw_bytes: raw.len(), data }
+}
+
+fn take_turn(data: &Path) -> Result<FileLock, EngineError> {
+    let locks = data.join("locks");
+    let fail = |error| StoreError::Io { path: locks.clone(), error };
+    platform::create_private_directory(&locks).map_err(fail)?;
+    Ok(ingest::take_turn(&locks, &|| false).map_err(fail)?)
+}
+
+/// Lets the indexes be made anew: they may hold what the database does not know.
+fn forget_indexes(options: &EngineOptions) -> Result<(), EngineError> {
+    let store = Store::open(&options.directory, false, options.store.clone())?;
+    store.clear_index_state("lexical")?;
+    store.clear_index_state("vectors")?;
+    store.queue_all()?;
+    store.checkpoint()?;
+    Ok(())
+}
+
+/// Copies a file for its owner alone, whole or not at all.
+fn copy_private(from: &Path, to: &Path) -> Result<(), EngineError> {
+    let copy = || -> io::Result<()> {
+        match fs::remove_file(to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        platform::create_private_file(to)?;
+        let mut target = fs::OpenOptions::new().write(true).open(to)?;
+        io::copy(&mut fs::File::open(from)?, &mut target)?;
+        target.sync_all()
+    };
+    copy().map_err(|error| {
+        let _ = fs::remove_file(to);
+        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            StoreError::DiskFull(to.to_path_buf()).into()
+        } else {
+            StoreError::Io { path: to.to_path_buf(), error }.into()
+        }
+    })
+}
+
+/// Puts a backup's key beside its database; one that differs is kept beside the database that was replaced.
+fn put_key(data: &Path, key: &Path, now: UtcMillis) -> Result<(), EngineError> {
+    let fail = |error| EngineError::from(StoreError::Io { path: data.join("key"), error });
+    let Ok(wanted) = fs::read(key) else { return Ok(()) };
+    let own = data.join("key");
+    if fs::read(&own).is_ok_and(|bytes| bytes == wanted) {
+        return Ok(());
+    }
+    if own.exists() {
+        fs::rename(&own, backup::key_of(&backup::place_of_replaced(data, now))).map_err(fail)?;
+    }
+    platform::write_new_private_file(&own, &wanted).map_err(fail)
+}

@@ -1,0 +1,51 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::Context;
+use crate::error::{CliResult, Exit};
+use crate::render::text;
+
+/// Copy the memory, with its key, so that it can be restored
+///
+/// The daemon makes one each day (`store.backups` says how many are kept). A copy is checked before it counts; the
+/// indexes are not in it, they are made anew.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Write the copy to FILE instead of the data directory; its key goes beside it
+    #[arg(long, value_name = "FILE", conflicts_with = "list")]
+    to: Option<PathBuf>,
+    /// Only list the backups that there are
+    #[arg(long)]
+    list: bool,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    if arguments.list {
+        let found = yore_engine::backups(&context.directory);
+        if context.printer.is_json() {
+            context.printer.json(&json!({"backups": found}))?;
+        } else if found.is_empty() {
+            context.printer.line("there is no backup yet")?;
+        } else {
+            let rows: Vec<Vec<String>> = found
+                .iter()
+                .map(|backup| vec![text::time(Some(backup.made)), text::bytes(backup.bytes), backup.path.display().to_string()])
+                .collect();
+            for line in text::table(&rows) {
+                context.printer.line(line)?;
+            }
+        }
+        return Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success });
+    }
+    let engine = context.engine(false)?;
+    let keep = context.config().store.backups.max(1) as usize;
+    let made = engine.back_up(arguments.to.as_deref(), keep)?;
+    if context.printer.is_json() {
+        context.printer.json(&json!(made))?;
+    } else {
+        context.printer.line(format!("{} in {}", text::bytes(made.bytes), made.path.display()))?;
+    }
+    Ok(Exit::Success)
+}

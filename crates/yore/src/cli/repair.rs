@@ -1,0 +1,85 @@
+use clap::Args;
+use serde_json::json;
+
+use super::Context;
+use super::daemon::stop_for;
+use super::ingest::{known_roots, read_histories};
+use super::reindex::reader_options;
+use crate::error::{CliResult, Exit};
+use crate::render::progress::Progress;
+use crate::render::text;
+
+/// Save what is whole of a damaged memory
+///
+/// Copies every part of the archive that still is what it was into a new database, which takes the place of the
+/// damaged one, reads the archive again, and then what is missing from sources that still exist. The damaged database
+/// is kept. `yore restore` takes a backup instead.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The data directory's key is lost: go on with another one. What was forgotten for good comes back where its
+    /// source still exists, and every file is read anew
+    #[arg(long)]
+    new_key: bool,
+    /// Read no sources
+    #[arg(long)]
+    no_sources: bool,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let was_running = stop_for(context)?;
+    if arguments.new_key {
+        context.engine(false)?.accept_key()?;
+        if context.printer.is_json() {
+            context.printer.json(&json!({"new_key": true}))?;
+        } else {
+            context.printer.line("the memory goes on with the key that is there now")?;
+        }
+        if was_running {
+            context.wake_daemon();
+        }
+        return Ok(Exit::Success);
+    }
+    let options = reader_options(context.config());
+    let mut bar = Progress::new("reading the archive", context.printer.shows_progress());
+    let result = yore_engine::repair(&context.engine_options(false), &options, &mut bar);
+    bar.finish();
+    let report = result?;
+    let mut turns = 0;
+    if !arguments.no_sources {
+        let engine = context.engine(false)?;
+        let roots = known_roots(&engine, context)?;
+        let (read, _) = read_histories(&engine, roots, false, context)?;
+        turns = read.turns_added;
+    }
+    let lost_for_good: Vec<_> = report.lost.iter().filter(|(_, _, is_there)| !is_there).collect();
+    if context.printer.is_json() {
+        context.printer.json(&json!({
+            "blobs": report.blobs, "lost_blobs": report.lost_blobs, "refused_rows": report.refused_rows, "replaced": report.replaced,
+            "turns": report.reindex.turns_added, "turns_read_again": turns,
+            "lost": report.lost.iter().map(|(path, lines, is_there)| json!({
+                "source": path, "lines": lines, "source_exists": is_there,
+            })).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        context.printer.line(format!(
+            "saved {} of the archive, {}; {} lost",
+            text::counted(report.blobs, "blob"),
+            text::counted(report.reindex.turns_added, "turn"),
+            text::counted(report.lost_blobs, "blob")
+        ))?;
+        for (path, lines, is_there) in &report.lost {
+            let what = if *is_there { "was read again from its source" } else { "is lost: its source is gone" };
+            context.printer.line(format!("  {}: {} {what}", text::harmless(path), text::counted(*lines, "damaged line")))?;
+        }
+        if turns > 0 {
+            context.printer.line(format!("{} more read from sources that still exist", text::counted(turns, "turn")))?;
+        }
+        if let Some(replaced) = &report.replaced {
+            context.printer.line(format!("the damaged database is kept in {}", replaced.display()))?;
+        }
+    }
+    if was_running {
+        context.wake_daemon();
+    }
+    Ok(if lost_for_good.is_empty() { Exit::Success } else { Exit::Nothing })
+}

@@ -1,0 +1,44 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::Context;
+use super::daemon::stop_for;
+use crate::error::{CliResult, Exit};
+use crate::render::text;
+
+/// Put a backup in the place of the memory
+///
+/// Takes the newest backup that is whole, or FILE. The memory that is replaced is kept beside the backups. What was
+/// said since the backup is read again from the agents' histories.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// This backup instead of the newest that is whole (`yore backup --list` names them)
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let was_running = stop_for(context)?;
+    let restored = yore_engine::restore(&context.engine_options(false), arguments.file.as_deref())?;
+    if context.printer.is_json() {
+        context.printer.json(&json!({
+            "from": restored.from, "damaged": restored.damaged, "replaced": restored.replaced,
+        }))?;
+    } else {
+        for path in &restored.damaged {
+            context.printer.line(format!("passed over {}, which is damaged", path.display()))?;
+        }
+        let made = if restored.from.made > 0 { format!(" of {}", text::time(Some(restored.from.made))) } else { String::new() };
+        context.printer.line(format!("restored the backup{made}: {}", restored.from.path.display()))?;
+        if let Some(replaced) = &restored.replaced {
+            context.printer.line(format!("what was there is kept in {}", replaced.display()))?;
+        }
+        context.printer.line("next: `yore ingest` reads what was said since")?;
+    }
+    if was_running {
+        context.wake_daemon();
+    }
+    Ok(Exit::Success)
+}
