@@ -764,14 +764,20 @@ impl Engine {
     /// The last steps of a hard forgetting: the index, the backups, the log.
     fn finish_forgetting(&self, mut outcome: Forgotten, is_dry_run: bool) -> Result<Forgotten, EngineError> {
         if !is_dry_run {
-            outcome.backups.extend(self.store.purge_backups()?);
-            self.purge_index()?;
-            self.semantic()?.purge(&self.store)?;
-            self.sync_vectors(2_000)?;
-            self.store.rewrite()?;
-            self.store.checkpoint()?;
+            outcome.backups.extend(self.finish_removal()?);
         }
         Ok(outcome)
+    }
+
+    /// Leaves no byte of what was removed: in the backups, which it gives, the indexes, the database, its log.
+    pub(crate) fn finish_removal(&self) -> Result<Vec<PathBuf>, EngineError> {
+        let backups = self.store.purge_backups()?;
+        self.purge_index()?;
+        self.semantic()?.purge(&self.store)?;
+        self.sync_vectors(2_000)?;
+        self.store.rewrite()?;
+        self.store.checkpoint()?;
+        Ok(backups)
     }
 
     /// Leaves no byte of deleted words in the index. Forgotten is said only when it is so: while
@@ -853,6 +859,14 @@ impl Engine {
                 );
             }
             Err(error) => report("key", Severity::Broken, error.to_string(), None),
+        }
+        if self.is_scan_due().unwrap_or(false) {
+            report(
+                "redaction",
+                Severity::Note,
+                "some of what is kept was redacted with other rules than today's".to_owned(),
+                Some("`yore scan` looks through all of it and takes out what they let through"),
+            );
         }
         let mut behind = (0u64, 0u64, 0u64);
         let mut being_written = 0u64;

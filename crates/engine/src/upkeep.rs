@@ -10,7 +10,7 @@ use yore_core::time::UtcMillis;
 
 use crate::engine::{Engine, EngineError, EngineOptions};
 use crate::ingest::source::ReaderOptions;
-use crate::ingest::{self, Keys, Observer, ReindexReport};
+use crate::ingest::{self, Keys, Observer, ReindexReport, ScanReport};
 use crate::platform::{self, FileLock};
 use crate::store::{Backup, Content, Salvage, Store, StoreError, StoredBlob, backup};
 
@@ -89,6 +89,47 @@ impl Engine {
             i64::try_from(since.as_millis()).ok()
         };
         modified(path).max(modified(&log))
+    }
+
+    /// Whether something is kept that was never looked through with today's rules of redaction.
+    ///
+    /// # Errors
+    /// As [`Engine::scan`].
+    pub fn is_scan_due(&self) -> Result<bool, EngineError> {
+        Ok(self.store().is_keyed()? && !self.reader()?.is_scanned()?)
+    }
+
+    /// Looks through everything that is kept with today's rules of redaction, and takes out what older ones let
+    /// through: from the archive, the turns, the indexes and the backups. `level` is zstd's. A dry run only says what
+    /// would go.
+    ///
+    /// # Errors
+    /// As ingestion. What was begun is finished by the next call.
+    pub fn scan(
+        &self,
+        is_dry_run: bool,
+        level: i32,
+        options: &ReaderOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<ScanReport, EngineError> {
+        const OWED: &str = "scan";
+        let mut reader = self.reader()?;
+        if !is_dry_run {
+            // Until all of it is done: a process that is killed leaves turns and indexes behind.
+            self.store().set_index_state(OWED, if self.store().index_state(OWED)?.is_some() { "again" } else { "begun" })?;
+        }
+        let report = reader.scan(is_dry_run, level, observer)?;
+        if is_dry_run {
+            return Ok(report);
+        }
+        if !report.is_clean() || self.store().index_state(OWED)?.as_deref() == Some("again") {
+            self.reindex(options, observer)?;
+            self.store().release_labels()?;
+            self.finish_removal()?;
+        }
+        reader.note_scanned()?;
+        self.store().clear_index_state(OWED)?;
+        Ok(report)
     }
 
     /// Goes on with another key than the memory was written with, or with a new one.

@@ -6,6 +6,7 @@
 //! in another session's file, or if it is about one (a summary line). Any other line that names no
 //! session belongs to whoever spoke before it, at the beginning of a file to whoever speaks first.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::Value;
@@ -85,7 +86,9 @@ impl Ingest<'_> {
             let uses_touched =
                 self.store.segments(*file, *generation)?.iter().any(|segment| touched_blobs.contains(&segment.run.blob));
             if uses_touched {
-                self.rewrite(&mut archive, *file, *generation, gone, &touched_blobs)?;
+                self.rewrite(&mut archive, *file, *generation, &touched_blobs, |at, line| {
+                    if gone.get(at).copied().unwrap_or(false) { Cow::Borrowed(&[]) } else { Cow::Borrowed(line) }
+                })?;
             }
         }
         let mut buried: Vec<[u8; 16]> = vec![self.keys.tombstone_hash(&target.agent, "session", &target.native_session)];
@@ -112,14 +115,14 @@ impl Ingest<'_> {
         Ok(self.store.generations()?.into_iter().filter(|(file, _)| files.contains(file)).collect())
     }
 
-    /// Stores what is left of one generation of a file in new blobs.
-    fn rewrite(
+    /// Stores one generation of a file in new blobs, each line as `becomes` gives it by its place.
+    pub(super) fn rewrite(
         &self,
         archive: &mut Archive<'_>,
         file: i64,
         generation: i64,
-        gone: &[bool],
         touched: &HashSet<i64>,
+        mut becomes: impl for<'l> FnMut(usize, &'l [u8]) -> Cow<'l, [u8]>,
     ) -> Result<(), IngestError> {
         let mut pieces: Vec<LineBuffer> = vec![LineBuffer::default()];
         let mut at = 0;
@@ -128,7 +131,7 @@ impl Ingest<'_> {
                 pieces.push(LineBuffer::default());
             }
             if let Some(piece) = pieces.last_mut() {
-                piece.push(if gone.get(at).copied().unwrap_or(false) { b"" } else { line });
+                piece.push(&becomes(at, line));
             }
             at += 1;
             Ok(())

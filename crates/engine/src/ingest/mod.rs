@@ -25,6 +25,7 @@ mod policy;
 mod project;
 pub mod redact;
 mod reindex;
+mod scan;
 pub mod source;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -54,6 +55,7 @@ use self::project::ProjectResolver;
 pub use self::project::{ProjectNames, names_of};
 use self::redact::{RULES_VERSION, RedactionCounts, Redactor};
 pub use self::reindex::ReindexReport;
+pub use self::scan::ScanReport;
 use self::source::{Framing, Known, Nature, ReadTurn, ReaderOptions, Reading, Source, Stamp, Unit};
 use crate::platform::FileLock;
 use crate::store::{Advance, Checkpoint, FileRow, Store, StoreError, TurnFacts, UpsertOutcome, Upserter};
@@ -301,7 +303,13 @@ impl<'a> Ingest<'a> {
         let holder = Holder::new(&directory.join("locks"), random).map_err(fail("locks"))?;
         let redactor = Redactor::with_patterns(&keys.redaction, redaction_patterns)?;
         let tombstones = store.tombstones()?;
-        Ok(Self { store, keys, redactor, holder, now, tombstones, resolver: ProjectResolver::default() })
+        let is_new = !store.is_keyed()?;
+        let ingest = Self { store, keys, redactor, holder, now, tombstones, resolver: ProjectResolver::default() };
+        if is_new && !ingest.is_scanned()? {
+            // Nothing is kept yet: all that will be is redacted with these rules.
+            ingest.note_scanned()?;
+        }
+        Ok(ingest)
     }
 
     /// Finds the files under the roots and reads what is new in each. A file that fails is

@@ -184,6 +184,11 @@ impl Redactor {
         Redactor { key: *key, prefilter: Prefilter::new(), patterns: Patterns::none(), custom: CustomPatterns::default() }
     }
 
+    /// Tells the person's own patterns from other ones.
+    pub fn fingerprint(&self) -> String {
+        self.custom.fingerprint()
+    }
+
     /// Redacts one text; `None` when it is unchanged.
     pub fn text(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
         self.text_from(text, Origin::Unknown, counts)

@@ -11,6 +11,11 @@ use yore_core::time::UtcMillis;
 use super::upsert::NativeId;
 use super::{LineRun, Store, StoreError, StoreResult, backup};
 
+const UNUSED_LABELS: &str = "DELETE FROM label WHERE id NOT IN (
+     SELECT branch_id FROM turn WHERE branch_id IS NOT NULL UNION SELECT cwd_id FROM turn WHERE cwd_id IS NOT NULL
+     UNION SELECT model_id FROM turn WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL
+     UNION SELECT language_id FROM code_block WHERE language_id IS NOT NULL UNION SELECT name_id FROM tool_use WHERE name_id IS NOT NULL)";
+
 /// What was, or would be, forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Forgotten {
@@ -75,12 +80,9 @@ impl Store {
                 tx.execute(sql, [episode]).map_err(|error| self.fail(error))?;
             }
         }
+        tx.execute_batch(UNUSED_LABELS).map_err(|error| self.fail(error))?;
         tx.execute_batch(
-            "DELETE FROM label WHERE id NOT IN (
-                 SELECT branch_id FROM turn WHERE branch_id IS NOT NULL UNION SELECT cwd_id FROM turn WHERE cwd_id IS NOT NULL
-                 UNION SELECT model_id FROM turn WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL
-                 UNION SELECT language_id FROM code_block WHERE language_id IS NOT NULL UNION SELECT name_id FROM tool_use WHERE name_id IS NOT NULL);
-             DELETE FROM path WHERE id NOT IN (SELECT path_id FROM turn_file UNION SELECT path_id FROM code_block WHERE path_id IS NOT NULL);
+            "DELETE FROM path WHERE id NOT IN (SELECT path_id FROM turn_file UNION SELECT path_id FROM code_block WHERE path_id IS NOT NULL);
              UPDATE source_file SET reader_state = '' WHERE id NOT IN (SELECT file_id FROM file_episode);
              DELETE FROM skip WHERE file_id NOT IN (SELECT file_id FROM file_episode);
              INSERT OR REPLACE INTO index_state (name, value) VALUES ('purge', 'owed'), ('purge-vectors', 'owed');
@@ -89,6 +91,11 @@ impl Store {
         )
         .map_err(|error| self.fail(error))?;
         self.release_vectors(tx)
+    }
+
+    /// Deletes labels that no turn uses.
+    pub(crate) fn release_labels(&self) -> StoreResult<()> {
+        self.write(|tx| tx.execute_batch(UNUSED_LABELS).map_err(|error| self.fail(error)))
     }
 
     /// Deletes the turns of any session of an agent with one of these native ids: copies of what

@@ -181,6 +181,47 @@ impl Store {
         })
     }
 
+    /// Gives names (titles, directories, paths, labels and the like) that `becomes` changes their new form, unless it
+    /// is a dry run; gives how many.
+    pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {
+        /// Tables and columns with names; one that may hold each name once gives way to the row that has the new one.
+        const NAMES: [(&str, &str); 13] = [
+            ("episode", "title"),
+            ("episode", "cwd"),
+            ("project", "name"),
+            ("project_alias", "value"),
+            ("project_alias", "recorded"),
+            ("source_file", "path"),
+            ("source_file", "reader_state"),
+            ("source_file", "kept_out"),
+            ("label", "text"),
+            ("path", "text"),
+            ("path", "name"),
+            ("pending_title", "title"),
+            ("skip", "detail"),
+        ];
+        self.write(|tx| {
+            let mut changed = 0;
+            for (table, column) in NAMES {
+                let sql = format!("SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL");
+                let mut statement = tx.prepare(&sql).map_err(|error| self.fail(error))?;
+                let names: Vec<String> =
+                    statement.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(|error| self.fail(error))?;
+                for name in names {
+                    let Some(new) = becomes(&name) else { continue };
+                    changed += 1;
+                    if !is_dry_run {
+                        let sql = format!("UPDATE OR IGNORE {table} SET {column} = ?2 WHERE {column} = ?1");
+                        tx.execute(&sql, [&name, &new]).map_err(|error| self.fail(error))?;
+                        let sql = format!("UPDATE {table} SET {column} = ?2 || '~' || abs(random()) WHERE {column} = ?1");
+                        tx.execute(&sql, [&name, &new]).map_err(|error| self.fail(error))?;
+                    }
+                }
+            }
+            Ok(changed)
+        })
+    }
+
     /// Whether anything was written with the data directory's key: lines, or what must not come back.
     pub(crate) fn is_keyed(&self) -> StoreResult<bool> {
         self.read(|db| {

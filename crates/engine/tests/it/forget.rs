@@ -192,3 +192,37 @@ fn lines_that_name_no_session_stay_forgotten_with_it() {
     memory.read_as("codex", &codex);
     assert_eq!(scan(&mut memory), Vec::<String>::new());
 }
+
+#[test]
+fn what_older_rules_let_through_is_in_no_byte_after_a_scan() {
+    let mut memory = Memory::new();
+    plant_others(&memory);
+    let victim = plant_victim(&memory);
+    memory.learn();
+    memory.engine().back_up(None, 2).unwrap();
+    assert!(!memory.engine().is_scan_due().unwrap());
+    let turns = memory.turns(victim.id()).len();
+    memory.close();
+    assert!(!Scan::of(&memory.data()).places(PLANTED).is_empty());
+    let options = yore_engine::EngineOptions {
+        redaction_patterns: vec!["(?i)zanzquux[a-z0-9_-]*".to_owned()],
+        ..Memory::options(memory.data())
+    };
+    let engine = yore_engine::Engine::open(options.clone()).unwrap();
+    assert!(engine.is_scan_due().unwrap(), "the person's own patterns are rules too");
+    let readers = ReaderOptions::default();
+    let planned = engine.scan(true, 9, &readers, &mut yore_engine::ingest::Silent).unwrap();
+    assert!(planned.changed_lines > 10 && planned.changed_names > 3, "{planned:?}");
+    assert!(engine.is_scan_due().unwrap());
+    let done = engine.scan(false, 9, &readers, &mut yore_engine::ingest::Silent).unwrap();
+    assert_eq!(done.changed_lines, planned.changed_lines);
+    assert!(!engine.is_scan_due().unwrap());
+    assert!(engine.scan(false, 9, &readers, &mut yore_engine::ingest::Silent).unwrap().is_clean());
+    let findings = engine.examine(Some(&readers)).unwrap();
+    assert!(findings.iter().all(|finding| finding.severity < yore_engine::Severity::Warning), "{findings:#?}");
+    drop(engine);
+    assert_eq!(Scan::of(&memory.data()).places(PLANTED), Vec::<&str>::new());
+    memory.open();
+    assert_eq!(memory.turns(victim.id()).len(), turns, "nothing else is gone");
+    assert!(memory.ask("zanzquuxhuman").is_empty());
+}

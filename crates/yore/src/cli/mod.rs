@@ -25,6 +25,7 @@ mod reindex;
 mod remember;
 mod repair;
 mod restore;
+mod scan;
 mod sessions;
 mod show;
 mod sources;
@@ -122,6 +123,7 @@ enum Command {
     Remember(remember::Arguments),
     Repair(repair::Arguments),
     Restore(restore::Arguments),
+    Scan(scan::Arguments),
     Sessions(sessions::Arguments),
     Show(show::Arguments),
     Sources(sources::Arguments),
@@ -260,6 +262,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Remember(arguments) => remember::run(&arguments, context),
         Command::Repair(arguments) => repair::run(&arguments, context),
         Command::Restore(arguments) => restore::run(&arguments, context),
+        Command::Scan(arguments) => scan::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),
         Command::Show(arguments) => show::run(&arguments, context),
         Command::Sources(arguments) => sources::run(&arguments, context),

@@ -9,7 +9,7 @@ use yore_engine::{Engine, RecallAnswer, RecallRequest, SessionsRequest};
 use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::{as_json, default_roots, known_roots, read_histories, summary};
 use super::install::with_machine;
-use super::{Context, embed, recall};
+use super::{Context, embed, recall, scan};
 use crate::daemon::client;
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
@@ -25,7 +25,8 @@ pub struct Arguments {
     /// Do not run the local model; `yore embed` does it at any time
     #[arg(long)]
     no_embed: bool,
-    /// Let agents keep transcripts longer without asking (a copy of their settings is kept)
+    /// Let agents keep transcripts longer, and look for secrets that older rules let through, without asking (a copy of
+    /// agents' settings is kept)
     #[arg(short, long)]
     yes: bool,
 }
@@ -114,6 +115,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         text::bytes(statistics.directory_bytes),
         text::bytes(statistics.store.source_bytes)
     ))?;
+    scan::offer(&engine, arguments.yes, context)?;
     tell_retention(context)?;
     if let Some((question, answer)) = &answer {
         tell_answer(question, answer, context)?;

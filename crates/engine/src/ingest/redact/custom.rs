@@ -34,6 +34,15 @@ impl CustomPatterns {
         patterns.iter().map(|pattern| compile(pattern)).collect::<Result<_, _>>().map(Self)
     }
 
+    /// Tells these patterns from others.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for pattern in &self.0 {
+            hasher.update(&(pattern.as_str().len() as u64).to_le_bytes()).update(pattern.as_str().as_bytes());
+        }
+        hasher.finalize().to_hex()[..8].to_owned()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,0 +1,127 @@
+//! The archive looked through with today's rules of redaction: what older rules let through is taken out of every
+//! line, as [`forget`](super::forget) takes out what was forgotten.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::archive::Archive;
+use super::parse::{NotJson, parse_line};
+use super::redact::{RULES_VERSION, RedactionCounts};
+use super::{Ingest, IngestError, Observer};
+use crate::store::StoreResult;
+
+/// Name of the fact by which the database knows the rules that all of it was redacted with.
+const RULES: &str = "redaction-rules";
+
+/// What looking through the archive found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScanReport {
+    /// Files, gone ones included.
+    pub files: u64,
+    /// Lines of their archives.
+    pub lines: u64,
+    /// Lines in which today's rules find something.
+    pub changed_lines: u64,
+    /// Titles, directories and other names in which they do.
+    pub changed_names: u64,
+    /// What they find, by kind.
+    pub redactions: RedactionCounts,
+}
+
+impl ScanReport {
+    /// Whether anything is to be taken out.
+    pub fn is_clean(&self) -> bool {
+        self.changed_lines == 0 && self.changed_names == 0
+    }
+}
+
+impl Ingest<'_> {
+    /// Whether all that is kept was looked through with the rules of today, the person's own included.
+    pub(crate) fn is_scanned(&self) -> StoreResult<bool> {
+        Ok(self.store.fact(RULES)?.as_deref() == Some(self.rules_name().as_str()))
+    }
+
+    /// Notes that it was.
+    pub(crate) fn note_scanned(&self) -> StoreResult<()> {
+        self.store.set_fact(RULES, &self.rules_name())
+    }
+
+    fn rules_name(&self) -> String {
+        format!("{RULES_VERSION} {}", self.redactor.fingerprint())
+    }
+
+    /// Looks through the archive and the names, and redacts them, unless it is to look only. Turns and indexes are
+    /// the caller's to make anew.
+    pub(crate) fn scan(&mut self, is_dry_run: bool, level: i32, observer: &mut dyn Observer) -> Result<ScanReport, IngestError> {
+        // Nobody may read in what is just being looked through.
+        let _turn = self.take_turn(observer)?;
+        let mut report = ScanReport::default();
+        let files = self.store.files()?;
+        let generations = self.store.generations()?;
+        observer.found(files.len(), files.iter().map(|file| file.checkpoint.archived_bytes).sum());
+        let mut archive = Archive::new(self.store, self.keys.line, level);
+        let mut touched: HashSet<i64> = HashSet::new();
+        let mut values = Vec::new();
+        for file in &files {
+            for (_, generation) in generations.iter().filter(|(id, _)| *id == file.id) {
+                let mut changed = Vec::new();
+                archive.read_what_is_whole(file.id, *generation, |line| {
+                    let is_changed = self.redacted_line(line, &mut values, &mut report.redactions).is_some();
+                    report.lines += 1;
+                    report.changed_lines += u64::from(is_changed);
+                    changed.push(is_changed);
+                    Ok(())
+                })?;
+                let mut at = 0;
+                for segment in self.store.segments(file.id, *generation)? {
+                    let count = segment.run.count as usize;
+                    if changed[at..at + count].contains(&true) {
+                        touched.insert(segment.run.blob);
+                    }
+                    at += count;
+                }
+            }
+            report.files += 1;
+            observer.advanced(file.checkpoint.archived_bytes);
+        }
+        let redact = |text: &str, counts: &mut RedactionCounts| self.redactor.text(text, counts);
+        report.changed_names = self.store.rename(is_dry_run, |name| redact(name, &mut report.redactions))?;
+        if is_dry_run || touched.is_empty() {
+            return Ok(report);
+        }
+        let mut uncounted = RedactionCounts::default();
+        for (file, generation) in &generations {
+            let segments = self.store.segments(*file, *generation)?;
+            if segments.iter().any(|segment| touched.contains(&segment.run.blob)) {
+                self.rewrite(&mut archive, *file, *generation, &touched, |_, line| {
+                    match self.redacted_line(line, &mut values, &mut uncounted) {
+                        Some(redacted) => Cow::Owned(redacted),
+                        None => Cow::Borrowed(line),
+                    }
+                })?;
+            }
+        }
+        self.store.write(|tx| self.store.release_blobs(tx).map(drop))?;
+        Ok(report)
+    }
+
+    /// A line as today's rules leave it; `None` where they find nothing.
+    fn redacted_line(&self, line: &[u8], values: &mut Vec<Value>, counts: &mut RedactionCounts) -> Option<Vec<u8>> {
+        match parse_line(line, values) {
+            Ok(()) => {
+                let mut is_changed = false;
+                for value in values.iter_mut() {
+                    is_changed |= self.redactor.json(value, counts);
+                }
+                is_changed.then(|| values.iter().flat_map(|value| serde_json::to_vec(value).unwrap_or_default()).collect())
+            }
+            Err(NotJson::Empty) => None,
+            Err(NotJson::Invalid) => {
+                let text = String::from_utf8_lossy(line);
+                self.redactor.text(&text, counts).map(|redacted| redacted.replace('\n', " ").into_bytes())
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use std::io::IsTerminal;
+
+use clap::Args;
+use serde_json::json;
+use yore_engine::Engine;
+use yore_engine::ingest::ScanReport;
+
+use super::Context;
+use super::reindex::reader_options;
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::progress::Progress;
+use crate::render::text;
+
+/// Look for secrets in all that is kept, with the rules of today
+///
+/// What older rules of redaction let through, or patterns of yours that are new, is taken out of the archive, the turns,
+/// the indexes and the backups, as `forget --hard` takes out a session. Run it after an upgrade that knows more kinds of
+/// secrets, or after a change of `redaction.extra_patterns`; `yore up` and `yore doctor` say when it is due.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only say what would go
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.engine(false)?;
+    let report = scan(&engine, arguments.dry_run, context)?;
+    if context.printer.is_json() {
+        context.printer.json(&json!({
+            "dry_run": arguments.dry_run, "files": report.files, "lines": report.lines, "changed_lines": report.changed_lines,
+            "changed_names": report.changed_names,
+            "redactions": report.redactions.iter().map(|(kind, count)| (kind.to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
+        }))?;
+        return Ok(Exit::Success);
+    }
+    context.printer.line(told(&report, arguments.dry_run))?;
+    for (kind, count) in report.redactions.iter() {
+        context.printer.line(format!("  {kind}: {}", text::count(count)))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Offers it where it is due.
+pub fn offer(engine: &Engine, is_agreed: bool, context: &mut Context) -> CliResult<()> {
+    if !engine.is_scan_due()? {
+        return Ok(());
+    }
+    if !is_agreed {
+        if !context.printer.is_terminal() || !std::io::stdin().is_terminal() {
+            return context
+                .printer
+                .note("this yore knows more kinds of secrets than the one that read some of this: `yore scan` looks for them")
+                .map_err(CliError::from);
+        }
+        context
+            .printer
+            .prompt("This yore knows more kinds of secrets. Look for them in all that is kept, and take them out? [y/N] ")?;
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer).map_err(CliError::from)?;
+        if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+            return Ok(());
+        }
+    }
+    let report = scan(engine, false, context)?;
+    Ok(context.printer.line(told(&report, false))?)
+}
+
+fn scan(engine: &Engine, is_dry_run: bool, context: &Context) -> CliResult<ScanReport> {
+    let options = reader_options(context.config());
+    let mut bar = Progress::new("looking through the archive", context.printer.shows_progress());
+    let report = engine.scan(is_dry_run, context.config().archive.compression_level, &options, &mut bar);
+    bar.finish();
+    Ok(report?)
+}
+
+fn told(report: &ScanReport, is_dry_run: bool) -> String {
+    let looked = format!("{} of {} looked through", text::counted(report.lines, "line"), text::counted(report.files, "file"));
+    if report.is_clean() {
+        return format!("{looked}: no secret that was let through");
+    }
+    let verb = if is_dry_run { "would be taken out of" } else { "taken out of" };
+    let names =
+        if report.changed_names > 0 { format!(" and {}", text::counted(report.changed_names, "name")) } else { String::new() };
+    format!("{looked}: secrets {verb} {}{names}", text::counted(report.changed_lines, "line"))
+}
