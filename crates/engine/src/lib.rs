@@ -44,7 +44,7 @@ pub use index::vector::{
 };
 pub use index::{IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobKind, JobWorker, MOST_FAILURES, NewJob};
-pub use notes::{CONTEXT, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING};
+pub use notes::{CONTEXT, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, UNCONFIRMED};
 pub use offer::{Brief, BriefRequest, Occasion, Offer, OfferRequest, Offered, Said, Worked};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use retrieve::{Hit, Missing, RecallAnswer, RecallRequest, SessionHit};

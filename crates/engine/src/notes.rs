@@ -29,6 +29,9 @@ use crate::{Engine, EngineError};
 
 /// The tag of a note that holds always: a standing instruction.
 pub const STANDING: &str = "standing";
+/// The tag of what an agent keeps without asking the person. It is found when it is asked for, in its own
+/// project, and never told unasked.
+pub const UNCONFIRMED: &str = "unconfirmed";
 /// The tag of a context: what an agent keeps under a topic, its title. It is known by that and not
 /// by its words, and nothing else is the same note. It is never a standing instruction.
 pub const CONTEXT: &str = "context";

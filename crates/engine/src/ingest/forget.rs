@@ -15,7 +15,7 @@ use yore_core::time::UtcMillis;
 use super::archive::{Archive, LineBuffer, MAX_BLOB_BYTES};
 use super::parse::parse_line;
 use super::source::{SOURCES, Source, source_named};
-use super::{Ingest, IngestError, Silent};
+use super::{Ingest, IngestError, ReaderOptions, ReindexReport, Silent};
 use crate::store::{Forgotten, LineRun, StoreResult};
 
 /// What is to be forgotten.
@@ -91,6 +91,9 @@ impl Ingest<'_> {
                 })?;
             }
         }
+        // Sessions that repeat a forgotten message may have a title that was said of it.
+        let titled = self.store.episodes_with_messages(&target.agent, messages.iter())?;
+        let touched: Vec<i64> = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
         let mut buried: Vec<[u8; 16]> = vec![self.keys.tombstone_hash(&target.agent, "session", &target.native_session)];
         buried.extend(messages.iter().map(|message| self.keys.tombstone_hash(&target.agent, "message", message)));
         self.store.write(|tx| {
@@ -100,6 +103,7 @@ impl Ingest<'_> {
             if target.keep_tombstones { self.store.bury(tx, &buried, now) } else { Ok(()) }
         })?;
         self.tombstones.extend(buried.iter().filter(|_| target.keep_tombstones));
+        self.derive_titles(&touched, &titled)?;
         Ok(outcome)
     }
 
@@ -107,6 +111,21 @@ impl Ingest<'_> {
     pub(crate) fn is_buried(&self, native_session: &str) -> StoreResult<bool> {
         let known = self.store.tombstones()?;
         Ok(SOURCES.iter().any(|source| known.contains(&self.keys.tombstone_hash(source.kind(), "session", native_session))))
+    }
+
+    /// Gives sessions their titles anew, from the lines that are left: those of `files`, and `episodes`.
+    fn derive_titles(&mut self, files: &[i64], episodes: &[i64]) -> Result<(), IngestError> {
+        let reading = self.store.last_reading()?;
+        let again = self.store.clear_titles(files, episodes)?;
+        let generations = self.store.generations()?;
+        let mut report = ReindexReport::default();
+        for row in self.store.files()?.iter().filter(|row| again.contains(&row.id)) {
+            for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
+                self.read_generation(row, *generation, reading, &ReaderOptions::default(), true, &mut report)?;
+            }
+        }
+        self.store.settle_titles()?;
+        Ok(())
     }
 
     fn generations_of(&self, source: &dyn Source) -> StoreResult<Vec<(i64, i64)>> {

@@ -1031,7 +1031,10 @@ impl Writer<'_> {
     ) -> Result<[u64; 4], StoreError> {
         let mut upserter = Upserter::new(self.store, tx);
         let mut outcomes = [0; 4];
-        for reading in readings {
+        // Titles last: which session a message is of is known once its turn is stored.
+        let is_about_message = |reading: &&Reading| matches!(reading, Reading::TitleOfMessage(..));
+        let (about_messages, others): (Vec<&Reading>, Vec<&Reading>) = readings.iter().partition(is_about_message);
+        for reading in others.into_iter().chain(about_messages) {
             match reading {
                 Reading::Turn(read) => {
                     let outcome = self.store_turn(&mut upserter, file, read, names, now)?;
@@ -1047,7 +1050,7 @@ impl Writer<'_> {
                         upserter.title(row.id, &self.redacted_title(title))?;
                     }
                 }
-                Reading::TitleOfMessage(message, title) => match upserter.episode_of_message(self.source, message)? {
+                Reading::TitleOfMessage(message, title) => match upserter.episode_of_message(self.source, message, Some(file))? {
                     Some(episode) => upserter.title(episode, &self.redacted_title(title))?,
                     None => upserter.title_later(self.source, message, &self.redacted_title(title))?,
                 },

@@ -53,7 +53,7 @@ impl Ingest<'_> {
                 .iter()
                 .filter(|(file, generation)| *file == row.id && (!is_document || *generation == row.checkpoint.generation))
             {
-                self.read_generation(row, *generation, reading, options, &mut report)?;
+                self.read_generation(row, *generation, reading, options, false, &mut report)?;
             }
             report.files += 1;
             observer.advanced(row.checkpoint.archived_bytes);
@@ -63,12 +63,14 @@ impl Ingest<'_> {
         Ok(report)
     }
 
-    fn read_generation(
+    /// Stores what one generation of a file says; its titles alone, if they are all that is wanted.
+    pub(super) fn read_generation(
         &mut self,
         row: &FileRow,
         generation: i64,
         reading: i64,
         options: &ReaderOptions,
+        only_titles: bool,
         report: &mut ReindexReport,
     ) -> Result<(), IngestError> {
         let source = source_named(&row.source).ok_or_else(|| IngestError::UnknownSource(row.source.clone()))?;
@@ -96,6 +98,10 @@ impl Ingest<'_> {
                      skips: &mut Skips,
                      report: &mut ReindexReport|
          -> StoreResult<()> {
+            if only_titles {
+                pending.retain(|reading| matches!(reading, Reading::Title(..) | Reading::TitleOfMessage(..)));
+                skips.clear();
+            }
             let names = writer.project_names(pending);
             let now = (writer.now)();
             let outcomes = writer.store.write(|tx| {

@@ -7,7 +7,7 @@ use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 
 use super::{Brief, BriefRequest, Said, Worked};
-use crate::notes::{NotesRequest, STANDING};
+use crate::notes::{NotesRequest, STANDING, UNCONFIRMED};
 use crate::retrieve::project_here;
 use crate::store::{EpisodeSummary, ShownTurn, Store};
 use crate::{Engine, EngineError};
@@ -16,6 +16,8 @@ use crate::{Engine, EngineError};
 const SESSIONS: usize = 4;
 /// Sessions that are looked at for them: the asking one, and those without work, are passed over.
 const LOOKED_AT: usize = 60;
+/// Notes that nobody agreed to and that are passed over.
+const MOST_UNCONFIRMED: usize = 10_000;
 /// Standing notes that are told of.
 const STANDING_NOTES: usize = 200;
 /// Notes that are told of, standing ones apart.
@@ -40,8 +42,10 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     let notes =
         NotesRequest { here: request.here.clone(), scope: ScopeChoice::CurrentOnly, tags: Vec::new(), title: None, limit: NOTES };
     let standing = engine.notes(&NotesRequest { tags: vec![STANDING.to_owned()], limit: STANDING_NOTES, ..notes.clone() })?;
-    let mut others = engine.notes(&NotesRequest { limit: NOTES + standing.len(), ..notes })?;
-    others.retain(|note| !standing.iter().any(|known| known.episode == note.episode));
+    let unconfirmed =
+        engine.notes(&NotesRequest { tags: vec![UNCONFIRMED.to_owned()], limit: MOST_UNCONFIRMED, ..notes.clone() })?;
+    let mut others = engine.notes(&NotesRequest { limit: NOTES + standing.len() + unconfirmed.len(), ..notes })?;
+    others.retain(|note| !standing.iter().chain(&unconfirmed).any(|known| known.episode == note.episode));
     others.truncate(NOTES);
     let mut brief = Brief { standing, notes: others, ..Brief::default() };
     if request.is_compacted

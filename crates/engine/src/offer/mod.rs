@@ -16,9 +16,11 @@ mod occasion;
 use serde::{Deserialize, Serialize};
 use yore_core::id::TurnId;
 use yore_core::query::Program;
+use yore_core::scope::ScopeChoice;
 
 use crate::ingest::ProjectNames;
-use crate::notes::NoteSummary;
+use crate::ingest::source::note;
+use crate::notes::{NoteSummary, NotesRequest, UNCONFIRMED};
 use crate::store::EpisodeSummary;
 use crate::{Engine, EngineError, Hit};
 
@@ -159,6 +161,17 @@ impl Engine {
     /// What is worth offering; mostly nothing.
     pub fn offer(&self, request: &OfferRequest) -> Result<Offer, EngineError> {
         let mut offer = occasion::offer(self, request)?;
+        if offer.memories.iter().any(|memory| memory.hit.turn.agent == note::KIND) {
+            let notes = NotesRequest {
+                here: None,
+                scope: ScopeChoice::All,
+                tags: vec![UNCONFIRMED.to_owned()],
+                title: None,
+                limit: 10_000,
+            };
+            let unconfirmed = self.notes(&notes)?;
+            offer.memories.retain(|memory| !unconfirmed.iter().any(|note| note.episode == memory.hit.turn.episode));
+        }
         let texts = offer.memories.iter_mut().flat_map(|memory| {
             let outcome = memory.outcome.as_mut().map(|said| &mut said.text);
             std::iter::once(&mut memory.hit.quote).chain(&mut memory.hit.turn.title).chain(outcome)

@@ -93,6 +93,65 @@ impl Store {
         self.release_vectors(tx)
     }
 
+    /// Episodes of an agent that hold or repeat one of these messages.
+    pub(crate) fn episodes_with_messages<'m>(
+        &self,
+        agent: &str,
+        messages: impl Iterator<Item = &'m String>,
+    ) -> StoreResult<Vec<i64>> {
+        self.read(|db| {
+            let mut found = std::collections::BTreeSet::new();
+            let mut statement = db
+                .prepare_cached(
+                    "SELECT episode.id FROM turn JOIN episode ON episode.id = turn.episode_id WHERE turn.native_id = ?1 AND agent = ?2
+                     UNION SELECT episode.id FROM turn JOIN turn_share ON turn_share.turn_id = turn.id
+                     JOIN episode ON episode.id = turn_share.episode_id WHERE turn.native_id = ?1 AND agent = ?2",
+                )
+                .map_err(|error| self.fail(error))?;
+            for message in messages {
+                let rows = statement
+                    .query_map(params![NativeId(message), agent], |row| row.get::<_, i64>(0))
+                    .map_err(|error| self.fail(error))?;
+                for row in rows {
+                    found.insert(row.map_err(|error| self.fail(error))?);
+                }
+            }
+            Ok(found.into_iter().collect())
+        })
+    }
+
+    /// Takes the titles of `episodes` and of all that `files` speak of away; gives the files that tell them.
+    pub(crate) fn clear_titles(&self, files: &[i64], episodes: &[i64]) -> StoreResult<Vec<i64>> {
+        self.write(|tx| {
+            let mut cleared: std::collections::BTreeSet<i64> = episodes.iter().copied().collect();
+            for file in files {
+                let mut statement = tx
+                    .prepare_cached("SELECT episode_id FROM file_episode WHERE file_id = ?1")
+                    .map_err(|error| self.fail(error))?;
+                let rows = statement.query_map([file], |row| row.get::<_, i64>(0)).map_err(|error| self.fail(error))?;
+                for row in rows {
+                    cleared.insert(row.map_err(|error| self.fail(error))?);
+                }
+            }
+            let mut tell: std::collections::BTreeSet<i64> = files.iter().copied().collect();
+            for episode in cleared {
+                tx.prepare_cached(
+                    "UPDATE episode SET title = NULL, title_rank = 'first_words', title_ms = NULL, title_line = 0 WHERE id = ?1",
+                )
+                .and_then(|mut statement| statement.execute([episode]))
+                .map_err(|error| self.fail(error))?;
+                let mut statement = tx
+                    .prepare_cached("SELECT file_id FROM file_episode WHERE episode_id = ?1")
+                    .map_err(|error| self.fail(error))?;
+                let rows = statement.query_map([episode], |row| row.get::<_, i64>(0)).map_err(|error| self.fail(error))?;
+                for row in rows {
+                    tell.insert(row.map_err(|error| self.fail(error))?);
+                }
+            }
+            Ok(tell.into_iter().collect())
+        })
+    }
+
     /// Deletes labels that no turn uses.
     pub(crate) fn release_labels(&self) -> StoreResult<()> {
         self.write(|tx| tx.execute_batch(UNUSED_LABELS).map_err(|error| self.fail(error)))

@@ -246,8 +246,38 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             .map_err(|error| self.fail(error))
     }
 
-    /// The episode of an agent that holds the message with this native id.
-    pub(crate) fn episode_of_message(&mut self, agent: &str, native_message: &str) -> StoreResult<Option<i64>> {
+    /// The episode of an agent that holds the message with this native id. Of several, of which one owns it and the
+    /// others repeat it, the one that `file` speaks of: what a session's own file says of its messages is about it.
+    pub(crate) fn episode_of_message(
+        &mut self,
+        agent: &str,
+        native_message: &str,
+        file: Option<i64>,
+    ) -> StoreResult<Option<i64>> {
+        if let Some(file) = file {
+            let repeating: Vec<i64> = self
+                .tx
+                .prepare_cached(
+                    "SELECT turn_share.episode_id FROM turn JOIN turn_share ON turn_share.turn_id = turn.id
+                     JOIN episode ON episode.id = turn_share.episode_id WHERE turn.native_id = ?1 AND episode.agent = ?2",
+                )
+                .and_then(|mut statement| {
+                    statement.query_map(params![NativeId(native_message), agent], |row| row.get(0))?.collect()
+                })
+                .map_err(|error| self.fail(error))?;
+            for episode in repeating {
+                let is_read_now = self.cursors.contains_key(&(file, episode));
+                let is_of_file = is_read_now
+                    || self
+                        .tx
+                        .prepare_cached("SELECT 1 FROM file_episode WHERE file_id = ?1 AND episode_id = ?2")
+                        .and_then(|mut statement| statement.exists([file, episode]))
+                        .map_err(|error| self.fail(error))?;
+                if is_of_file {
+                    return Ok(Some(episode));
+                }
+            }
+        }
         self.tx
             .prepare_cached("SELECT episode.id FROM turn JOIN episode ON episode.id = turn.episode_id WHERE turn.native_id = ?1 AND episode.agent = ?2 LIMIT 1")
             .and_then(|mut statement| statement.query_row(params![NativeId(native_message), agent], |row| row.get(0)).optional())
@@ -601,7 +631,7 @@ impl Store {
                     )
                     .and_then(|mut statement| statement.query_row([agent, message], title_of_row).optional())
                     .map_err(|error| self.fail(error))?;
-                if let (Some(title), Some(episode)) = (title, upserter.episode_of_message(agent, message)?) {
+                if let (Some(title), Some(episode)) = (title, upserter.episode_of_message(agent, message, None)?) {
                     upserter.title(episode, &title)?;
                 }
                 tx.prepare_cached("DELETE FROM pending_title WHERE agent = ?1 AND message = ?2")

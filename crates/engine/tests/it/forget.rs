@@ -226,3 +226,31 @@ fn what_older_rules_let_through_is_in_no_byte_after_a_scan() {
     assert_eq!(memory.turns(victim.id()).len(), turns, "nothing else is gone");
     assert!(memory.ask("zanzquuxhuman").is_empty());
 }
+
+/// A session whose first messages another one repeats before it goes on; the first one's file ends with its title.
+#[test]
+fn title_is_of_the_session_whose_file_says_it_and_goes_with_it() {
+    for original in ["a", "z"] {
+        let memory = Memory::new();
+        let mut first = SessionBuilder::new(130);
+        first.human("a question that both know");
+        first.assistant("an answer that both know");
+        let last = first.human("the last words that both know");
+        let copied = first.lines().len();
+        let mut resumed = SessionBuilder::new(131);
+        resumed.copy_from(&first, copied);
+        resumed.human("a question of the second session alone");
+        first.raw(&json!({"type": "summary", "summary": "Zanzquux merger plan", "leafUuid": last}));
+        memory.write(&format!("projects/p/{original}.jsonl"), first.text());
+        memory.write("projects/p/m.jsonl", resumed.text());
+        memory.learn();
+        let title = |memory: &Memory, id: &str| {
+            memory.episodes().into_iter().find(|episode| episode.native_id == id).and_then(|episode| episode.title)
+        };
+        assert_eq!(title(&memory, first.id()).as_deref(), Some("Zanzquux merger plan"), "{original}");
+        assert_ne!(title(&memory, resumed.id()).as_deref(), Some("Zanzquux merger plan"), "{original}");
+        memory.forget_hard(first.id());
+        assert_ne!(title(&memory, resumed.id()).as_deref(), Some("Zanzquux merger plan"), "{original}");
+        assert_eq!(Scan::of(&memory.data()).places(PLANTED), Vec::<&str>::new(), "{original}");
+    }
+}

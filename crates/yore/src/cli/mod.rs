@@ -42,11 +42,11 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use yore_engine::ingest::{ProjectNames, names_of};
 use yore_engine::{Engine, EngineOptions};
 
-use crate::config::{Config, Environment, Layers, PROJECT_FILE, Resolved, Setting, UserFile, When, defaults, load};
+use crate::config::{Config, ConfigError, Environment, Layers, PROJECT_FILE, Resolved, Setting, UserFile, When, defaults, load};
 use crate::engine_handle::{self, Memory};
 use crate::error::{CliError, CliResult};
 use crate::paths::{Paths, Platform};
-use crate::render::Printer;
+use crate::render::{Printer, text};
 
 /// A long-term memory for AI coding agents: keeps every word, finds it again
 #[derive(Debug, Parser)]
@@ -295,10 +295,20 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
     }
     let layers =
         Layers { user_file: user_file.as_ref(), project_file: project_file.as_deref(), environment: &environment, flags: &flags };
+    let mut passed_over = None;
     let resolved = match load(&layers) {
         // `yore config` must be able to mend what keeps every other command from starting.
         Err(_) if command.needs_no_settings() => {
             load(&Layers { user_file: None, project_file: None, ..layers }).or_else(|_| defaults())?
+        }
+        // What somebody else put into a repository keeps nobody from the memory; `yore config check` tells all of it.
+        Err(problem @ ConfigError::Syntax { .. }) if project_file.is_some() && !matches!(command, Command::Config(_)) => {
+            let without = load(&Layers { project_file: None, ..layers }).map_err(|problem| CliError {
+                hint: Some("`yore config check` tells all that is wrong".to_owned()),
+                ..problem.into()
+            })?;
+            passed_over = Some(problem);
+            without
         }
         Err(problem) => {
             return Err(CliError { hint: Some("`yore config check` tells all that is wrong".to_owned()), ..problem.into() });
@@ -308,7 +318,11 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
     let directory = global.data_dir.clone().or_else(|| paths.data.clone()).ok_or_else(|| {
         CliError::usage("there is no home directory to keep data in", Some("name a data directory with --data-dir or YORE_HOME"))
     })?;
-    let printer = Printer::new(global.json, resolved.config.output.color, resolved.config.output.progress);
+    let mut printer = Printer::new(global.json, resolved.config.output.color, resolved.config.output.progress);
+    if let Some(problem) = passed_over {
+        let told = text::harmless(&problem.to_string());
+        printer.note(format!("{}warning:{} this project's settings are not used: {told}", text::YELLOW, text::RESET))?;
+    }
     Ok(Context { environment, resolved, paths, user_file, project_file, flags, directory, here, printer })
 }
 

@@ -132,6 +132,8 @@ pub fn start(directory: &Path, arguments: &[String]) -> io::Result<Started> {
     }
     let mut child = spawn(directory, arguments)?;
     let deadline = Instant::now() + START;
+    // One that was killed may hold its lock for a moment still: the new one ends then, and the next does not.
+    let mut tries = 0;
     loop {
         if let Some(hello) = connect_any(directory).and_then(|mut client| client.hello().ok()) {
             let is_ours = hello.pid == child.id();
@@ -139,12 +141,21 @@ pub fn start(directory: &Path, arguments: &[String]) -> io::Result<Started> {
         }
         // Where another was faster, its card comes soon.
         let has_ended = child.try_wait()?.is_some();
+        if has_ended && !is_running(directory) && tries < MOST_STARTS {
+            tries += 1;
+            std::thread::sleep(Duration::from_millis(100) * tries);
+            child = spawn(directory, arguments)?;
+            continue;
+        }
         if Instant::now() > deadline || has_ended && !is_running(directory) {
             return Ok(Started::NoAnswer);
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// How often one that ended at once is started again.
+const MOST_STARTS: u32 = 3;
 
 /// Starts a daemon for whoever comes next, unless that was tried a moment ago. Waits for nothing.
 pub fn ensure_started(directory: &Path) {

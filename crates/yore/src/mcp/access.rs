@@ -15,7 +15,7 @@ use yore_engine::ProjectSummary;
 use yore_engine::ingest::{ProjectNames, names_of};
 
 use super::answer::Answer;
-use super::arguments::given;
+use super::arguments::{given, usage};
 use super::progress::Progress;
 use crate::engine_handle::{EngineHandle, Memory, now};
 use crate::error::{CliError, CliResult, Exit};
@@ -105,6 +105,31 @@ impl Access {
         let is_repository = here.aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::GitDir(_)));
         let is_project = is_repository || project_here(&memory.projects()?, here).is_some();
         Ok(is_project.then(|| directory.to_owned()))
+    }
+
+    /// The directory of the project that is asked from, for what must not leave it, none outside of one; an error where
+    /// another project is named.
+    pub fn own_directory(&self, memory: &mut Memory, named: Option<String>) -> CliResult<Option<String>> {
+        if let Some(name) = given(named) {
+            let Some((here, directory)) = self.here.as_ref().zip(self.directory()) else {
+                return Err(usage("it is not known which project you work in; start the agent in it"));
+            };
+            let known = memory.projects()?;
+            let own = project_here(&known, here);
+            let is_own = here.name.eq_ignore_ascii_case(&name)
+                || own.is_some_and(|own| own.name.eq_ignore_ascii_case(&name) || own.id.to_string().starts_with(&name))
+                || directory_of_project(memory, &name).is_ok_and(|other| {
+                    other == directory
+                        || own.is_some_and(|own| project_here(&known, &names_of(&other)).is_some_and(|it| it.id == own.id))
+                });
+            if !is_own {
+                return Err(usage(format!(
+                    "what is kept without the person's agreement holds in the project you work in ({}) only; `remember` asks for one",
+                    own.map_or(here.name.as_str(), |own| own.name.as_str())
+                )));
+            }
+        }
+        self.directory_of_note(memory, None)
     }
 
     /// The projects that a list is of: the one that is named, else as the settings say.

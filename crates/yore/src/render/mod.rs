@@ -69,12 +69,22 @@ impl Printer {
 
     /// Prints a result as JSON: indented for a person, one line for a pipe.
     pub fn json(&mut self, value: &Value) -> io::Result<()> {
-        if self.is_terminal() { writeln!(self.out, "{value:#}") } else { writeln!(self.out, "{value}") }
+        if self.is_terminal() {
+            writeln!(self.out, "{}", in_escapes(&format!("{value:#}")))
+        } else {
+            writeln!(self.out, "{value}")
+        }
     }
 
-    /// Prints bytes as they are.
+    /// Prints bytes: as they are into a pipe, and for a terminal with everything that it would obey in writing.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.out.write_all(bytes)
+        if self.is_terminal() {
+            return self.out.write_all(text::visible(&String::from_utf8_lossy(bytes)).as_bytes());
+        }
+        // Past the stream that takes escape sequences out.
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()
     }
 
     /// Tells something beside the result.
@@ -99,7 +109,37 @@ impl Printer {
             )
         } else {
             let hint = error.hint.as_ref().map(|hint| format!("\n{}hint:{} {hint}", text::CYAN, text::RESET)).unwrap_or_default();
-            writeln!(self.err, "{}error:{} {} [{}]{hint}", text::RED, text::RESET, error.message, error.code)
+            writeln!(self.err, "{}error:{} {} [{}]{hint}", text::RED, text::RESET, text::harmless(&error.message), error.code)
         };
+    }
+}
+
+/// JSON in which what a terminal would obey, or nobody would see, stands as escapes: it means the same.
+fn in_escapes(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if (letter.is_control() && letter != '\n') || text::is_unseen(letter) {
+            let mut units = [0u16; 2];
+            for unit in letter.encode_utf16(&mut units) {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_for_a_terminal_means_the_same_and_holds_nothing_to_obey() {
+        let value = serde_json::json!({"a\u{9b}": "x\u{1b}]0;T\u{7}\u{202e}\u{e0041}ü\n"});
+        let shown = in_escapes(&format!("{value:#}"));
+        assert!(shown.chars().all(|letter| letter == '\n' || !letter.is_control() && !text::is_unseen(letter)), "{shown:?}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+        assert_eq!(text::visible("a\u{1b}[0m\tb\u{9b}\n"), "a\\u{1b}[0m\tb\\u{9b}\n");
     }
 }

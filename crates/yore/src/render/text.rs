@@ -64,13 +64,52 @@ pub fn counted(number: u64, singular: &str) -> String {
 }
 
 /// Removes what a terminal would obey: control characters other than newline and tab, and those
-/// that change the direction of writing. Removes tag characters, too: they spell words that a
-/// model reads and a person does not see. Recalled text is data.
+/// that change the direction of writing. Removes characters that nobody sees and a model reads, too
+/// (tags, variation selectors, blanks of no width): they spell hidden words, or part a word that is
+/// looked for. What joins letters of a script or signs of an emoji stays, one at a time between two of
+/// these. Recalled text is data.
 pub fn harmless(text: &str) -> String {
-    text.chars()
-        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
-        .filter(|letter| !matches!(u32::from(*letter), 0x202A..=0x202E | 0x2066..=0x2069 | 0xE_0000..=0xE_007F))
-        .collect()
+    let mut safe = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        let is_kept = match u32::from(letter) {
+            // A joiner between letters, the selector of an emoji's picture behind its sign.
+            0x200C | 0x200D => !before.is_ascii() && letters.peek().is_some_and(|next| !next.is_ascii() && !is_unseen(*next)),
+            0xFE0F => !before.is_ascii(),
+            _ => (!letter.is_control() || matches!(letter, '\n' | '\t')) && !is_unseen(letter),
+        };
+        if is_kept {
+            safe.push(letter);
+        }
+        // What was joined or selected is not joined or selected again.
+        before = if is_unseen(letter) { ' ' } else { letter };
+    }
+    safe
+}
+
+/// Characters that are not seen: those that Unicode calls ignorable by default, its fillers that look like
+/// blanks, and those that change the direction of writing.
+pub fn is_unseen(letter: char) -> bool {
+    matches!(
+        u32::from(letter),
+        0xAD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E
+            | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB | 0x1BCA0..=0x1BCA3
+            | 0x1D173..=0x1D17A | 0xE_0000..=0xE_0FFF
+    )
+}
+
+/// What a terminal would obey, and what is not seen, in writing: for text that is to be shown as it is.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if (letter.is_control() && !matches!(letter, '\n' | '\t')) || is_unseen(letter) {
+            shown.push_str(&letter.escape_unicode().to_string());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
 }
 
 /// A table with aligned columns; the last is not padded.
@@ -235,7 +274,7 @@ mod tests {
     #[test]
     fn text_cannot_steer_a_terminal() {
         assert_eq!(harmless("a\x1b[2Jb\u{202e}c\n"), "a[2Jbc\n");
-        assert_eq!(harmless("a\u{e0001}\u{e0041}\u{e007f}b\u{e0080}"), "ab\u{e0080}");
+        assert_eq!(harmless("a\u{e0001}\u{e0041}\u{e007f}b\u{e0080}\u{e01ef}"), "ab");
     }
 
     #[test]

@@ -115,6 +115,9 @@ pub struct Note {
 pub enum Place {
     /// In the project that is asked from, or everywhere if there is none.
     Here,
+    /// In the project that is asked from: what nobody agreed to holds in no other. Where one is named, it must be this
+    /// one.
+    OnlyHere(Option<String>),
     /// In the project with this name.
     Project(String),
     /// Everywhere.
@@ -143,6 +146,7 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
             let directory = match place {
                 Place::Everywhere => None,
                 Place::Here => access.directory_of_note(memory, None)?,
+                Place::OnlyHere(named) => access.own_directory(memory, named)?,
                 Place::Project(name) => access.directory_of_note(memory, Some(name))?,
             };
             let holds_everywhere = directory.is_none() && replaces.is_none();

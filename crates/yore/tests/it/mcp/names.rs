@@ -292,7 +292,7 @@ fn nothing_that_is_locked_becomes_a_standing_instruction() {
     let tags = "standing, #Standing,# standing,priority:always_check,Related:keys,context,tides,";
     agent.data("lock_context", json!({"content": "Obey the tide.", "topic": "tide", "tags": tags}));
     assert_eq!(agent.data("notes", json!({"tag": "standing"}))["notes"], json!([]));
-    assert_eq!(agent.data("notes", json!({}))["notes"][0]["tags"], json!(["context", "tides"]));
+    assert_eq!(agent.data("notes", json!({}))["notes"][0]["tags"], json!(["context", "tides", "unconfirmed"]));
     let index = agent.data("wake_up", json!({}));
     assert_eq!((&index["contexts"][0]["tags"], &index["contexts"][0]["priority"]), (&json!("tides"), &json!(null)));
     // What is not said again stays as it was.
@@ -350,7 +350,8 @@ fn chunks_and_notes_are_notes() {
         .assistant("At the southern pier.")
         .write(&home.projects());
     assert!(home.yore().args(["ingest"]).arg(home.projects()).output().unwrap().status.success());
-    let mut agent = Agent::with_tools(&home, "all");
+    let mut agent = Agent::spawn(home.yore().args(["mcp", "--tools", "all"]).current_dir(&place));
+    agent.handshake();
     let stored = agent.call("store_chunk", json!({"project_id": "reef", "content": "Corals grow at 1 cm a year.", "type": "insight", "tags": ["coral", "#Standing", "context"], "confidence": "verified", "source": "research", "related_to": ["x1"]}));
     let data = &stored["structuredContent"];
     assert_eq!((&data["status"], &data["conflicts_checked"]), (&json!("stored"), &json!(false)));
@@ -358,14 +359,19 @@ fn chunks_and_notes_are_notes() {
     let notes = agent.data("notes", json!({"project": "reef"}));
     assert_eq!(
         notes["notes"][0]["tags"],
-        json!(["confidence:verified", "coral", "related:x1", "source:research", "type:insight"])
+        json!(["confidence:verified", "coral", "related:x1", "source:research", "type:insight", "unconfirmed"])
     );
     assert_eq!(notes["notes"][0]["project"], "reef");
     assert!(
         agent
             .told("store_chunk", json!({"project_id": "tide", "content": "x"}))
-            .contains("no project with a directory is known as \"tide\"")
+            .contains("holds in the project you work in (reef) only")
     );
+    // Nobody agreed to it: it is found where it was kept, and told to nobody unasked.
+    assert!(!agent.call("brief", json!({})).to_string().contains("Corals grow"));
+    let mut elsewhere = in_project(&home, "pier");
+    assert!(elsewhere.told("store_chunk", json!({"project_id": "reef", "content": "Obey."})).contains("(pier) only"));
+    assert!(elsewhere.close().success());
     assert!(
         agent
             .told("store_chunk", json!({"project_id": "reef", "content": "x", "type": "rumour"}))

@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 use yore_core::text;
 use yore_core::time::format_utc;
-use yore_engine::{CONTEXT, NoteSummary, STANDING};
+use yore_engine::{CONTEXT, NoteSummary, STANDING, UNCONFIRMED};
 
 use super::super::recall::present;
 use super::super::remember::{bare, is_tag};
@@ -34,7 +34,7 @@ pub fn tag(kind: &str, value: &str) -> String {
 pub fn chosen(tags: Vec<String>) -> Vec<String> {
     let is_reserved = |tag: &String| {
         let bare = bare(tag);
-        [CONTEXT, STANDING].iter().any(|name| is_tag(tag, name))
+        [CONTEXT, STANDING, UNCONFIRMED].iter().any(|name| is_tag(tag, name))
             || [PRIORITY, RELATED].iter().any(|kind| bare.strip_prefix(kind).is_some_and(|rest| rest.starts_with(':')))
     };
     tags.into_iter().filter(|tag| !is_reserved(tag)).collect()

@@ -2,8 +2,9 @@
 //!
 //! `note` asks for the person's agreement. `lock_context` and `store_chunk` have no such parameter in
 //! their designs, and are only served where the person switched the names on; so what they keep is
-//! marked as an agent's, is never a standing instruction, and takes the place of nothing but a
-//! context of the same project.
+//! marked as an agent's, is never a standing instruction, takes the place of nothing but a
+//! context of the same project, holds in the project that the agent works in only, and is not told
+//! unasked.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use yore_core::scope::ScopeChoice;
 use yore_core::text;
-use yore_engine::{CONTEXT, NotesRequest};
+use yore_engine::{CONTEXT, NotesRequest, UNCONFIRMED};
 
 use super::super::remember::{Note, Place, confirmed_by_person, store};
 use super::super::{Call, Effect, described, notes};
@@ -70,7 +71,7 @@ pub(super) struct Lock {
 }
 
 pub(super) fn lock_tool(name: &'static str) -> Result<Tool, String> {
-    let description = "Keep a context under a topic, in this project (outside of one, everywhere). Kept at once, as an agent's words: nobody asks the person. \
+    let description = "Keep a context under a topic, in this project (outside of one, wherever it is asked for). Kept at once, as an agent's words: nobody asks the person. \
                        Only what the person wants kept. Preview and key concepts are made from it.";
     described::<Lock>(name, "Lock a context", description, Effect::Replaces)
 }
@@ -93,13 +94,13 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
     let priority = priority.or_else(|| before.map(|priority| PRIORITIES[priority].to_owned()));
     let key_concepts = text::key_concepts(&words, &own);
     let mut all = own;
-    all.push(CONTEXT.to_owned());
+    all.extend([CONTEXT.to_owned(), UNCONFIRMED.to_owned()]);
     all.extend(priority.map(|priority| preview::tag(preview::PRIORITY, &priority)));
     all.extend(related.iter().map(|topic| preview::tag(preview::RELATED, topic)));
     let replaces = known.map(|known| known.note.episode.to_string());
     let is_new = replaces.is_none();
     let short = text::preview(&words, preview::PREVIEW_CHARS);
-    let note = Note { text: words, title: Some(topic.clone()), tags: all, replaces, place: Place::Here };
+    let note = Note { text: words, title: Some(topic.clone()), tags: all, replaces, place: Place::OnlyHere(None) };
     let stored = store(&call.access, note).await?;
     let what = match (stored.was_known(), is_new) {
         (true, _) => "was locked already, with these words",
@@ -159,7 +160,8 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
             .filter_map(|id| given(Some(id.clone())))
             .map(|id| preview::tag(preview::RELATED, &id)),
     );
-    let note = Note { text, title: None, tags: all, replaces: None, place: Place::Project(project) };
+    all.push(UNCONFIRMED.to_owned());
+    let note = Note { text, title: None, tags: all, replaces: None, place: Place::OnlyHere(Some(project)) };
     let stored = store(&call.access, note).await?;
     let data = json!({"status": "stored", "id": stored.id(), "was_known": stored.was_known(), "conflicts_checked": false});
     // The design answers with JSON as text.
@@ -167,7 +169,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
 }
 
 /// The context that has this topic where one that is locked now will belong: in this project, or
-/// everywhere if there is none, whatever else may be recalled here.
+/// in none if there is none, whatever else may be recalled here.
 async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Context>> {
     let request = NotesRequest {
         scope: ScopeChoice::CurrentOnly,
