@@ -1103,7 +1103,14 @@ impl Engine {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        let index = LexicalIndex::open(&self.options.directory, &self.store)?;
+        let directory = &self.options.directory;
+        let index = match LexicalIndex::open(directory, &self.store) {
+            // Where nothing can be written, what is known is searched in memory.
+            Err(_) if !self.store.is_passive() && !platform::is_writable(directory) => {
+                LexicalIndex::in_memory(directory, &self.store)?
+            }
+            opened => opened?,
+        };
         Ok(self.index.get_or_init(|| index))
     }
 

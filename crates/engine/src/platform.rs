@@ -31,6 +31,14 @@ pub fn write_new_private_file(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Whether a file of some size can be written in a directory now: it is there, may be written, and has room.
+pub fn is_writable(directory: &Path) -> bool {
+    let probe = directory.join(format!("probe.{}", std::process::id()));
+    let written = write_new_private_file(&probe, &[0; 16_384]);
+    let _ = fs::remove_file(&probe);
+    written.is_ok()
+}
+
 /// Makes the names in a directory last, where the system can be told to.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }

@@ -155,6 +155,8 @@ pub(crate) struct LexicalIndex {
     reader: IndexReader,
     fields: Fields,
     is_new: bool,
+    /// Nothing of it is on disk.
+    is_in_memory: bool,
     /// The commit that was seen last.
     seen: Mutex<Option<SeenCommit>>,
 }
@@ -211,16 +213,43 @@ impl LexicalIndex {
         Self::with_index(directory, index, fields, true)
     }
 
+    /// An index in memory of all that the store holds, for where nothing can be written: a full disk, a medium that is
+    /// only read. It is gone with the process.
+    pub(crate) fn in_memory(parent: &Path, store: &Store) -> Result<Self, IndexError> {
+        let directory = parent.join("index");
+        let fail = |error: TantivyError| failure(&directory, error);
+        let (schema, fields) = schema();
+        let mut made = Self::with_index(directory.clone(), Index::create_in_ram(schema), fields, false)?;
+        made.is_in_memory = true;
+        let mut writer: IndexWriter = made.index.writer_with_num_threads(1, WRITER_BYTES).map_err(fail)?;
+        let mut after = 0;
+        loop {
+            let turns = store.indexable_after(after, READ_TURNS)?;
+            let Some((last, _)) = turns.last() else { break };
+            after = *last;
+            for turn in turns.iter().filter_map(|(_, turn)| turn.as_ref()) {
+                writer.add_document(made.document(turn)).map_err(fail)?;
+            }
+        }
+        writer.commit().map_err(fail)?;
+        writer.wait_merging_threads().map_err(fail)?;
+        made.reader.reload().map_err(fail)?;
+        Ok(made)
+    }
+
     fn with_index(directory: PathBuf, index: Index, fields: Fields, is_new: bool) -> Result<Self, IndexError> {
         index.tokenizers().register(NAME, YoreTokenizer::default());
         let reader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(|error| failure(&directory, error))?;
-        Ok(Self { directory, index, reader, fields, is_new, seen: Mutex::default() })
+        Ok(Self { directory, index, reader, fields, is_new, is_in_memory: false, seen: Mutex::default() })
     }
 
     /// Takes the store's queue. With `purge`, what was removed leaves no byte behind.
     pub(crate) fn sync(&self, store: &Store, purge: bool, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, IndexError> {
         let mut report = SyncReport { is_rebuilt: self.is_new, ..SyncReport::default() };
+        if self.is_in_memory {
+            return Ok(report);
+        }
         // A purge that a killed process still owes.
         let purge = purge || store.index_state(PURGE)?.is_some();
         if !purge && store.queue_length(1)? == 0 {
@@ -313,7 +342,8 @@ impl LexicalIndex {
         }
         let filled = self.refresh()?;
         let mut hits = self.search_index(&self.reader.searcher(), filled, question, filter, options)?;
-        let pending = store.queued_turns(0, MAX_PENDING)?;
+        // In memory there is all of it.
+        let pending = if self.is_in_memory { Vec::new() } else { store.queued_turns(0, MAX_PENDING)? };
         if !pending.is_empty() {
             let queued: HashSet<i64> = pending.iter().map(|(_, row, _)| *row).collect();
             hits.retain(|hit| !queued.contains(&hit.row));
@@ -426,6 +456,9 @@ impl LexicalIndex {
     /// Takes notice of what another process committed, and counts how many turns have words and
     /// how many have tool text.
     fn refresh(&self) -> Result<[u64; 2], IndexError> {
+        if self.is_in_memory {
+            return self.count_filled(&self.reader.searcher()).map_err(|error| failure(&self.directory, error));
+        }
         let stamp = std::fs::metadata(self.directory.join("meta.json"))
             .and_then(|meta| Ok((meta.modified()?, meta.len())))
             .map_err(|error| io_failure(&self.directory, &error))?;

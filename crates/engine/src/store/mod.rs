@@ -359,6 +359,21 @@ impl Store {
                 Connection::open_with_flags(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             })
             .map_err(|error| self.fail(error))?;
+        // Where nothing can be written, not even what readers share can be made: SQLite is told that nobody writes.
+        let is_usable = |db: &Connection| db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        let db = match is_usable(&db) {
+            Err(rusqlite::Error::SqliteFailure(failure, _))
+                if matches!(
+                    failure.code,
+                    ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure | ErrorCode::DiskFull
+                ) && self.has_no_log()
+                    && self.path.parent().is_some_and(|directory| !crate::platform::is_writable(directory)) =>
+            {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+                Connection::open_with_flags(self.immutable_address(), flags).map_err(|error| self.fail(error))?
+            }
+            _ => db,
+        };
         db.busy_timeout(self.options.busy_timeout).map_err(|error| self.fail(error))?;
         db.execute_batch(
             "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 268435456; PRAGMA cache_size = -8192;",
@@ -368,6 +383,28 @@ impl Store {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|error| self.fail(error))?;
         db.set_prepared_statement_cache_capacity(64);
         Ok(db)
+    }
+
+    /// Whether all that was written is in the database itself.
+    fn has_no_log(&self) -> bool {
+        self.path.with_extension("db-wal").metadata().map_or(true, |meta| meta.len() == 0)
+    }
+
+    /// The database as an address by which SQLite takes it for unchanging.
+    fn immutable_address(&self) -> String {
+        let path = self.path.to_string_lossy();
+        let mut address = String::from("file:");
+        if !path.starts_with('/') {
+            address.push('/');
+        }
+        for byte in path.replace('\\', "/").bytes() {
+            if byte.is_ascii_alphanumeric() || b"/._-:~".contains(&byte) {
+                address.push(char::from(byte));
+            } else {
+                address.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        address + "?immutable=1"
     }
 
     fn open_writer(&self) -> StoreResult<Connection> {

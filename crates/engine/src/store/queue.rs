@@ -23,6 +23,24 @@ impl Store {
         })
     }
 
+    /// Every turn that an index should hold, from behind a row on, for one that is made in memory.
+    pub(crate) fn indexable_after(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, Option<IndexedTurn>)>> {
+        self.read(|db| {
+            let rows: Vec<i64> = {
+                let mut statement = db
+                    .prepare_cached(
+                        "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
+                         WHERE turn.id > ?1 AND episode.forgotten_ms IS NULL AND turn.role NOT IN ('system', 'injected')
+                         ORDER BY turn.id LIMIT ?2",
+                    )
+                    .map_err(|error| self.fail(error))?;
+                let rows = statement.query_map([after, limit as i64], |row| row.get(0)).map_err(|error| self.fail(error))?;
+                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
+            };
+            rows.into_iter().map(|row| Ok((row, self.indexed_turn(db, row)?))).collect()
+        })
+    }
+
     /// Number of queued turns, counted up to `limit`.
     pub(crate) fn queue_length(&self, limit: usize) -> StoreResult<usize> {
         self.read(|db| {
