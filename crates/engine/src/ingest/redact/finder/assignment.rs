@@ -46,6 +46,11 @@ impl Finder<'_> {
             start += 1;
         }
         let name = self.slice(start, end);
+        // `the key of`: most names stand in sentences and code.
+        let may_take_blank = is_flag || names::is_upper(name) || name.eq_ignore_ascii_case("aws_secret_access_key");
+        if how == Operator::Blank && !may_take_blank {
+            return;
+        }
         let (strength, variable) = match self.classify(start, end) {
             Some(strength) => (strength, None),
             None => match names::classify_variable(name) {
@@ -114,6 +119,13 @@ impl Finder<'_> {
             || (how == Operator::Blank && names::is_upper(name) && is_fish_variable(&bytes[..name_at]));
         if matches!(how, Operator::Blank) && !is_flag {
             return;
+        }
+        // `| PASS | `cmdPrefix` |`: a table of outcomes has names in its other cells.
+        if how == Operator::Cell {
+            let cell = bytes[from..].split(|b| matches!(b, b'|' | b'\n')).next().unwrap_or_default();
+            if name.eq_ignore_ascii_case("pass") || !cell.iter().any(u8::is_ascii_digit) {
+                return;
+            }
         }
         let mut from = from;
         if matches!(how, Operator::Colon | Operator::Blank)
