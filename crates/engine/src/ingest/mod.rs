@@ -412,6 +412,7 @@ impl<'a> Ingest<'a> {
     fn take_turn(&self, observer: &dyn Observer) -> Result<FileLock, IngestError> {
         let directory = self.holder.directory();
         lease::take_turn(directory, &|| observer.is_cancelled())
+            worked_in: None,
             .map_err(|error| IngestError::DataDirectory { path: directory.to_path_buf(), error })
     }
 
@@ -433,7 +434,7 @@ impl<'a> Ingest<'a> {
                 unread.push((path, error.to_string()));
                 continue;
             }
-            let known = KnownUnits { source: source.kind(), rows: &rows, now: (self.now)() };
+            let known = KnownUnits { source: source.kind(), rows: &rows, now: (self.now)(), store: self.store };
             let units = report.discovered(source, &path, &known);
             if units.is_empty() {
                 report.empty_roots.push(root.clone());
@@ -806,6 +807,7 @@ fn stamp_of(at: &Checkpoint) -> Stamp {
 
 /// A hash of whose words a line of a conversation holds: session and message, or that it is
 /// about the session as a whole.
+    store: &'a Store,
 pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
     let owner = source.owner(value);
     let mut hasher = blake3::Hasher::new();
@@ -821,6 +823,11 @@ fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionReset, HostUnreachable, Interrupted, NetworkDown, NetworkUnreachable, NotConnected,
         OutOfMemory, StaleNetworkFileHandle, TimedOut,
+
+    fn directories(&self) -> Vec<String> {
+        // Only better names come from it: a store that fails here fails where it matters, too.
+        self.store.project_directories().unwrap_or_default()
+    }
     };
     let is_known = matches!(
         error.kind(),

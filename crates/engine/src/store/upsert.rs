@@ -294,7 +294,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     ) -> StoreResult<UpsertOutcome> {
         let stored = self
             .tx
-            .prepare_cached("SELECT id, episode_id, parts, role, is_error, reading FROM turn WHERE uid = ?1")
+            .prepare_cached("SELECT id, episode_id, parts, role, is_error, reading, project_id FROM turn WHERE uid = ?1")
             .and_then(|mut statement| {
                 statement
                     .query_row([turn.id.as_bytes()], |row| {
@@ -305,18 +305,22 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                             row.get::<_, String>(3)?,
                             row.get::<_, bool>(4)?,
                             row.get::<_, i64>(5)?,
+                            row.get::<_, Option<i64>>(6)?,
                         ))
                     })
                     .optional()
             })
             .map_err(|error| self.fail(error))?;
-        if let Some((id, _, parts, role, is_error, reading)) = stored {
+        if let Some((id, _, parts, role, is_error, reading, project)) = stored {
             self.cursors.insert((facts.file, episode.id), Some(id));
             if reading < facts.reading {
                 self.tx
                     .prepare_cached("UPDATE turn SET reading = ?2 WHERE id = ?1")
                     .and_then(|mut statement| statement.execute(params![id, facts.reading]))
                     .map_err(|error| self.fail(error))?;
+            }
+            if project.is_none() && facts.project.is_some() {
+                self.learn_project(id, turn, facts.project)?;
             }
             let same = role == turn.role.as_str()
                 && is_error == turn.is_error
@@ -408,6 +412,16 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(())
     }
 
+    /// Notes where a turn was said, which an earlier reading did not know. The indexes keep that beside the words.
+    fn learn_project(&mut self, id: i64, turn: &Turn, project: Option<i64>) -> StoreResult<()> {
+        let cwd = self.label(turn.cwd.as_deref())?;
+        self.tx
+            .prepare_cached("UPDATE turn SET project_id = ?2, cwd_id = coalesce(cwd_id, ?3) WHERE id = ?1")
+            .and_then(|mut statement| statement.execute(params![id, project, cwd]))
+            .map_err(|error| self.fail(error))?;
+        self.queue(id, turn, true)
+    }
+
     fn replace(&mut self, id: i64, episode: i64, turn: &Turn, facts: TurnFacts) -> StoreResult<()> {
         let model = self.label(turn.model.as_deref())?;
         self.tx
@@ -434,6 +448,11 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             .prepare_cached("INSERT INTO turn_text (turn_id, words) VALUES (?1, ?2) ON CONFLICT (turn_id) DO UPDATE SET words = excluded.words")
             .and_then(|mut statement| statement.execute(params![id, words::encode(&turn.text, &turn.tool_text)]))
             .map_err(|error| self.fail(error))?;
+        self.queue(id, turn, is_replaced)
+    }
+
+    /// Puts a turn on the lists of what the indexes have yet to take.
+    fn queue(&self, id: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if turn.role.is_recalled() {
             self.tx
                 .prepare_cached("INSERT INTO lexical_queue (turn_id) VALUES (?1)")

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
-use yore_testing::Memory;
+use yore_core::scope::ScopeChoice;
+use yore_engine::RecallRequest;
+use yore_testing::{Memory, SessionBuilder};
 
 use crate::told::skipped;
 
@@ -228,4 +230,30 @@ fn sessions_that_the_server_gives_one_name_are_told_apart_and_marks_and_foreign_
     assert_eq!(texts("a2a-server/pier/session-1"), ["how long is the pier"]);
     assert_eq!(texts("old"), ["caf\u{fffd} at the pier"]);
     assert_eq!((skipped(&report), report.failures.len()), (vec!["no-conversation  1".to_owned(), "not-utf8  1".to_owned()], 0));
+}
+
+#[test]
+fn directories_that_folders_name_by_a_hash_are_those_that_other_agents_worked_in() {
+    const DIRECTORY: &str = r"C:\Users\Ada\Tide";
+    let memory = Memory::new();
+    // Its SHA-256.
+    let folder = "ab15a5e75558d39026df3b997d772d26e74d60448e7aa04dbd0071b11646bd5f";
+    // The list has the path in lower case, so that no hash agrees.
+    memory.write("projects.json", json!({"projects": {"c:\\users\\ada\\tide": "tide"}}).to_string());
+    memory.write(&OBJECT.replace("tide", folder), object());
+    read(&memory);
+    assert_eq!(memory.episodes().remove(0).cwd, None, "no other agent was there yet");
+    // Below the directory, and with the drive in the other case.
+    let session = SessionBuilder::new(7).cwd(r"c:\Users\Ada\Tide\crates").turns(2).text();
+    let transcripts = memory.write("claude/session.jsonl", session);
+    memory.read_as("claude-code", &transcripts);
+    let report = read(&memory);
+    assert_eq!((report.files_read, report.turns_added), (1, 0));
+    let episode = memory.episodes().into_iter().find(|episode| episode.native_id == SESSION).unwrap();
+    assert_eq!(episode.cwd.as_deref(), Some(DIRECTORY));
+    memory.index();
+    let here = |request: &mut RecallRequest| request.filter.scope = ScopeChoice::Projects(vec![DIRECTORY.to_owned()]);
+    let hits = memory.ask_with("what is the datum", here).hits;
+    assert!(hits.iter().any(|hit| hit.turn.text.contains("datum is zero")), "{hits:?}");
+    assert_eq!(read(&memory).files_read, 0, "it is known now");
 }

@@ -10,7 +10,7 @@
 mod log;
 mod reader;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -51,9 +51,19 @@ impl Source for Gemini {
         vec![computer.directory("GEMINI_CLI_HOME", "").join(".gemini").join("tmp")]
     }
 
-    fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
+    fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit> {
+        let mut hashed = HashedDirectories::new(known);
+        let mut unit = |file: PathBuf| {
+            let mut unit = Unit::records(file)?;
+            unit.worked_in = hashed.directory_of(&unit.path);
+            if let Some(directory) = &unit.worked_in {
+                // A session that was read before its directory was known is read once more.
+                unit.stamp.version ^= shapes::hash_of([directory.as_bytes()]);
+            }
+            Some(unit)
+        };
         if root.is_file() {
-            return Unit::records(root.to_path_buf()).into_iter().collect();
+            return unit(root.to_path_buf()).into_iter().collect();
         }
         // The settings' folder, its `tmp`, or any folder of conversations.
         let tmp = root.join("tmp");
@@ -63,7 +73,7 @@ impl Source for Gemini {
         let objects = files_below(&root, "json", 8);
         logs.extend(objects.into_iter().filter(|object| !written.contains(&object.with_extension(""))));
         logs.retain(|file| is_conversation(file, &root));
-        logs.into_iter().filter_map(Unit::records).collect()
+        logs.into_iter().filter_map(unit).collect()
     }
 
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
@@ -84,7 +94,7 @@ impl Source for Gemini {
             "session": session,
             "parent": parent,
             "is_subagent": is_subagent,
-            "cwd": directory_of(&unit.path, facts),
+            "cwd": directory_of(&unit.path, facts).or_else(|| unit.worked_in.clone()),
             "began": text_of(facts, "startTime"),
             "title": text_of(facts, "summary"),
         });
@@ -183,8 +193,7 @@ fn parent_of(path: &Path) -> Option<String> {
 /// The directory of the project: written beside the conversations, listed in the settings, or
 /// named by the conversation itself.
 fn directory_of(path: &Path, facts: &Value) -> Option<String> {
-    let chats = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "chats"));
-    let project = chats.and_then(Path::parent).or_else(|| path.parent())?;
+    let project = project_folder(path)?;
     if let Some(root) = read_list(&project.join(".project_root")) {
         let root = root.trim();
         if !root.is_empty() {
@@ -197,13 +206,80 @@ fn directory_of(path: &Path, facts: &Value) -> Option<String> {
     let listed = project.parent().and_then(Path::parent).and_then(|settings| read_list(&settings.join("projects.json")));
     let listed: Value = listed.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let roots = if listed["projects"].is_object() { &listed["projects"] } else { &listed };
-    let known = roots.as_object().into_iter().flatten().find(|(root, id)| {
+    let listed = roots.as_object().into_iter().flatten().find(|(root, id)| {
         let sum = hex(&Sha256::digest(root.as_bytes()));
         (!name.is_empty() && (id.as_str() == Some(name) || sum == name)) || sum == hash
     });
-    known
+    listed
         .map(|(root, _)| root.clone())
         .or_else(|| facts["directories"].as_array().and_then(|list| list.first()).and_then(Value::as_str).map(str::to_owned))
+}
+
+/// The folder that holds what belongs to one project.
+fn project_folder(path: &Path) -> Option<&Path> {
+    let chats = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "chats"));
+    chats.and_then(Path::parent).or_else(|| path.parent())
+}
+
+/// Directories of projects whose folders are named by a hash that no list resolves: on Windows the list has
+/// lower-case paths, the hash is of the path as it is written. Other agents worked in the same directories.
+struct HashedDirectories<'k> {
+    known: &'k dyn Known,
+    /// By the SHA-256 in hexadecimal digits; made when a folder needs it.
+    by_hash: Option<HashMap<String, String>>,
+    /// What was found for each folder.
+    folders: HashMap<PathBuf, Option<String>>,
+}
+
+impl<'k> HashedDirectories<'k> {
+    fn new(known: &'k dyn Known) -> Self {
+        Self { known, by_hash: None, folders: HashMap::new() }
+    }
+
+    /// The directory of a conversation, where its folder's name is the only thing that tells it.
+    fn directory_of(&mut self, conversation: &Path) -> Option<String> {
+        let folder = project_folder(conversation)?;
+        let name = folder.file_name()?.to_str()?;
+        let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_hash {
+            return None;
+        }
+        if let Some(found) = self.folders.get(folder) {
+            return found.clone();
+        }
+        let is_listed = directory_of(conversation, &Value::Null).is_some();
+        let found = if is_listed { None } else { self.by_hash().get(&name.to_ascii_lowercase()).cloned() };
+        self.folders.insert(folder.to_path_buf(), found.clone());
+        found
+    }
+
+    fn by_hash(&mut self) -> &HashMap<String, String> {
+        let known = self.known;
+        self.by_hash.get_or_insert_with(|| {
+            let directories = known.directories();
+            let spellings = directories.iter().flat_map(|directory| spellings(directory));
+            spellings.map(|spelling| (hex(&Sha256::digest(spelling.as_bytes())), spelling)).collect()
+        })
+    }
+}
+
+/// A directory and those above it, as Gemini may have met them: the letter of a drive in either case.
+fn spellings(directory: &str) -> Vec<String> {
+    let directory = directory.trim_end_matches(['/', '\\']);
+    let ends = directory.char_indices().filter(|(_, letter)| matches!(letter, '/' | '\\')).map(|(at, _)| at);
+    let mut spellings = Vec::new();
+    for end in ends.chain([directory.len()]) {
+        let path = &directory[..end];
+        if path.len() <= "C:".len() {
+            continue;
+        }
+        spellings.push(path.to_owned());
+        if path.as_bytes()[1] == b':' {
+            let (drive, rest) = path.split_at(1);
+            spellings.extend([drive.to_ascii_uppercase(), drive.to_ascii_lowercase()].map(|drive| drive + rest));
+        }
+    }
+    spellings
 }
 
 fn read_list(path: &Path) -> Option<String> {

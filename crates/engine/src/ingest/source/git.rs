@@ -83,6 +83,7 @@ impl Source for Git {
             began: None,
             closes_file: false,
             root: Some(repository.directory),
+            worked_in: None,
         }]
     }
 

@@ -231,13 +231,24 @@ pub struct Unit {
     pub closes_file: bool,
     /// The directory that it was found below, where [`Source::records`] must know it.
     pub root: Option<PathBuf>,
+    /// The directory that its session worked in, where the source knows that from elsewhere than the unit.
+    pub worked_in: Option<String>,
 }
 
 impl Unit {
     /// A file of JSON lines; `None` when it is not there (any more).
     pub fn lines(path: PathBuf) -> Option<Self> {
         let stamp = Stamp::of_file(&path).ok()?;
-        Some(Self { path, part: None, framing: Framing::Lines, stamp, began: None, closes_file: false, root: None })
+        Some(Self {
+            path,
+            part: None,
+            framing: Framing::Lines,
+            stamp,
+            began: None,
+            closes_file: false,
+            root: None,
+            worked_in: None,
+        })
     }
 
     /// A file that is read as records; `None` when it is not there (any more).
@@ -264,6 +275,11 @@ pub trait Known {
 
     /// The names of all units of the source, those that are gone too.
     fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// The directories that sessions of any agent worked in, as they were recorded.
+    fn directories(&self) -> Vec<String> {
         Vec::new()
     }
 }

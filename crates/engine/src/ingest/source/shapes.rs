@@ -344,6 +344,7 @@ pub(super) fn unit_of_database(path: &Path, part: String, stamp: Stamp, began: O
         began: began.map(format_utc),
         closes_file: false,
         root: None,
+        worked_in: None,
     }
 }
 
@@ -372,6 +373,7 @@ pub(super) fn units_of_database(
         began: None,
         closes_file: true,
         root: None,
+        worked_in: None,
     });
     units
 }
