@@ -28,6 +28,39 @@ pub struct CodeBlock {
     pub code: std::ops::Range<usize>,
 }
 
+impl CodeBlock {
+    /// The block as a unit of its own: with its fences, and the line of words that introduces it. In bytes of `text`,
+    /// which must be the one that the block is of.
+    ///
+    /// ```
+    /// let text = "First.\n\nThe cure:\n\n```sh\nmake clean\n```\nDone.";
+    /// let blocks = yore_core::text::code_blocks(text);
+    /// assert_eq!(&text[blocks[0].with_caption(text)], "The cure:\n\n```sh\nmake clean\n```");
+    /// ```
+    pub fn with_caption(&self, text: &str) -> std::ops::Range<usize> {
+        let (before, behind) = (&text[..self.code.start], &text[self.code.end..]);
+        let mut start = self.code.start;
+        let mut blank = 0;
+        for (at, line) in before.split_inclusive('\n').rev().enumerate() {
+            let content = line.trim();
+            if at == 0 {
+                start -= line.len();
+            } else if content.is_empty() && blank == 0 {
+                blank = line.len();
+            } else {
+                let is_caption = !content.is_empty() && Fence::open(content).is_none();
+                if is_caption {
+                    start -= blank + line.len();
+                }
+                break;
+            }
+        }
+        // A block that never ends has no fence behind it.
+        let end = self.code.end + behind.lines().next().map_or(0, |fence| fence.trim_end().len());
+        start..end
+    }
+}
+
 /// The fenced blocks of a text, in order. A fence ends with a fence of the same character that is
 /// at least as long; one that never ends reaches to the end of the text. A block inside a longer
 /// fence is part of that one's code.

@@ -7,7 +7,7 @@
 //! - [`error_lines`], [`steady`]: the lines of an output that report an error, and what of them is the
 //!   same in every run
 //! - [`code_blocks`], [`paths`]: code and names of files in a text
-//! - [`quote`]: the passage of a turn that is shown for a question
+//! - [`quote`], [`asked_terms`]: the passage of a turn that is shown for a question, and how much of that it has
 //! - [`preview`], [`key_concepts`]: what a long text is about
 //! - [`WordPiece`]: the tokens of the embedding models
 //! - [`chunks`]: a text cut into what such a model can read
@@ -33,7 +33,7 @@ pub use excerpt::excerpt;
 pub use paths::{PathMention, paths};
 pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};
-pub use quote::quote;
+pub use quote::{asked_terms, quote};
 pub use stop_words::is_stop_word;
 pub use tokens::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens, word_count};
 pub use wordpiece::{Piece, WORDPIECE_VERSION, WordPiece};

@@ -1,7 +1,7 @@
 //! The passage of a turn that answers a question best: the window with the rarest of the asked
 //! terms, cut at line or word boundaries.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::question::Question;
 use super::tokens::{Tokenizer, Tokens};
@@ -44,6 +44,14 @@ pub fn quote(text: &str, question: &Question, max_chars: usize, tokenizer: &mut 
         passage.push('…');
     }
     passage
+}
+
+/// How many of the question's terms a text has.
+pub fn asked_terms(text: &str, question: &Question, tokenizer: &mut Tokenizer) -> usize {
+    let mut tokens = Tokens::default();
+    tokenizer.tokenize(&text[..text.floor_char_boundary(SEARCHED_BYTES)], &mut tokens);
+    let has: HashSet<&str> = tokens.iter().map(|token| token.text).collect();
+    question.terms.iter().filter(|term| has.contains(term.as_str())).count()
 }
 
 /// The stretch of at most `width` bytes with the most distinct terms, earliest first.

@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::{Place, ScorePart};
-use yore_core::text::{NEAR_DUPLICATE, Question, Shingles, Tokenizer, error_line, quote};
+use yore_core::query::{Filter, Place, ScorePart};
+use yore_core::text::{
+    NEAR_DUPLICATE, Question, Shingles, Tokenizer, asked_terms, code_blocks, error_line, language_name, quote,
+};
 
 use super::distill::Ranked;
 use super::plan::tool_weight;
@@ -76,6 +78,9 @@ pub(super) fn trace(
 /// the passage that the question asks for where that is another one.
 fn quote_of(turn: &ShownTurn, words: &str, question: &Question, request: &RecallRequest, tokenizer: &mut Tokenizer) -> String {
     let chars = request.quote_chars;
+    if let Some(block) = asked_code(&turn.text, question, &request.filter, tokenizer) {
+        return quote(block, question, chars, tokenizer);
+    }
     let passage = quote(words, question, chars, tokenizer);
     let is_report = turn.role == Role::ToolResult && (turn.is_error || request.filter.only_errors);
     let Some(line) = error_line(words).filter(|line| is_report && !passage.contains(line)) else { return passage };
@@ -85,6 +90,22 @@ fn quote_of(turn: &ShownTurn, words: &str, question: &Question, request: &Recall
         return line;
     }
     format!("{line}\n{}", quote(words, question, left, tokenizer))
+}
+
+/// Where code is asked for: the code block that has most of the asked terms, with the line that introduces it.
+fn asked_code<'t>(text: &'t str, question: &Question, filter: &Filter, tokenizer: &mut Tokenizer) -> Option<&'t str> {
+    if !filter.has_code && filter.languages.is_empty() {
+        return None;
+    }
+    let languages: Vec<String> = filter.languages.iter().map(|language| language_name(language)).collect();
+    let is_asked = |language: &Option<String>| {
+        languages.is_empty() || language.as_ref().is_some_and(|language| languages.contains(language))
+    };
+    let blocks = code_blocks(text).into_iter().filter(|block| is_asked(&block.language));
+    let passages = blocks.map(|block| &text[block.with_caption(text)]);
+    let counted = passages.map(|passage| (asked_terms(passage, question, tokenizer), passage));
+    // The first of several that have as many.
+    counted.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, passage)| passage)
 }
 
 /// A turn that will be given.

@@ -181,6 +181,32 @@ fn filters_by_shape_hold_for_what_is_not_indexed_yet() {
 }
 
 #[test]
+fn code_block_is_found_as_a_unit_with_the_line_that_introduces_it() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(306);
+    let prose = "The gauges drift because each of them is read twice. ".repeat(20);
+    session.assistant(&format!(
+        "{prose}\n\nRead them once:\n\n```python\nfor gauge in gauges:\n    read(gauge)\n```\n\n{prose}\n\n\
+         Then restart the recorder:\n```sh\nsystemctl restart recorder\n```\n{prose}"
+    ));
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    let quoted = |question: &str, filter: Filter| {
+        let ask = |request: &mut yore_engine::RecallRequest| {
+            request.filter = Filter { scope: request.filter.scope.clone(), ..filter };
+        };
+        memory.ask_with(question, ask).hits.remove(0).quote
+    };
+    let code = || Filter { has_code: true, ..Filter::default() };
+    let restart = "Then restart the recorder:\n```sh\nsystemctl restart recorder\n```";
+    assert_eq!(quoted("restart the recorder", code()), restart);
+    let read = "Read them once:\n\n```python\nfor gauge in gauges:\n    read(gauge)\n```";
+    assert_eq!(quoted("read each gauge once", code()), read);
+    // Of the asked language, though another block says more of what is asked.
+    assert_eq!(quoted("read gauge", Filter { languages: vec!["bash".to_owned()], ..Filter::default() }), restart);
+}
+
+#[test]
 fn error_in_an_output_that_was_not_called_a_failure_is_an_error() {
     let memory = Memory::new();
     let mut session = SessionBuilder::new(302);
