@@ -51,7 +51,7 @@ pub(crate) fn list(store: &Store, request: &ConversationsRequest, projects: &[i6
         has_code: request.has_code,
         with_subagents: request.with_subagents,
     };
-    let text = request.text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_lowercase);
+    let text = looked_for(request.text.as_deref());
     let mut found = Vec::new();
     for row in store.conversation_rows(&filter)? {
         if found.len() >= request.limit {
@@ -65,6 +65,11 @@ pub(crate) fn list(store: &Store, request: &ConversationsRequest, projects: &[i6
         found.extend(store.conversation(row)?);
     }
     Ok(found)
+}
+
+/// A piece of somebody's words as [`Store::conversation_says`] takes it; `None` for one that is blank.
+pub(crate) fn looked_for(text: Option<&str>) -> Option<String> {
+    text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_lowercase)
 }
 
 /// The exchanges of a conversation.

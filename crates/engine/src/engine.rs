@@ -173,6 +173,9 @@ pub struct SessionsRequest {
     pub with_subagents: bool,
     /// List soft-forgotten ones too.
     pub with_forgotten: bool,
+    /// Only those whose title or words hold this, in whatever case.
+    #[serde(default)]
+    pub text: Option<String>,
     /// In which order.
     pub order: SessionOrder,
     /// At most how many.
@@ -566,7 +569,18 @@ impl Engine {
     /// Lists sessions.
     pub fn sessions(&self, request: &SessionsRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
         let projects = retrieve::projects_named(&self.store, &request.projects)?;
-        Ok(self.store.episodes(&projects, request.with_subagents, request.with_forgotten, request.order, request.limit)?)
+        let list = |limit| self.store.episodes(&projects, request.with_subagents, request.with_forgotten, request.order, limit);
+        let Some(text) = conversations::looked_for(request.text.as_deref()) else { return Ok(list(request.limit)?) };
+        let mut found = Vec::new();
+        for session in list(usize::MAX >> 1)? {
+            if found.len() >= request.limit {
+                break;
+            }
+            if self.store.conversation_says(session.row, &text)? {
+                found.push(session);
+            }
+        }
+        Ok(found)
     }
 
     /// Lists conversations, last used first.

@@ -15,6 +15,9 @@ pub struct Arguments {
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
+    /// Only those whose title or words hold this, in whatever case
+    #[arg(short, long, value_name = "TEXT")]
+    text: Option<String>,
     /// Side conversations with sub-agents too
     #[arg(long)]
     subagents: bool,
@@ -31,6 +34,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         projects: arguments.project.clone(),
         with_subagents: arguments.subagents,
         with_forgotten: arguments.forgotten,
+        text: arguments.text.clone(),
         order: if arguments.oldest { SessionOrder::Oldest } else { SessionOrder::Recent },
         limit: arguments.limit,
     })?;

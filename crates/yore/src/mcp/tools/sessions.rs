@@ -35,6 +35,8 @@ struct Arguments {
     project: Option<String>,
     /// Such as claude-code
     agent: Option<String>,
+    /// Words that stood in it, exactly so
+    text: Option<String>,
     /// Used not before this date (or RFC 3339 time)
     since: Option<String>,
     /// Begun before this date
@@ -57,6 +59,8 @@ pub struct Wanted {
     pub projects: Vec<String>,
     /// Only this agent's.
     pub agent: Option<String>,
+    /// Only those that hold this piece of words.
+    pub text: Option<String>,
     /// Used not before.
     pub since: Option<UtcMillis>,
     /// Begun before.
@@ -68,11 +72,12 @@ pub struct Wanted {
 }
 
 pub async fn call(call: Call) -> CliResult<Answer> {
-    let Arguments { project, agent, since, until, limit, cursor } = parse(call.arguments)?;
+    let Arguments { project, agent, text, since, until, limit, cursor } = parse(call.arguments)?;
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
     let cursor = cursor::argument(cursor, &[LIST])?;
     let wanted = Wanted {
         agent: given(agent),
+        text: given(text),
         since: time("since", since)?,
         until: time("until", until)?,
         cursor,
@@ -100,11 +105,15 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 
 /// Sessions in order, and where the next page begins, if there is one.
 pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<(Vec<EpisodeSummary>, Option<Cursor>)> {
-    let Wanted { projects, agent, since, until, cursor, limit } = wanted;
+    let Wanted { projects, agent, text, since, until, cursor, limit } = wanted;
     let mut looked_at = FIRST_LOOK.max(*limit * 2);
     loop {
-        let all =
-            memory.sessions(&SessionsRequest { projects: projects.clone(), limit: looked_at, ..SessionsRequest::default() })?;
+        let all = memory.sessions(&SessionsRequest {
+            projects: projects.clone(),
+            text: text.clone(),
+            limit: looked_at,
+            ..SessionsRequest::default()
+        })?;
         let is_all = all.len() < looked_at;
         let mut found = cursor::after(all, cursor.as_ref(), key);
         found.retain(|session| {

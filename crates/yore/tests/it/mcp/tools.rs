@@ -81,6 +81,7 @@ fn default_tools_are_few_and_short() {
     "sessions" {"title":"Earlier sessions","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
     project: string
     agent: string
+    text: string
     since: string
     until: string
     limit: integer 1..=100
@@ -541,6 +542,11 @@ fn sessions_come_in_pages_that_hold_each_once() {
     assert_eq!(agent.data("sessions", json!({"since": "2026-01-08"}))["sessions"].as_array().unwrap().len(), 2);
     assert_eq!(agent.data("sessions", json!({"until": "2026-01-02"}))["sessions"].as_array().unwrap().len(), 3);
     assert_eq!(agent.data("sessions", json!({"agent": "cursor"}))["sessions"], json!([]));
+    // A piece of what was said, in whatever case; a word within a word too.
+    let holding = |agent: &mut Agent, text: &str| agent.data("sessions", json!({"text": text}))["sessions"].clone();
+    assert_eq!(holding(&mut agent, "IE KNOT 17")[0]["session"], "odd/s17");
+    assert_eq!(holding(&mut agent, "knot 1").as_array().unwrap().len(), 11);
+    assert_eq!(holding(&mut agent, "knot 99"), json!([]));
     for cursor in ["x", "00", "zz", "736162632e"] {
         assert!(agent.told("sessions", json!({"cursor": cursor})).contains("cursor is none of this list"), "{cursor}");
     }
