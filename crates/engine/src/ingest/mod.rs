@@ -160,10 +160,25 @@ pub trait Observer {
     fn found(&mut self, _files: usize, _bytes: u64) {}
     /// So many bytes more are done.
     fn advanced(&mut self, _bytes: u64) {}
+    /// One conversation or file was read, and something in it was new.
+    fn learned(&mut self, _unit: &LearnedUnit<'_>) {}
     /// Whether to stop at the next safe point; what was done stays done.
     fn is_cancelled(&self) -> bool {
         false
     }
+}
+
+/// What the reading of one conversation or file brought.
+#[derive(Clone, Copy, Debug)]
+pub struct LearnedUnit<'a> {
+    /// What people call its source.
+    pub source: &'static str,
+    /// Its file as it is stored, and `#part` for a part.
+    pub name: &'a str,
+    /// New turns.
+    pub turns_added: u64,
+    /// Turns replaced by a fuller copy.
+    pub turns_updated: u64,
 }
 
 /// Hears nothing.
@@ -335,8 +350,17 @@ impl<'a> Ingest<'a> {
             let counts = report.by_source.entry(unit.source.kind().to_owned()).or_default();
             counts.0 += 1;
             counts.1 += unit.unit.stamp.size;
-            if !request.is_dry_run && !self.unit(unit, request, observer, &mut report)? {
+            if request.is_dry_run {
+                continue;
+            }
+            let before = (report.turns_added, report.turns_updated);
+            if !self.unit(unit, request, observer, &mut report)? {
                 unfinished.insert(path);
+            }
+            let (turns_added, turns_updated) = (report.turns_added - before.0, report.turns_updated - before.1);
+            if turns_added + turns_updated > 0 {
+                let source = unit.source.display_name();
+                observer.learned(&LearnedUnit { source, name: &unit.stored, turns_added, turns_updated });
             }
         }
         if !request.is_dry_run {
@@ -388,6 +412,7 @@ impl<'a> Ingest<'a> {
             began: None,
             closes_file: false,
             root: None,
+            worked_in: None,
         };
         let found =
             FoundUnit { source, unit, name, stored, row, began: String::new(), content: Content::Given { records, state } };
@@ -412,7 +437,6 @@ impl<'a> Ingest<'a> {
     fn take_turn(&self, observer: &dyn Observer) -> Result<FileLock, IngestError> {
         let directory = self.holder.directory();
         lease::take_turn(directory, &|| observer.is_cancelled())
-            worked_in: None,
             .map_err(|error| IngestError::DataDirectory { path: directory.to_path_buf(), error })
     }
 
@@ -783,6 +807,7 @@ struct KnownUnits<'a> {
     source: &'static str,
     rows: &'a HashMap<(&'a str, &'a str), &'a FileRow>,
     now: UtcMillis,
+    store: &'a Store,
 }
 
 impl Known for KnownUnits<'_> {
@@ -798,6 +823,11 @@ impl Known for KnownUnits<'_> {
     fn names(&self) -> Vec<&str> {
         self.rows.keys().filter(|(source, _)| *source == self.source).map(|(_, name)| *name).collect()
     }
+
+    fn directories(&self) -> Vec<String> {
+        // Only better names come from it: a store that fails here fails where it matters, too.
+        self.store.project_directories().unwrap_or_default()
+    }
 }
 
 /// How a unit stood when it was last read.
@@ -807,7 +837,6 @@ fn stamp_of(at: &Checkpoint) -> Stamp {
 
 /// A hash of whose words a line of a conversation holds: session and message, or that it is
 /// about the session as a whole.
-    store: &'a Store,
 pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
     let owner = source.owner(value);
     let mut hasher = blake3::Hasher::new();
@@ -823,11 +852,6 @@ fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionReset, HostUnreachable, Interrupted, NetworkDown, NetworkUnreachable, NotConnected,
         OutOfMemory, StaleNetworkFileHandle, TimedOut,
-
-    fn directories(&self) -> Vec<String> {
-        // Only better names come from it: a store that fails here fails where it matters, too.
-        self.store.project_directories().unwrap_or_default()
-    }
     };
     let is_known = matches!(
         error.kind(),

@@ -37,6 +37,9 @@ pub struct Arguments {
     /// Only say what would be read
     #[arg(long)]
     dry_run: bool,
+    /// Say of each conversation and file that is read how many turns it brought
+    #[arg(short, long)]
+    verbose: bool,
     /// Do not run the local model; `yore embed` does it at any time
     #[arg(long)]
     no_embed: bool,
@@ -46,6 +49,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.paths.is_empty()
         && arguments.source.is_none()
         && !arguments.dry_run
+        && !arguments.verbose
         && let Some(ingested) = engine_handle::ingest_by_daemon(&context.directory, &own_config(context)?)
     {
         return print_ingested(&ingested?, context);
@@ -75,7 +79,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         _ => Vec::new(),
     };
     let (mut report, sync) = match &engine {
-        Some(engine) => read_histories(engine, roots, arguments.dry_run, context)?,
+        Some(engine) => {
+            let request = IngestRequest { is_dry_run: arguments.dry_run, ..request(roots, context)? };
+            read_told(engine, &request, arguments.verbose, context)?
+        }
         None => (found(&roots), SyncReport::default()),
     };
     // Fetching is not tried before somebody means it.
@@ -404,7 +411,17 @@ pub fn read_histories(
 
 /// The same for a reading that is narrower.
 pub fn read(engine: &Engine, request: &IngestRequest, context: &Context) -> CliResult<(IngestReport, SyncReport)> {
-    let mut bar = Progress::new("archiving", context.printer.shows_progress());
+    read_told(engine, request, false, context)
+}
+
+/// The same, with a line for each conversation and file where `is_verbose`.
+fn read_told(
+    engine: &Engine,
+    request: &IngestRequest,
+    is_verbose: bool,
+    context: &Context,
+) -> CliResult<(IngestReport, SyncReport)> {
+    let mut bar = Progress::new("archiving", context.printer.shows_progress()).with_lines(is_verbose);
     let report = engine.ingest(request, &mut bar);
     bar.finish();
     let report = report?;

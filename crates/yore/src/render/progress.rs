@@ -1,11 +1,17 @@
 //! A bar on a terminal while work takes long, nothing elsewhere.
 
+use std::io::Write;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use yore_engine::ingest::Observer;
+use yore_engine::ingest::{LearnedUnit, Observer};
+
+use super::text;
 
 /// Shows how far reading is.
 pub struct Progress {
     bar: ProgressBar,
+    /// Whether each conversation gets a line, on standard error.
+    has_lines: bool,
 }
 
 impl Progress {
@@ -19,7 +25,20 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_message(what);
-        Self { bar }
+        Self { bar, has_lines: false }
+    }
+
+    /// The same with a line for each conversation that is read.
+    #[must_use]
+    pub fn with_lines(self, has_lines: bool) -> Self {
+        Self { has_lines, ..self }
+    }
+
+    fn line(&self, line: &str) {
+        if self.has_lines {
+            // Nothing that can be done when nobody can hear it.
+            self.bar.suspend(|| writeln!(std::io::stderr(), "{line}").unwrap_or_default());
+        }
     }
 
     /// The same bar, counting turns that are indexed.
@@ -42,11 +61,19 @@ impl Progress {
 }
 
 impl Observer for Progress {
-    fn found(&mut self, _files: usize, bytes: u64) {
+    fn found(&mut self, files: usize, bytes: u64) {
         self.bar.set_length(bytes);
+        self.line(&format!("{} to look at, {}", text::counted(files as u64, "file"), text::bytes(bytes)));
     }
 
     fn advanced(&mut self, bytes: u64) {
         self.bar.inc(bytes);
+    }
+
+    fn learned(&mut self, unit: &LearnedUnit<'_>) {
+        let completed =
+            if unit.turns_updated > 0 { format!(", {} completed", text::count(unit.turns_updated)) } else { String::new() };
+        let added = text::counted(unit.turns_added, "new turn");
+        self.line(&format!("{}: {}: {added}{completed}", unit.source, text::harmless(unit.name)));
     }
 }

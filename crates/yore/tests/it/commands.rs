@@ -643,6 +643,23 @@ fn uniform_documents_are_read_from_any_path() {
 }
 
 #[test]
+fn verbose_ingestion_has_a_line_for_each_conversation() {
+    let environment = TestEnvironment::new();
+    let harbor = Transcript::new(HARBOR, "/home/dev/harbor").human("hello").assistant("Hello.");
+    harbor.write(&environment.projects());
+    Transcript::new(QUARRY, "/home/dev/quarry").human("hello").write(&environment.projects());
+    let told = |lines: &str| lines.lines().map(str::to_owned).collect::<Vec<_>>();
+    let first = told(&environment.yore(["ingest", "--verbose"]).run().success().stderr);
+    assert!(first[0].starts_with("2 files to look at, "), "{first:?}");
+    let ends_with = |end: &str| first.iter().filter(|line| line.starts_with("Claude Code: ") && line.ends_with(end)).count();
+    assert_eq!((ends_with(&format!("{HARBOR}.jsonl: 2 new turns")), ends_with(&format!("{QUARRY}.jsonl: 1 new turn"))), (1, 1));
+    harbor.human("and again").write(&environment.projects());
+    let second = told(&environment.yore(["ingest", "-v"]).run().success().stderr);
+    assert_eq!(second.len(), 2, "{second:?}");
+    assert!(second[1].ends_with(": 1 new turn"), "{second:?}");
+}
+
+#[test]
 fn dry_run_of_an_ingestion_writes_nothing() {
     let environment = TestEnvironment::new();
     Transcript::new(HARBOR, "/home/dev/harbor").human("hello").assistant("Hello.").write(&environment.projects());
