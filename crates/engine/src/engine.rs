@@ -1,7 +1,7 @@
 //! The facade: what voices call, in plain data types.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use yore_core::exchange::Exchanges;
@@ -300,7 +300,7 @@ pub struct Finding {
 pub struct Engine {
     options: EngineOptions,
     store: Store,
-    index: OnceLock<LexicalIndex>,
+    index: RwLock<Option<Arc<LexicalIndex>>>,
     semantic: OnceLock<SemanticIndex>,
     model: Mutex<Option<Arc<TextEmbedder>>>,
     redactor: OnceLock<Redactor>,
@@ -324,7 +324,7 @@ impl Engine {
         Ok(Self {
             options,
             store,
-            index: OnceLock::new(),
+            index: RwLock::default(),
             semantic: OnceLock::new(),
             model: Mutex::default(),
             redactor: OnceLock::new(),
@@ -405,6 +405,37 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether turns wait for the indexes that a question in this program asks. These are opened for that: what an
+    /// index lacks that was found damaged waits from then on.
+    pub fn is_behind(&self, program: Program) -> Result<bool, EngineError> {
+        // Their errors are told by the question itself.
+        let _ = self.index();
+        if program != Program::Lexical {
+            let _ = self.semantic();
+        }
+        Ok(self.queued()? > 0)
+    }
+
+    /// Makes the full-text index anew where its files are damaged; the damaged files.
+    ///
+    /// # Errors
+    /// When the store fails, or the new index cannot be written.
+    pub fn mend_index(&self) -> Result<Vec<PathBuf>, EngineError> {
+        let damaged = self.index()?.damaged_files()?;
+        if !damaged.is_empty() && !self.store.is_passive() {
+            self.drop_index()?;
+            self.sync_index(10_000, &mut |_| {})?;
+        }
+        Ok(damaged)
+    }
+
+    /// Whatever there is of the full-text index, sound or not, is made anew at the next use.
+    fn drop_index(&self) -> Result<(), EngineError> {
+        self.store.clear_index_state("lexical")?;
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
     /// Number of turns that wait for an index, counted up to 1,000,000.
     pub fn queued(&self) -> Result<usize, EngineError> {
         let queues = [
@@ -458,6 +489,18 @@ impl Engine {
     /// Answers a question from what is known. What the answer had to do without is in
     /// [`RecallAnswer::missing`], never an error.
     pub fn recall(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
+        match self.recall_as_it_is(request) {
+            // Its files may be damaged where no question looked before.
+            Err(error @ EngineError::Index(IndexError::Failed { .. })) => match self.mend_index() {
+                Ok(damaged) if damaged.is_empty() => Err(error),
+                Ok(_) => self.recall_as_it_is(request),
+                Err(_) => Err(error),
+            },
+            answer => answer,
+        }
+    }
+
+    fn recall_as_it_is(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
         let mut missing = Vec::new();
         let semantic = match request.program {
             Program::Lexical => None,
@@ -467,7 +510,8 @@ impl Engine {
             (Program::Full, Some(_)) => self.question_vector(&request.text(), &mut missing)?,
             _ => None,
         };
-        let asked = Asked { store: &self.store, lexical: self.index()?, semantic, model_vector };
+        let lexical = self.index()?;
+        let asked = Asked { store: &self.store, lexical: &lexical, semantic, model_vector };
         // One tokenizer remembers its stems from question to question; a second voice brings its own.
         let mut answer = match self.tokenizer.try_lock() {
             Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),
@@ -702,10 +746,7 @@ impl Engine {
     ) -> Result<(ReindexReport, SyncReport), EngineError> {
         let report = self.reader()?.reindex(options, observer)?;
         self.store.release_paths()?;
-        if self.index.get().is_none() {
-            // Not opened yet: whatever lies there, sound or not, is made anew.
-            self.store.clear_index_state("lexical")?;
-        }
+        self.drop_index()?;
         self.store.queue_all()?;
         self.store.set_index_state("purge-vectors", "owed")?;
         let index = self.sync_index(10_000, &mut |_| {})?;
@@ -957,16 +998,14 @@ impl Engine {
         } else {
             report("index", Severity::Fine, format!("the full-text index holds all {} turns", health.indexed), None);
         }
-        if deep.is_some() {
-            let damaged = self.index()?.damaged_files()?;
-            if !damaged.is_empty() {
-                report(
-                    "index-files",
-                    Severity::Warning,
-                    format!("{} files of the full-text index are damaged", damaged.len()),
-                    Some("run `yore reindex`"),
-                );
-            }
+        let damaged = self.index()?.damaged_files()?;
+        if !damaged.is_empty() {
+            report(
+                "index-files",
+                Severity::Warning,
+                format!("{} files of the full-text index are damaged", damaged.len()),
+                Some("run `yore reindex`"),
+            );
         }
         match self.vector_health() {
             Err(error) => report(
@@ -1008,9 +1047,7 @@ impl Engine {
                 }
             }
         }
-        if deep.is_some()
-            && let Ok(semantic) = self.semantic()
-        {
+        if let Ok(semantic) = self.semantic() {
             for damage in semantic.damage() {
                 report("vectors-files", Severity::Warning, damage, Some("run `yore reindex`"));
             }
@@ -1113,9 +1150,14 @@ impl Engine {
         Ok(())
     }
 
-    fn index(&self) -> Result<&LexicalIndex, EngineError> {
-        if let Some(index) = self.index.get() {
-            return Ok(index);
+    fn index(&self) -> Result<Arc<LexicalIndex>, EngineError> {
+        if let Some(index) = &*self.index.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Arc::clone(index));
+        }
+        // One thread opens it, the others wait.
+        let mut held = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = &*held {
+            return Ok(Arc::clone(index));
         }
         let directory = &self.options.directory;
         let index = match LexicalIndex::open(directory, &self.store) {
@@ -1125,7 +1167,7 @@ impl Engine {
             }
             opened => opened?,
         };
-        Ok(self.index.get_or_init(|| index))
+        Ok(Arc::clone(held.insert(Arc::new(index))))
     }
 
     fn semantic(&self) -> Result<&SemanticIndex, EngineError> {

@@ -34,7 +34,7 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
 
 /// Asks, after the index took what waits for it if so configured.
 pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<RecallAnswer, EngineError> {
-    if config.index.sync_on_recall && engine.queued()? > 0 {
+    if config.index.sync_on_recall && engine.is_behind(request.program)? {
         // What cannot be taken now is searched in memory.
         let _ = engine.sync_index(0, &mut |_| {});
     }

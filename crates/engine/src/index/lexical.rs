@@ -44,6 +44,8 @@ const COMMIT_TURNS: usize = 50_000;
 const READ_TURNS: usize = 500;
 /// Queued turns that a question searches in memory; more wait for the index.
 const MAX_PENDING: usize = 2_000;
+/// Times that checking the files begins again.
+const CHECK_TRIES: u32 = 3;
 /// Terms of a very long question that are looked up, rarest first.
 const MAX_QUERY_TERMS: usize = 48;
 
@@ -379,6 +381,12 @@ impl LexicalIndex {
         self.reader.searcher().num_docs()
     }
 
+    /// Queued turns that a question looks at, at most.
+    pub(crate) fn most_pending(&self) -> usize {
+        // In memory there is all of it.
+        if self.is_in_memory { usize::MAX } else { MAX_PENDING }
+    }
+
     /// The directory.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
@@ -386,7 +394,15 @@ impl LexicalIndex {
 
     /// Damaged files, by their checksums.
     pub(crate) fn damaged_files(&self) -> Result<Vec<PathBuf>, IndexError> {
-        Ok(self.index.validate_checksum().map_err(|error| failure(&self.directory, error))?.into_iter().collect())
+        let mut tries = 0;
+        loop {
+            match self.index.validate_checksum() {
+                Ok(damaged) => return Ok(damaged.into_iter().collect()),
+                // Another process merged segments meanwhile, and took away the files of those.
+                Err(_) if tries < CHECK_TRIES => tries += 1,
+                Err(error) => return Err(failure(&self.directory, error)),
+            }
+        }
     }
 
     /// Indexes what is queued in memory, beside the statistics of nothing else: scores are of the
@@ -637,7 +653,10 @@ fn failure(directory: &Path, error: TantivyError) -> IndexError {
     if text.contains("StorageFull") || text.contains("os error 28") {
         return IndexError::DiskFull(directory.to_path_buf());
     }
-    IndexError::Failed { path: directory.to_path_buf(), detail: text }
+    // Which one it was, the engine does not say.
+    let is_lost = matches!(error, TantivyError::ErrorInThread(_));
+    let detail = if is_lost { "it could not be written: the disk fails, or is full".to_owned() } else { text };
+    IndexError::Failed { path: directory.to_path_buf(), detail }
 }
 
 pub(super) fn io_failure(directory: &Path, error: &std::io::Error) -> IndexError {

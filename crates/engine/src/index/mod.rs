@@ -8,4 +8,4 @@ pub(crate) mod vector;
 
 pub use lexical::{IndexError, SyncReport};
 pub(crate) use lexical::{IndexFilter, LexicalHit, LexicalIndex, SearchOptions};
-pub(crate) use semantic::{SemanticHit, SemanticIndex};
+pub(crate) use semantic::{MOST_PENDING_VECTORS, SemanticHit, SemanticIndex};

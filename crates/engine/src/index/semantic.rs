@@ -29,7 +29,7 @@ const READ_TURNS: usize = 500;
 /// Vectors written at once: what an update holds in memory.
 const WRITE_ROWS: usize = 32_768;
 /// Queued turns that a question looks at in memory; more wait for the index.
-const MAX_PENDING: usize = 500;
+pub(crate) const MOST_PENDING_VECTORS: usize = 500;
 /// What every chunk of a turn but the first is discounted by: a long turn has many chances to be
 /// near anything.
 const LATER_DISCOUNT: f32 = 0.03;
@@ -252,7 +252,7 @@ impl SemanticIndex {
         score: impl Fn(&IndexedTurn) -> Result<Option<f32>, IndexError>,
     ) -> Result<Vec<SemanticHit>, IndexError> {
         let queued: HashMap<i64, Option<IndexedTurn>> = store
-            .queued_vectors(0, MAX_PENDING)?
+            .queued_vectors(0, MOST_PENDING_VECTORS)?
             .into_iter()
             .filter(|(_, _, lists, _): &QueuedVector| lists & list != 0)
             .map(|(_, row, _, turn)| (row, turn))

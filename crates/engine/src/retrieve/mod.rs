@@ -16,12 +16,14 @@ use yore_core::text::{Question, Tokenizer, is_error_message, joined};
 
 pub(crate) use self::plan::{project_around, project_here, projects_named};
 use crate::EngineError;
-use crate::index::{LexicalIndex, SemanticIndex};
+use crate::index::{LexicalIndex, MOST_PENDING_VECTORS, SemanticIndex};
 use crate::ingest::ProjectNames;
 use crate::store::{ShownTurn, Store};
 
 /// An answer counts the turns whose shape is not known yet up to here.
 const COUNTED_UNSHAPED: usize = 100_000;
+/// And those that wait for an index.
+const COUNTED_PENDING: usize = 10_000;
 
 /// A question.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -110,7 +112,7 @@ pub struct RecallAnswer {
 /// Something that an answer had to do without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// Stable code: `model`, `vectors`, `vector-index` or `shape`.
+    /// Stable code: `model`, `vectors`, `vector-index`, `text-index` or `shape`.
     #[serde(deserialize_with = "known_code")]
     pub code: Name,
     /// What is missing.
@@ -120,7 +122,7 @@ pub struct Missing {
 }
 
 /// The codes of what an answer may lack.
-const MISSING_CODES: [&str; 4] = ["model", "vectors", "vector-index", "shape"];
+const MISSING_CODES: [&str; 5] = ["model", "vectors", "vector-index", "shape", "text-index"];
 
 /// A code as another yore says it; one that is not known counts as the model's.
 fn known_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
@@ -146,6 +148,12 @@ impl Missing {
             count => format!("{count} turns were not looked through for code, files and errors yet"),
         };
         Self { code: "shape", text, remedy: Some("run `yore reindex`".to_owned()) }
+    }
+
+    /// More turns wait for an index than a question looks at in memory.
+    fn behind(code: &'static str, index: &str, waiting: usize) -> Self {
+        let text = format!("{waiting} turns are not in {index} yet, and not all of them were looked at");
+        Self { code, text, remedy: Some("run `yore reindex` if this stays".to_owned()) }
     }
 
     /// The vector indexes cannot be used.
@@ -214,15 +222,29 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let micros = |time: Duration| time.as_micros() as u64;
     let unshaped =
         if plan::shape_filter(&request.filter).is_open() { 0 } else { asked.store.shape_queue_length(COUNTED_UNSHAPED)? };
+    let pending = asked.store.queue_length(COUNTED_PENDING)?;
+    let mut missing = Vec::new();
+    if unshaped > 0 {
+        missing.push(Missing::shape(unshaped));
+    }
+    if pending > asked.lexical.most_pending() {
+        missing.push(Missing::behind("text-index", "the full-text index", pending));
+    }
+    if asked.semantic.is_some() {
+        let waiting = asked.store.vector_queue_length(COUNTED_PENDING)?;
+        if waiting > MOST_PENDING_VECTORS {
+            missing.push(Missing::behind("vector-index", "the vector indexes", waiting));
+        }
+    }
     Ok(RecallAnswer {
         hits,
         sessions,
         projects,
         is_project_unknown,
         program,
-        missing: (unshaped > 0).then(|| Missing::shape(unshaped)).into_iter().collect(),
+        missing,
         terms: question.terms.clone(),
-        pending: asked.store.queue_length(10_000)?,
+        pending,
         landed: landed_count,
         micros: [micros(planned), micros(found - planned), micros(began.elapsed() - found)],
     })
@@ -239,11 +261,12 @@ mod tests {
             Missing::vectors("few".to_owned()),
             Missing::index(&EngineError::NoModel),
             Missing::shape(2),
+            Missing::behind("text-index", "the full-text index", 3),
         ];
         for missing in &all {
             let told = serde_json::to_string(missing).unwrap();
             assert_eq!(serde_json::from_str::<Missing>(&told).unwrap(), *missing);
         }
-        assert_eq!(all.map(|missing| missing.code).into_iter().filter(|code| MISSING_CODES.contains(code)).count(), 4);
+        assert_eq!(all.map(|missing| missing.code).into_iter().filter(|code| MISSING_CODES.contains(code)).count(), 5);
     }
 }

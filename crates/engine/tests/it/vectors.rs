@@ -154,6 +154,31 @@ fn whatever_happens_to_the_vector_files_the_answer_stands_and_the_index_mends_it
 }
 
 #[test]
+fn question_to_damaged_vectors_says_what_it_lacked_or_has_them_made_first() {
+    let mut memory = with_cars();
+    memory.write("projects/p/many.jsonl", SessionBuilder::new(950).turns(600).text());
+    memory.learn();
+    let damage = |memory: &mut Memory| {
+        memory.close();
+        for file in files(&memory.data().join("vectors")) {
+            let length = std::fs::metadata(&file).unwrap().len() as usize;
+            std::fs::write(&file, vec![0x55; length]).unwrap();
+        }
+        memory.open();
+    };
+    damage(&mut memory);
+    let answer = asked(&memory, QUESTION, Program::Static);
+    assert!(answer.missing.iter().any(|missing| missing.code == "vector-index"), "{:?}", answer.missing);
+    assert!(memory.engine().is_behind(Program::Static).unwrap());
+    damage(&mut memory);
+    // As every voice asks.
+    assert!(memory.engine().is_behind(Program::Static).unwrap());
+    memory.index();
+    let answer = asked(&memory, QUESTION, Program::Static);
+    assert!(is_first(&answer.hits, CARS) && answer.missing.is_empty(), "{:?}", answer.missing);
+}
+
+#[test]
 fn an_index_that_was_deleted_is_made_again() {
     let mut memory = with_cars();
     memory.learn();

@@ -143,9 +143,23 @@ fn back_up(shared: &Shared<'_>, ended: &Receiver<()>) {
         wait = BETWEEN;
         match shared.engine.back_up_if_due(shared.config.store.backups as usize) {
             Ok(None) => {}
-            Ok(Some(made)) => shared.log.info(format!("backup made: {}", made.path.display())),
+            Ok(Some(made)) => {
+                shared.log.info(format!("backup made: {}", made.path.display()));
+                mend_index(shared);
+            }
             Err(error) => shared.log.error(format!("no backup: {error} [{}]", error.code())),
         }
+    }
+}
+
+/// Once a day: an index whose files were damaged may answer in another order, and nobody would notice.
+fn mend_index(shared: &Shared<'_>) {
+    match shared.engine.mend_index() {
+        Ok(damaged) if damaged.is_empty() => {}
+        Ok(damaged) => {
+            shared.log.error(format!("the full-text index was made anew: {} of its files were damaged", damaged.len()));
+        }
+        Err(error) => shared.log.error(format!("the full-text index: {error} [{}]", error.code())),
     }
 }
 

@@ -99,7 +99,7 @@ impl Uses {
         if request.program == Program::Full {
             *lock(&self.model) = Some(Instant::now());
         }
-        if is_synced && engine.queued().is_ok_and(|queued| queued > 0) {
+        if is_synced && engine.is_behind(request.program).unwrap_or(false) {
             // What cannot be taken now is searched in memory.
             let _ = engine.sync_index(0, &mut |_| {});
         }
