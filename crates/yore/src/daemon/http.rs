@@ -17,6 +17,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
@@ -25,7 +26,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use yore_engine::ingest::names_of;
 use yore_engine::platform;
 
@@ -35,14 +36,16 @@ use crate::cli::mcp::{configured, reader};
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
 use crate::mcp::Server;
-use crate::mcp::http::{Mcp, PATH};
+use crate::mcp::http::{IsKnown, Mcp, PATH};
 
 /// The token's file in the data directory.
 pub const TOKEN: &str = "mcp-token";
 /// A token is as long as that, in hexadecimal digits.
 const TOKEN_LENGTH: usize = 64;
-/// Connections at once; more are sent away.
+/// Connections at once. When all are taken the oldest that has not said the token yet gives its place to the next.
 const MOST_CONNECTIONS: usize = 128;
+/// How long the place of a connection that was ended is waited for.
+const GIVING_WAY: Duration = Duration::from_millis(100);
 /// The head of a request arrives within this time, and a connection without one is closed.
 const HEAD: Duration = Duration::from_secs(20);
 /// The head of a request is shorter, and so is what is read ahead.
@@ -105,6 +108,7 @@ impl Door {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut ended = pin!(ended);
         let (_open, ending) = watch::channel(());
+        let mut callers: Vec<(AbortHandle, IsKnown)> = Vec::new();
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -117,16 +121,26 @@ impl Door {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            callers.retain(|(connection, _)| !connection.is_finished());
+            if places.available_permits() == 0 {
+                // Anybody on this computer can connect: who holds places without a word keeps nobody out.
+                let stranger = callers.iter().position(|(_, is_known)| !is_known.load(Ordering::Relaxed));
+                if let Some(at) = stranger {
+                    callers.remove(at).0.abort();
+                }
+            }
+            let Ok(Ok(place)) = tokio::time::timeout(GIVING_WAY, Arc::clone(&places).acquire_owned()).await else {
                 send_away(stream);
                 continue;
             };
-            let router = router.clone();
+            let is_known = IsKnown::default();
+            let router = router.clone().layer(axum::Extension(Arc::clone(&is_known)));
             let ending = ending.clone();
-            connections.spawn(async move {
+            let connection = connections.spawn(async move {
                 let _place = place;
                 talk(stream, router, ending).await;
             });
+            callers.push((connection, is_known));
         }
     }
 }

@@ -42,6 +42,8 @@ mod unix {
     pub struct Listener {
         inner: UnixListener,
         path: PathBuf,
+        /// A directory that was made for this socket alone, and goes with it.
+        own: Option<PathBuf>,
     }
 
     impl Listener {
@@ -54,6 +56,9 @@ mod unix {
     impl Drop for Listener {
         fn drop(&mut self) {
             let _ = std::fs::remove_file(&self.path);
+            if let Some(own) = &self.own {
+                let _ = std::fs::remove_dir(own);
+            }
         }
     }
 
@@ -61,8 +66,12 @@ mod unix {
     /// of its own. Whoever calls holds the daemon's lock: a socket that lies there is nobody's.
     pub fn listen(directory: &Path) -> io::Result<(Listener, Address)> {
         let mut path = directory.join(NAME);
+        let mut own = None;
         if path.as_os_str().len() > LONGEST_NAME {
-            path = private_directory(directory)?.join(NAME);
+            let parents = short_directories();
+            let (short, is_own) = private_directory(directory, &parents)?;
+            path = short.join(NAME);
+            own = is_own.then_some(short);
         }
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -74,7 +83,7 @@ mod unix {
         // where the name of the socket is gone and nobody can connect any more.
         Stream::from(OwnedFd::from(inner.try_clone()?)).set_read_timeout(Some(ACCEPT))?;
         let place = path.to_str().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
-        Ok((Listener { inner, path }, Address { place, token: None }))
+        Ok((Listener { inner, path, own }, Address { place, token: None }))
     }
 
     /// Connects; may wait while the listener has too much to do.
@@ -82,22 +91,62 @@ mod unix {
         Stream::connect(&address.place)
     }
 
-    /// A short directory that only the owner of the data directory can enter.
-    fn private_directory(directory: &Path) -> io::Result<PathBuf> {
+    /// Where directories with short names can be.
+    fn short_directories() -> Vec<PathBuf> {
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
+        runtime.into_iter().chain([std::env::temp_dir(), PathBuf::from("/tmp")]).collect()
+    }
+
+    /// A short directory that only the owner of the data directory can enter, and whether it is for one socket alone.
+    /// Its name is the same each time; where somebody else was there first, for that name can be guessed, it is one that
+    /// nobody guesses. Clients read it from the card.
+    fn private_directory(directory: &Path, parents: &[PathBuf]) -> io::Result<(PathBuf, bool)> {
         let mut hasher = DefaultHasher::new();
         directory.hash(&mut hasher);
-        let name = format!("yore-{:016x}", hasher.finish());
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
-        let parents = runtime.into_iter().chain([std::env::temp_dir(), PathBuf::from("/tmp")]);
-        let path = parents
-            .map(|parent| parent.join(&name))
-            .find(|path| path.join(NAME).as_os_str().len() <= LONGEST_NAME)
+        let usual = format!("yore-{:016x}", hasher.finish());
+        let parent = parents
+            .iter()
+            .find(|parent| parent.join(&usual).join(NAME).as_os_str().len() <= LONGEST_NAME)
             .ok_or(io::ErrorKind::InvalidFilename)?;
-        yore_engine::platform::create_private_directory(&path)?;
-        let meta = std::fs::symlink_metadata(&path)?;
-        // The name can be guessed: somebody else may have been there first.
-        let is_ours = meta.is_dir() && meta.uid() == directory.metadata()?.uid() && meta.mode() & 0o077 == 0;
-        if is_ours { Ok(path) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+        let owner = directory.metadata()?.uid();
+        let is_ours = |path: &Path| -> io::Result<bool> {
+            let meta = std::fs::symlink_metadata(path)?;
+            Ok(meta.is_dir() && meta.uid() == owner && meta.mode() & 0o077 == 0)
+        };
+        let path = parent.join(&usual);
+        if yore_engine::platform::create_private_directory(&path).is_ok() && is_ours(&path)? {
+            return Ok((path, false));
+        }
+        let unguessed = &yore_engine::platform::random_token()?[..16];
+        let path = parent.join(format!("yore-{unguessed}"));
+        // Fails where it exists.
+        std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700).create(&path)?;
+        if is_ours(&path)? { Ok((path, true)) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn directory_that_somebody_else_made_first_does_not_keep_the_daemon_from_listening() {
+            let home = tempfile::tempdir().unwrap();
+            let data = home.path().join("data");
+            std::fs::create_dir(&data).unwrap();
+            let parents = [home.path().to_path_buf()];
+            let (usual, is_own) = private_directory(&data, &parents).unwrap();
+            assert!(!is_own);
+            assert_eq!(private_directory(&data, &parents).unwrap().0, usual, "the same each time");
+            // Open to others, as somebody else's would have to be.
+            std::fs::remove_dir(&usual).unwrap();
+            let elsewhere = home.path().join("elsewhere");
+            std::fs::create_dir(&elsewhere).unwrap();
+            std::fs::set_permissions(&elsewhere, std::fs::Permissions::from_mode(0o777)).unwrap();
+            std::os::unix::fs::symlink(&elsewhere, &usual).unwrap();
+            let (other, is_own) = private_directory(&data, &parents).unwrap();
+            assert!(is_own && other != usual && other != elsewhere);
+            assert_eq!(std::fs::metadata(&other).unwrap().mode() & 0o777, 0o700);
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,8 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const MOST_SESSIONS: usize = 64;
 /// A session that was silent for so long gives its place to a new one when all are taken.
 const QUIET: Duration = Duration::from_secs(5 * 60);
+/// One that was used for no longer than that, a single call mostly, does so when it was silent for as long.
+const BURST: Duration = Duration::from_secs(30);
 /// A session that was silent for so long is over. Agents wait for people, so it is long.
 const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
 /// Calls that are worked on or wait for that, whether or not somebody still listens.
@@ -53,6 +56,12 @@ const BLOCK: usize = 1 << 10;
 const SLOWNESS: Duration = Duration::from_secs(20);
 /// Projects whose servers are kept ready.
 const MOST_PROJECTS: usize = 32;
+
+/// The head of a request is shorter.
+const LONGEST_HEAD: usize = 32 << 10;
+
+/// Whether the other side of a connection has said the token.
+pub type IsKnown = Arc<AtomicBool>;
 
 /// Names that mean this computer.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
@@ -129,12 +138,31 @@ struct Gate<S> {
     token: Option<String>,
     service: StreamableHttpService<S, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
-    /// When each session was last heard of.
-    heard: Mutex<HashMap<String, Instant>>,
+    /// When each session was heard.
+    heard: Mutex<HashMap<String, Heard>>,
     /// Held while a session begins, so that there never is one too many.
     beginning: tokio::sync::Mutex<()>,
     calls: Arc<Semaphore>,
     blocks: Arc<Semaphore>,
+}
+
+/// When a session was heard.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    first: Instant,
+    last: Instant,
+}
+
+impl Heard {
+    fn once(at: Instant) -> Self {
+        Self { first: at, last: at }
+    }
+
+    /// Whether it has been silent for so long that it may give its place to another.
+    fn is_quiet(self, now: Instant) -> bool {
+        let silence = now.saturating_duration_since(self.last);
+        silence >= QUIET || silence >= BURST && self.last.saturating_duration_since(self.first) <= BURST
+    }
 }
 
 /// The room that a request takes; goes along with it until its answer is made.
@@ -156,6 +184,12 @@ struct Message<'a> {
 async fn from_here(State(port): State<u16>, request: Request, next: Next) -> Response {
     if let Err(refusal) = is_from_here(port, request.uri(), request.headers()) {
         return refusal.into_response();
+    }
+    // What is read of a connection at once is bounded, but may be more than that.
+    let head: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len()).sum();
+    if head + request.uri().path().len() + request.uri().query().map_or(0, str::len) > LONGEST_HEAD {
+        let words = format!("the head of a request has at most {LONGEST_HEAD} bytes");
+        return Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, words).into_response();
     }
     next.run(request).await
 }
@@ -184,10 +218,13 @@ impl<S: ServerHandler + Clone> Gate<S> {
     async fn answer(&self, request: Request) -> Result<Response, Refusal> {
         let (mut parts, body) = request.into_parts();
         self.knows(&parts.headers)?;
+        if let Some(is_known) = parts.extensions.get::<IsKnown>() {
+            is_known.store(true, Ordering::Relaxed);
+        }
         let here = project(&parts.headers)?;
         let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         if let Some(id) = &session {
-            lock(&self.heard).entry(id.clone()).and_modify(|heard| *heard = Instant::now());
+            lock(&self.heard).entry(id.clone()).and_modify(|heard| heard.last = Instant::now());
         }
         if parts.method != Method::POST {
             return Ok(self.serve(here, Request::from_parts(parts, Body::empty())).await);
@@ -203,7 +240,7 @@ impl<S: ServerHandler + Clone> Gate<S> {
         self.make_place(Instant::now()).await?;
         let response = self.serve(here, request).await;
         if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
-            lock(&self.heard).insert(id.to_owned(), Instant::now());
+            lock(&self.heard).insert(id.to_owned(), Heard::once(Instant::now()));
         }
         Ok(response)
     }
@@ -259,23 +296,21 @@ impl<S: ServerHandler + Clone> Gate<S> {
         Ok((bytes, Room { _call: Arc::new(call), _blocks: Arc::new(blocks) }))
     }
 
-    /// Makes a place for one more session: ends the one that was silent for longest, if that is
-    /// long enough.
+    /// Makes a place for one more session: ends the one that was silent for longest of those that may be ended.
     async fn make_place(&self, now: Instant) -> Result<(), Refusal> {
         let mut sessions = self.sessions.sessions.write().await;
         let mut heard = lock(&self.heard);
         heard.retain(|id, _| sessions.contains_key(id.as_str()));
         for id in sessions.keys() {
-            heard.entry(id.to_string()).or_insert(now);
+            heard.entry(id.to_string()).or_insert(Heard::once(now));
         }
         if sessions.len() < MOST_SESSIONS {
             return Ok(());
         }
-        let is_quiet = |heard: &Instant| now.saturating_duration_since(*heard) >= QUIET;
-        let quietest = heard.iter().min_by_key(|(_, heard)| **heard).filter(|(_, heard)| is_quiet(heard));
+        let quietest = heard.iter().filter(|(_, heard)| heard.is_quiet(now)).min_by_key(|(_, heard)| heard.last);
         let Some(id) = quietest.map(|(id, _)| id.clone()) else {
-            let words = format!("yore keeps {MOST_SESSIONS} sessions, and all are in use; end one, or wait some minutes");
-            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, words).with(RETRY_AFTER, "300"));
+            let words = format!("yore keeps {MOST_SESSIONS} sessions, and all are in use; end one, or wait a little");
+            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, words).with(RETRY_AFTER, "30"));
         };
         heard.remove(&id);
         // Its worker ends when nobody can reach it any more.
@@ -426,16 +461,28 @@ mod tests {
             let (handle, _) = create_local_session(number.to_string(), SessionConfig::default());
             sessions.sessions.write().await.insert(handle.id().clone(), handle);
         }
+        let second = Duration::from_secs(1);
+        let used = |last: Instant| Heard { first: last - BURST - second, last };
         let later = began + QUIET;
         let ids: Vec<String> = sessions.sessions.read().await.keys().map(ToString::to_string).collect();
-        lock(&gate.heard).extend(ids.into_iter().map(|id| (id, later)));
+        lock(&gate.heard).extend(ids.into_iter().map(|id| (id, used(later))));
         assert_eq!(gate.make_place(later).await.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
-        let second = Duration::from_secs(1);
-        lock(&gate.heard).extend([("7".to_owned(), began + second), ("9".to_owned(), began), ("gone".to_owned(), began)]);
+        lock(&gate.heard).insert("7".to_owned(), used(later - QUIET + second));
+        assert!(gate.make_place(later).await.is_err(), "an agent that works may think for some minutes");
+        lock(&gate.heard).extend([("9".to_owned(), used(began)), ("gone".to_owned(), used(began))]);
         gate.make_place(later).await.unwrap();
         let left = sessions.sessions.read().await;
         assert_eq!((left.len(), left.contains_key("9"), left.contains_key("7")), (MOST_SESSIONS - 1, false, true));
         assert!(!lock(&gate.heard).contains_key("gone"));
+        drop(left);
+        // Who begins a session for each call waits for seconds.
+        let (handle, _) = create_local_session("9".to_owned(), SessionConfig::default());
+        sessions.sessions.write().await.insert(handle.id().clone(), handle);
+        let once = Heard::once(later - BURST + second);
+        lock(&gate.heard).extend([("7".to_owned(), used(later)), ("9".to_owned(), once)]);
+        assert!(gate.make_place(later).await.is_err());
+        gate.make_place(later + second).await.unwrap();
+        assert!(!sessions.sessions.read().await.contains_key("9"));
     }
 
     #[test]
