@@ -212,7 +212,8 @@ impl Reader<'_> {
         values: &mut [Value],
         batch: &mut Batch,
     ) {
-        let mut is_buried = false;
+        // A line that is no JSON belongs to the session that was named last, too.
+        let mut is_buried = parsed.is_err() && self.is_session_buried;
         if !self.tombstones.is_empty() || !self.own_sessions.is_empty() {
             // All are looked at: each may name the session that later lines belong to.
             for value in values.iter() {

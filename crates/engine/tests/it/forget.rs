@@ -144,6 +144,21 @@ fn assert_only_its_own_is_left(mut memory: Memory, fork: &SessionBuilder) {
 }
 
 #[test]
+fn torn_lines_of_a_copy_are_not_kept() {
+    let mut memory = Memory::new();
+    plant_others(&memory);
+    let victim = victim();
+    let lines: Vec<&str> = victim.lines().iter().map(String::as_str).collect();
+    let torn = format!("{}\n{{\"type\":\"user\",\"message\":\"zanzquuxtorn\n{}\n", lines[0], lines[1..].join("\n"));
+    memory.write("projects/p/victim.jsonl", &torn);
+    memory.learn();
+    memory.forget_hard(victim.id());
+    memory.write("projects/q/copy.jsonl", &torn);
+    memory.learn();
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+}
+
+#[test]
 fn fork_loses_the_copied_lines_and_keeps_its_own() {
     let (memory, fork) = forget_the_original("a-original", "b-fork");
     assert_only_its_own_is_left(memory, &fork);
