@@ -6,12 +6,14 @@
 //! - [`write_tiny_embedder`], [`write_failing_embedder`], [`write_tiny_reranker`]: models that mean nothing, as
 //!   real files
 //! - [`Random`]: a small seeded generator
+//! - [`Faults`]: programs run on a file system that fails
 //! - [`fixture`]: files that are committed beside this crate
 //!
 //! Nothing here is part of yore. A helper that fails panics: it fails the test that called it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper that fails must fail the test")]
 
 mod bytes;
+mod faults;
 mod memory;
 mod model;
 mod random;
@@ -21,6 +23,7 @@ mod state;
 use std::path::PathBuf;
 
 pub use bytes::Scan;
+pub use faults::{Fault, Faults};
 pub use memory::Memory;
 pub use model::{
     TINY_DIMENSIONS, describe_model, tiny_embedder_bytes, write_failing_embedder, write_tiny_embedder, write_tiny_reranker,

@@ -185,10 +185,34 @@ fn create_beside(target: &Path, directory: &Path, mode: Mode) -> io::Result<(Fil
         hidden.push(format!(".{}-{number}.tmp", std::process::id()));
         let temporary = directory.join(hidden);
         match options.open(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
+            Ok(file) => {
+                // Held as long as it is written, which tells it from what a killed process left.
+                let _ = file.try_lock();
+                remove_left_drafts(target, directory);
+                return Ok((file, temporary));
+            }
             // Left behind by a process that had this number before.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Removes drafts of the same file whose writers are gone: they hold somebody's settings, and nobody looks for them.
+fn remove_left_drafts(target: &Path, directory: &Path) {
+    let Some(name) = target.file_name().and_then(|name| name.to_str()) else { return };
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let left = entry.file_name();
+        let numbers =
+            left.to_str().and_then(|left| left.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".tmp"));
+        let is_draft = numbers.is_some_and(|numbers| {
+            numbers
+                .split_once('-')
+                .is_some_and(|(process, number)| process.parse::<u32>().is_ok() && number.parse::<u32>().is_ok())
+        });
+        let is_left = is_draft && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        if is_left {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

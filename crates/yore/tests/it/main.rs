@@ -14,6 +14,7 @@ mod crash;
 mod daemon;
 mod doctor;
 mod environment;
+mod faults;
 mod hook;
 mod http;
 mod install;
