@@ -141,6 +141,17 @@ fn prompts_are_found_where_a_client_writes_no_events() {
 }
 
 #[test]
+fn event_without_words_takes_the_place_of_no_prompt() {
+    let memory = Memory::new();
+    let wordless = line(3, "event_msg", &json!({"type": "user_message", "messag": "cut", "kind": "plain"}));
+    let lines = [meta(THREAD, json!({})), seen("user", "Chart the shoals."), wordless, seen("assistant", "Charted.")];
+    memory.write(ROLLOUT, lines.concat());
+    read(&memory);
+    let texts: Vec<String> = memory.turns(THREAD).into_iter().map(|turn| turn.text).collect();
+    assert_eq!(texts, ["Chart the shoals.", "Charted."]);
+}
+
+#[test]
 fn very_old_rollouts_have_bare_lines() {
     let memory = Memory::new();
     let bare = [

@@ -474,6 +474,10 @@ impl RolloutReader {
     /// What a person typed, or the agent that leads a sub-agent.
     fn prompt(&mut self, value: &Value, event: &Value, mark: LineMark, ordinal: &mut u32, out: &mut Vec<Reading>) {
         let message = text_of(event, "message").unwrap_or("");
+        // Pictures alone, or a damaged line: it would confirm any prompt that waits, and say nothing in its place.
+        if message.trim().is_empty() {
+            return;
+        }
         // Older clients tell of what they gave to the model themselves, too.
         if text_of(event, "kind").is_some_and(|kind| kind != "plain") || is_boilerplate(message) {
             return;
