@@ -15,6 +15,7 @@ mod daemon;
 mod doctor;
 mod environment;
 mod faults;
+mod formats;
 mod hook;
 mod http;
 mod install;

@@ -424,10 +424,10 @@ fn read_response<'v>(response: &'v Value, answer: &mut Message, out: &mut Vec<Re
 
 /// Tool calls as the model made them, where that is recorded; else as the window showed them.
 fn read_calls(calls: &Value, invocations: &[&Value], tool_bytes: usize, answer: &mut Message) {
-    let mut outcomes: HashMap<&str, Outcome> = HashMap::new();
+    let mut outcomes: HashMap<&str, (Outcome, String)> = HashMap::new();
     for invocation in invocations {
         if let (Some(id), Some(outcome)) = (text_of(invocation, "toolCallId"), outcome_of(invocation)) {
-            outcomes.insert(bare_id(id), outcome);
+            outcomes.insert(bare_id(id), (outcome, output_of(invocation)));
         }
     }
     let mut recorded = HashSet::new();
@@ -435,8 +435,8 @@ fn read_calls(calls: &Value, invocations: &[&Value], tool_bytes: usize, answer: 
         let call_id = id_of(&call["id"]).map(|id| bare_id(&id).to_owned());
         let name = text_of(call, "name").unwrap_or("tool");
         answer.call(call_id.clone(), name, &arguments(&call["arguments"]), tool_bytes);
-        let outcome = call_id.as_deref().and_then(|id| outcomes.get(id)).copied();
-        let text = text_of(call, "output").unwrap_or("").to_owned();
+        let (outcome, shown) = call_id.as_deref().and_then(|id| outcomes.remove(id)).unzip();
+        let text = text_of(call, "output").map(str::to_owned).or(shown).unwrap_or_default();
         let outcome = outcome.or_else(|| (!text.is_empty()).then_some(Outcome::Done));
         if outcome.is_some() {
             answer.answers.push(Answer { call_id: call_id.clone(), name: name.to_owned(), text, outcome, files: Vec::new() });
@@ -470,16 +470,20 @@ fn read_calls(calls: &Value, invocations: &[&Value], tool_bytes: usize, answer: 
         }
         answer.call(call_id.clone(), name, &Value::Object(input), tool_bytes);
         if let Some(outcome) = outcome_of(invocation) {
-            let text = details["output"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|part| flatten(&part["value"]))
-                .collect::<Vec<_>>()
-                .join("\n");
+            let text = output_of(invocation);
             answer.answers.push(Answer { call_id, name: name.to_owned(), text, outcome: Some(outcome), files: Vec::new() });
         }
     }
+}
+
+/// What a tool answered, as the window showed it: its parts, or what the terminal printed.
+fn output_of(invocation: &Value) -> String {
+    let parts = invocation["resultDetails"]["output"].as_array().into_iter().flatten();
+    let text = parts.map(|part| flatten(&part["value"])).collect::<Vec<_>>().join("\n");
+    if !text.is_empty() {
+        return text;
+    }
+    text_of(&invocation["toolSpecificData"]["terminalCommandOutput"], "text").unwrap_or_default().to_owned()
 }
 
 /// VS Code adds a number of its own behind the model's id.
@@ -494,7 +498,8 @@ fn outcome_of(invocation: &Value) -> Option<Outcome> {
     if is_refused {
         return Some(Outcome::Cancelled);
     }
-    if invocation["resultDetails"]["isError"].as_bool() == Some(true) {
+    let exit = invocation["toolSpecificData"]["terminalCommandState"]["exitCode"].as_i64();
+    if invocation["resultDetails"]["isError"].as_bool() == Some(true) || exit.is_some_and(|code| code != 0) {
         return Some(Outcome::Failed);
     }
     (invocation["isComplete"].as_bool() == Some(true)).then_some(Outcome::Done)

@@ -1,0 +1,700 @@
+//! Every format of every agent once more, from fixtures made after the shapes that strangers' histories had: the same
+//! little conversation in each, read when its source is named and when it is not, and compared as a whole. Nothing may be
+//! unread, lost, wrong or doubled.
+//!
+//! What each format cannot say is a blank of its row. The details of a format are tested beside its reader.
+
+use std::fs;
+
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+use crate::environment::TestEnvironment;
+
+const PROMPT: &str = "Which port is shallow?";
+const LOOKS: &str = "I look at the chart.";
+const FAILURE: &str = "no such chart";
+const ANSWER: &str = "Port Ellen is shallow.";
+const THANKS: &str = "Then chart it.";
+const HERE: &str = "/home/ada/tides";
+const TITLE: &str = "Shallow ports";
+const MODEL: &str = "harbour-2";
+const ID: &str = "4a5b0001-3f08-4714-9c34-5c452003a142";
+/// 2026-03-01T10:00:00Z
+const AT: i64 = 1_772_359_200_000;
+
+/// What a tool's failure looks like afterwards.
+#[derive(Clone, Copy, PartialEq)]
+enum Tool {
+    /// Its words, and that it failed.
+    Failed,
+    /// Its words.
+    Told,
+    /// Nothing: the format does not keep answers of tools.
+    Absent,
+}
+
+struct Row {
+    /// As the table of the report names it.
+    name: &'static str,
+    source: &'static str,
+    files: Vec<(String, Vec<u8>)>,
+    /// What is named on the command line, below the home directory.
+    named: &'static str,
+    session: &'static str,
+    tool: Tool,
+    title: bool,
+    directory: bool,
+    model: bool,
+    /// Each message has a time of its own.
+    times: bool,
+    /// Found without `--source`.
+    guessed: bool,
+}
+
+impl Row {
+    fn new(name: &'static str, source: &'static str, named: &'static str, session: &'static str) -> Self {
+        Self {
+            name,
+            source,
+            files: Vec::new(),
+            named,
+            session,
+            tool: Tool::Failed,
+            title: true,
+            directory: true,
+            model: true,
+            times: true,
+            guessed: true,
+        }
+    }
+
+    fn file(mut self, name: &str, content: impl Into<Vec<u8>>) -> Self {
+        self.files.push((name.to_owned(), content.into()));
+        self
+    }
+}
+
+fn time(second: i64) -> String {
+    format!("2026-03-01T10:00:{second:02}.000Z")
+}
+
+fn lines(values: &[Value]) -> String {
+    values.iter().map(|value| format!("{value}\n")).collect()
+}
+
+fn database(fill: impl FnOnce(&Connection)) -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("made.db");
+    let connection = Connection::open(&path).unwrap();
+    fill(&connection);
+    connection.close().unwrap();
+    fs::read(path).unwrap()
+}
+
+fn claude_code(cwd: &str) -> String {
+    let line = |second: i64, kind: &str, message: Value| {
+        json!({"type": kind, "uuid": format!("00000000-0000-4000-8000-0000000000{second:02}"), "sessionId": ID, "cwd": cwd,
+               "version": "2.1.14", "gitBranch": "main", "timestamp": time(second), "message": message})
+    };
+    let assistant = |content: Value| json!({"id": "msg_1", "role": "assistant", "model": MODEL, "content": content});
+    lines(&[
+        json!({"type": "summary", "summary": TITLE, "leafUuid": "00000000-0000-4000-8000-000000000001"}),
+        line(1, "user", json!({"role": "user", "content": PROMPT})),
+        line(
+            2,
+            "assistant",
+            assistant(
+                json!([{"type": "text", "text": LOOKS}, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat chart"}}]),
+            ),
+        ),
+        line(
+            3,
+            "user",
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": FAILURE}]}),
+        ),
+        line(
+            4,
+            "assistant",
+            json!({"id": "msg_2", "role": "assistant", "model": MODEL, "content": [{"type": "text", "text": ANSWER}]}),
+        ),
+        line(5, "user", json!({"role": "user", "content": THANKS})),
+    ])
+}
+
+fn codex(tool: &[Value], typed: impl Fn(&str) -> Vec<Value>) -> String {
+    let said = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    let mut payloads = vec![("turn_context", json!({"cwd": HERE, "model": MODEL}))];
+    let response = |value: Value| {
+        let kind = if value["type"] == "user_message" { "event_msg" } else { "response_item" };
+        (kind, value)
+    };
+    payloads.extend(typed(PROMPT).into_iter().map(response));
+    payloads.push(response(said(LOOKS)));
+    payloads.extend(tool.iter().cloned().map(response));
+    payloads.push(response(said(ANSWER)));
+    payloads.extend(typed(THANKS).into_iter().map(response));
+    let mut values =
+        vec![json!({"timestamp": time(0), "type": "session_meta", "payload": {"id": ID, "timestamp": time(0), "cwd": HERE,
+        "cli_version": "0.150.0", "source": "cli", "git": {"branch": "main"}}})];
+    values.extend(
+        payloads
+            .into_iter()
+            .enumerate()
+            .map(|(at, (kind, payload))| json!({"timestamp": time(at as i64 + 1), "type": kind, "payload": payload})),
+    );
+    lines(&values)
+}
+
+fn codex_rows() -> Vec<Row> {
+    let rollout = format!("home/.codex/sessions/2026/03/01/rollout-2026-03-01T10-00-00-{ID}.jsonl");
+    let index = lines(&[json!({"id": ID, "thread_name": TITLE, "updated_at": time(9)})]);
+    let user = |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+    let older = codex(
+        &[
+            json!({"type": "function_call", "name": "shell", "arguments": "{\"command\":[\"cat\",\"chart\"]}", "call_id": "c1"}),
+            json!({"type": "function_call_output", "call_id": "c1", "output": json!({"output": FAILURE, "metadata": {"exit_code": 1}}).to_string()}),
+        ],
+        |text| vec![user(text), json!({"type": "user_message", "message": text})],
+    );
+    let chunk = json!({"chunk_id": "a", "exit_code": 1, "output": FAILURE}).to_string();
+    let newer = codex(
+        &[
+            json!({"type": "custom_tool_call", "status": "completed", "call_id": "c1", "name": "exec", "input": "text(await tools.exec_command({cmd: 'cat chart'}));"}),
+            json!({"type": "custom_tool_call_output", "call_id": "c1", "output": [
+                {"type": "input_text", "text": "Script completed\nOutput:\n"}, {"type": "input_text", "text": chunk}]}),
+            // None of these is a person's.
+            user(
+                "<user_shell_command>\n<command>\nls\n</command>\n<result>\nExit code: 0\nDuration: 0.1 seconds\nOutput:\nchart.txt\n</result>\n</user_shell_command>",
+            ),
+            user("<skill>\nname: tides\n</skill>"),
+        ],
+        |text| {
+            let mut typed = user(text);
+            typed["content_item_kinds"] = json!(["user.text"]);
+            vec![typed]
+        },
+    );
+    let row =
+        |name: &'static str| Row::new(name, "codex", "home/.codex", ID).file("home/.codex/session_index.jsonl", index.clone());
+    vec![row("Codex 0.116-0.121").file(&rollout, older), row("Codex 0.14x-0.154 (`exec`)").file(&rollout, newer)]
+}
+
+fn cursor_rows() -> Vec<Row> {
+    let bubble = |id: &str, kind: u8, text: &str, second: i64| json!({"_v": 3, "type": kind, "bubbleId": id, "text": text, "createdAt": time(second), "requestId": "r1"});
+    let mut user = bubble("b1", 1, PROMPT, 1);
+    user["modelInfo"] = json!({"modelName": MODEL});
+    let mut looked = bubble("b5", 2, "", 2);
+    looked["toolFormerData"] = json!({"tool": 15, "name": "run_terminal_cmd", "toolCallId": "t1", "status": "error",
+        "params": "{\"command\":\"cat chart\"}", "result": json!({"output": FAILURE, "exitCode": 1}).to_string()});
+    let bubbles = [user, bubble("b2", 2, LOOKS, 2), looked, bubble("b3", 2, ANSWER, 3), bubble("b4", 1, THANKS, 4)];
+    let heads: Vec<Value> =
+        bubbles.iter().map(|bubble| json!({"bubbleId": bubble["bubbleId"], "type": bubble["type"]})).collect();
+    let composer = json!({"_v": 16, "composerId": ID, "name": TITLE, "createdAt": AT, "lastUpdatedAt": AT + 9000, "unifiedMode": "agent",
+        "fullConversationHeadersOnly": heads, "conversationMap": {}, "modelConfig": {"modelName": MODEL}});
+    let global = database(|connection| {
+        connection
+            .execute_batch(
+                "CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB); CREATE TABLE cursorDiskKV (key TEXT UNIQUE, value BLOB)",
+            )
+            .unwrap();
+        let put = |key: String, value: &Value| {
+            connection.execute("INSERT INTO cursorDiskKV VALUES (?1, ?2)", params![key, value.to_string()]).unwrap();
+        };
+        put(format!("composerData:{ID}"), &composer);
+        for bubble in &bubbles {
+            put(format!("bubbleId:{ID}:{}", bubble["bubbleId"].as_str().unwrap()), bubble);
+        }
+        let headers =
+            json!({"allComposers": [{"composerId": ID, "workspaceIdentifier": {"uri": {"fsPath": HERE, "scheme": "file"}}}]});
+        connection.execute("INSERT INTO ItemTable VALUES ('composer.composerHeaders', ?1)", [headers.to_string()]).unwrap();
+    });
+    // The prompts stand in the window's list once more.
+    let window = database(|connection| {
+        connection.execute_batch("CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB)").unwrap();
+        let typed = json!([{"unixMs": AT + 1000, "generationUUID": "r1", "type": "composer", "textDescription": PROMPT},
+                           {"unixMs": AT + 4000, "generationUUID": "r1", "type": "composer", "textDescription": THANKS}]);
+        connection.execute("INSERT INTO ItemTable VALUES ('aiService.generations', ?1)", [typed.to_string()]).unwrap();
+    });
+    let line = |role: &str, content: Value| json!({"role": role, "message": {"content": content}});
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let query = |minute: u8, text: &str| {
+        format!("<timestamp>Sunday, Mar 1, 2026, 10:{minute:02} AM (UTC+0)</timestamp>\n<user_query>\n{text}\n</user_query>")
+    };
+    let transcript = lines(&[
+        line("user", text(&query(0, PROMPT))),
+        line(
+            "assistant",
+            json!([{"type": "text", "text": LOOKS}, {"type": "tool_use", "name": "Shell", "input": {"command": "cat chart"}}]),
+        ),
+        line("assistant", text(ANSWER)),
+        json!({"type": "turn_ended"}),
+        line("user", text(&query(1, THANKS))),
+    ]);
+    let store = database(|connection| {
+        connection
+            .execute_batch(
+                "CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB); CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)",
+            )
+            .unwrap();
+        let put = |data: &[u8]| {
+            let hash = blake3::hash(data);
+            connection.execute("INSERT INTO blobs VALUES (?1, ?2)", params![hash.to_hex().as_str(), data]).unwrap();
+            *hash.as_bytes()
+        };
+        let info = format!("<user_info>\nOS Version: linux\nWorkspace Path: {HERE}\n</user_info>");
+        let messages = [
+            json!({"role": "user", "content": [{"type": "text", "text": info}]}),
+            json!({"role": "user", "content": format!("<user_query>{PROMPT}</user_query>")}),
+            json!({"role": "assistant", "content": [{"type": "text", "text": LOOKS}, {"type": "tool-call", "toolCallId": "t1", "toolName": "Shell", "args": {"command": "cat chart"}}]}),
+            json!({"role": "tool", "content": [{"type": "tool-result", "toolCallId": "t1", "toolName": "Shell", "result": FAILURE}]}),
+            json!({"role": "assistant", "content": [{"type": "text", "text": ANSWER}]}),
+            json!({"role": "user", "content": format!("<user_query>{THANKS}</user_query>")}),
+        ];
+        let tree: Vec<u8> =
+            messages.iter().flat_map(|message| [&[0x0a, 32][..], &put(message.to_string().as_bytes())].concat()).collect();
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let meta =
+            json!({"agentId": ID, "latestRootBlobId": hex(&put(&tree)), "name": TITLE, "createdAt": AT, "mode": "default"});
+        connection.execute("INSERT INTO meta VALUES ('0', ?1)", [hex(meta.to_string().as_bytes())]).unwrap();
+    });
+    vec![
+        Row::new("Cursor 3.x `state.vscdb`", "cursor", "home/.config/Cursor", ID)
+            .file("home/.config/Cursor/User/globalStorage/state.vscdb", global)
+            .file("home/.config/Cursor/User/workspaceStorage/empty-window/state.vscdb", window),
+        Row {
+            tool: Tool::Told,
+            model: false,
+            times: false,
+            ..Row::new("Cursor `store.db` without `meta.json`", "cursor", "home/.cursor", ID)
+        }
+        .file(&format!("home/.cursor/chats/0123abcd/{ID}/store.db"), store),
+        Row {
+            tool: Tool::Absent,
+            title: false,
+            model: false,
+            directory: false,
+            ..Row::new("Cursor `agent-transcripts`", "cursor", "home/.cursor", ID)
+        }
+        .file(&format!("home/.cursor/projects/home-ada-tides/agent-transcripts/{ID}/{ID}.jsonl"), transcript),
+    ]
+}
+
+fn gemini_rows() -> Vec<Row> {
+    let message = |second: i64, kind: &str, text: &str| json!({"id": format!("m{second}"), "timestamp": time(second), "type": kind, "content": text, "model": MODEL});
+    let mut looks = message(2, "gemini", LOOKS);
+    looks["toolCalls"] = json!([{"id": "t1", "name": "run_shell_command", "args": {"command": "cat chart"}, "status": "error",
+        "result": [{"functionResponse": {"id": "t1", "name": "run_shell_command", "response": {"error": FAILURE}}}]}]);
+    let messages = [message(1, "user", PROMPT), looks, message(4, "gemini", ANSWER), message(5, "user", THANKS)];
+    let facts = |session: &str| json!({"sessionId": session, "projectHash": "00", "startTime": time(0), "lastUpdated": time(9), "summary": TITLE});
+    let mut object = facts(ID);
+    object["messages"] = messages.to_vec().into();
+    let log = |session: &str| lines(&[&[facts(session)][..], &messages].concat());
+    let row = |name: &'static str, session: &'static str| {
+        Row::new(name, "gemini", "home/.gemini", session).file("home/.gemini/tmp/tides/.project_root", HERE)
+    };
+    vec![
+        row("Gemini CLI `.json`", ID)
+            .file("home/.gemini/tmp/tides/chats/session-2026-03-01T10-00-4a5b0001.json", object.to_string()),
+        row("Gemini CLI `.jsonl`", ID).file("home/.gemini/tmp/tides/chats/session-2026-03-01T10-00-4a5b0001.jsonl", log(ID)),
+        row("Gemini CLI's a2a server", "a2a-server/tides/session-1")
+            .file("home/.gemini/tmp/tides/chats/session-1.jsonl", log("a2a-server")),
+    ]
+}
+
+fn opencode_database(newer: bool) -> Vec<u8> {
+    database(|connection| {
+        connection
+            .execute_batch(
+                "CREATE TABLE project (id TEXT PRIMARY KEY, worktree TEXT);
+                 CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT, directory TEXT, title TEXT,
+                     version TEXT, revert TEXT, time_created INTEGER, time_updated INTEGER);
+                 CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);
+                 CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);",
+            )
+            .unwrap();
+        let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| connection.execute(sql, values).map(drop).unwrap();
+        if newer {
+            connection
+                .execute_batch(
+                    "CREATE TABLE session_v2 (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT,
+                         revert TEXT, model TEXT, time_created INTEGER, time_updated INTEGER);
+                     CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER,
+                         time_updated INTEGER, data TEXT);",
+                )
+                .unwrap();
+            run(
+                "INSERT INTO session_v2 (id, project_id, directory, title, version, time_created, time_updated) VALUES (?1, 'p', ?2, ?3, '2.0.12', ?4, ?4)",
+                &[&"ses_1", &HERE, &TITLE, &AT],
+            );
+            let model = json!({"id": MODEL, "providerID": "quay"});
+            let tool = json!({"type": "tool", "id": "t1", "name": "shell", "state": {"status": "error", "input": {"command": "cat chart"},
+                "error": {"type": "unknown", "message": FAILURE}}});
+            let messages = [
+                ("user", json!({"text": PROMPT})),
+                ("assistant", json!({"agent": "build", "model": model, "content": [{"type": "text", "text": LOOKS}, tool]})),
+                ("assistant", json!({"agent": "build", "model": model, "content": [{"type": "text", "text": ANSWER}]})),
+                ("user", json!({"text": THANKS})),
+            ];
+            for (seq, (kind, mut data)) in messages.into_iter().enumerate() {
+                let at = AT + seq as i64 * 1000;
+                data["time"] = json!({"created": at});
+                run(
+                    "INSERT INTO session_message VALUES (?1, 'ses_1', ?2, ?3, ?4, ?4, ?5)",
+                    &[&format!("msg_{seq}"), &kind, &(seq as i64), &at, &data.to_string()],
+                );
+            }
+            return;
+        }
+        run(
+            "INSERT INTO session (id, project_id, directory, title, version, time_created, time_updated) VALUES ('ses_1', 'p', ?1, ?2, '1.18.0', ?3, ?3)",
+            &[&HERE, &TITLE, &AT],
+        );
+        // The ids began anew on a day between: their order is not that of time.
+        for (seq, (id, data, parts)) in
+            opencode_messages(["msg_fff1", "msg_fff2", "msg_0001", "msg_0002"]).into_iter().enumerate()
+        {
+            let at = AT + seq as i64 * 1000;
+            run("INSERT INTO message VALUES (?1, 'ses_1', ?2, ?2, ?3)", &[&id, &at, &data.to_string()]);
+            for (number, part) in parts.into_iter().enumerate() {
+                run(
+                    "INSERT INTO part VALUES (?1, ?2, 'ses_1', ?3, ?3, ?4)",
+                    &[&format!("prt_{id}_{number}"), &id, &at, &part.to_string()],
+                );
+            }
+        }
+    })
+}
+
+/// Messages of OpenCode 1.x: id, data, parts.
+fn opencode_messages(ids: [&str; 4]) -> Vec<(String, Value, Vec<Value>)> {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let tool = json!({"type": "tool", "tool": "bash", "callID": "t1", "state": {"status": "error", "input": {"command": "cat chart"}, "error": FAILURE}});
+    let said = [
+        ("user", vec![text(PROMPT)]),
+        ("assistant", vec![text(LOOKS), tool]),
+        ("assistant", vec![text(ANSWER)]),
+        ("user", vec![text(THANKS)]),
+    ];
+    let said = said.into_iter().zip(ids).enumerate();
+    said.map(|(at, ((role, parts), id))| {
+        let data = json!({"role": role, "time": {"created": AT + at as i64 * 1000}, "modelID": MODEL, "providerID": "quay"});
+        (id.to_owned(), data, parts)
+    })
+    .collect()
+}
+
+fn opencode_rows() -> Vec<Row> {
+    let row = |name: &'static str, named: &'static str| Row::new(name, "opencode", named, "ses_1");
+    let at_home = "home/.local/share/opencode";
+    let session = json!({"id": "ses_1", "projectID": "p", "directory": HERE, "title": TITLE, "version": "1.1.51", "time": {"created": AT, "updated": AT}});
+    let mut tree = row("OpenCode JSON tree (1.1.51)", at_home)
+        .file("home/.local/share/opencode/storage/session/p/ses_1.json", session.to_string());
+    let mut exported = Vec::new();
+    for (id, mut data, parts) in opencode_messages(["msg_1", "msg_2", "msg_3", "msg_4"]) {
+        data["id"] = id.as_str().into();
+        data["sessionID"] = "ses_1".into();
+        tree = tree.file(&format!("home/.local/share/opencode/storage/message/ses_1/{id}.json"), data.to_string());
+        let parts: Vec<Value> = parts
+            .into_iter()
+            .enumerate()
+            .map(|(number, mut part)| {
+                part["id"] = format!("prt_{id}_{number}").into();
+                part["sessionID"] = "ses_1".into();
+                part["messageID"] = id.as_str().into();
+                part
+            })
+            .collect();
+        for part in &parts {
+            let name = part["id"].as_str().unwrap();
+            tree = tree.file(&format!("home/.local/share/opencode/storage/part/{id}/{name}.json"), part.to_string());
+        }
+        exported.push(json!({"info": data, "parts": parts}));
+    }
+    vec![
+        row("OpenCode 1.x database", at_home).file("home/.local/share/opencode/opencode.db", opencode_database(false)),
+        tree,
+        row("OpenCode 2.x database", at_home).file("home/.local/share/opencode/opencode.db", opencode_database(true)),
+        row("OpenCode `export` file (1.18)", "home/saved/export.json")
+            .file("home/saved/export.json", json!({"info": session, "messages": exported}).to_string()),
+        Row::new("Kilo 7.x `kilo.db`", "kilo-cli", "home/.local/share/kilo", "ses_1")
+            .file("home/.local/share/kilo/kilo.db", opencode_database(false)),
+    ]
+}
+
+fn task_rows() -> Vec<Row> {
+    let said = |second: i64, by: &str, what: &str, text: &str| json!({"ts": AT + second * 1000, "type": by, by: what, "text": text, "modelInfo": {"providerId": "quay", "modelId": MODEL}});
+    let shown = json!([
+        said(1, "say", "task", PROMPT),
+        said(2, "say", "text", LOOKS),
+        said(3, "ask", "command", "cat chart"),
+        said(4, "say", "command_output", FAILURE),
+        said(5, "say", "text", ANSWER),
+        said(6, "say", "user_feedback", THANKS),
+        said(7, "say", "error_retry", "{}"),
+    ]);
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let details = text(&format!("<environment_details>\n# Current Working Directory ({HERE}) Files\n</environment_details>"));
+    let sent = json!([
+        {"role": "user", "content": [text(&format!("<task>\n{PROMPT}\n</task>")), details]},
+        {"role": "assistant", "content": [text(LOOKS)]},
+        {"role": "user", "content": [text("[execute_command for 'cat chart'] Result:"), text(&format!("The tool execution failed with the following error:\n{FAILURE}"))]},
+        {"role": "assistant", "content": [text(ANSWER)]},
+        {"role": "user", "content": [text(&format!("<feedback>\n{THANKS}\n</feedback>"))]},
+    ]);
+    let list = |id: &str| json!([{"id": id, "ts": AT, "task": TITLE, "cwdOnTaskInitialization": HERE}]).to_string();
+    let vscode = "home/.config/Code/User/globalStorage";
+    let task = |name: &'static str, source: &'static str, named: &'static str, folder: &str| {
+        Row { tool: Tool::Told, ..Row::new(name, source, named, "1772359200000") }
+            .file(&format!("{folder}/state/taskHistory.json"), list("1772359200000"))
+    };
+    vec![
+        task("Cline tasks", "cline", "home/.config/Code", &format!("{vscode}/saoudrizwan.claude-dev"))
+            .file(&format!("{vscode}/saoudrizwan.claude-dev/tasks/1772359200000/ui_messages.json"), shown.to_string()),
+        Row {
+            model: false,
+            times: false,
+            tool: Tool::Failed,
+            ..task("Cline tasks, the API's file only", "cline", "home/.config/Code", &format!("{vscode}/saoudrizwan.claude-dev"))
+        }
+        .file(&format!("{vscode}/saoudrizwan.claude-dev/tasks/1772359200000/api_conversation_history.json"), sent.to_string()),
+        task("Cline's second place", "cline", "home/.cline/data", "home/.cline/data")
+            .file("home/.cline/data/tasks/1772359200000/ui_messages.json", shown.to_string()),
+        task("Roo tasks", "roo", "home/.config/Code", &format!("{vscode}/rooveterinaryinc.roo-cline"))
+            .file(&format!("{vscode}/rooveterinaryinc.roo-cline/tasks/1772359200000/ui_messages.json"), shown.to_string()),
+        task("Kilo legacy task folder", "kilo", "home/.config/Code", &format!("{vscode}/kilocode.kilo-code"))
+            .file(&format!("{vscode}/kilocode.kilo-code/tasks/1772359200000/ui_messages.json"), shown.to_string()),
+    ]
+}
+
+fn editor_rows() -> Vec<Row> {
+    let call = json!([{"id": "t1", "type": "function", "function": {"name": "run", "arguments": "{\"command\":\"cat chart\"}"}}]);
+    let state = json!([{"toolCallId": "t1", "status": "errored", "output": [{"name": "Terminal", "content": FAILURE}]}]);
+    let authority: String = json!({"hostPath": HERE}).to_string().bytes().map(|byte| format!("{byte:02x}")).collect();
+    let continued = json!({"sessionId": ID, "title": TITLE, "workspaceDirectory": format!("vscode-remote://dev-container%2B{authority}/workspaces/tides"),
+    "history": [
+        {"message": {"role": "user", "content": PROMPT}},
+        {"message": {"role": "assistant", "content": LOOKS, "toolCalls": call}, "toolCallStates": state},
+        {"message": {"role": "assistant", "content": ANSWER}},
+        {"message": {"role": "user", "content": THANKS}},
+    ]});
+    let request = |id: &str, second: i64, text: &str, response: Value| {
+        json!({"requestId": id, "timestamp": AT + second * 1000, "message": {"text": text}, "variableData": {"variables": []}, "modelId": MODEL,
+               "response": response})
+    };
+    let chat = json!({"version": 3, "sessionId": ID, "customTitle": TITLE, "creationDate": AT, "lastMessageDate": AT + 9000, "requests": [
+        request("r1", 1, PROMPT, json!([{"value": LOOKS}, {"kind": "toolInvocationSerialized", "toolId": "run_in_terminal", "toolCallId": "t1", "isComplete": true,
+            "isConfirmed": {"type": 1}, "invocationMessage": "Running", "toolSpecificData": {"kind": "terminal", "commandLine": {"original": "cat chart"},
+            "terminalCommandOutput": {"text": FAILURE}, "terminalCommandState": {"exitCode": 1}}}, {"value": ANSWER}])),
+        request("r2", 5, THANKS, json!([])),
+    ]});
+    let storage = "home/.config/Code/User/workspaceStorage/abc";
+    let copilot = |name: &'static str| {
+        Row::new(name, "copilot-chat", "home/.config/Code/User", ID)
+            .file(&format!("{storage}/workspace.json"), json!({"folder": format!("file://{HERE}")}).to_string())
+    };
+    let thread = json!({"version": "0.3.0", "title": TITLE, "updated_at": time(9), "model": {"provider": "quay", "model": MODEL},
+    "initial_project_snapshot": {"worktree_snapshots": [{"worktree_path": HERE, "git_state": {"current_branch": "main"}}]},
+    "messages": [
+        {"User": {"id": "u1", "content": [{"Text": PROMPT}]}},
+        {"Agent": {"content": [{"Text": LOOKS}, {"ToolUse": {"id": "t1", "name": "terminal", "raw_input": "{}", "input": {"command": "cat chart"}, "is_input_complete": true}}],
+                   "tool_results": {"t1": {"tool_use_id": "t1", "tool_name": "terminal", "is_error": true, "content": {"Text": FAILURE}, "output": null}}}},
+        {"Agent": {"content": [{"Text": ANSWER}], "tool_results": {}}},
+        {"User": {"id": "u2", "content": [{"Text": THANKS}]}},
+    ]});
+    let zed = database(|connection| {
+        connection
+            .execute_batch("CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)")
+            .unwrap();
+        let data = zstd::encode_all(thread.to_string().as_bytes(), 3).unwrap();
+        connection.execute("INSERT INTO threads VALUES (?1, ?2, ?3, 'zstd', ?4)", params![ID, TITLE, time(9), data]).unwrap();
+    });
+    vec![
+        Row { model: false, times: false, ..Row::new("Continue (2024-2026)", "continue", "home/.continue", ID) }
+            .file(&format!("home/.continue/sessions/{ID}.json"), continued.to_string()),
+        copilot("Copilot Chat `.json` v3").file(&format!("{storage}/chatSessions/{ID}.json"), chat.to_string()),
+        copilot("Copilot Chat `.jsonl`")
+            .file(&format!("{storage}/chatSessions/{ID}.jsonl"), lines(&[json!({"kind": 0, "v": chat})])),
+        Row { times: false, ..Row::new("Zed `threads.db` v0.3.0", "zed", "home/.local/share/zed", ID) }
+            .file("home/.local/share/zed/threads/threads.db", zed),
+    ]
+}
+
+fn copilot_cli_rows() -> Vec<Row> {
+    let event = |second: i64, kind: &str, data: Value| json!({"type": kind, "id": format!("e{second}"), "timestamp": time(second), "parentId": null, "data": data});
+    let events = lines(&[
+        event(
+            0,
+            "session.start",
+            json!({"sessionId": ID, "context": {"cwd": HERE, "gitRoot": HERE, "branch": "main"}, "selectedModel": MODEL}),
+        ),
+        event(1, "user.message", json!({"content": format!("<current_datetime>{}</current_datetime>\n{PROMPT}", time(1))})),
+        event(
+            2,
+            "assistant.message",
+            json!({"content": LOOKS, "model": MODEL, "toolRequests": [{"toolCallId": "t1", "name": "bash", "arguments": {"command": "cat chart"}}]}),
+        ),
+        event(3, "tool.execution_complete", json!({"toolCallId": "t1", "success": false, "error": {"message": FAILURE}})),
+        event(4, "assistant.message", json!({"content": ANSWER, "model": MODEL})),
+        event(5, "user.message", json!({"content": THANKS})),
+    ]);
+    let yaml = format!("id: {ID}\ncwd: {HERE}\nname: \"{TITLE}\"\n");
+    vec![
+        Row::new("Copilot CLI `session-state/<id>/events.jsonl`", "copilot-cli", "home/.copilot", ID)
+            .file(&format!("home/.copilot/session-state/{ID}/events.jsonl"), events.clone())
+            .file(&format!("home/.copilot/session-state/{ID}/workspace.yaml"), yaml),
+        Row { title: false, ..Row::new("Copilot CLI `session-state/<id>.jsonl`", "copilot-cli", "home/.copilot", ID) }
+            .file(&format!("home/.copilot/session-state/{ID}.jsonl"), events),
+    ]
+}
+
+fn other_rows() -> Vec<Row> {
+    let message = |id: &str, sender: &str, second: i64, content: Value| json!({"uuid": id, "sender": sender, "text": "", "content": content, "created_at": time(second), "attachments": [], "files": []});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let conversations = json!([{"uuid": ID, "name": TITLE, "summary": "", "created_at": time(0), "updated_at": time(9), "account": {"uuid": "a"}, "chat_messages": [
+        message("m1", "human", 1, json!([text(PROMPT)])),
+        message("m2", "assistant", 2, json!([text(LOOKS), {"type": "tool_use", "id": "t1", "name": "search", "input": {"query": "chart"}},
+            {"type": "tool_result", "tool_use_id": "t1", "name": "search", "is_error": true, "content": [{"type": "text", "text": FAILURE, "uuid": "5eed"}]}])),
+        message("m3", "assistant", 4, json!([text(ANSWER)])),
+        message("m4", "human", 5, json!([text(THANKS)])),
+    ]}]);
+    let step = |at: i64, source: &str, kind: &str, content: &str| json!({"step_index": at, "source": source, "type": kind, "status": "DONE", "created_at": time(at), "content": content});
+    let mut looks = step(2, "MODEL", "PLANNER_RESPONSE", LOOKS);
+    looks["tool_calls"] =
+        json!([{"name": "run_command", "args": {"CommandLine": "\"cat chart\"", "Cwd": format!("\"{HERE}\"")}}]);
+    let antigravity = lines(&[
+        step(1, "USER_EXPLICIT", "USER_INPUT", &format!("<USER_REQUEST>\n{PROMPT}\n</USER_REQUEST>")),
+        looks,
+        step(3, "MODEL", "RUN_COMMAND", &format!("Created At: x\nCompleted At: y\n{FAILURE}\nExit code: 1")),
+        step(4, "MODEL", "PLANNER_RESPONSE", ANSWER),
+        step(5, "USER_EXPLICIT", "USER_INPUT", &format!("<USER_REQUEST>\n{THANKS}\n</USER_REQUEST>")),
+    ]);
+    vec![
+        Row::new("Claude Code 2.1.x", "claude-code", "home/.claude", ID)
+            .file(&format!("home/.claude/projects/-home-ada-tides/{ID}.jsonl"), claude_code(HERE)),
+        Row { directory: false, model: false, ..Row::new("Claude.ai export", "claude-ai", "home/export", ID) }
+            .file("home/export/conversations.json", conversations.to_string())
+            .file(
+                "home/export/users.json",
+                json!([{"uuid": "a", "full_name": "Ada", "email_address": "ada@example.org"}]).to_string(),
+            ),
+        Row {
+            title: false,
+            model: false,
+            ..Row::new("Antigravity `transcript.jsonl`", "antigravity", "home/.gemini/antigravity", ID)
+        }
+        .file(&format!("home/.gemini/antigravity/brain/{ID}/.system_generated/logs/transcript.jsonl"), antigravity),
+    ]
+}
+
+/// What differs from what was said, in words.
+fn faults(row: &Row, environment: &TestEnvironment) -> Vec<String> {
+    let shown = environment.yore(["show", row.session, "--json"]).run();
+    if !shown.status.success() {
+        let sessions = environment.yore(["sessions", "--json"]).run().stdout;
+        return vec![format!("not read; there is {}", sessions.trim())];
+    }
+    let shown = shown.json();
+    let turns = shown["turns"].as_array().unwrap();
+    let mut faults = Vec::new();
+    let mut expect = |what: &str, found: Value, expected: Value| {
+        if found != expected {
+            faults.push(format!("{what}: {found} instead of {expected}"));
+        }
+    };
+    let of =
+        |roles: &[&str]| -> Vec<&Value> { turns.iter().filter(|turn| roles.contains(&turn["role"].as_str().unwrap())).collect() };
+    let texts =
+        |turns: &[&Value]| json!(turns.iter().map(|turn| turn["text"].clone()).filter(|text| text != "").collect::<Vec<_>>());
+    expect("prompts", texts(&of(&["human"])), json!([PROMPT, THANKS]));
+    let answers = of(&["assistant"]);
+    let said = answers.iter().map(|turn| turn["text"].as_str().unwrap()).filter(|text| !text.is_empty()).collect::<Vec<_>>();
+    // One answer may be one turn, whatever tools it called meanwhile.
+    expect(
+        "answers",
+        said.join("\n").split_whitespace().collect::<Vec<_>>().join(" ").into(),
+        format!("{LOOKS} {ANSWER}").into(),
+    );
+    // Some formats keep a call and its answer together.
+    let results = of(&["tool_result", "tool_call", "assistant"]);
+    let told: Vec<bool> = results
+        .iter()
+        .filter(|turn| turn["tool_text"].as_str().unwrap().contains(FAILURE))
+        .map(|turn| turn["is_error"] == true)
+        .collect();
+    let expected = match row.tool {
+        Tool::Failed => json!([true]),
+        Tool::Told => json!([false]),
+        Tool::Absent => json!([]),
+    };
+    expect("results of tools", json!(told), expected);
+    if row.title {
+        expect("title", turns[0]["title"].clone(), TITLE.into());
+    }
+    if row.directory {
+        expect("project", turns[0]["project"].clone(), "tides".into());
+    }
+    if row.model {
+        expect("model", answers.last().map_or(Value::Null, |turn| turn["model"].clone()), MODEL.into());
+    }
+    if row.times {
+        let times: Vec<&str> = turns.iter().filter_map(|turn| turn["time"].as_str()).collect();
+        expect(
+            "times",
+            json!([times.len() == turns.len(), times.is_sorted(), times.first() < times.last()]),
+            json!([true, true, true]),
+        );
+    }
+    let sessions = environment.yore(["sessions", "--subagents", "--json"]).run().json();
+    expect("sessions", json!(sessions.as_array().unwrap().len()), 1.into());
+    faults
+}
+
+#[test]
+fn every_format_is_read_whole_once_and_rightly_with_its_source_named_and_without() {
+    let rows = [
+        other_rows(),
+        codex_rows(),
+        cursor_rows(),
+        gemini_rows(),
+        opencode_rows(),
+        task_rows(),
+        editor_rows(),
+        copilot_cli_rows(),
+    ];
+    let mut wrong = Vec::new();
+    for row in rows.iter().flatten() {
+        for is_named in [true, false] {
+            if !is_named && !row.guessed {
+                continue;
+            }
+            let environment = TestEnvironment::new();
+            for (name, content) in &row.files {
+                environment.write(name, content);
+            }
+            let path = environment.path(row.named);
+            let ingest = || {
+                let runner = environment.yore(["ingest", "--json"]).arg(&path);
+                let outcome = if is_named { runner.args(["--source", row.source]) } else { runner }.run();
+                if outcome.stdout.is_empty() { json!({"error": outcome.stderr}) } else { outcome.json() }
+            };
+            let report = ingest();
+            let mut found = faults(row, &environment);
+            if report["skips"].as_array().is_none_or(|skips| !skips.is_empty())
+                || report["failures"].as_array().is_none_or(|list| !list.is_empty())
+            {
+                found.push(format!("passed over: {} {} {}", report["skips"], report["failures"], report["error"]));
+            }
+            let again = ingest();
+            if again["turns_added"] != 0 {
+                found.push(format!("doubled: {} turns more at the second reading", again["turns_added"]));
+            }
+            let how = if is_named { "named" } else { "guessed" };
+            println!("{}, {how}: {}", row.name, if found.is_empty() { "whole".to_owned() } else { found.join("; ") });
+            if !found.is_empty() {
+                wrong.push(format!("{}, {how}: {}", row.name, found.join("\n    ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} cells are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
