@@ -106,6 +106,14 @@ pub fn take(entries: &[Entry], before: &str, original: Original<'_>) -> Result<O
     if essence(value_of(before)?, entries) != essence(rest.clone(), entries) || are_in(entries, &text) {
         return Err(EditError::Unsafe);
     }
+    // A file of comments alone got an object to hold the entries.
+    if let Original::Text(original) = original
+        && keep.is_null()
+        && rest == json!({})
+        && text.trim_end().strip_suffix("{}").is_some_and(|above| above.trim_end() == original.trim_end())
+    {
+        return Ok(Some(original.to_owned()));
+    }
     let has_comments = text.contains("//") || text.contains("/*");
     let is_empty = rest.is_null() || rest == json!({}) || rest == json!({VERSION: 1});
     let is_gone = matches!(original, Original::Missing) && is_empty && !has_comments;

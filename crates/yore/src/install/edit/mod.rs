@@ -87,6 +87,11 @@ impl Content {
     /// # Errors
     /// [`EditError`]; nothing is to be written then.
     pub fn put(&self, before: Option<&str>) -> Result<String, EditError> {
+        // A line break behind it would make one of the two, and could not be told from that afterwards.
+        if before.is_some_and(|text| text.ends_with('\r')) {
+            let words = "it ends with a carriage return alone; end its last line, or take that away";
+            return Err(EditError::Unusual(words.to_owned()));
+        }
         match self {
             Self::Json(entries) => entries::put(entries, before),
             Self::Toml(server) => server.put(before.unwrap_or_default()),
