@@ -105,6 +105,12 @@ pub(super) fn named(name: &str) -> Option<Named> {
     Some(Named { agent, is_plugin: *is_plugin })
 }
 
+/// Names of agents, and events in plain letters.
+#[cfg(feature = "fuzz")]
+pub(super) fn all() -> (Vec<&'static str>, Vec<&'static str>) {
+    (AGENTS.iter().map(|(name, ..)| *name).collect(), EVENTS.to_vec())
+}
+
 /// Whether this is an event of any agent, however it is written: `PostToolUse`, `post_tool_use`,
 /// `tool.execute.after`.
 pub(super) fn is_event(name: &str) -> bool {

@@ -144,6 +144,25 @@ fn event(given: Named, name: Option<&str>, input: &Input) -> Option<Event> {
     (event.session_id.is_some() || event.transcript_path.is_some() || event.cwd.is_some()).then_some(event)
 }
 
+/// Understands what an agent says as a hook does, and answers from a memory that is not there. For the fuzzers.
+#[cfg(feature = "fuzz")]
+pub fn hear(agent: &str, name: Option<&str>, said: &[u8]) -> Option<String> {
+    let named = agent::named(agent)?;
+    let input = Input::parse(said);
+    let event = event(named, name, &input)?;
+    let switches = Switches::read(None, None, &|_| None, &[]);
+    let nowhere = PathBuf::from("/nonexistent/yore");
+    let wanted = give::Wanted::of(named, event, input.agent_id, said, &switches, nowhere, None)?;
+    let silent = wanted.silent_output();
+    wanted.answer().or(silent)
+}
+
+/// The agents and the events that a hook may be called with. For the fuzzers.
+#[cfg(feature = "fuzz")]
+pub fn callers() -> (Vec<&'static str>, Vec<&'static str>) {
+    agent::all()
+}
+
 fn switches(call: &Call, paths: &Paths, cwd: Option<&str>) -> Switches {
     let get = |name: &str| std::env::var_os(name);
     let named = get("YORE_CONFIG").filter(|path| !path.is_empty());

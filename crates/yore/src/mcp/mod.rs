@@ -37,6 +37,8 @@ use rmcp::{ServerHandler, ServiceExt};
 pub use self::access::{ChatReader, ChatsToRead};
 pub use self::progress::{Progress, Stage};
 pub use self::server::Server;
+#[cfg(feature = "fuzz")]
+pub use self::tools::Caller;
 #[cfg(test)]
 pub use self::tools::names::SOLUTIONS;
 pub use self::toolset::{Toolset, ToolsetError};

@@ -101,6 +101,41 @@ pub fn find(toolset: &Toolset, name: &str) -> Option<&'static Row> {
     rows(toolset).find(|row| row.name == name)
 }
 
+/// Calls tools as an agent's calls do, in this thread. For the fuzzers.
+#[cfg(feature = "fuzz")]
+pub struct Caller {
+    runtime: tokio::runtime::Runtime,
+    access: Arc<Access>,
+    tools: Vec<Tool>,
+}
+
+#[cfg(feature = "fuzz")]
+impl Caller {
+    /// Of the memory in a directory.
+    pub fn new(directory: &std::path::Path) -> Self {
+        let config = crate::config::Config::default();
+        let form = Form::of(&config);
+        let handle = crate::engine_handle::EngineHandle::new(directory.to_path_buf(), config, None, false);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let access = Arc::new(Access { handle, here: None, session: None, reader: None });
+        Self { runtime, access, tools: listed(&Toolset::All, form).expect("tools") }
+    }
+
+    /// Calls the tool that a number stands for; what it answers, or why it does not.
+    pub fn call(&self, number: usize, mut arguments: JsonObject) -> Result<String, String> {
+        let tool = &self.tools[number % self.tools.len()];
+        if tool.annotations.as_ref().is_some_and(|annotations| annotations.read_only_hint == Some(true)) {
+            super::arguments::mend(&tool.input_schema, &mut arguments);
+        }
+        let row = find(&Toolset::All, &tool.name).expect("it is listed");
+        let call = Call { access: Arc::clone(&self.access), arguments, progress: Progress::new().0 };
+        let answer = self.runtime.block_on((row.call)(call));
+        let is_answered = answer.is_ok();
+        let told = format!("{:?}", super::answer::result(answer, &[], Form::Text));
+        if is_answered { Ok(told) } else { Err(told) }
+    }
+}
+
 /// What a tool does to the memory.
 #[derive(Clone, Copy)]
 enum Effect {

@@ -1,0 +1,48 @@
+//! `yore`: a long-term memory for AI coding agents. This is the table of contents; the program is [`run`], and
+//! nothing else is meant for other crates.
+//!
+//! - `cli`: one file per command
+//! - `mcp`: the server for agents, one file per tool
+//! - `ask`: the configured question, for every voice
+//! - `config`: layers of settings
+//! - `daemon`: the process in the background, and how it is reached
+//! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
+//! - `give`: what agents are given unasked
+//! - `guess`: which source a path holds
+//! - `hook`: told by an agent, and gone again
+//! - `install`: yore in the agents' settings, and out again
+//! - `models`: where models lie and how they come there
+//! - `render`: the only place that prints
+//! - `rescue`: what agents delete, and how to put that off
+//! - `spool`: what hooks leave for whoever reads next
+//! - `paths`: where things lie on this platform
+//! - `error`: what went wrong, for people and for exit codes
+//! - `example`: an invented project, for a computer without history
+//! - `fuzz`: the parsers of what others write, for the fuzzers; built for them only
+
+mod ask;
+mod cli;
+mod config;
+mod daemon;
+mod engine_handle;
+mod error;
+mod example;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
+mod give;
+mod guess;
+mod hook;
+mod install;
+mod mcp;
+mod models;
+mod paths;
+mod render;
+mod rescue;
+mod spool;
+
+use std::process::ExitCode;
+
+/// Does what the command line says.
+pub fn run() -> ExitCode {
+    cli::run()
+}
