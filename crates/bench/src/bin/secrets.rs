@@ -7,6 +7,7 @@
 //! - passwords of several sorts in several forms, in each container (a line of its own, among
 //!   others with line numbers, in a diff, in JSON that stands in JSON): the share that can still
 //!   be read, by cell. A password counts as readable when half of it stands in one piece.
+//! - secrets of the kinds that an attack found readable, in the same containers: the share that still is.
 //! - `--lines FILE`: lines of real configuration and code, none of which holds a secret: which of
 //!   them are changed.
 //! - `--records FILE`: lines of JSON, as transcripts have them: each secret that is redacted, with
@@ -92,6 +93,90 @@ const FORMS: &[(&str, Write)] = &[
     ("- PASSWORD=X", |x| format!("      - POSTGRES_PASSWORD={x}")),
 ];
 
+const HEX: &str = "0123456789abcdef";
+const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const UPNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/// A line that holds a secret, and the secret.
+type Held = (String, String);
+
+/// The line that `write` makes of a secret.
+fn held(secret: String, write: impl FnOnce(&str) -> String) -> Held {
+    (write(&secret), secret)
+}
+
+fn uuid(r: &mut Random) -> String {
+    [8, 4, 4, 4, 12].map(|length| r.of(HEX, length)).join("-")
+}
+
+/// Kinds that are known by their form, their name or the command that takes them (attack.md, F10).
+const KINDS: &[(&str, fn(&mut Random) -> Held)] = &[
+    ("Teams webhook", |r| {
+        let secret = format!("{}@{}/IncomingWebhook/{}/{}", uuid(r), uuid(r), r.of(HEX, 32), uuid(r));
+        held(secret, |x| format!("post to https://tide.webhook.office.com/webhookb2/{x}"))
+    }),
+    ("client-key-data", |r| held(format!("LS0tLS1CRUdJTi{}=", r.of(BASE64, 600)), |x| format!("    client-key-data: {x}"))),
+    ("SECRET_KEY_BASE", |r| held(r.of(HEX, 128), |x| format!("SECRET_KEY_BASE={x}"))),
+    ("aws configure", |r| held(r.of(BASE64, 40), |x| format!("AWS Secret Access Key [None]: {x}"))),
+    ("cookie li_at", |r| held(format!("AQED{}", r.of(ALNUM, 140)), |x| format!("Cookie: li_at={x}; lang=en"))),
+    ("cookie SAPISID", |r| held(r.of(ALNUM, 34), |x| format!("cookie: SAPISID={x}"))),
+    ("cookie cf_clearance", |r| held(r.of(ALNUM, 43), |x| format!("Cookie: cf_clearance={x}"))),
+    ("cookie by any name", |r| held(r.of(ALNUM, 48), |x| format!("Cookie: theme=dark; tide={x}"))),
+    ("Cloudflare origin CA", |r| held(format!("v1.0-{}-{}", r.of(HEX, 24), r.of(HEX, 146)), |x| format!("use {x} there"))),
+    ("Cloudflare tunnel", |r| {
+        let secret = format!("eyJhIjoi{}", r.of(ALNUM, 160));
+        held(secret, |x| format!("cloudflared tunnel run --token {x}"))
+    }),
+    ("Azure DevOps", |r| held(format!("{}AZDO{}", r.of(ALNUM, 76), r.of(ALNUM, 4)), |x| format!("use {x} there"))),
+    ("Mapbox", |r| held(format!("sk.eyJ{}.{}", r.of(ALNUM, 60), r.of(ALNUM, 22)), |x| format!("use {x} there"))),
+    ("1Password", |r| {
+        let groups = [6, 6, 5, 5, 5, 5].map(|length| r.of(UPNUM, length)).join("-");
+        held(format!("A3-{groups}"), |x| format!("use {x} there"))
+    }),
+    ("Neon", |r| held(format!("npg_{}", r.of(ALNUM, 12)), |x| format!("postgresql://tide:{x}@ep-cool.neon.tech/db"))),
+    ("Fireworks", |r| held(format!("fw_{}", r.of(ALNUM, 24)), |x| format!("use {x} there"))),
+    ("ngrok", |r| held(format!("2{}_{}", r.of(ALNUM, 26), r.of(ALNUM, 21)), |x| format!("ngrok config add-authtoken {x}"))),
+    ("Kaggle", |r| held(r.of(HEX, 32), |x| format!("{{\"username\":\"tide\",\"key\":\"{x}\"}}"))),
+    ("Postmark", |r| held(uuid(r), |x| format!("X-Postmark-Server-Token: {x}"))),
+    ("Infisical", |r| held(format!("st.{}.{}.{}", uuid(r), r.of(HEX, 32), r.of(HEX, 32)), |x| format!("use {x} there"))),
+    ("Firebase", |r| held(format!("AAAA{}:APA91b{}", r.of(ALNUM, 7), r.of(ALNUM, 134)), |x| format!("use {x} there"))),
+    ("Stytch", |r| held(format!("secret-live-{}=", r.of(ALNUM, 35)), |x| format!("use {x} there"))),
+    ("Stripe organisation", |r| held(format!("sk_org_live_{}", r.of(ALNUM, 60)), |x| format!("use {x} there"))),
+    ("OpenAI ephemeral", |r| held(format!("ek_{}", r.of(HEX, 32)), |x| format!("use {x} there"))),
+    ("Cursor", |r| held(format!("key_{}", r.of(HEX, 64)), |x| format!("CURSOR_API_KEY={x}"))),
+    ("Copilot", |r| {
+        let secret = format!("tid={};exp=1772359200;sku=x;st=dotcom:{}", r.of(HEX, 32), r.of(HEX, 64));
+        held(secret, |x| format!("authorization: Bearer {x}"))
+    }),
+    ("jsrp", |r| held(format!("jsrp_{}", r.of(ALNUM, 40)), |x| format!("use {x} there"))),
+    ("Datadog", |r| held(format!("ddp_{}", r.of(ALNUM, 36)), |x| format!("use {x} there"))),
+    ("Vantage", |r| held(format!("vtwn_{}", r.of(ALNUM, 36)), |x| format!("use {x} there"))),
+    ("Polar", |r| held(format!("polar_oat_{}", r.of(ALNUM, 43)), |x| format!("use {x} there"))),
+    ("Rootly", |r| held(format!("rootly_{}", r.of(HEX, 64)), |x| format!("use {x} there"))),
+    ("JWK d", |r| {
+        let shared = (r.of(ALNUM, 43), r.of(ALNUM, 43));
+        held(r.of(ALNUM, 43), |x| {
+            format!("{{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"{}\",\"y\":\"{}\",\"d\":\"{x}\"}}", shared.0, shared.1)
+        })
+    }),
+    ("wandb login", |r| held(r.of(HEX, 40), |x| format!("wandb login {x}"))),
+    ("snyk auth", |r| held(uuid(r), |x| format!("snyk auth {x}"))),
+    ("cargo login", |r| held(r.of(ALNUM, 32), |x| format!("cargo login {x}"))),
+    ("gh auth login", |r| held(r.of(HEX, 40), |x| format!("gh auth login --with-token <<< {x}"))),
+    ("docker login", |r| held(r.of(ALNUM, 24), |x| format!("echo {x} | docker login -u tide --password-stdin"))),
+    ("fish set -x", |r| held(r.of(ALNUM, 32), |x| format!("set -x API_TOKEN {x}"))),
+    ("cell of a table", |r| held(r.of(ALNUM, 20), |x| format!("| DB_PASSWORD | {x} |"))),
+    ("Passwort", |r| held(r.of(ALNUM, 14), |x| format!("Passwort: {x}"))),
+    ("?key=", |r| held(r.of(ALNUM, 39), |x| format!("curl 'https://maps.example.com/v1/tiles?zoom=3&key={x}'"))),
+    ("Discord", |r| {
+        // The first part is the number of the bot, in base64: digits become these letters.
+        let id: String = (0..6).map(|_| r.pick(&["MTAy", "OTc1", "NDIz", "ODY0", "MTEz", "NzMx"])).collect();
+        held(format!("{id}.{}.{}", r.of(ALNUM, 6), r.of(ALNUM, 38)), |x| format!("use {x} there"))
+    }),
+    ("private key: 0x", |r| held(r.of(HEX, 64), |x| format!("private key: 0x{x}"))),
+    ("Convex", |r| held(format!("eyJ2MiI6{}", r.of(BASE64, 90)), |x| format!("CONVEX_DEPLOY_KEY=prod:tide-pool-123|{x}"))),
+];
+
 fn percent(text: &str) -> String {
     text.bytes()
         .map(|b| if b.is_ascii_alphanumeric() || b"-._~".contains(&b) { (b as char).to_string() } else { format!("%{b:02X}") })
@@ -139,6 +224,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let redactor = Redactor::new(&[7; 32]);
     if files.is_empty() && transcripts.is_empty() {
         passwords(&redactor, shows);
+        kinds(&redactor, shows);
     }
     for file in files {
         lines(&redactor, &file, &fs::read_to_string(&file)?);
@@ -211,6 +297,35 @@ fn passwords(redactor: &Redactor, shows: bool) {
         }
         println!();
     }
+}
+
+/// Prints the kinds of secrets that can still be read.
+fn kinds(redactor: &Redactor, shows: bool) {
+    println!("\nReadable secrets of {} kinds, percent of {} each", KINDS.len(), TRIALS * CONTAINERS.len());
+    let mut random = Random(2027);
+    let mut clean = 0;
+    for (kind, make) in KINDS {
+        let mut readable = 0;
+        for _ in 0..TRIALS {
+            let (line, secret) = make(&mut random);
+            for container in CONTAINERS {
+                let text = container(&line);
+                let kept = redactor.text(&text, &mut RedactionCounts::default()).unwrap_or(text);
+                if is_readable(&kept, &secret) {
+                    readable += 1;
+                    if shows {
+                        println!("{kind}: {secret}\n   {kept}");
+                    }
+                }
+            }
+        }
+        if readable == 0 {
+            clean += 1;
+        } else {
+            println!("{kind}: {:.1}", readable as f64 * 100.0 / (TRIALS * CONTAINERS.len()) as f64);
+        }
+    }
+    println!("{clean} kinds: none");
 }
 
 /// Prints which harmless lines of a file are changed.

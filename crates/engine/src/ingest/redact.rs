@@ -46,7 +46,7 @@ use trigger::Prefilter;
 use values::Form;
 
 /// Bumped whenever a rule changes; stored per episode.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// Shorter texts hold no secret that could be told from a word.
 const SHORTEST: usize = 8;
@@ -247,6 +247,7 @@ impl Redactor {
         let mut finder = Finder::new(text, &self.patterns);
         if text.len() >= SHORTEST || origin != Origin::Unknown {
             self.prefilter.scan(text.as_bytes(), |at, action| finder.visit(at, action));
+            finder.discord();
         }
         match origin {
             Origin::Unknown => {}
@@ -261,6 +262,7 @@ impl Redactor {
         if let Some(view) = escapes::Decoded::of(text) {
             let mut finder = Finder::new(view.text(), &self.patterns);
             self.prefilter.scan(view.text().as_bytes(), |at, action| finder.visit(at, action));
+            finder.discord();
             spans.extend(finder.finish().into_iter().map(|span| view.original(span)));
         }
         if !self.custom.is_empty() {

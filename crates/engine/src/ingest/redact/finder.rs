@@ -274,7 +274,6 @@ impl<'a> Finder<'a> {
             Action::AzureDevops => self.azure_devops(at),
             Action::Firebase => self.firebase(at),
             Action::Copilot => self.copilot(at),
-            Action::Discord => self.discord(at),
             Action::Jwk => self.jwk(at),
             Action::PipedPassword => self.piped_password(at),
             Action::Command(command) => self.command(at, command),

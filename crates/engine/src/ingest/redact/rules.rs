@@ -370,7 +370,8 @@ pub(super) static TOKENS: &[TokenRule] = &[
     t(VaultToken, "dp.scim.", DOTTED, 32).edged(),
     t(VaultToken, "dp.audit.", DOTTED, 32).edged(),
     t(VaultToken, "ops_eyJ", BASE64, 60),
-    t(VaultToken, "A3-", URLSAFE, 37).exact().random(),
+    t(VaultToken, "A3-", URLSAFE, 37).exact().edged(),
+    t(VaultToken, "A3-", URLSAFE, 36).exact().edged(),
     t(VaultToken, "st.", DOTTED, 60).random(),
     t(AgeKey, "AGE-SECRET-KEY-", URLSAFE, 40),
     // `-----BEGIN ... PRIVATE KEY` in base64, as kubeconfig files have it.

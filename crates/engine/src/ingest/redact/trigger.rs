@@ -54,8 +54,6 @@ pub(super) enum Action {
     Firebase,
     /// `tid=`, the beginning of a token of GitHub Copilot.
     Copilot,
-    /// The beginning of a bot token of Discord: a number in base64.
-    Discord,
     /// `kty` of a JSON web key.
     Jwk,
     /// `--password-stdin`: the password may be piped into it.
@@ -141,11 +139,6 @@ static SPECIALS: &[Trigger] = &[
     exact("AZDO", Action::AzureDevops),
     exact(":APA91b", Action::Firebase),
     exact("tid=", Action::Copilot),
-    exact("MTA", Action::Discord),
-    exact("MTE", Action::Discord),
-    exact("MTI", Action::Discord),
-    exact("MTM", Action::Discord),
-    exact("MTQ", Action::Discord),
     exact("kty", Action::Jwk),
     exact("--password-stdin", Action::PipedPassword),
     fold("kennwort", Action::Name),

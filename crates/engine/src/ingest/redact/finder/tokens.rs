@@ -4,7 +4,7 @@
 use super::super::rules::{self, BASE64, DOTTED, HEX, SecretKind, TokenRule, URLSAFE, is_in};
 use super::super::values;
 use super::{Finder, REACH, is_edge, run_end, run_of, run_while};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 impl Finder<'_> {
     pub(super) fn token(&mut self, at: usize, rule: &TokenRule) {
@@ -178,17 +178,33 @@ impl Finder<'_> {
         }
     }
 
-    /// Three parts: the bot's number in base64, six characters, and 27 or more.
-    pub(super) fn discord(&mut self, at: usize) {
-        if !is_edge(self.bytes, at) {
-            return;
-        }
-        let id = run_end(self.bytes, at, rules::ALNUM, 32);
-        let time = run_end(self.bytes, (id + 1).min(self.bytes.len()), URLSAFE, 16);
-        let end = run_end(self.bytes, (time + 1).min(self.bytes.len()), URLSAFE, 64);
-        let dots = self.bytes.get(id) == Some(&b'.') && self.bytes.get(time) == Some(&b'.');
-        if dots && (23..=28).contains(&(id - at)) && time - id == 7 && (28..=46).contains(&(end - time)) {
-            self.push(at, end, SecretKind::DiscordToken);
+    /// Tokens of Discord's bots, by their dots: the bot's number in base64, six characters, and 27 or more.
+    pub(in crate::ingest::redact) fn discord(&mut self) {
+        let bytes = self.bytes;
+        for dot in memchr_iter(b'.', bytes) {
+            let body = dot + 8;
+            if bytes.get(dot + 7) != Some(&b'.') || run_end(bytes, dot + 1, URLSAFE, 7) != dot + 7 {
+                continue;
+            }
+            let floor = dot.saturating_sub(29);
+            let id = bytes[floor..dot].iter().rev().take_while(|&&byte| is_in(byte, rules::ALNUM)).count();
+            let end = run_end(bytes, body, URLSAFE, 64);
+            if !(27..=45).contains(&(end - body)) {
+                continue;
+            }
+            // The letter of an escape may stand before it.
+            let starts = (22..=28.min(id)).rev().map(|length| dot - length);
+            let is_start = |start: &usize| is_edge(bytes, *start) && begins_number_in_base64(&bytes[*start..dot]);
+            if let Some(start) = starts.into_iter().find(is_start) {
+                self.push(start, end, SecretKind::DiscordToken);
+            }
         }
     }
+}
+
+/// Whether base64 begins with three decimal digits.
+fn begins_number_in_base64(text: &[u8]) -> bool {
+    // The high half of a digit's byte is always 3.
+    const GROUP: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];
+    text.len() >= GROUP.len() && text.iter().zip(GROUP).all(|(letter, of)| of.contains(letter))
 }
