@@ -100,6 +100,7 @@ fn fail_everywhere(
     let Some(faults) = Faults::below(&[&undisturbed.data()]) else { return };
     let _ = command(&undisturbed).failing(&faults, None).run().success();
     let count = faults.count();
+    println!("{count} operations");
     check(&undisturbed, "undisturbed");
     for (kind, fault) in KINDS.into_iter().enumerate() {
         for at in places(count, seed * 10 + kind as u64) {
@@ -280,6 +281,7 @@ fn installing_survives_a_failing_file_system() {
     let _ = complete.yore(["uninstall", "all"]).failing(&faults, None).run().success();
     let uninstalling = faults.count();
     assert_eq!(settings(&complete), before);
+    println!("{installing} operations of install, {uninstalling} of uninstall");
     let is_whole = |environment: &TestEnvironment, when: &str| {
         for (name, content) in settings(environment) {
             let is_draft = name.extension().is_some_and(|extension| extension == "tmp");
