@@ -572,6 +572,10 @@ fn other_rows() -> Vec<Row> {
     vec![
         Row::new("Claude Code 2.1.x", "claude-code", "home/.claude", ID)
             .file(&format!("home/.claude/projects/-home-ada-tides/{ID}.jsonl"), claude_code(HERE)),
+        Row::new("Claude Code 2.1.x, a worktree on Windows", "claude-code", "home/.claude", ID).file(
+            &format!("home/.claude/projects/C--Users-ada-tides--claude-worktrees-eloquent-shtern/{ID}.jsonl"),
+            claude_code(r"C:\Users\ada\tides\.claude\worktrees\eloquent-shtern"),
+        ),
         Row { directory: false, model: false, ..Row::new("Claude.ai export", "claude-ai", "home/export", ID) }
             .file("home/export/conversations.json", conversations.to_string())
             .file(

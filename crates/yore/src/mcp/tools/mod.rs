@@ -110,6 +110,7 @@ pub struct Caller {
 }
 
 #[cfg(feature = "fuzz")]
+#[expect(clippy::expect_used, reason = "a panic is what a fuzzer looks for")]
 impl Caller {
     /// Of the memory in a directory.
     pub fn new(directory: &std::path::Path) -> Self {
