@@ -3,6 +3,7 @@
 //! same command run again leads to what an undisturbed run makes.
 //!
 //! Each command is run with a sample of the places where it can fail; `YORE_FAULTS=all` tries all of them.
+#![allow(clippy::print_stdout, reason = "the figures of `docs/measurements.md` are read there")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -3,6 +3,7 @@
 //! unread, lost, wrong or doubled.
 //!
 //! What each format cannot say is a blank of its row. The details of a format are tested beside its reader.
+#![allow(clippy::print_stdout, reason = "the figures of `docs/measurements.md` are read there")]
 
 use std::fs;
 
