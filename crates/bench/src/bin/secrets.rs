@@ -100,6 +100,9 @@ const UPNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 /// A line that holds a secret, and the secret.
 type Held = (String, String);
 
+/// Makes a line and its secret.
+type MakeHeld = fn(&mut Random) -> Held;
+
 /// The line that `write` makes of a secret.
 fn held(secret: String, write: impl FnOnce(&str) -> String) -> Held {
     (write(&secret), secret)
@@ -110,7 +113,7 @@ fn uuid(r: &mut Random) -> String {
 }
 
 /// Kinds that are known by their form, their name or the command that takes them (attack.md, F10).
-const KINDS: &[(&str, fn(&mut Random) -> Held)] = &[
+const KINDS: &[(&str, MakeHeld)] = &[
     ("Teams webhook", |r| {
         let secret = format!("{}@{}/IncomingWebhook/{}/{}", uuid(r), uuid(r), r.of(HEX, 32), uuid(r));
         held(secret, |x| format!("post to https://tide.webhook.office.com/webhookb2/{x}"))
