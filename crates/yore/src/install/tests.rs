@@ -408,6 +408,24 @@ fn in_and_in_again_and_out_leaves_every_file_as_it_was() {
 }
 
 #[test]
+fn comments_alone_come_back_as_they_were_and_a_lone_carriage_return_is_refused() {
+    let computer = Computer::new(Platform::Xdg);
+    let mut tried = 0;
+    for edit in AGENTS.iter().flat_map(|agent| computer.edits(agent, Scope::User)) {
+        let path = edit.path.display();
+        if matches!(edit.content, Content::Json(_)) {
+            let text = "// mine, all of it\n";
+            let Ok(put) = edit.content.put(Some(text)) else { continue };
+            let taken = edit.content.take(&put, super::edit::Original::Text(text));
+            assert_eq!(taken, Ok(Some(text.to_owned())), "{path}");
+            tried += 1;
+        }
+        assert!(edit.content.put(Some("# mine\r")).is_err(), "{path}");
+    }
+    assert!(tried > 3, "{tried}");
+}
+
+#[test]
 fn without_the_record_ours_goes_and_the_rest_stays() {
     everywhere(4, |computer, agent, scope, case| {
         let before = computer.state();
