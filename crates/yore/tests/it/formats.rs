@@ -49,8 +49,6 @@ struct Row {
     model: bool,
     /// Each message has a time of its own.
     times: bool,
-    /// Found without `--source`.
-    guessed: bool,
 }
 
 impl Row {
@@ -66,7 +64,6 @@ impl Row {
             directory: true,
             model: true,
             times: true,
-            guessed: true,
         }
     }
 
@@ -670,9 +667,6 @@ fn every_format_is_read_whole_once_and_rightly_with_its_source_named_and_without
     let mut wrong = Vec::new();
     for row in rows.iter().flatten() {
         for is_named in [true, false] {
-            if !is_named && !row.guessed {
-                continue;
-            }
             let environment = TestEnvironment::new();
             for (name, content) in &row.files {
                 environment.write(name, content);
