@@ -32,7 +32,7 @@ pub mod wire;
 mod worker;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cli::Context;
 use crate::cli::ingest::own_config;
@@ -100,7 +100,7 @@ pub fn run(context: &Context) -> CliResult<()> {
         scope.spawn(|| end_on_signal(signals, shared));
         scope.spawn(|| worker::run(shared));
         scope.spawn(|| embedder::run(shared));
-        scope.spawn(move || back_up(shared, &ended));
+        scope.spawn(move || run_daily_upkeep(shared, &ended));
         scope.spawn(|| server::run(shared, &listener, scope));
         if let Some((door, token)) = port {
             scope.spawn(|| http::run(shared, door, token, ring));
@@ -133,26 +133,34 @@ fn end_on_signal(mut signals: signal_hook::iterator::Signals, shared: &Shared<'_
     }
 }
 
-/// Makes the day's backup, when the histories have been read: on a large memory it takes a while, and nobody waits
-/// for it. Damage that it finds is told in the log; older backups stay then.
-fn back_up(shared: &Shared<'_>, ended: &Receiver<()>) {
+/// Makes the day's backup and checks the index files once a day, when the histories have been read: on a large
+/// memory both take a while, and nobody waits for them. Damage that is found is told in the log; older backups stay
+/// then.
+fn run_daily_upkeep(shared: &Shared<'_>, ended: &Receiver<()>) {
     const BEFORE_FIRST: Duration = Duration::from_secs(5);
     const BETWEEN: Duration = Duration::from_secs(3600);
+    const BETWEEN_CHECKS: Duration = Duration::from_hours(24);
     let mut wait = BEFORE_FIRST;
+    // A daemon that lives for minutes does not read the whole index each time it starts.
+    let mut next_check = Instant::now() + BETWEEN;
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(wait) {
         wait = BETWEEN;
         match shared.engine.back_up_if_due(shared.config.store.backups as usize) {
             Ok(None) => {}
             Ok(Some(made)) => {
                 shared.log.info(format!("backup made: {}", made.path.display()));
-                mend_index(shared);
+                next_check = Instant::now();
             }
             Err(error) => shared.log.error(format!("no backup: {error} [{}]", error.code())),
+        }
+        if Instant::now() >= next_check {
+            mend_index(shared);
+            next_check = Instant::now() + BETWEEN_CHECKS;
         }
     }
 }
 
-/// Once a day: an index whose files were damaged may answer in another order, and nobody would notice.
+/// Makes the full-text index anew where its files are damaged: it may answer in another order, and nobody would notice.
 fn mend_index(shared: &Shared<'_>) {
     match shared.engine.mend_index() {
         Ok(damaged) if damaged.is_empty() => {}
