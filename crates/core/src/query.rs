@@ -40,13 +40,11 @@ pub struct Filter {
     pub languages: Vec<String>,
 }
 
-/// A turn that a ranked list proposes, with that list's score.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Candidate {
-    /// The store's row of the turn.
-    pub row: i64,
-    /// The list's own score; higher is better.
-    pub score: f32,
+impl Filter {
+    /// Whether it goes by what a turn holds: code, files, errors.
+    pub fn asks_for_content(&self) -> bool {
+        self.only_errors || self.has_code || !self.files.is_empty() || !self.languages.is_empty()
+    }
 }
 
 /// A name from the program's own text. (By this name, because serde takes a reference for

@@ -39,10 +39,10 @@ pub use engine::{
     Statistics, VectorHealth,
 };
 pub use index::vector::{
-    Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorFilter, VectorHit, VectorIndex,
-    VectorOptions, VectorSearch, VectorWriter, Written,
+    Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
+    VectorSearch, VectorWriter, Written,
 };
-pub use index::{IndexError, SyncReport};
+pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobKind, JobWorker, MOST_FAILURES, NewJob};
 pub use notes::{CONTEXT, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, UNCONFIRMED};
 pub use offer::{Brief, BriefRequest, Occasion, Offer, OfferRequest, Offered, Said, Worked};

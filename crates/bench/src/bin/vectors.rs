@@ -18,7 +18,9 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use yore_bench::measure::{cpu_time, machine, memory, percentile};
-use yore_engine::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorFilter, VectorIndex, VectorOptions, VectorSearch};
+use yore_engine::{
+    CompiledFilter, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorIndex, VectorOptions, VectorSearch,
+};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -224,11 +226,11 @@ fn metadata(row: usize) -> TurnMetadata {
 }
 
 /// The exact nearest rows by 32-bit floats.
-fn exact(stored: &Vectors, query: &[f32], filter: &VectorFilter) -> HashSet<i64> {
+fn exact(stored: &Vectors, query: &[f32], filter: &CompiledFilter) -> HashSet<i64> {
     let mut best: Vec<(f32, i64)> = Vec::new();
     let mut least = f32::MIN;
     for row in 0..stored.len() {
-        if filter.projects.is_empty() || filter.projects.contains(&project(row)) {
+        if filter.projects.as_ref().is_none_or(|projects| projects.contains(&i64::from(project(row)))) {
             let score = dot(stored.get(row), query);
             if score > least || best.len() < LIMIT {
                 best.push((score, row as i64));
@@ -256,7 +258,7 @@ impl Asked {
 fn ask(
     stored: &Vectors,
     queries: &Vectors,
-    filter: &VectorFilter,
+    filter: &CompiledFilter,
     search: impl Fn(&VectorSearch<'_>) -> Result<Vec<i64>, VectorError>,
 ) -> Outcome<Asked> {
     let (mut micros, mut found, mut expected) = (Vec::new(), 0, 0);
@@ -330,12 +332,12 @@ fn measure(options: &Options, rows: usize) -> Outcome<String> {
         };
         Ok(index.search_rescored(search, &mut vectors)?.iter().map(|hit| hit.turn).collect())
     };
-    let any = VectorFilter::default();
+    let any = CompiledFilter::default();
     let all = ask(&stored, &queries, &any, rescored)?;
     eprintln!("asked");
     let codes = ask(&stored, &queries, &any, |search| Ok(index.search(search)?.iter().map(|hit| hit.turn).collect()))?;
-    let tenth = ask(&stored, &queries, &VectorFilter { projects: (20..30).collect(), ..any.clone() }, rescored)?;
-    let hundredth = ask(&stored, &queries, &VectorFilter { projects: vec![55], ..any.clone() }, rescored)?;
+    let tenth = ask(&stored, &queries, &CompiledFilter { projects: Some((20..30).collect()), ..any.clone() }, rescored)?;
+    let hundredth = ask(&stored, &queries, &CompiledFilter { projects: Some(HashSet::from([55])), ..any.clone() }, rescored)?;
     let anonymous = memory(None).anonymous.saturating_sub(own);
 
     let mut additions = Vec::new();

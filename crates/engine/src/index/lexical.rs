@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use tantivy::collector::{Collector, SegmentCollector};
@@ -25,10 +25,10 @@ use tantivy::{
     DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, Searcher, SegmentOrdinal, SegmentReader, TantivyDocument,
     TantivyError, Term,
 };
-use yore_core::episode::Role;
 use yore_core::text::{Question, TOKENIZER_VERSION};
 use yore_core::time::UtcMillis;
 
+use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, role_number};
 use super::tokenizer::{NAME, YoreTokenizer};
 use crate::store::{IndexedTurn, Store, StoreError};
 
@@ -85,24 +85,6 @@ pub struct SyncReport {
     pub is_rebuilt: bool,
     /// Whether another process is writing the index; it will take the queue.
     pub is_busy: bool,
-}
-
-/// What the index may propose; an empty list means anything.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct IndexFilter {
-    pub projects: Vec<u64>,
-    /// Rows of episodes that belong to no project and may answer beside the projects' own.
-    pub everywhere: HashSet<u64>,
-    pub branches: Vec<u64>,
-    /// Rows of episodes; `None` means any.
-    pub episodes: Option<HashSet<u64>>,
-    /// Rows of turns; `None` means any.
-    pub turns: Option<Arc<HashSet<i64>>>,
-    pub roles: Vec<Role>,
-    /// Inclusive.
-    pub since: Option<UtcMillis>,
-    /// Exclusive.
-    pub until: Option<UtcMillis>,
 }
 
 /// How to search.
@@ -336,7 +318,7 @@ impl LexicalIndex {
         &self,
         store: &Store,
         question: &Question,
-        filter: &IndexFilter,
+        filter: &CompiledFilter,
         options: &SearchOptions,
     ) -> Result<Vec<LexicalHit>, IndexError> {
         if question.is_empty() || options.limit == 0 {
@@ -411,7 +393,7 @@ impl LexicalIndex {
         &self,
         pending: Vec<(i64, i64, Option<IndexedTurn>)>,
         question: &Question,
-        filter: &IndexFilter,
+        filter: &CompiledFilter,
         options: &SearchOptions,
     ) -> Result<Vec<LexicalHit>, IndexError> {
         let fail = |error: TantivyError| failure(&self.directory, error);
@@ -436,7 +418,7 @@ impl LexicalIndex {
         searcher: &Searcher,
         filled: [u64; 2],
         question: &Question,
-        filter: &IndexFilter,
+        filter: &CompiledFilter,
         options: &SearchOptions,
     ) -> Result<Vec<LexicalHit>, IndexError> {
         let fail = |error: TantivyError| failure(&self.directory, error);
@@ -458,8 +440,8 @@ impl LexicalIndex {
         Ok(found
             .into_iter()
             .map(|found| LexicalHit {
-                row: found.row as i64,
-                episode: found.episode as i64,
+                row: found.row,
+                episode: found.episode,
                 score: found.score,
                 at: found.at,
                 position: found.position,
@@ -600,8 +582,8 @@ impl LexicalIndex {
         document.add_u64(self.fields.episode, turn.episode as u64);
         document.add_u64(self.fields.project, turn.project as u64);
         document.add_u64(self.fields.branch, turn.branch as u64);
-        document.add_u64(self.fields.role, role_number(turn.role));
-        document.add_i64(self.fields.at, turn.at.unwrap_or(i64::MIN));
+        document.add_u64(self.fields.role, u64::from(role_number(turn.role)));
+        document.add_i64(self.fields.at, turn.at.unwrap_or(NO_TIME));
         document.add_i64(self.fields.position, turn.position);
         document.add_bool(self.fields.document, turn.is_document);
         if let Some(speaker) = &turn.speaker {
@@ -638,10 +620,6 @@ fn schema() -> (Schema, Fields) {
         tool: builder.add_text_field("tool", words),
     };
     (builder.build(), fields)
-}
-
-pub(super) fn role_number(role: Role) -> u64 {
-    Role::ALL.iter().position(|known| *known == role).unwrap_or(0) as u64
 }
 
 fn failure(directory: &Path, error: TantivyError) -> IndexError {
@@ -706,8 +684,8 @@ struct KnownTerm<'q> {
 struct Found {
     segment: SegmentOrdinal,
     doc: DocId,
-    row: u64,
-    episode: u64,
+    row: i64,
+    episode: i64,
     at: UtcMillis,
     position: i64,
     is_document: bool,
@@ -717,7 +695,7 @@ struct Found {
 /// Collects the best turns that pass the filter. The filter is asked inside the pruned
 /// enumeration, before a turn takes a place, so the answer is exactly the best of what is allowed.
 struct BestTurns<'f> {
-    filter: &'f IndexFilter,
+    filter: &'f CompiledFilter,
     limit: usize,
     /// Scores of the best turns of the segments that were collected, best first.
     kept: Mutex<Vec<Score>>,
@@ -749,30 +727,40 @@ impl Columns {
             document: fast.bool("document")?,
         })
     }
+}
 
-    fn pass(&self, doc: DocId, filter: &IndexFilter, roles: &[u64]) -> bool {
-        let number = |column: &Column<u64>| column.first(doc).unwrap_or(0);
-        if !filter.projects.is_empty() {
-            let project = number(&self.project);
-            let holds_everywhere = || project == 0 && filter.everywhere.contains(&number(&self.episode));
-            if !filter.projects.contains(&project) && !holds_everywhere() {
-                return false;
-            }
-        }
-        if !filter.branches.is_empty() && !filter.branches.contains(&number(&self.branch)) {
-            return false;
-        }
-        if !roles.is_empty() && !roles.contains(&number(&self.role)) {
-            return false;
-        }
-        if filter.since.is_some() || filter.until.is_some() {
-            let at = self.at.first(doc).unwrap_or(i64::MIN);
-            if at == i64::MIN || filter.since.is_some_and(|since| at < since) || filter.until.is_some_and(|until| at >= until) {
-                return false;
-            }
-        }
-        filter.episodes.as_ref().is_none_or(|episodes| episodes.contains(&number(&self.episode)))
-            && filter.turns.as_ref().is_none_or(|turns| turns.contains(&(number(&self.row) as i64)))
+/// The values of one document.
+struct DocumentValues<'c>(&'c Columns, DocId);
+
+impl DocumentValues<'_> {
+    fn row(&self, column: &Column<u64>) -> i64 {
+        column.first(self.1).unwrap_or(0) as i64
+    }
+}
+
+impl FilterValues for DocumentValues<'_> {
+    fn turn(&self) -> i64 {
+        self.row(&self.0.row)
+    }
+
+    fn episode(&self) -> i64 {
+        self.row(&self.0.episode)
+    }
+
+    fn project(&self) -> i64 {
+        self.row(&self.0.project)
+    }
+
+    fn branch(&self) -> i64 {
+        self.row(&self.0.branch)
+    }
+
+    fn role(&self) -> u8 {
+        self.row(&self.0.role) as u8
+    }
+
+    fn at(&self) -> UtcMillis {
+        self.0.at.first(self.1).unwrap_or(NO_TIME)
     }
 }
 
@@ -800,7 +788,7 @@ impl Collector for BestTurns<'_> {
     ) -> tantivy::Result<Vec<Found>> {
         let columns = Columns::open(reader)?;
         let alive = reader.alive_bitset();
-        let roles: Vec<u64> = self.filter.roles.iter().map(|role| role_number(*role)).collect();
+        let mut evaluator = Evaluator::new(self.filter);
         // What the segments before hold already is the least that a turn must reach here; just
         // below it, because among equals the newest wins.
         let begin = {
@@ -810,7 +798,7 @@ impl Collector for BestTurns<'_> {
         // A min-heap over score, then age: the worst is thrown out first.
         let mut best: BinaryHeap<Reverse<Ranked>> = BinaryHeap::with_capacity(self.limit + 1);
         weight.for_each_pruning(begin, reader, &mut |doc, score| {
-            if alive.is_none_or(|alive| alive.is_alive(doc)) && columns.pass(doc, self.filter, &roles) {
+            if alive.is_none_or(|alive| alive.is_alive(doc)) && evaluator.passes(&DocumentValues(&columns, doc)) {
                 best.push(Reverse(Ranked(score, doc)));
                 if best.len() > self.limit {
                     best.pop();
@@ -830,9 +818,9 @@ impl Collector for BestTurns<'_> {
             .map(|Reverse(Ranked(score, doc))| Found {
                 segment,
                 doc,
-                row: columns.row.first(doc).unwrap_or(0),
-                episode: columns.episode.first(doc).unwrap_or(0),
-                at: columns.at.first(doc).unwrap_or(i64::MIN),
+                row: columns.row.first(doc).unwrap_or(0) as i64,
+                episode: columns.episode.first(doc).unwrap_or(0) as i64,
+                at: columns.at.first(doc).unwrap_or(NO_TIME),
                 position: columns.position.first(doc).unwrap_or(0),
                 is_document: columns.document.first(doc).unwrap_or(false),
                 score,

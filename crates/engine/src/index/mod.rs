@@ -1,11 +1,13 @@
 //! Candidate rows for a question. Everything here may be deleted at any time and is rebuilt from
 //! the store.
 
+mod filter;
 mod lexical;
 mod semantic;
 mod tokenizer;
 pub(crate) mod vector;
 
+pub use filter::CompiledFilter;
 pub use lexical::{IndexError, SyncReport};
-pub(crate) use lexical::{IndexFilter, LexicalHit, LexicalIndex, SearchOptions};
+pub(crate) use lexical::{LexicalHit, LexicalIndex, SearchOptions};
 pub(crate) use semantic::{MOST_PENDING_VECTORS, SemanticHit, SemanticIndex};

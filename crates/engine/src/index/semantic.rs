@@ -14,11 +14,10 @@ use std::time::Duration;
 use yore_core::text::{CHUNK_TOKENS, chunks};
 use yore_core::time::UtcMillis;
 
-use super::lexical::{io_failure, role_number};
-use super::vector::{
-    TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorFilter, VectorHit, VectorIndex, VectorOptions, VectorSearch,
-};
-use super::{IndexError, IndexFilter};
+use super::IndexError;
+use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, role_number};
+use super::lexical::io_failure;
+use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions, VectorSearch};
 use crate::embed::StaticTable;
 use crate::store::{IndexedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, Store, StoreError};
 
@@ -191,7 +190,7 @@ impl SemanticIndex {
         &self,
         store: &Store,
         question: &str,
-        filter: &IndexFilter,
+        filter: &CompiledFilter,
         limit: usize,
     ) -> Result<Vec<SemanticHit>, IndexError> {
         let mut query = [0.0; StaticTable::DIMENSIONS];
@@ -199,7 +198,7 @@ impl SemanticIndex {
             return Ok(Vec::new());
         }
         self.statics.refresh()?;
-        let search = VectorSearch { query: &query, limit, filter: &vector_filter(filter), later_discount: LATER_DISCOUNT };
+        let search = VectorSearch { query: &query, limit, filter, later_discount: LATER_DISCOUNT };
         let hits = self.statics.search(&search)?.into_iter().map(semantic_hit).collect();
         self.with_pending(store, hits, STATIC_LIST, filter, limit, |turn| {
             Ok(self
@@ -216,12 +215,12 @@ impl SemanticIndex {
         &self,
         store: &Store,
         query: &[f32],
-        filter: &IndexFilter,
+        filter: &CompiledFilter,
         limit: usize,
     ) -> Result<Vec<SemanticHit>, IndexError> {
         let Some(list) = self.model_list(store)? else { return Ok(Vec::new()) };
         list.index.refresh()?;
-        let search = VectorSearch { query, limit, filter: &vector_filter(filter), later_discount: LATER_DISCOUNT };
+        let search = VectorSearch { query, limit, filter, later_discount: LATER_DISCOUNT };
         let hits = list.index.search_rescored(&search, &mut |rows| store.vectors(rows).map_err(IndexError::from))?;
         let hits = hits.into_iter().map(semantic_hit).collect();
         self.with_pending(store, hits, MODEL_LIST, filter, limit, |turn| {
@@ -247,7 +246,7 @@ impl SemanticIndex {
         store: &Store,
         mut hits: Vec<SemanticHit>,
         list: u8,
-        filter: &IndexFilter,
+        filter: &CompiledFilter,
         limit: usize,
         score: impl Fn(&IndexedTurn) -> Result<Option<f32>, IndexError>,
     ) -> Result<Vec<SemanticHit>, IndexError> {
@@ -261,12 +260,13 @@ impl SemanticIndex {
             return Ok(hits);
         }
         hits.retain(|hit| !queued.contains_key(&hit.row));
-        for turn in queued.values().flatten().filter(|turn| passes(turn, filter)) {
+        let mut evaluator = Evaluator::new(filter);
+        for turn in queued.values().flatten().filter(|turn| evaluator.passes(*turn)) {
             if let Some(score) = score(turn)? {
                 hits.push(SemanticHit {
                     row: turn.row,
                     episode: turn.episode,
-                    at: turn.at.unwrap_or(i64::MIN),
+                    at: turn.at.unwrap_or(NO_TIME),
                     position: turn.position,
                     is_document: turn.is_document,
                     score,
@@ -359,9 +359,9 @@ fn metadata(turn: &IndexedTurn) -> TurnMetadata {
     TurnMetadata {
         project: turn.project as u32,
         branch: turn.branch as u32,
-        role: role_number(turn.role) as u8,
+        role: role_number(turn.role),
         episode: turn.episode,
-        at: turn.at.unwrap_or(i64::MIN),
+        at: turn.at.unwrap_or(NO_TIME),
         position: turn.position,
         is_document: turn.is_document,
     }
@@ -372,35 +372,30 @@ fn semantic_hit(hit: VectorHit) -> SemanticHit {
     SemanticHit { row: hit.turn, episode, at, position, is_document, score: hit.score }
 }
 
-fn vector_filter(filter: &IndexFilter) -> VectorFilter {
-    // A row that no turn can have stands for "nothing".
-    let rows = |rows: &[u64]| rows.iter().map(|row| u32::try_from(*row).unwrap_or(u32::MAX)).collect();
-    VectorFilter {
-        projects: rows(&filter.projects),
-        everywhere: filter.everywhere.iter().map(|row| *row as i64).collect(),
-        branches: rows(&filter.branches),
-        roles: filter.roles.iter().map(|role| role_number(*role) as u8).collect(),
-        episodes: filter.episodes.as_ref().map(|rows| rows.iter().map(|row| *row as i64).collect()),
-        turns: filter.turns.clone(),
-        since: filter.since,
-        until: filter.until,
+impl FilterValues for IndexedTurn {
+    fn turn(&self) -> i64 {
+        self.row
     }
-}
 
-fn passes(turn: &IndexedTurn, filter: &IndexFilter) -> bool {
-    let IndexFilter { projects, everywhere, branches, episodes, turns, roles, since, until } = filter;
-    let is_in_time = match turn.at {
-        Some(at) => since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until),
-        None => since.is_none() && until.is_none(),
-    };
-    is_in_time
-        && (projects.is_empty()
-            || projects.contains(&(turn.project as u64))
-            || turn.project == 0 && everywhere.contains(&(turn.episode as u64)))
-        && (branches.is_empty() || branches.contains(&(turn.branch as u64)))
-        && (roles.is_empty() || roles.contains(&turn.role))
-        && episodes.as_ref().is_none_or(|rows| rows.contains(&(turn.episode as u64)))
-        && turns.as_ref().is_none_or(|rows| rows.contains(&turn.row))
+    fn episode(&self) -> i64 {
+        self.episode
+    }
+
+    fn project(&self) -> i64 {
+        self.project
+    }
+
+    fn branch(&self) -> i64 {
+        self.branch
+    }
+
+    fn role(&self) -> u8 {
+        role_number(self.role)
+    }
+
+    fn at(&self) -> UtcMillis {
+        self.at.unwrap_or(NO_TIME)
+    }
 }
 
 fn discount(ordinal: u16) -> f32 {

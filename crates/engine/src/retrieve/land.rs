@@ -11,7 +11,7 @@ use yore_core::time::UtcMillis;
 use super::plan::{Weights, tool_weight, weights};
 use super::{Asked, RecallRequest};
 use crate::EngineError;
-use crate::index::{IndexFilter, LexicalHit, SearchOptions, SemanticHit};
+use crate::index::{CompiledFilter, LexicalHit, SearchOptions, SemanticHit};
 
 /// BM25 scores closer together than this are as good as equal.
 const WORDS_SPREAD: f32 = 0.5;
@@ -42,7 +42,7 @@ pub(super) fn land(
     asked: &Asked<'_>,
     text: &str,
     question: &Question,
-    filter: &IndexFilter,
+    filter: &CompiledFilter,
     request: &RecallRequest,
 ) -> Result<(Vec<Candidate>, Program), EngineError> {
     let depth = request.limit.max(rank::DEPTH);

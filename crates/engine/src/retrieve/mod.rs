@@ -220,8 +220,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let ranked = distill::distill(landed, request);
     let (hits, sessions) = trace::trace(asked, &question, &ranked, request, tokenizer)?;
     let micros = |time: Duration| time.as_micros() as u64;
-    let unshaped =
-        if plan::shape_filter(&request.filter).is_open() { 0 } else { asked.store.shape_queue_length(COUNTED_UNSHAPED)? };
+    let unshaped = if request.filter.asks_for_content() { asked.store.shape_queue_length(COUNTED_UNSHAPED)? } else { 0 };
     let pending = asked.store.queue_length(COUNTED_PENDING)?;
     let mut missing = Vec::new();
     if unshaped > 0 {

@@ -10,10 +10,10 @@ use yore_core::text::Question;
 
 use super::RecallRequest;
 use crate::EngineError;
-use crate::index::IndexFilter;
+use crate::index::CompiledFilter;
 use crate::ingest::ProjectNames;
 use crate::ingest::source::{Notes, Source, Web};
-use crate::store::{ShapeFilter, Store};
+use crate::store::Store;
 
 /// Least weight of tool output for a pasted error message.
 const ERROR_TOOL_WEIGHT: f32 = 0.5;
@@ -51,10 +51,10 @@ pub(super) fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
 
 /// PLAN: the filter in the index's terms, the names of the projects that are asked, and whether
 /// the only one that may be asked is unknown.
-pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilter, Vec<String>, bool), EngineError> {
+pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(CompiledFilter, Vec<String>, bool), EngineError> {
     let Filter { scope, branches, sessions, agents, roles, kinds, since, until, as_of, .. } = &request.filter;
-    let shape = shape_filter(&request.filter);
-    let mut filter = IndexFilter { roles: roles.clone(), since: *since, ..IndexFilter::default() };
+    let roles = if roles.is_empty() { None } else { Some(roles.clone()) };
+    let mut filter = CompiledFilter { roles, since: *since, ..CompiledFilter::default() };
     filter.until = [*until, *as_of].into_iter().flatten().min();
     let mut names = Vec::new();
     let chosen = match scope {
@@ -68,55 +68,50 @@ pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(IndexFilte
     let is_project_unknown = *scope == ScopeChoice::CurrentOnly && chosen.is_empty();
     if is_project_unknown {
         // A project that nobody knows has no turns.
-        filter.projects = vec![u64::MAX];
+        filter.projects = Some(HashSet::new());
     }
     if !chosen.is_empty() {
         names.extend(store.project_names()?.into_iter().filter(|(row, ..)| chosen.contains(row)).map(|(_, _, name)| name));
-        filter.projects = chosen.into_iter().map(|row| row as u64).collect();
+        filter.projects = Some(chosen.into_iter().collect());
         if matches!(scope, ScopeChoice::Current | ScopeChoice::CurrentOnly) {
             filter.everywhere = everywhere(store)?;
         }
     }
     if !branches.is_empty() {
         // A branch that nobody recorded matches nothing.
-        filter.branches = store.label_rows(branches)?.into_iter().map(|row| row as u64).chain([u64::MAX]).collect();
+        filter.branches = Some(store.label_rows(branches)?.into_iter().collect());
     }
     if !sessions.is_empty() {
         let mut rows = HashSet::new();
         for session in sessions {
             for row in episodes_named(store, session)? {
-                rows.insert(row as u64);
-                rows.extend(store.descendants(row)?.into_iter().map(|row| row as u64));
+                rows.insert(row);
+                rows.extend(store.descendants(row)?);
             }
         }
         filter.episodes = Some(rows);
     }
     if !agents.is_empty() || !kinds.is_empty() {
-        let allowed: HashSet<u64> = store.episode_rows(agents, kinds)?.into_iter().map(|row| row as u64).collect();
+        let allowed: HashSet<i64> = store.episode_rows(agents, kinds)?.into_iter().collect();
         filter.episodes = Some(match filter.episodes.take() {
             Some(rows) => rows.intersection(&allowed).copied().collect(),
             None => allowed,
         });
     }
-    if !shape.is_open() {
-        filter.turns = Some(Arc::new(store.shaped_turns(&shape)?));
+    if request.filter.asks_for_content() {
+        filter.turns = Some(Arc::new(store.turns_holding(&request.filter)?));
     }
     Ok((filter, names, is_project_unknown))
 }
 
 /// The global scope: documents that a person gave for no project. Sessions of unknown directories
 /// are none: nobody said that they hold elsewhere.
-fn everywhere(store: &Store) -> Result<HashSet<u64>, EngineError> {
+fn everywhere(store: &Store) -> Result<HashSet<i64>, EngineError> {
     let mut rows = HashSet::new();
     for kind in [Notes.kind(), Web.kind()] {
-        rows.extend(store.episodes_without_project(kind)?.into_iter().map(|row| row as u64));
+        rows.extend(store.episodes_without_project(kind)?);
     }
     Ok(rows)
-}
-
-/// The part of a filter that goes by what a turn holds.
-pub(super) fn shape_filter(filter: &Filter) -> ShapeFilter<'_> {
-    ShapeFilter { only_errors: filter.only_errors, has_code: filter.has_code, files: &filter.files, languages: &filter.languages }
 }
 
 /// The projects with these names, ids (or unambiguous beginnings of them) or directories.

@@ -53,7 +53,7 @@ pub use overview::{
 };
 pub(crate) use salvage::{Content, Salvage};
 pub use shape::ConversationSummary;
-pub(crate) use shape::{ChangeFilter, ConversationFilter, ShapeFilter};
+pub(crate) use shape::{ChangeFilter, ConversationFilter};
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow};
 pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use yore_core::episode::{FileAction, FileUse, Outcome, Role, ToolUse, Turn};
 use yore_core::exchange::{is_prose, preview};
 use yore_core::id::EpisodeId;
+use yore_core::query::Filter;
 use yore_core::text::{CodeBlock, code_blocks, error_lines, language_name, paths};
 use yore_core::time::UtcMillis;
 
@@ -69,22 +70,6 @@ pub(crate) struct ConversationFilter<'f> {
     pub until: Option<UtcMillis>,
     pub has_code: bool,
     pub with_subagents: bool,
-}
-
-/// Which turns, by their shape; an empty list means any.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ShapeFilter<'f> {
-    pub only_errors: bool,
-    pub has_code: bool,
-    pub files: &'f [String],
-    pub languages: &'f [String],
-}
-
-impl ShapeFilter<'_> {
-    /// Whether everything passes.
-    pub(crate) fn is_open(&self) -> bool {
-        !self.only_errors && !self.has_code && self.files.is_empty() && self.languages.is_empty()
-    }
 }
 
 /// Which changes of a file.
@@ -388,8 +373,8 @@ impl Store {
         })
     }
 
-    /// Rows of the turns that a filter lets through.
-    pub(crate) fn shaped_turns(&self, filter: &ShapeFilter<'_>) -> StoreResult<HashSet<i64>> {
+    /// Rows of the turns that hold what a filter asks for ([`Filter::asks_for_content`]).
+    pub(crate) fn turns_holding(&self, filter: &Filter) -> StoreResult<HashSet<i64>> {
         self.read(|db| {
             let mut passing: Option<HashSet<i64>> = None;
             let mut narrow = |rows: HashSet<i64>| {
@@ -403,7 +388,7 @@ impl Store {
             }
             if !filter.languages.is_empty() {
                 let mut rows = HashSet::new();
-                for language in filter.languages {
+                for language in &filter.languages {
                     let sql = "SELECT turn_id FROM code_block JOIN label ON label.id = language_id WHERE label.text = ?1";
                     rows.extend(self.rows_of(db, sql, &language_name(language.trim()))?);
                 }
@@ -413,7 +398,7 @@ impl Store {
             }
             if !filter.files.is_empty() {
                 let mut rows = HashSet::new();
-                for file in filter.files {
+                for file in &filter.files {
                     for path in self.paths_ending(db, file)? {
                         for sql in [
                             "SELECT turn_id FROM turn_file WHERE path_id = ?1",

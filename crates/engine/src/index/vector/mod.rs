@@ -2,7 +2,7 @@
 //!
 //! - [`VectorIndex`]: what readers hold; opens, refreshes, searches
 //! - [`VectorWriter`] (`writer`): applies a [`VectorBatch`] (`batch`), merges, purges
-//! - [`VectorFilter`] (`filter`): what a search may find, decided before vectors are looked at
+//! - `select`: the turns that a filter lets through, decided before vectors are looked at
 //! - `search`: sketches propose rows, codes decide, the caller's exact vectors order the best
 //! - `state`: the segments of one moment and which of their turns live
 //! - `segment`, `manifest`, `merge`: the files and how many there are
@@ -20,13 +20,13 @@
 
 mod batch;
 mod bits;
-mod filter;
 mod manifest;
 mod mapped;
 mod merge;
 mod quantise;
 mod search;
 mod segment;
+mod select;
 mod simd;
 mod sketch;
 mod state;
@@ -38,7 +38,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub use batch::{VectorBatch, VectorChunk};
-pub use filter::VectorFilter;
 pub use search::{Rescore, VectorHit, VectorSearch};
 pub use writer::{VectorWriter, Written};
 

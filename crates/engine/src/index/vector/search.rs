@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 
 use super::bits::Bits;
-use super::filter::{Selected, VectorFilter};
 use super::quantise::Query;
 use super::segment::Columns;
+use super::select::{Selected, select};
 use super::simd::Kernel;
 use super::sketch::{BLOCK_ROWS, SketchQuery, block_bytes};
 use super::state::State;
 use super::{Tuning, TurnMetadata};
+use crate::index::CompiledFilter;
 
 /// Rows that are scored at once.
 const CHUNK: usize = 256;
@@ -41,7 +42,7 @@ pub struct VectorSearch<'a> {
     /// Turns wanted.
     pub limit: usize,
     /// What may be found.
-    pub filter: &'a VectorFilter,
+    pub filter: &'a CompiledFilter,
     /// Taken off the score of every part of a turn but its first: a turn of many parts has many
     /// chances to be near anything. 0 for none.
     pub later_discount: f32,
@@ -103,7 +104,7 @@ impl<'s> Searcher<'s> {
         if self.later_discount > 0.0 && self.segments[segment].ordinals[row] > 0 { self.later_discount } else { 0.0 }
     }
 
-    pub(super) fn search(&self, filter: &VectorFilter, limit: usize) -> Vec<VectorHit> {
+    pub(super) fn search(&self, filter: &CompiledFilter, limit: usize) -> Vec<VectorHit> {
         let mut rows = self.best_rows(filter, limit);
         keep_first_of_each_turn(&mut rows, limit);
         rows.iter().map(|found| self.hit(found)).collect()
@@ -111,7 +112,7 @@ impl<'s> Searcher<'s> {
 
     pub(super) fn search_rescored<E>(
         &self,
-        filter: &VectorFilter,
+        filter: &CompiledFilter,
         limit: usize,
         rescore: &mut Rescore<'_, E>,
     ) -> Result<Vec<VectorHit>, E> {
@@ -156,7 +157,7 @@ impl<'s> Searcher<'s> {
     }
 
     /// The best rows of so many turns, best first.
-    fn best_rows(&self, filter: &VectorFilter, wanted: usize) -> Vec<Found> {
+    fn best_rows(&self, filter: &CompiledFilter, wanted: usize) -> Vec<Found> {
         let mut best = Best::new(wanted);
         if wanted == 0 {
             return Vec::new();
@@ -166,7 +167,7 @@ impl<'s> Searcher<'s> {
             .members
             .iter()
             .zip(&self.segments)
-            .map(|(member, columns)| filter.select(columns, member.dead.as_ref(), member.live_rows))
+            .map(|(member, columns)| select(filter, columns, member.dead.as_ref(), member.live_rows))
             .collect();
         let total: usize = selected.iter().map(|selected| selected.rows).sum();
         let bytes = total * self.query.codes.len();

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
+use yore_core::episode::Role;
 
 use super::quantise::{dot, quantise, stride};
 use super::segment::boundaries;
 use super::state::load_by;
 use super::*;
+use crate::index::CompiledFilter;
 
 const DIMENSIONS: usize = 24;
 
@@ -115,13 +117,13 @@ fn model(turns: i64, dimensions: usize, clusters: usize, noise: &mut Noise) -> M
         .collect()
 }
 
-fn passes(filter: &VectorFilter, turn: i64, metadata: &TurnMetadata) -> bool {
-    let VectorFilter { projects, everywhere, branches, roles, episodes, turns, since, until } = filter;
+fn passes(filter: &CompiledFilter, turn: i64, metadata: &TurnMetadata) -> bool {
+    let CompiledFilter { projects, everywhere, branches, roles, episodes, turns, since, until } = filter;
     let is_dated = metadata.at != i64::MIN;
     let holds_everywhere = metadata.project == 0 && everywhere.contains(&metadata.episode);
-    (projects.is_empty() || projects.contains(&metadata.project) || holds_everywhere)
-        && (branches.is_empty() || branches.contains(&metadata.branch))
-        && (roles.is_empty() || roles.contains(&metadata.role))
+    projects.as_ref().is_none_or(|projects| projects.contains(&i64::from(metadata.project)) || holds_everywhere)
+        && branches.as_ref().is_none_or(|branches| branches.contains(&i64::from(metadata.branch)))
+        && roles.as_ref().is_none_or(|roles| roles.contains(&Role::ALL[usize::from(metadata.role)]))
         && episodes.as_ref().is_none_or(|episodes| episodes.contains(&metadata.episode))
         && turns.as_ref().is_none_or(|turns| turns.contains(&turn))
         && since.is_none_or(|since| is_dated && metadata.at >= since)
@@ -129,7 +131,7 @@ fn passes(filter: &VectorFilter, turn: i64, metadata: &TurnMetadata) -> bool {
 }
 
 /// The best turns and scores, by a score of a turn's vectors and their places.
-fn oracle(model: &Model, filter: &VectorFilter, limit: usize, score: impl Fn(usize, &[f32]) -> f32) -> Vec<(i64, f32)> {
+fn oracle(model: &Model, filter: &CompiledFilter, limit: usize, score: impl Fn(usize, &[f32]) -> f32) -> Vec<(i64, f32)> {
     let mut found: Vec<(i64, f32)> = model
         .iter()
         .filter(|(turn, (metadata, _))| passes(filter, **turn, metadata))
@@ -160,7 +162,7 @@ fn turns_and_scores(hits: &[VectorHit]) -> Vec<(i64, f32)> {
 }
 
 /// Searches as the store's owner would.
-fn search_exactly(index: &VectorIndex, model: &Model, query: &[f32], limit: usize, filter: &VectorFilter) -> Vec<VectorHit> {
+fn search_exactly(index: &VectorIndex, model: &Model, query: &[f32], limit: usize, filter: &CompiledFilter) -> Vec<VectorHit> {
     let mut vectors = |ids: &[i64]| -> Result<Vec<Option<Vec<f32>>>, VectorError> {
         let vector = |id: &i64| model.get(&(id / 1000)).and_then(|(_, vectors)| vectors.get((id % 1000 - 1) as usize).cloned());
         Ok(ids.iter().map(vector).collect())
@@ -168,26 +170,26 @@ fn search_exactly(index: &VectorIndex, model: &Model, query: &[f32], limit: usiz
     index.search_rescored(&VectorSearch { query, limit, filter, later_discount: 0.0 }, &mut vectors).unwrap()
 }
 
-fn filters() -> Vec<VectorFilter> {
-    let any = VectorFilter::default;
+fn filters() -> Vec<CompiledFilter> {
+    let any = CompiledFilter::default;
     vec![
         any(),
-        VectorFilter { projects: vec![2], ..any() },
-        VectorFilter { projects: vec![2], everywhere: HashSet::from([1, 2, 3]), ..any() },
-        VectorFilter { projects: vec![0, 3], branches: vec![1], ..any() },
-        VectorFilter { roles: vec![0, 4], ..any() },
-        VectorFilter { episodes: Some(HashSet::from([1, 5])), ..any() },
-        VectorFilter { episodes: Some(HashSet::new()), ..any() },
-        VectorFilter { turns: Some(Arc::new((0..900).step_by(9).collect())), ..any() },
-        VectorFilter { since: Some(300), ..any() },
-        VectorFilter { until: Some(300), ..any() },
-        VectorFilter { since: Some(200), until: Some(700), roles: vec![1], ..any() },
-        VectorFilter { projects: vec![77], ..any() },
+        CompiledFilter { projects: Some(HashSet::from([2])), ..any() },
+        CompiledFilter { projects: Some(HashSet::from([2])), everywhere: HashSet::from([1, 2, 3]), ..any() },
+        CompiledFilter { projects: Some(HashSet::from([0, 3])), branches: Some(HashSet::from([1])), ..any() },
+        CompiledFilter { roles: Some(vec![Role::ALL[0], Role::ALL[4]]), ..any() },
+        CompiledFilter { episodes: Some(HashSet::from([1, 5])), ..any() },
+        CompiledFilter { episodes: Some(HashSet::new()), ..any() },
+        CompiledFilter { turns: Some(Arc::new((0..900).step_by(9).collect())), ..any() },
+        CompiledFilter { since: Some(300), ..any() },
+        CompiledFilter { until: Some(300), ..any() },
+        CompiledFilter { since: Some(200), until: Some(700), roles: Some(vec![Role::ALL[1]]), ..any() },
+        CompiledFilter { projects: Some(HashSet::from([77])), ..any() },
     ]
 }
 
 /// The share of the oracle's turns that the index finds.
-fn recall(index: &VectorIndex, model: &Model, queries: &[Vec<f32>], filter: &VectorFilter) -> f64 {
+fn recall(index: &VectorIndex, model: &Model, queries: &[Vec<f32>], filter: &CompiledFilter) -> f64 {
     let (mut expected, mut found) = (0, 0);
     for query in queries {
         let best = oracle(model, filter, 10, |_, vector| cosine(query, vector));
@@ -215,8 +217,8 @@ fn codes_and_exact_scores_find_what_the_exact_search_finds() {
         for filter in filters() {
             assert_eq!(recall(&index, &model, &queries, &filter), 1.0, "{clusters} clusters, {filter:?}");
         }
-        let hits = search_exactly(&index, &model, &queries[0], 10, &VectorFilter::default());
-        let best = oracle(&model, &VectorFilter::default(), 10, |_, vector| cosine(&queries[0], vector));
+        let hits = search_exactly(&index, &model, &queries[0], 10, &CompiledFilter::default());
+        let best = oracle(&model, &CompiledFilter::default(), 10, |_, vector| cosine(&queries[0], vector));
         for (hit, (turn, score)) in hits.iter().zip(best) {
             assert_eq!(hit.turn, turn);
             assert!((hit.score - score).abs() < 1e-5);
@@ -242,7 +244,9 @@ fn sketches_propose_what_the_exact_search_finds() {
         write_all(&index, &model, 3_000);
         assert!(index.state().members.iter().any(|member| member.segment.sketches().is_some()));
         let queries: Vec<Vec<f32>> = (0..20).map(|at| noise.near(&model.values().nth(at * 331).unwrap().1[0], 0.4)).collect();
-        for filter in [VectorFilter::default(), VectorFilter { projects: vec![1, 2], ..VectorFilter::default() }] {
+        for filter in
+            [CompiledFilter::default(), CompiledFilter { projects: Some(HashSet::from([1, 2])), ..CompiledFilter::default() }]
+        {
             let recall = recall(&index, &model, &queries, &filter);
             assert!(recall >= 0.999, "{clusters} clusters: {recall}");
         }
@@ -288,7 +292,7 @@ fn row_whose_vector_is_gone_is_dropped_and_one_without_id_keeps_its_score() {
     batch.replace(2, TurnMetadata::default(), [chunk(2, 12)]).unwrap();
     batch.replace(3, TurnMetadata::default(), [chunk(3, 0)]).unwrap();
     writer(&index).apply(&batch, 1).unwrap();
-    let filter = VectorFilter::default();
+    let filter = CompiledFilter::default();
     let search = VectorSearch { query: &query, limit: 10, filter: &filter, later_discount: 0.0 };
     let mut asked = Vec::new();
     let hits = index
@@ -331,7 +335,7 @@ fn what_has_no_direction_is_not_found_and_finds_nothing() {
     put(&mut batch, 2, metadata, &[vec![f32::NAN; DIMENSIONS]]);
     put(&mut batch, 3, metadata, &[vec![-1.0; DIMENSIONS]]);
     writer(&index).apply(&batch, 1).unwrap();
-    let filter = VectorFilter::default();
+    let filter = CompiledFilter::default();
     let search = |query: &[f32]| index.search(&VectorSearch { query, limit: 10, filter: &filter, later_discount: 0.0 });
     assert_eq!(turns_and_scores(&search(&[1.0; DIMENSIONS]).unwrap()), [(3, -1.0)]);
     assert_eq!(search(&[0.0; DIMENSIONS]).unwrap(), []);
@@ -697,7 +701,7 @@ fn reader_keeps_its_segments_while_a_writer_merges_them_away() {
     let directory = tempfile::tempdir().unwrap();
     let model = fill(directory.path());
     let (reader, index) = (open(directory.path()), open(directory.path()));
-    let filter = VectorFilter::default();
+    let filter = CompiledFilter::default();
     let query = Noise(11).vector(DIMENSIONS);
     let search = VectorSearch { query: &query, limit: 20, filter: &filter, later_discount: 0.0 };
     let before = reader.search(&search).unwrap();
@@ -752,7 +756,7 @@ fn readers_see_whole_changes_while_a_writer_is_busy() {
     std::thread::scope(|scope| {
         let reading = scope.spawn(|| {
             let reader = open(directory.path());
-            let filter = VectorFilter::default();
+            let filter = CompiledFilter::default();
             let query = Noise(12).vector(DIMENSIONS);
             let mut seen = HashSet::new();
             while !is_done.load(Ordering::Relaxed) {

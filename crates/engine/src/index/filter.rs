@@ -1,0 +1,149 @@
+//! The one filter that every list obeys: [`CompiledFilter`] says in rows of the store what may be found, and
+//! [`Evaluator`] decides it row by row. Each index reads the values from its own columns through [`FilterValues`], so
+//! that all of them find the same turns. A new condition is a field, a value, and a line in [`Evaluator::passes`].
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use yore_core::episode::Role;
+use yore_core::time::UtcMillis;
+
+/// What may be found. `None` means anything, an empty set nothing.
+#[derive(Clone, Debug, Default)]
+pub struct CompiledFilter {
+    /// Rows of projects.
+    pub projects: Option<HashSet<i64>>,
+    /// Rows of episodes that belong to no project (0) and pass beside those of `projects`.
+    pub everywhere: HashSet<i64>,
+    /// Rows of branches.
+    pub branches: Option<HashSet<i64>>,
+    /// Who spoke.
+    pub roles: Option<Vec<Role>>,
+    /// Rows of episodes.
+    pub episodes: Option<HashSet<i64>>,
+    /// Rows of turns.
+    pub turns: Option<Arc<HashSet<i64>>>,
+    /// Inclusive. A turn without time is not found when this or `until` is set.
+    pub since: Option<UtcMillis>,
+    /// Exclusive.
+    pub until: Option<UtcMillis>,
+}
+
+impl CompiledFilter {
+    /// Whether everything passes.
+    pub fn is_open(&self) -> bool {
+        // Where every project passes, so does what belongs to none.
+        let Self { projects, everywhere: _, branches, roles, episodes, turns, since, until } = self;
+        let is_any_row = projects.is_none() && branches.is_none() && episodes.is_none() && turns.is_none();
+        is_any_row && roles.is_none() && since.is_none() && until.is_none()
+    }
+}
+
+/// Time of a turn of which none is known.
+pub(crate) const NO_TIME: UtcMillis = UtcMillis::MIN;
+
+/// The number by which the indexes know a role.
+pub(crate) fn role_number(role: Role) -> u8 {
+    Role::ALL.iter().position(|known| *known == role).unwrap_or(0) as u8
+}
+
+/// What a filter asks of a turn; 0 stands for "none" among rows.
+pub(crate) trait FilterValues {
+    /// Row of the turn.
+    fn turn(&self) -> i64;
+    /// Row of its episode.
+    fn episode(&self) -> i64;
+    /// Row of its project.
+    fn project(&self) -> i64;
+    /// Row of its branch.
+    fn branch(&self) -> i64;
+    /// By [`role_number`].
+    fn role(&self) -> u8;
+    /// When it was said, or [`NO_TIME`].
+    fn at(&self) -> UtcMillis;
+}
+
+/// Applies a filter to one turn after another. Neighbouring turns mostly share project, branch and episode, so the
+/// last decision about each is kept.
+pub(crate) struct Evaluator<'f> {
+    filter: &'f CompiledFilter,
+    /// A bit for each role that passes.
+    roles: u32,
+    is_timed: bool,
+    project: LastDecision<(i64, i64)>,
+    branch: LastDecision<i64>,
+    episode: LastDecision<i64>,
+}
+
+impl<'f> Evaluator<'f> {
+    pub(crate) fn new(filter: &'f CompiledFilter) -> Self {
+        let bit = |roles: u32, role: &Role| roles | 1 << role_number(*role);
+        Self {
+            filter,
+            roles: filter.roles.as_ref().map_or(u32::MAX, |roles| roles.iter().fold(0, bit)),
+            is_timed: filter.since.is_some() || filter.until.is_some(),
+            project: LastDecision::default(),
+            branch: LastDecision::default(),
+            episode: LastDecision::default(),
+        }
+    }
+
+    /// Whether a turn may be found.
+    pub(crate) fn passes(&mut self, values: &impl FilterValues) -> bool {
+        let filter = self.filter;
+        if let Some(projects) = &filter.projects {
+            // The episode decides only for what belongs to no project.
+            let project = values.project();
+            let episode = if project == 0 && !filter.everywhere.is_empty() { values.episode() } else { 0 };
+            let passes = || projects.contains(&project) || episode != 0 && filter.everywhere.contains(&episode);
+            if !self.project.of((project, episode), passes) {
+                return false;
+            }
+        }
+        if let Some(branches) = &filter.branches {
+            let branch = values.branch();
+            if !self.branch.of(branch, || branches.contains(&branch)) {
+                return false;
+            }
+        }
+        if filter.roles.is_some() && self.roles.checked_shr(u32::from(values.role())).unwrap_or(0) & 1 == 0 {
+            return false;
+        }
+        if let Some(episodes) = &filter.episodes {
+            let episode = values.episode();
+            if !self.episode.of(episode, || episodes.contains(&episode)) {
+                return false;
+            }
+        }
+        if self.is_timed {
+            let at = values.at();
+            let is_in_time = filter.since.is_none_or(|since| at >= since) && filter.until.is_none_or(|until| at < until);
+            if at == NO_TIME || !is_in_time {
+                return false;
+            }
+        }
+        filter.turns.as_ref().is_none_or(|turns| turns.contains(&values.turn()))
+    }
+}
+
+/// A decision about the value that was met last.
+struct LastDecision<T>(Option<(T, bool)>);
+
+impl<T> Default for LastDecision<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Copy + PartialEq> LastDecision<T> {
+    fn of(&mut self, value: T, decide: impl FnOnce() -> bool) -> bool {
+        match self.0 {
+            Some((last, passes)) if last == value => passes,
+            _ => {
+                let passes = decide();
+                self.0 = Some((value, passes));
+                passes
+            }
+        }
+    }
+}
