@@ -3,30 +3,6 @@
 use crate::id::{EpisodeId, TurnId};
 use crate::time::{RecordedTime, UtcMillis};
 
-/// Declares a closed set with stored names.
-macro_rules! named_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-        pub enum $name { $($(#[$vdoc])* #[serde(rename = $text)] $variant),+ }
-
-        impl $name {
-            /// Every member, in declaration order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The stored and displayed name.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-
-            /// The member with this name.
-            pub fn parse(name: &str) -> Option<Self> {
-                match name { $($text => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    };
-}
-
 named_enum! {
     /// Who or what spoke. A message that an agent files under "user" is very often not human.
     Role {

@@ -3,11 +3,15 @@
 //! Pure: no files, database, network, clock, randomness or async. `now` and ids are arguments.
 //! In reading order:
 //!
+//! - `named`: enums with stored names
 //! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`query`]
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`metrics`] (how good is a ranking), [`offer`] (what is worth offering unasked)
 
 #![forbid(unsafe_code)]
+
+#[macro_use]
+mod named;
 
 pub mod episode;
 pub mod exchange;

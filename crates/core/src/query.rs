@@ -1,6 +1,6 @@
 //! A question, the filter that bounds it, and what an answer is made of.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::episode::{EpisodeKind, Role};
 use crate::id::{EpisodeId, TurnId};
@@ -47,16 +47,55 @@ impl Filter {
     }
 }
 
-/// A name from the program's own text. (By this name, because serde takes a reference for
-/// something that is borrowed from what is read.)
-pub type Name = &'static str;
+open_named_enum! {
+    /// A ranked list that proposes what may answer.
+    List {
+        /// Full text, scored by BM25.
+        Words = "words",
+        /// Nearness of meaning by the static table, scored by cosine.
+        Static = "static",
+        /// Nearness of meaning by the local model, scored by cosine.
+        Model = "model",
+    }
+}
 
-/// One named part of a score; the parts of an answer sum to its score.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+open_named_enum! {
+    /// A named part of a score.
+    Part {
+        /// Words in what was said.
+        Text = "text",
+        /// Words in what tools took and gave.
+        Tool = "tool",
+        /// Nearness of meaning.
+        Meaning = "meaning",
+        /// The best turn nearby in the same conversation.
+        Neighbour = "neighbour",
+        /// The best turns of the same conversation.
+        Session = "session",
+    }
+}
+
+open_named_enum! {
+    /// Something that an answer had to do without.
+    MissingCode {
+        /// The local model.
+        Model = "model",
+        /// Vectors of some or all turns.
+        Vectors = "vectors",
+        /// The vector indexes, or what waits for them.
+        VectorIndex = "vector-index",
+        /// Turns that wait for the full-text index.
+        TextIndex = "text-index",
+        /// Code, files and errors of turns that wait to be looked through.
+        Shape = "shape",
+    }
+}
+
+/// One part of a score; the parts of a hit sum to its score.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScorePart {
-    /// What contributed, such as `text` or `tool`.
-    #[serde(deserialize_with = "known_name")]
-    pub name: Name,
+    /// What contributed.
+    pub part: Part,
     /// By how much.
     pub value: f32,
 }
@@ -64,23 +103,12 @@ pub struct ScorePart {
 /// Where one list had a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListPlace {
-    /// The list: `words` (BM25), `static` or `model` (cosine).
-    #[serde(deserialize_with = "known_name")]
-    pub name: Name,
+    /// The list.
+    pub list: List,
     /// From 1.
     pub rank: usize,
     /// The list's own score.
     pub score: f32,
-}
-
-/// Names that a score or a list has had: what one yore says to another. A name of a newer yore is
-/// `other`.
-const NAMES: [&str; 12] =
-    ["text", "tool", "meaning", "neighbour", "session", "words", "static", "model", "entity", "error", "code", "other"];
-
-fn known_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    Ok(NAMES.into_iter().find(|known| *known == name).unwrap_or("other"))
 }
 
 /// Which lists answer: what a figure or an answer was made with is always said.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use yore_core::episode::Role;
 use yore_core::offer::{Signs, Wording, is_announcement, sureness};
-use yore_core::query::{Filter, ListPlace};
+use yore_core::query::{Filter, List, ListPlace};
 use yore_core::scope::ScopeChoice;
 
 use super::edit::of_edit;
@@ -75,11 +75,16 @@ pub(super) fn ask(engine: &Engine, request: &OfferRequest, filter: Filter, text:
 
 /// What speaks for a prompt being answered by what was found.
 fn signs(engine: &Engine, text: &str, answer: &RecallAnswer) -> Result<Signs, EngineError> {
-    let best_of = |name: &str| {
-        let places = answer.hits.iter().flat_map(|hit| &hit.lists).filter(|place| place.name == name);
+    let best_of = |list: List| {
+        let places = answer.hits.iter().flat_map(|hit| &hit.lists).filter(|place| place.list == list);
         places.map(|ListPlace { score, .. }| *score).fold(0.0f32, f32::max)
     };
-    Ok(Signs { wording: Wording::of(text), words: best_of("words"), turns: engine.indexed()?, nearness: best_of("static") })
+    Ok(Signs {
+        wording: Wording::of(text),
+        words: best_of(List::Words),
+        turns: engine.indexed()?,
+        nearness: best_of(List::Static),
+    })
 }
 
 /// What the session neither holds nor was given, and what says something.

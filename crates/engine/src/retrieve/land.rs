@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
 
-use yore_core::query::{ListPlace, Program};
+use yore_core::query::{List, ListPlace, Program};
 use yore_core::rank;
 use yore_core::text::{Question, WordPiece, is_stop_word};
 use yore_core::time::UtcMillis;
@@ -66,7 +66,7 @@ pub(super) fn land(
         let candidate = candidates.entry(hit.row, hit.episode, hit.at, hit.position);
         candidate.lexical = Some(*hit);
         candidate.words = weigh(hit.is_document).words * height;
-        candidate.lists.push(ListPlace { name: "words", rank: at + 1, score: hit.score });
+        candidate.lists.push(ListPlace { list: List::Words, rank: at + 1, score: hit.score });
     }
     let Some(semantic) = asked.semantic.filter(|_| has_meaning(text)) else {
         return Ok((candidates.all, program));
@@ -78,7 +78,7 @@ pub(super) fn land(
     }
     if let Some(vector) = &asked.model_vector {
         let hits = semantic.search_model(asked.store, vector, filter, depth)?;
-        candidates.add_meaning("model", &hits, f32::MIN, |is_document| weigh(is_document).meaning);
+        candidates.add_meaning(List::Model, &hits, f32::MIN, |is_document| weigh(is_document).meaning);
     }
     // Turns that the local model has not embedded yet answer by the static table.
     if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
@@ -88,7 +88,7 @@ pub(super) fn land(
         }
         let weigh_static =
             |is_document: bool| request.meaning_weight.unwrap_or(weights(Program::Static, is_document, question).meaning);
-        candidates.add_meaning("static", &hits, STATIC_FLOOR, weigh_static);
+        candidates.add_meaning(List::Static, &hits, STATIC_FLOOR, weigh_static);
     }
     Ok((candidates.all, program))
 }
@@ -130,7 +130,7 @@ impl Candidates {
         &mut self.all[place]
     }
 
-    fn add_meaning(&mut self, name: &'static str, hits: &[SemanticHit], floor: f32, weigh: impl Fn(bool) -> f32) {
+    fn add_meaning(&mut self, list: List, hits: &[SemanticHit], floor: f32, weigh: impl Fn(bool) -> f32) {
         let scores: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
         for (at, (hit, height)) in hits.iter().zip(rank::heights(&scores, None, COSINE_SPREAD)).enumerate() {
             if hit.score < floor || self.only.as_ref().is_some_and(|only| !only.contains(&hit.row)) {
@@ -138,7 +138,7 @@ impl Candidates {
             }
             let candidate = self.entry(hit.row, hit.episode, hit.at, hit.position);
             candidate.meaning = weigh(hit.is_document) * height;
-            candidate.lists.push(ListPlace { name, rank: at + 1, score: hit.score });
+            candidate.lists.push(ListPlace { list, rank: at + 1, score: hit.score });
         }
     }
 }

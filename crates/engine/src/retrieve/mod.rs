@@ -10,8 +10,8 @@ mod trace;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Deserializer, Serialize};
-use yore_core::query::{Filter, ListPlace, Name, Place, Program, ScorePart};
+use serde::{Deserialize, Serialize};
+use yore_core::query::{Filter, ListPlace, MissingCode, Place, Program, ScorePart};
 use yore_core::text::{Question, Tokenizer, is_error_message, joined};
 
 pub(crate) use self::plan::{project_around, project_here, projects_named};
@@ -112,33 +112,23 @@ pub struct RecallAnswer {
 /// Something that an answer had to do without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// Stable code: `model`, `vectors`, `vector-index`, `text-index` or `shape`.
-    #[serde(deserialize_with = "known_code")]
-    pub code: Name,
+    /// Stable code.
+    pub code: MissingCode,
     /// What is missing.
     pub text: String,
     /// What mends it.
     pub remedy: Option<String>,
 }
 
-/// The codes of what an answer may lack.
-const MISSING_CODES: [&str; 5] = ["model", "vectors", "vector-index", "shape", "text-index"];
-
-/// A code as another yore says it; one that is not known counts as the model's.
-fn known_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
-    let code = String::deserialize(deserializer)?;
-    Ok(MISSING_CODES.into_iter().find(|known| *known == code).unwrap_or("model"))
-}
-
 impl Missing {
     /// The local model cannot be used.
     pub(crate) fn model(error: &EngineError) -> Self {
-        Self { code: "model", text: error.to_string(), remedy: Some("run `yore models fetch`".to_owned()) }
+        Self { code: MissingCode::Model, text: error.to_string(), remedy: Some("run `yore models fetch`".to_owned()) }
     }
 
     /// Some or all turns have no vectors of the local model.
     pub(crate) fn vectors(text: String) -> Self {
-        Self { code: "vectors", text, remedy: Some("run `yore embed`".to_owned()) }
+        Self { code: MissingCode::Vectors, text, remedy: Some("run `yore embed`".to_owned()) }
     }
 
     /// Turns whose code, files and errors are not known yet, which the filter asks for.
@@ -147,18 +137,18 @@ impl Missing {
             1 => "1 turn was not looked through for code, files and errors yet".to_owned(),
             count => format!("{count} turns were not looked through for code, files and errors yet"),
         };
-        Self { code: "shape", text, remedy: Some("run `yore reindex`".to_owned()) }
+        Self { code: MissingCode::Shape, text, remedy: Some("run `yore reindex`".to_owned()) }
     }
 
     /// More turns wait for an index than a question looks at in memory.
-    fn behind(code: &'static str, index: &str, waiting: usize) -> Self {
+    fn behind(code: MissingCode, index: &str, waiting: usize) -> Self {
         let text = format!("{waiting} turns are not in {index} yet, and not all of them were looked at");
         Self { code, text, remedy: Some("run `yore reindex` if this stays".to_owned()) }
     }
 
     /// The vector indexes cannot be used.
     pub(crate) fn index(error: &EngineError) -> Self {
-        Self { code: "vector-index", text: error.to_string(), remedy: Some("run `yore reindex`".to_owned()) }
+        Self { code: MissingCode::VectorIndex, text: error.to_string(), remedy: Some("run `yore reindex`".to_owned()) }
     }
 }
 
@@ -227,12 +217,12 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         missing.push(Missing::shape(unshaped));
     }
     if pending > asked.lexical.most_pending() {
-        missing.push(Missing::behind("text-index", "the full-text index", pending));
+        missing.push(Missing::behind(MissingCode::TextIndex, "the full-text index", pending));
     }
     if asked.semantic.is_some() {
         let waiting = asked.store.vector_queue_length(COUNTED_PENDING)?;
         if waiting > MOST_PENDING_VECTORS {
-            missing.push(Missing::behind("vector-index", "the vector indexes", waiting));
+            missing.push(Missing::behind(MissingCode::VectorIndex, "the vector indexes", waiting));
         }
     }
     Ok(RecallAnswer {
@@ -259,13 +249,13 @@ mod tests {
             Missing::model(&EngineError::NoModel),
             Missing::vectors("few".to_owned()),
             Missing::index(&EngineError::NoModel),
+            Missing::behind(MissingCode::TextIndex, "the full-text index", 3),
             Missing::shape(2),
-            Missing::behind("text-index", "the full-text index", 3),
         ];
         for missing in &all {
             let told = serde_json::to_string(missing).unwrap();
             assert_eq!(serde_json::from_str::<Missing>(&told).unwrap(), *missing);
         }
-        assert_eq!(all.map(|missing| missing.code).into_iter().filter(|code| MISSING_CODES.contains(code)).count(), 5);
+        assert_eq!(all.map(|missing| missing.code).as_slice(), MissingCode::ALL);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::{Filter, Place, ScorePart};
+use yore_core::query::{Filter, Part, Place, ScorePart};
 use yore_core::text::{
     NEAR_DUPLICATE, Question, Shingles, Tokenizer, asked_terms, code_blocks, error_line, language_name, quote,
 };
@@ -55,14 +55,14 @@ pub(super) fn trace(
         };
         let tool = candidate.words * share;
         let parts = [
-            ("text", candidate.words - tool),
-            ("tool", tool),
-            ("meaning", candidate.meaning),
-            ("neighbour", ranked.neighbour),
-            ("session", ranked.session),
+            (Part::Text, candidate.words - tool),
+            (Part::Tool, tool),
+            (Part::Meaning, candidate.meaning),
+            (Part::Neighbour, ranked.neighbour),
+            (Part::Session, ranked.session),
         ];
         let parts =
-            parts.into_iter().filter(|(_, value)| value.abs() > 1e-4).map(|(name, value)| ScorePart { name, value }).collect();
+            parts.into_iter().filter(|(_, value)| value.abs() > 1e-4).map(|(part, value)| ScorePart { part, value }).collect();
         let words = if turn.text.is_empty() || share > 0.5 && !turn.tool_text.is_empty() { &turn.tool_text } else { &turn.text };
         let quote = if request.quote_chars == 0 { String::new() } else { quote_of(&turn, words, question, request, tokenizer) };
         if !sessions.iter().any(|session| session.episode == turn.episode) {

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::exchange::Exchanges;
-use yore_core::query::{Filter, Program};
+use yore_core::query::{Filter, MissingCode, Program};
 use yore_engine::{ConversationSummary, ConversationsRequest, EngineError, Hit, ShowRequest};
 use yore_testing::{Memory, Scan, SessionBuilder, fixture, write_tiny_embedder};
 
@@ -272,7 +272,7 @@ fn turns_of_an_older_yore_get_their_shape_later() {
     )
     .unwrap();
     let asked = memory.ask_with("tide", |request| request.filter.has_code = true);
-    assert!(asked.hits.is_empty() && asked.missing.iter().any(|missing| missing.code == "shape"));
+    assert!(asked.hits.is_empty() && asked.missing.iter().any(|missing| missing.code == MissingCode::Shape));
     assert!(memory.engine().queued().unwrap() > 0);
     memory.index();
     // The words tell code, names of files and errors; what tools did is in the archive only.

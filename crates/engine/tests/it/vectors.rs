@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use yore_core::episode::Role;
-use yore_core::query::Program;
+use yore_core::query::{List, MissingCode, Program};
 use yore_engine::{Hit, RecallAnswer};
 use yore_testing::{Memory, SessionBuilder, write_failing_embedder, write_tiny_embedder};
 
@@ -56,8 +56,8 @@ fn every_score_is_the_sum_of_its_parts_and_names_its_lists() {
     }
     let best = &answer.hits[0];
     assert_eq!(best.turn.text, CARS);
-    let names: Vec<&str> = best.lists.iter().map(|list| list.name).collect();
-    assert_eq!(names, ["words", "static"]);
+    let lists: Vec<List> = best.lists.iter().map(|place| place.list).collect();
+    assert_eq!(lists, [List::Words, List::Static]);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn question_to_damaged_vectors_says_what_it_lacked_or_has_them_made_first() {
     };
     damage(&mut memory);
     let answer = asked(&memory, QUESTION, Program::Static);
-    assert!(answer.missing.iter().any(|missing| missing.code == "vector-index"), "{:?}", answer.missing);
+    assert!(answer.missing.iter().any(|missing| missing.code == MissingCode::VectorIndex), "{:?}", answer.missing);
     assert!(memory.engine().is_behind(Program::Static).unwrap());
     damage(&mut memory);
     // As every voice asks.
@@ -203,14 +203,14 @@ fn with_model() -> (Memory, tempfile::TempDir, PathBuf) {
 fn the_full_program_says_what_is_missing_until_everything_has_vectors() {
     let (memory, _models, _) = with_model();
     let before = asked(&memory, CARS, Program::Full);
-    assert_eq!((before.program, before.missing[0].code), (Program::Static, "vectors"));
+    assert_eq!((before.program, before.missing[0].code), (Program::Static, MissingCode::Vectors));
     assert!(is_first(&before.hits, CARS));
     let waiting = memory.engine().unembedded().unwrap();
     let report = memory.embed();
     assert_eq!((report.turns, report.waiting, report.failed), (waiting, 0, 0));
     let after = asked(&memory, CARS, Program::Full);
     assert_eq!((after.program, after.missing.len()), (Program::Full, 0), "{:?}", after.missing);
-    assert!(after.hits[0].lists.iter().any(|list| list.name == "model"));
+    assert!(after.hits[0].lists.iter().any(|list| list.list == List::Model));
     let again = memory.embed();
     assert_eq!((again.turns, again.embedded), (0, 0), "nothing is embedded twice");
 }
@@ -253,12 +253,12 @@ fn half_the_vectors_answer_beside_the_words_of_the_other_half() {
     let report = memory.engine().embed(None, false, &mut |_| false).unwrap();
     assert!(report.is_stopped && report.turns > 0 && report.waiting > 0, "{report:?}");
     let answer = memory.ask_with(CARS, |request| (request.program, request.limit) = (Program::Full, 100));
-    assert_eq!((answer.program, answer.missing[0].code), (Program::Full, "vectors"));
-    let has = |name: &str| answer.hits.iter().any(|hit| hit.lists.iter().any(|list| list.name == name));
-    assert!(has("model") && has("static"), "turns without vectors answer by the table");
+    assert_eq!((answer.program, answer.missing[0].code), (Program::Full, MissingCode::Vectors));
+    let has = |list: List| answer.hits.iter().any(|hit| hit.lists.iter().any(|place| place.list == list));
+    assert!(has(List::Model) && has(List::Static), "turns without vectors answer by the table");
     for hit in &answer.hits {
-        let lists: Vec<&str> = hit.lists.iter().map(|list| list.name).collect();
-        assert!(!(lists.contains(&"model") && lists.contains(&"static")), "{lists:?}");
+        let lists: Vec<List> = hit.lists.iter().map(|place| place.list).collect();
+        assert!(!(lists.contains(&List::Model) && lists.contains(&List::Static)), "{lists:?}");
     }
     assert_eq!(memory.embed().waiting, 0);
     assert!(asked(&memory, CARS, Program::Full).missing.is_empty());
@@ -271,7 +271,7 @@ fn the_vectors_of_another_model_are_not_compared_and_are_replaced() {
     let other = write_tiny_embedder(models.path(), "other", 2);
     memory.open_with_model(Some(other));
     let answer = asked(&memory, CARS, Program::Full);
-    assert_eq!((answer.program, answer.missing[0].code), (Program::Static, "vectors"));
+    assert_eq!((answer.program, answer.missing[0].code), (Program::Static, MissingCode::Vectors));
     assert!(is_first(&answer.hits, CARS));
     let report = memory.embed();
     assert!(report.embedded > 0 && report.waiting == 0);
@@ -296,13 +296,13 @@ fn a_model_that_is_gone_or_damaged_is_named_and_the_rest_answers() {
         }
         memory.open();
         let answer = asked(&memory, CARS, Program::Full);
-        assert_eq!((answer.program, answer.missing[0].code), (Program::Static, "model"), "{damage}");
+        assert_eq!((answer.program, answer.missing[0].code), (Program::Static, MissingCode::Model), "{damage}");
         assert!(answer.missing[0].text.contains("model.onnx"), "{}", answer.missing[0].text);
         assert!(is_first(&answer.hits, CARS));
         assert!(memory.engine().embed(None, false, &mut |_| true).is_err());
     }
     memory.open_with_model(None);
-    assert_eq!(asked(&memory, CARS, Program::Full).missing[0].code, "model");
+    assert_eq!(asked(&memory, CARS, Program::Full).missing[0].code, MissingCode::Model);
 }
 
 #[test]

@@ -185,9 +185,9 @@ pub fn hit(hit: &Hit, explain: bool) -> String {
         ));
     }
     if explain {
-        let parts: Vec<String> = hit.parts.iter().map(|part| format!("{} {:.2}", part.name, part.value)).collect();
+        let parts: Vec<String> = hit.parts.iter().map(|part| format!("{} {:.2}", part.part.as_str(), part.value)).collect();
         let lists: Vec<String> =
-            hit.lists.iter().map(|list| format!("{} no. {} with {:.2}", list.name, list.rank, list.score)).collect();
+            hit.lists.iter().map(|list| format!("{} no. {} with {:.2}", list.list.as_str(), list.rank, list.score)).collect();
         text.push_str(&format!(
             "\n    {DIM}score {:.2} = {}; {}{RESET}",
             hit.score,

@@ -38,12 +38,13 @@ pub fn turn(turn: &ShownTurn) -> Value {
 
 /// An answer's turn: its quote instead of its words.
 pub fn hit(hit: &Hit) -> Value {
-    let parts: serde_json::Map<String, Value> = hit.parts.iter().map(|part| (part.name.to_owned(), number(part.value))).collect();
+    let parts: serde_json::Map<String, Value> =
+        hit.parts.iter().map(|part| (part.part.as_str().to_owned(), number(part.value))).collect();
     json!({
         "rank": hit.rank,
         "score": number(hit.score),
         "score_parts": parts,
-        "lists": hit.lists.iter().map(|list| json!({"list": list.name, "rank": list.rank, "score": number(list.score)})).collect::<Vec<_>>(),
+        "lists": hit.lists.iter().map(|list| json!({"list": list.list.as_str(), "rank": list.rank, "score": number(list.score)})).collect::<Vec<_>>(),
         "quote": hit.quote,
         "id": hit.turn.id.to_string(),
         "native_id": hit.place.native_message,
@@ -68,7 +69,7 @@ pub fn answer(question: &str, answer: &RecallAnswer) -> Value {
         "projects": answer.projects,
         "project_unknown": answer.is_project_unknown,
         "program": answer.program.as_str(),
-        "missing": answer.missing.iter().map(|missing| json!({"code": missing.code, "text": missing.text, "remedy": missing.remedy})).collect::<Vec<_>>(),
+        "missing": answer.missing.iter().map(|missing| json!({"code": missing.code.as_str(), "text": missing.text, "remedy": missing.remedy})).collect::<Vec<_>>(),
         "terms": answer.terms,
         "results": answer.hits.iter().map(hit).collect::<Vec<_>>(),
         "sessions": answer.sessions.iter().map(|session| json!({"session": session.native_id, "episode": session.episode.to_string(), "score": number(session.score)})).collect::<Vec<_>>(),

@@ -314,7 +314,7 @@ impl Found {
             let missing = answer
                 .missing
                 .iter()
-                .map(|missing| present(json!({"code": missing.code, "text": missing.text, "remedy": missing.remedy})));
+                .map(|missing| present(json!({"code": missing.code.as_str(), "text": missing.text, "remedy": missing.remedy})));
             data["missing"] = missing.collect();
         }
         Answer::recalled(text, data, turns)

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::TurnId;
-use yore_core::query::{ListPlace, Program};
+use yore_core::query::{List, ListPlace, Program};
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, Tokens};
 use yore_engine::ingest::source::note;
@@ -363,10 +363,10 @@ impl Asked {
 
 /// How near a context's meaning is, 0 to 1.
 fn nearness(list: &ListPlace) -> f32 {
-    let floor = match list.name {
-        "static" => STATIC_FLOOR,
-        "model" => MODEL_FLOOR,
-        _ => return 0.0,
+    let floor = match list.list {
+        List::Static => STATIC_FLOOR,
+        List::Model => MODEL_FLOOR,
+        List::Words | List::Other => return 0.0,
     };
     ((list.score - floor) / (1.0 - floor)).clamp(0.0, 1.0)
 }

@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use yore_core::query::Program;
+use yore_core::query::{List, ListPlace, Program};
 use yore_core::time::format_utc;
 use yore_engine::{Hit, RecallRequest};
 
@@ -162,7 +162,7 @@ pub(super) async fn hybrid(call: Call) -> CliResult<Answer> {
     let found = ask(&call.access, request, false).await?;
     let mut answer = found.tell(None);
     for hit in &found.answer.hits {
-        let of_list = |list: &yore_core::query::ListPlace| format!("{} {}", list.name, list.rank);
+        let of_list = |list: &ListPlace| format!("{} {}", list.list.as_str(), list.rank);
         answer.text.push_str(&format!("\n[{}] {}", hit.rank, hit.lists.iter().map(of_list).collect::<Vec<_>>().join(", ")));
     }
     answer.data["results"] = found.answer.hits.iter().map(ranks).collect();
@@ -171,11 +171,10 @@ pub(super) async fn hybrid(call: Call) -> CliResult<Answer> {
 
 /// A result as the design has it: its places and scores in each list. There is no graph yet.
 fn ranks(hit: &Hit) -> Value {
-    let of = |names: &[&str]| hit.lists.iter().find(|list| names.contains(&list.name));
-    let (meaning, words) = (of(&["model", "static"]), of(&["words"]));
+    let of = |lists: &[List]| hit.lists.iter().find(|place| lists.contains(&place.list));
+    let (meaning, words) = (of(&[List::Model, List::Static]), of(&[List::Words]));
     let (meaning_weight, word_weight, constant) = FUSED;
-    let share =
-        |list: Option<&yore_core::query::ListPlace>, weight: f32| list.map_or(0.0, |list| weight / (constant + list.rank as f32));
+    let share = |list: Option<&ListPlace>, weight: f32| list.map_or(0.0, |list| weight / (constant + list.rank as f32));
     present(json!({
         "chunkId": hit.turn.id.to_string(),
         "content": hit.quote,
