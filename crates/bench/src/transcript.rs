@@ -190,7 +190,8 @@ mod tests {
             .unwrap();
         let asked = asked.unwrap();
         let found = engine.recall(&RecallRequest::new(asked.as_str())).unwrap();
-        assert_eq!(found.hits[0].turn.text, asked);
+        let yore_engine::Found::Turn(turn) = &found.hits[0].found;
+        assert_eq!(turn.text, asked);
         std::fs::remove_dir_all(engine.directory().parent().unwrap()).unwrap();
     }
 

@@ -47,7 +47,7 @@ pub use jobs::{Failure, Job, JobCounts, JobKind, JobWorker, MOST_FAILURES, NewJo
 pub use notes::{CONTEXT, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, UNCONFIRMED};
 pub use offer::{Brief, BriefRequest, Occasion, Offer, OfferRequest, Offered, Said, Worked};
 pub use pages::{FetchOptions, PageChange, PageReport};
-pub use retrieve::{Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
+pub use retrieve::{Found, Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
 pub use store::{
     AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount,
     SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,

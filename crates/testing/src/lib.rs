@@ -1,6 +1,7 @@
 //! What tests of several crates share.
 //!
-//! - [`Memory`]: a temporary data directory with an opened engine, and folders to read from
+//! - [`Memory`]: a temporary data directory with an opened engine, and folders to read from; [`TurnOf`]: the turn that
+//!   was found
 //! - [`SessionBuilder`]: Claude Code sessions of any length, the same for the same seed
 //! - [`Scan`]: every byte that a data directory holds, compressed or not
 //! - [`write_tiny_embedder`], [`write_failing_embedder`], [`write_tiny_reranker`]: models that mean nothing, as
@@ -24,7 +25,7 @@ use std::path::PathBuf;
 
 pub use bytes::Scan;
 pub use faults::{Fault, Faults};
-pub use memory::Memory;
+pub use memory::{Memory, TurnOf};
 pub use model::{
     TINY_DIMENSIONS, describe_model, tiny_embedder_bytes, write_failing_embedder, write_tiny_embedder, write_tiny_reranker,
 };

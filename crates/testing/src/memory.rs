@@ -9,8 +9,8 @@ use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{
-    EmbedReport, Engine, EngineOptions, ForgetRequest, Hit, RecallAnswer, RecallRequest, SessionsRequest, ShowRequest, ShownTurn,
-    StoreOptions, SyncReport,
+    EmbedReport, Engine, EngineOptions, ForgetRequest, Found, Hit, RecallAnswer, RecallRequest, SessionsRequest, ShowRequest,
+    ShownTurn, StoreOptions, SyncReport,
 };
 
 use crate::state;
@@ -26,6 +26,19 @@ pub struct Memory {
 impl Default for Memory {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// The turn of a hit, in tests that look for turns.
+pub trait TurnOf {
+    /// The turn that was found.
+    fn turn(&self) -> &ShownTurn;
+}
+
+impl TurnOf for Hit {
+    fn turn(&self) -> &ShownTurn {
+        let Found::Turn(turn) = &self.found;
+        turn
     }
 }
 

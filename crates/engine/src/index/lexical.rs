@@ -29,6 +29,7 @@ use yore_core::text::{Question, TOKENIZER_VERSION};
 use yore_core::time::UtcMillis;
 
 use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, role_number};
+use super::hit::{Address, TurnHit};
 use super::tokenizer::{NAME, YoreTokenizer};
 use crate::store::{IndexedTurn, Store, StoreError};
 
@@ -93,22 +94,6 @@ pub(crate) struct SearchOptions {
     pub limit: usize,
     /// Weight of tool inputs and outputs beside what was said.
     pub tool_weight: f32,
-}
-
-/// A turn that matches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LexicalHit {
-    pub row: i64,
-    pub episode: i64,
-    pub score: f32,
-    /// When it was said; the least value when nothing is known.
-    pub at: UtcMillis,
-    /// Place in its episode.
-    pub position: i64,
-    /// Whether it is a passage of a file or page.
-    pub is_document: bool,
-    /// Where the index holds the turn; `None` for one that is still queued.
-    address: Option<(SegmentOrdinal, DocId)>,
 }
 
 #[derive(Clone, Copy)]
@@ -320,7 +305,7 @@ impl LexicalIndex {
         question: &Question,
         filter: &CompiledFilter,
         options: &SearchOptions,
-    ) -> Result<Vec<LexicalHit>, IndexError> {
+    ) -> Result<Vec<TurnHit>, IndexError> {
         if question.is_empty() || options.limit == 0 {
             return Ok(Vec::new());
         }
@@ -332,9 +317,7 @@ impl LexicalIndex {
             let queued: HashSet<i64> = pending.iter().map(|(_, row, _)| *row).collect();
             hits.retain(|hit| !queued.contains(&hit.row));
             hits.extend(
-                self.search_pending(pending, question, filter, options)?
-                    .into_iter()
-                    .map(|hit| LexicalHit { address: None, ..hit }),
+                self.search_pending(pending, question, filter, options)?.into_iter().map(|hit| TurnHit { address: None, ..hit }),
             );
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.row).cmp(&(a.at, a.row))));
@@ -395,7 +378,7 @@ impl LexicalIndex {
         question: &Question,
         filter: &CompiledFilter,
         options: &SearchOptions,
-    ) -> Result<Vec<LexicalHit>, IndexError> {
+    ) -> Result<Vec<TurnHit>, IndexError> {
         let fail = |error: TantivyError| failure(&self.directory, error);
         let index = Index::create_in_ram(self.index.schema());
         index.tokenizers().register(NAME, YoreTokenizer::default());
@@ -420,7 +403,7 @@ impl LexicalIndex {
         question: &Question,
         filter: &CompiledFilter,
         options: &SearchOptions,
-    ) -> Result<Vec<LexicalHit>, IndexError> {
+    ) -> Result<Vec<TurnHit>, IndexError> {
         let fail = |error: TantivyError| failure(&self.directory, error);
         let terms = self.rarest_terms(searcher, question).map_err(fail)?;
         if terms.is_empty() && question.phrases.is_empty() {
@@ -439,14 +422,14 @@ impl LexicalIndex {
         found.truncate(options.limit);
         Ok(found
             .into_iter()
-            .map(|found| LexicalHit {
+            .map(|found| TurnHit {
                 row: found.row,
                 episode: found.episode,
                 score: found.score,
                 at: found.at,
                 position: found.position,
                 is_document: found.is_document,
-                address: Some((found.segment, found.doc)),
+                address: Some(Address { segment: found.segment, doc: found.doc }),
             })
             .collect())
     }
@@ -542,12 +525,11 @@ impl LexicalIndex {
         if (weight - 1.0).abs() < f32::EPSILON { query } else { Box::new(BoostQuery::new(query, weight)) }
     }
 
-    /// Which part of each hit's score came from tool inputs and outputs.
-    pub(crate) fn tool_scores(&self, question: &Question, tool_weight: f32, hits: &[LexicalHit]) -> Result<Vec<f32>, IndexError> {
+    /// Which part of each turn's score came from tool inputs and outputs.
+    pub(crate) fn tool_scores(&self, question: &Question, tool_weight: f32, places: &[Address]) -> Result<Vec<f32>, IndexError> {
         let fail = |error: TantivyError| failure(&self.directory, error);
-        let mut scores = vec![0.0; hits.len()];
-        let mut order: Vec<(SegmentOrdinal, DocId, usize)> =
-            hits.iter().enumerate().filter_map(|(at, hit)| hit.address.map(|(segment, doc)| (segment, doc, at))).collect();
+        let mut scores = vec![0.0; places.len()];
+        let mut order: Vec<(Address, usize)> = places.iter().copied().zip(0..).collect();
         order.sort_unstable();
         if tool_weight <= 0.0 || order.is_empty() {
             return Ok(scores);
@@ -559,7 +541,7 @@ impl LexicalIndex {
             let query = TermQuery::new(Term::from_field_text(self.fields.tool, known.term), IndexRecordOption::WithFreqs);
             let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&statistics, &searcher)).map_err(fail)?;
             let mut current = None;
-            for (segment, doc, at) in &order {
+            for (Address { segment, doc }, at) in &order {
                 if !matches!(&current, Some((open, _)) if open == segment) {
                     current = Some((*segment, weight.scorer(searcher.segment_reader(*segment), tool_weight).map_err(fail)?));
                 }

@@ -2,12 +2,14 @@
 //! the store.
 
 mod filter;
+mod hit;
 mod lexical;
 mod semantic;
 mod tokenizer;
 pub(crate) mod vector;
 
 pub use filter::CompiledFilter;
+pub(crate) use hit::{Address, TurnHit};
 pub use lexical::{IndexError, SyncReport};
-pub(crate) use lexical::{LexicalHit, LexicalIndex, SearchOptions};
-pub(crate) use semantic::{MOST_PENDING_VECTORS, SemanticHit, SemanticIndex};
+pub(crate) use lexical::{LexicalIndex, SearchOptions};
+pub(crate) use semantic::{MOST_PENDING_VECTORS, SemanticIndex};

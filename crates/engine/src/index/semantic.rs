@@ -16,6 +16,7 @@ use yore_core::time::UtcMillis;
 
 use super::IndexError;
 use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, role_number};
+use super::hit::TurnHit;
 use super::lexical::io_failure;
 use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions, VectorSearch};
 use crate::embed::StaticTable;
@@ -35,19 +36,6 @@ const LATER_DISCOUNT: f32 = 0.03;
 /// How often and how long a purge waits for another process that writes.
 const PURGE_TRIES: u32 = 1_200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
-
-/// A turn whose best chunk is near the question.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SemanticHit {
-    pub row: i64,
-    pub episode: i64,
-    /// When it was said; the least value when nothing is known.
-    pub at: UtcMillis,
-    pub position: i64,
-    pub is_document: bool,
-    /// Cosine.
-    pub score: f32,
-}
 
 /// The vector indexes of one store.
 #[derive(Debug)]
@@ -192,7 +180,7 @@ impl SemanticIndex {
         question: &str,
         filter: &CompiledFilter,
         limit: usize,
-    ) -> Result<Vec<SemanticHit>, IndexError> {
+    ) -> Result<Vec<TurnHit>, IndexError> {
         let mut query = [0.0; StaticTable::DIMENSIONS];
         if !self.table.embed(question, &mut query) {
             return Ok(Vec::new());
@@ -217,7 +205,7 @@ impl SemanticIndex {
         query: &[f32],
         filter: &CompiledFilter,
         limit: usize,
-    ) -> Result<Vec<SemanticHit>, IndexError> {
+    ) -> Result<Vec<TurnHit>, IndexError> {
         let Some(list) = self.model_list(store)? else { return Ok(Vec::new()) };
         list.index.refresh()?;
         let search = VectorSearch { query, limit, filter, later_discount: LATER_DISCOUNT };
@@ -244,12 +232,12 @@ impl SemanticIndex {
     fn with_pending(
         &self,
         store: &Store,
-        mut hits: Vec<SemanticHit>,
+        mut hits: Vec<TurnHit>,
         list: u8,
         filter: &CompiledFilter,
         limit: usize,
         score: impl Fn(&IndexedTurn) -> Result<Option<f32>, IndexError>,
-    ) -> Result<Vec<SemanticHit>, IndexError> {
+    ) -> Result<Vec<TurnHit>, IndexError> {
         let queued: HashMap<i64, Option<IndexedTurn>> = store
             .queued_vectors(0, MOST_PENDING_VECTORS)?
             .into_iter()
@@ -263,13 +251,14 @@ impl SemanticIndex {
         let mut evaluator = Evaluator::new(filter);
         for turn in queued.values().flatten().filter(|turn| evaluator.passes(*turn)) {
             if let Some(score) = score(turn)? {
-                hits.push(SemanticHit {
+                hits.push(TurnHit {
                     row: turn.row,
                     episode: turn.episode,
                     at: turn.at.unwrap_or(NO_TIME),
                     position: turn.position,
                     is_document: turn.is_document,
                     score,
+                    address: None,
                 });
             }
         }
@@ -367,9 +356,9 @@ fn metadata(turn: &IndexedTurn) -> TurnMetadata {
     }
 }
 
-fn semantic_hit(hit: VectorHit) -> SemanticHit {
+fn semantic_hit(hit: VectorHit) -> TurnHit {
     let TurnMetadata { episode, at, position, is_document, .. } = hit.metadata;
-    SemanticHit { row: hit.turn, episode, at, position, is_document, score: hit.score }
+    TurnHit { row: hit.turn, episode, at, position, is_document, score: hit.score, address: None }
 }
 
 impl FilterValues for IndexedTurn {

@@ -86,7 +86,8 @@ fn add_changes(engine: &Engine, request: &OfferRequest, file: &str, memories: &m
             None => None,
         };
         let said = Said { turn: done.id, text: done.text.clone() };
-        if let Some(known) = memories.iter_mut().find(|memory| asked.as_ref().is_some_and(|asked| asked.id == memory.hit.turn.id))
+        if let Some(known) =
+            memories.iter_mut().find(|memory| asked.as_ref().is_some_and(|asked| asked.id == memory.hit.place.turn))
         {
             known.outcome = Some(said);
         } else if memories.len() < request.limit {
@@ -108,6 +109,5 @@ fn hit_of(turn: ShownTurn, chars: usize) -> Hit {
     if quote.len() < turn.text.trim().len() {
         quote.push('…');
     }
-    let place = turn.place();
-    Hit { rank: 1, score: 0.0, parts: Vec::new(), lists: Vec::new(), quote, turn, place, also: Vec::new() }
+    Hit::of_turn(turn, quote)
 }

@@ -8,7 +8,7 @@ use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, stea
 
 use super::occasion::{ask, bounded, chosen};
 use super::{Offer, OfferRequest, Said};
-use crate::{Engine, EngineError, Hit};
+use crate::{Engine, EngineError, Found, Hit};
 
 /// Lines of a failure that are looked up.
 const ERROR_LINES: usize = 3;
@@ -35,7 +35,8 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     // Another error of the same kind shares words, too: one line must say it all.
     let mut sureness = 0.0f32;
     answer.hits.retain(|hit| {
-        let same = asked.share_in(&hit.turn.tool_text, is_reported).max(asked.share_in(&hit.turn.text, is_reported));
+        let Found::Turn(turn) = &hit.found;
+        let same = asked.share_in(&turn.tool_text, is_reported).max(asked.share_in(&turn.text, is_reported));
         sureness = sureness.max(same);
         same >= least
     });
@@ -43,7 +44,8 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
         return Ok(Offer::silent("floor", sureness));
     }
     let conclusion = |hit: &Hit| -> Result<Option<Said>, EngineError> {
-        let outcome = engine.store().conclusion(hit.turn.row)?;
+        let Found::Turn(turn) = &hit.found;
+        let outcome = engine.store().conclusion(turn.row)?;
         Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { turn: turn.id, text: turn.text }))
     };
     // Where the session was given what came of the best, another session's way is worth nothing more.
@@ -51,7 +53,7 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     for hit in &answer.hits {
         let is_known = |turn: &TurnId| request.given.contains(turn);
         let is_told =
-            !request.given.is_empty() && (is_known(&hit.turn.id) || conclusion(hit)?.is_some_and(|said| is_known(&said.turn)));
+            !request.given.is_empty() && (is_known(&hit.place.turn) || conclusion(hit)?.is_some_and(|said| is_known(&said.turn)));
         if is_told {
             break;
         }

@@ -22,7 +22,7 @@ use crate::ingest::ProjectNames;
 use crate::ingest::source::note;
 use crate::notes::{NoteSummary, NotesRequest, UNCONFIRMED};
 use crate::store::EpisodeSummary;
-use crate::{Engine, EngineError, Hit};
+use crate::{Engine, EngineError, Found, Hit};
 
 /// Where do things stand?
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -161,7 +161,11 @@ impl Engine {
     /// What is worth offering; mostly nothing.
     pub fn offer(&self, request: &OfferRequest) -> Result<Offer, EngineError> {
         let mut offer = occasion::offer(self, request)?;
-        if offer.memories.iter().any(|memory| memory.hit.turn.agent == note::KIND) {
+        let is_note = |memory: &Offered| {
+            let Found::Turn(turn) = &memory.hit.found;
+            turn.agent == note::KIND
+        };
+        if offer.memories.iter().any(is_note) {
             let notes = NotesRequest {
                 here: None,
                 scope: ScopeChoice::All,
@@ -170,11 +174,12 @@ impl Engine {
                 limit: 10_000,
             };
             let unconfirmed = self.notes(&notes)?;
-            offer.memories.retain(|memory| !unconfirmed.iter().any(|note| note.episode == memory.hit.turn.episode));
+            offer.memories.retain(|memory| !unconfirmed.iter().any(|note| note.episode == memory.hit.place.episode));
         }
         let texts = offer.memories.iter_mut().flat_map(|memory| {
             let outcome = memory.outcome.as_mut().map(|said| &mut said.text);
-            std::iter::once(&mut memory.hit.quote).chain(&mut memory.hit.turn.title).chain(outcome)
+            let Found::Turn(turn) = &mut memory.hit.found;
+            std::iter::once(&mut memory.hit.quote).chain(&mut turn.title).chain(outcome)
         });
         self.redact_again(texts)?;
         Ok(offer)

@@ -11,7 +11,7 @@ use super::edit::of_edit;
 use super::failure::of_failure;
 use super::{Occasion, Offer, OfferRequest, Offered, Said};
 use crate::retrieve::project_here;
-use crate::{Engine, EngineError, Hit, RecallAnswer, RecallRequest};
+use crate::{Engine, EngineError, Found, Hit, RecallAnswer, RecallRequest};
 
 /// A prompt of fewer characters says nothing that could be looked up.
 const SHORTEST: usize = 8;
@@ -87,15 +87,20 @@ fn signs(engine: &Engine, text: &str, answer: &RecallAnswer) -> Result<Signs, En
     })
 }
 
+fn row_of(hit: &Hit) -> i64 {
+    let Found::Turn(turn) = &hit.found;
+    turn.row
+}
+
 /// What the session neither holds nor was given, and what says something.
 fn news(engine: &Engine, request: &OfferRequest, mut hits: Vec<Hit>) -> Result<Vec<Hit>, EngineError> {
     let shared = match &request.session {
         // A fork holds what it was forked from.
-        Some(session) => engine.store().shared_with(session, &hits.iter().map(|hit| hit.turn.row).collect::<Vec<_>>())?,
+        Some(session) => engine.store().shared_with(session, &hits.iter().map(row_of).collect::<Vec<_>>())?,
         None => HashSet::new(),
     };
     hits.retain(|hit| {
-        let turn = &hit.turn;
+        let Found::Turn(turn) = &hit.found;
         let is_own = request.session.as_deref().is_some_and(|session| {
             turn.native_session == session
                 || turn.native_session.strip_prefix(session).is_some_and(|rest| rest.starts_with('/'))

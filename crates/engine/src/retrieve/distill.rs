@@ -1,31 +1,33 @@
 //! DISTILL: one order. A turn counts for more beside a turn that answers, and in a session that
 //! answers with several turns.
 
+use yore_core::query::{Part, ScorePart};
 use yore_core::rank::{Placed, neighbour_support, session_support};
 
-use super::RecallRequest;
-use super::land::Candidate;
+use super::candidate::Candidate;
+use super::plan::Plan;
 use crate::store::SPOKEN_GAP;
 
 /// A candidate with its final score.
 pub(super) struct Ranked {
     pub candidate: Candidate,
-    pub neighbour: f32,
-    pub session: f32,
+    /// What was added to the lists' contributions.
+    pub support: [ScorePart; 2],
     pub score: f32,
 }
 
 /// Best first; among equals the newest.
-pub(super) fn distill(landed: Vec<Candidate>, request: &RecallRequest) -> Vec<Ranked> {
+pub(super) fn distill(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
     let mut placed: Vec<Placed> = landed
         .iter()
         .map(|candidate| Placed {
-            episode: candidate.episode,
-            position: candidate.position as f64 / SPOKEN_GAP as f64,
-            score: candidate.words + candidate.meaning,
+            episode: candidate.standing.episode,
+            position: candidate.standing.position as f64 / SPOKEN_GAP as f64,
+            score: candidate.score(),
         })
         .collect();
-    let neighbours: Vec<f32> = neighbour_support(&placed).into_iter().map(|support| request.neighbour_weight * support).collect();
+    let weight = plan.request.neighbour_weight;
+    let neighbours: Vec<f32> = neighbour_support(&placed).into_iter().map(|support| weight * support).collect();
     for (placed, neighbour) in placed.iter_mut().zip(&neighbours) {
         placed.score += neighbour;
     }
@@ -35,14 +37,15 @@ pub(super) fn distill(landed: Vec<Candidate>, request: &RecallRequest) -> Vec<Ra
         .zip(neighbours)
         .zip(sessions)
         .map(|((candidate, neighbour), session)| {
-            let session = request.session_weight * session;
-            let score = candidate.words + candidate.meaning + neighbour + session;
-            Ranked { candidate, neighbour, session, score }
+            let session = plan.request.session_weight * session;
+            let score = candidate.score() + neighbour + session;
+            let support = [(Part::Neighbour, neighbour), (Part::Session, session)];
+            Ranked { candidate, support: support.map(|(part, value)| ScorePart { part, value }), score }
         })
         .collect();
     ranked.sort_by(|a, b| {
-        let (left, right) = (&a.candidate, &b.candidate);
-        b.score.total_cmp(&a.score).then((right.at, right.row).cmp(&(left.at, left.row)))
+        let newness = |ranked: &Ranked| (ranked.candidate.standing.at, ranked.candidate.key);
+        b.score.total_cmp(&a.score).then(newness(b).cmp(&newness(a)))
     });
     ranked
 }

@@ -1,47 +1,144 @@
-//! PLAN: who may answer, and how much each list counts.
+//! PLAN: everything that is decided before a list is asked. Later phases read it, and decide none of it again.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use yore_core::id::ProjectId;
-use yore_core::query::{Filter, Program};
-use yore_core::scope::{ScopeChoice, normalize_directory};
-use yore_core::text::Question;
+use yore_core::query::{Filter, List, Program};
+use yore_core::rank;
+use yore_core::scope::ScopeChoice;
+use yore_core::text::{Question, Tokenizer, WordPiece, is_error_message, is_stop_word};
 
-use super::RecallRequest;
+use super::scope::{episodes_named, project_here, projects_named};
+use super::{Asked, RecallRequest};
 use crate::EngineError;
 use crate::index::CompiledFilter;
-use crate::ingest::ProjectNames;
 use crate::ingest::source::{Notes, Source, Web};
 use crate::store::Store;
 
 /// Least weight of tool output for a pasted error message.
 const ERROR_TOOL_WEIGHT: f32 = 0.5;
+/// What a pasted error message leaves of the weight of meaning: it is found by its words.
+const ERROR_MEANING: f32 = 0.5;
 
-/// How much a list's heights count for a candidate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Weights {
-    /// The words in common.
-    pub words: f32,
-    /// The nearness of meaning.
-    pub meaning: f32,
+/// What is asked of whom.
+pub(super) struct Plan<'r> {
+    /// As it was asked.
+    pub request: &'r RecallRequest,
+    /// The question and its wordings, as one text.
+    pub text: Cow<'r, str>,
+    /// The same, in terms and phrases.
+    pub question: Question,
+    /// What may answer.
+    pub filter: CompiledFilter,
+    /// Names of the projects that are asked; empty when all are.
+    pub projects: Vec<String>,
+    /// Nothing may answer, because the only project that may is not known.
+    pub is_project_unknown: bool,
+    /// The name of the lists together.
+    pub program: Program,
+    /// The lists that are asked, in this order.
+    pub lists: Vec<PlannedList>,
+    /// Each list proposes at most so many.
+    pub depth: usize,
+    /// Weight of tool inputs and outputs beside what was said, 0 to 1.
+    pub tool_weight: f32,
 }
 
-/// Weights by embedder and by what the candidate is, tuned on all development sets together
-/// (`docs/measurements.md`). A pasted error message is found by its words.
-pub(super) fn weights(program: Program, is_document: bool, question: &Question) -> Weights {
-    let (words, meaning) = match (program, is_document) {
-        (Program::Lexical, _) => (1.0, 0.0),
-        (Program::Static, _) => (1.0, 0.45),
-        (Program::Full, false) => (1.0, 1.2),
-        (Program::Full, true) => (0.5, 1.75),
+/// A list that is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PlannedList {
+    pub list: List,
+    pub weights: Weights,
+}
+
+/// How much a list's heights count, by what it proposes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Weights {
+    /// A turn of a conversation.
+    pub conversation: f32,
+    /// A passage of a document.
+    pub document: f32,
+}
+
+impl Weights {
+    fn both(weight: f32) -> Self {
+        Self { conversation: weight, document: weight }
+    }
+
+    /// Tuned on all development sets together (`docs/measurements.md`).
+    fn tuned(list: List, program: Program) -> Self {
+        match (list, program) {
+            (List::Words, Program::Full) => Self { conversation: 1.0, document: 0.5 },
+            (List::Words, _) => Self::both(1.0),
+            (List::Static, _) => Self::both(0.45),
+            (List::Model, _) => Self { conversation: 1.2, document: 1.75 },
+            (List::Other, _) => Self::both(0.0),
+        }
+    }
+
+    fn times(self, factor: f32) -> Self {
+        Self { conversation: self.conversation * factor, document: self.document * factor }
+    }
+}
+
+/// PLAN.
+pub(super) fn plan<'r>(
+    asked: &Asked<'_>,
+    tokenizer: &mut Tokenizer,
+    request: &'r RecallRequest,
+) -> Result<Plan<'r>, EngineError> {
+    let text = request.text();
+    let mut question = Question::parse(&text, tokenizer);
+    question.is_error_message = is_error_message(&request.question);
+    let Scope { filter, projects, is_project_unknown } = compile(asked.store, request)?;
+    let program = match (asked.semantic, &asked.model_vector) {
+        (None, _) => Program::Lexical,
+        (Some(_), None) => Program::Static,
+        (Some(_), Some(_)) => Program::Full,
     };
-    Weights { words, meaning: if question.is_error_message { meaning * 0.5 } else { meaning } }
+    let mut lists = vec![List::Words];
+    if let Some(semantic) = asked.semantic.filter(|_| has_meaning(&text)) {
+        if asked.model_vector.is_some() {
+            lists.push(List::Model);
+        }
+        // Turns that the local model has not embedded yet answer by the static table.
+        if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
+            lists.push(List::Static);
+        }
+    }
+    let weigh = |list| PlannedList { list, weights: weights(list, program, &question, request) };
+    Ok(Plan {
+        lists: lists.into_iter().map(weigh).collect(),
+        depth: request.limit.max(rank::DEPTH),
+        tool_weight: tool_weight(&question, request),
+        request,
+        text,
+        question,
+        filter,
+        projects,
+        is_project_unknown,
+        program,
+    })
+}
+
+fn weights(list: List, program: Program, question: &Question, request: &RecallRequest) -> Weights {
+    let tuned = Weights::tuned(list, program);
+    match list {
+        List::Words if !request.is_worded => Weights::both(0.0),
+        List::Static | List::Model => match request.meaning_weight {
+            Some(weight) => Weights::both(weight),
+            None if question.is_error_message => tuned.times(ERROR_MEANING),
+            None => tuned,
+        },
+        List::Words | List::Other => tuned,
+    }
 }
 
 /// Tool output is where errors stand: a question that is a pasted error, or that asks for errors
 /// only, looks there in earnest.
-pub(super) fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
+fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
     if (question.is_error_message || request.filter.only_errors) && request.tool_weight > 0.0 {
         request.tool_weight.max(ERROR_TOOL_WEIGHT)
     } else {
@@ -49,12 +146,39 @@ pub(super) fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
     }
 }
 
-/// PLAN: the filter in the index's terms, the names of the projects that are asked, and whether
-/// the only one that may be asked is unknown.
-pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(CompiledFilter, Vec<String>, bool), EngineError> {
+/// Whether a question has a word that the models know as a word. What they can only spell (a name
+/// that nobody gave them, a slip of the keyboard) is near to other spellings, not to a meaning.
+fn has_meaning(question: &str) -> bool {
+    let (mut word, mut pieces) = (0..0, 0);
+    let mut is_known = false;
+    let judge = |word: &Range<usize>, pieces: usize| {
+        let text = question[word.clone()].to_lowercase();
+        pieces == 1 && !is_stop_word(&text) && text.chars().any(char::is_alphabetic) && (text.len() > 1)
+    };
+    let _ = WordPiece::bert().for_each_token(question, |piece| {
+        if piece.begins_word {
+            is_known |= judge(&word, pieces);
+            (word, pieces) = (piece.start..piece.end, 0);
+        }
+        word.end = word.end.max(piece.end);
+        pieces += 1;
+        if is_known { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    is_known || judge(&word, pieces)
+}
+
+/// A request's filter in rows.
+struct Scope {
+    filter: CompiledFilter,
+    projects: Vec<String>,
+    is_project_unknown: bool,
+}
+
+/// Names of projects, branches, sessions and files to rows. A branch that nobody recorded matches nothing, and so
+/// does the current project where it is not known but alone may answer.
+fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError> {
     let Filter { scope, branches, sessions, agents, roles, kinds, since, until, as_of, .. } = &request.filter;
-    let roles = if roles.is_empty() { None } else { Some(roles.clone()) };
-    let mut filter = CompiledFilter { roles, since: *since, ..CompiledFilter::default() };
+    let mut filter = CompiledFilter { since: *since, ..CompiledFilter::default() };
     filter.until = [*until, *as_of].into_iter().flatten().min();
     let mut names = Vec::new();
     let chosen = match scope {
@@ -67,7 +191,6 @@ pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(CompiledFi
     };
     let is_project_unknown = *scope == ScopeChoice::CurrentOnly && chosen.is_empty();
     if is_project_unknown {
-        // A project that nobody knows has no turns.
         filter.projects = Some(HashSet::new());
     }
     if !chosen.is_empty() {
@@ -78,8 +201,10 @@ pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(CompiledFi
         }
     }
     if !branches.is_empty() {
-        // A branch that nobody recorded matches nothing.
         filter.branches = Some(store.label_rows(branches)?.into_iter().collect());
+    }
+    if !roles.is_empty() {
+        filter.roles = Some(roles.clone());
     }
     if !sessions.is_empty() {
         let mut rows = HashSet::new();
@@ -101,7 +226,7 @@ pub(super) fn plan(store: &Store, request: &RecallRequest) -> Result<(CompiledFi
     if request.filter.asks_for_content() {
         filter.turns = Some(Arc::new(store.turns_holding(&request.filter)?));
     }
-    Ok((filter, names, is_project_unknown))
+    Ok(Scope { filter, projects: names, is_project_unknown })
 }
 
 /// The global scope: documents that a person gave for no project. Sessions of unknown directories
@@ -114,73 +239,17 @@ fn everywhere(store: &Store) -> Result<HashSet<i64>, EngineError> {
     Ok(rows)
 }
 
-/// The projects with these names, ids (or unambiguous beginnings of them) or directories.
-pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64>, EngineError> {
-    if wanted.is_empty() {
-        return Ok(Vec::new());
-    }
-    let known = store.project_names()?;
-    let mut rows = Vec::new();
-    for name in wanted {
-        let matching = |test: &dyn Fn(&ProjectId, &str) -> bool| -> Vec<i64> {
-            known.iter().filter(|(_, id, known)| test(id, known)).map(|(row, ..)| *row).collect()
-        };
-        let mut found = matching(&|_, known| known == name);
-        if found.is_empty() {
-            found = store.projects_by_alias(name, &normalize_directory(name))?;
-        }
-        if found.is_empty() {
-            found = matching(&|_, known| known.eq_ignore_ascii_case(name));
-        }
-        if found.is_empty() && name.len() >= 4 {
-            let prefix = name.to_lowercase();
-            found = matching(&|id, _| id.short().starts_with(&prefix) || id.to_string().starts_with(&prefix));
-        }
-        if found.is_empty() {
-            return Err(EngineError::UnknownProject {
-                name: name.clone(),
-                known: known.into_iter().map(|(_, _, name)| name).collect(),
-            });
-        }
-        rows.extend(found);
-    }
-    rows.sort_unstable();
-    rows.dedup();
-    Ok(rows)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The known project of a directory: by its repository, else by the nearest directory above it
-/// that is one, but none above a repository of its own.
-pub(crate) fn project_here(store: &Store, here: &ProjectNames) -> Result<Option<i64>, EngineError> {
-    Ok(project_around(store, here)?.map(|(row, _)| row))
-}
-
-/// The same, with the directory above it by which it is known, where it is known by that.
-pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Option<(i64, Option<String>)>, EngineError> {
-    for (alias, _) in &here.aliases {
-        if let Some(row) = store.project_by_alias(alias.kind(), alias.value())? {
-            return Ok(Some((row, None)));
+    #[test]
+    fn a_question_of_known_words_has_meaning_and_one_of_made_up_words_has_none() {
+        for known in ["car wheels", "why did we drop redis?", "会话历史", "zzyzx crash"] {
+            assert!(has_meaning(known), "{known}");
+        }
+        for unknown in ["zzyzx quuxfrobnicate", "zanzquux", "", "the of and", "?! 17 .."] {
+            assert!(!has_meaning(unknown), "{unknown}");
         }
     }
-    for above in here.directories_above() {
-        if let Some(row) = store.project_by_alias("directory", above)? {
-            return Ok(Some((row, Some(above.to_owned()))));
-        }
-    }
-    Ok(None)
-}
-
-fn episodes_named(store: &Store, name: &str) -> Result<Vec<i64>, EngineError> {
-    let found = store.sessions_named(name, 8)?;
-    let sessions: HashSet<&str> = found.iter().map(|(_, _, native)| native.split('/').next().unwrap_or(native)).collect();
-    if found.is_empty() {
-        return Err(EngineError::UnknownSession(name.to_owned()));
-    }
-    if sessions.len() > 1 && found.len() > 1 && found.iter().all(|(_, agent, _)| agent != "jsonl") {
-        return Err(EngineError::AmbiguousId {
-            id: name.to_owned(),
-            candidates: found.into_iter().map(|(_, _, native)| native).collect(),
-        });
-    }
-    Ok(found.into_iter().map(|(row, ..)| row).collect())
 }

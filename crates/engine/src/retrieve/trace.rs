@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::{Filter, Part, Place, ScorePart};
+use yore_core::query::{Filter, List, ListPlace, Part, Place, ScorePart};
 use yore_core::text::{
     NEAR_DUPLICATE, Question, Shingles, Tokenizer, asked_terms, code_blocks, error_line, language_name, quote,
 };
 
+use super::candidate::{Candidate, Contribution, Key};
 use super::distill::Ranked;
-use super::plan::tool_weight;
+use super::plan::Plan;
 use super::{Asked, Hit, RecallRequest, SessionHit};
 use crate::EngineError;
-use crate::index::LexicalHit;
 use crate::store::ShownTurn;
 
 /// More turns than asked for are read, so that folded ones make room for others.
@@ -26,11 +26,11 @@ const ROUNDS: usize = 4;
 /// The hits, and the sessions they stand in.
 pub(super) fn trace(
     asked: &Asked<'_>,
-    question: &Question,
+    plan: &Plan<'_>,
     ranked: &[Ranked],
-    request: &RecallRequest,
     tokenizer: &mut Tokenizer,
 ) -> Result<(Vec<Hit>, Vec<SessionHit>), EngineError> {
+    let (request, question) = (plan.request, &plan.question);
     let mut kept: Vec<Kept<'_>> = Vec::with_capacity(request.limit);
     let mut rest = ranked;
     for _ in 0..ROUNDS {
@@ -42,36 +42,66 @@ pub(super) fn trace(
             break;
         }
     }
-    let chosen: Vec<LexicalHit> = kept.iter().filter_map(|kept| kept.ranked.candidate.lexical).collect();
-    let tool_scores = asked.lexical.tool_scores(question, tool_weight(question, request), &chosen)?;
-    let tool_scores: HashMap<i64, f32> = chosen.iter().map(|hit| hit.row).zip(tool_scores).collect();
+    let tool_shares = tool_shares(asked, plan, &kept)?;
     let mut hits = Vec::with_capacity(kept.len());
     let mut sessions: Vec<SessionHit> = Vec::new();
-    for Kept { ranked, turn, also, .. } in kept {
-        let candidate = &ranked.candidate;
-        let share = match &candidate.lexical {
-            Some(hit) if hit.score > 0.0 => tool_scores.get(&hit.row).copied().unwrap_or(0.0) / hit.score,
-            _ => 0.0,
-        };
-        let tool = candidate.words * share;
-        let parts = [
-            (Part::Text, candidate.words - tool),
-            (Part::Tool, tool),
-            (Part::Meaning, candidate.meaning),
-            (Part::Neighbour, ranked.neighbour),
-            (Part::Session, ranked.session),
-        ];
-        let parts =
-            parts.into_iter().filter(|(_, value)| value.abs() > 1e-4).map(|(part, value)| ScorePart { part, value }).collect();
-        let words = if turn.text.is_empty() || share > 0.5 && !turn.tool_text.is_empty() { &turn.tool_text } else { &turn.text };
+    for (Kept { ranked, turn, also, .. }, tool_share) in kept.into_iter().zip(tool_shares) {
+        let is_tool_text = turn.text.is_empty() || tool_share > 0.5 && !turn.tool_text.is_empty();
+        let words = if is_tool_text { &turn.tool_text } else { &turn.text };
         let quote = if request.quote_chars == 0 { String::new() } else { quote_of(&turn, words, question, request, tokenizer) };
         if !sessions.iter().any(|session| session.episode == turn.episode) {
             sessions.push(SessionHit { episode: turn.episode, native_id: turn.native_session.clone(), score: ranked.score });
         }
-        let (lists, place) = (candidate.lists.clone(), turn.place());
-        hits.push(Hit { rank: hits.len() + 1, score: ranked.score, parts, lists, quote, place, also, turn });
+        hits.push(Hit {
+            rank: hits.len() + 1,
+            score: ranked.score,
+            parts: parts(ranked, tool_share),
+            lists: lists(&ranked.candidate),
+            also,
+            ..Hit::of_turn(turn, quote)
+        });
     }
     Ok((hits, sessions))
+}
+
+/// Which share of its score in the full-text list each turn owes to what tools took and gave.
+fn tool_shares(asked: &Asked<'_>, plan: &Plan<'_>, kept: &[Kept<'_>]) -> Result<Vec<f32>, EngineError> {
+    let words: Vec<_> = kept.iter().map(|kept| kept.ranked.candidate.by(List::Words)).collect();
+    let places: Vec<_> = words.iter().filter_map(|words| words.and_then(|words| words.address)).collect();
+    let mut scores = asked.lexical.tool_scores(&plan.question, plan.tool_weight, &places)?.into_iter();
+    let share = |words: &Option<&Contribution>| {
+        let Some(Contribution { own_score, address: Some(_), .. }) = words else { return 0.0 };
+        let tool_score = scores.next().unwrap_or(0.0);
+        if *own_score > 0.0 { tool_score / own_score } else { 0.0 }
+    };
+    Ok(words.iter().map(share).collect())
+}
+
+/// What the score is made of: the lists' contributions, what was said apart from what tools took and gave, and the
+/// support of others.
+fn parts(ranked: &Ranked, tool_share: f32) -> Vec<ScorePart> {
+    let mut parts: Vec<ScorePart> = Vec::new();
+    for contribution in &ranked.candidate.contributions {
+        if contribution.part == Part::Text {
+            let tool = contribution.value * tool_share;
+            parts.push(ScorePart { part: Part::Text, value: contribution.value - tool });
+            parts.push(ScorePart { part: Part::Tool, value: tool });
+        } else {
+            parts.push(ScorePart { part: contribution.part, value: contribution.value });
+        }
+    }
+    parts.extend(ranked.support);
+    parts.retain(|part| part.value.abs() > 1e-4);
+    parts
+}
+
+fn lists(candidate: &Candidate) -> Vec<ListPlace> {
+    let place = |contribution: &Contribution| ListPlace {
+        list: contribution.list,
+        rank: contribution.rank,
+        score: contribution.own_score,
+    };
+    candidate.contributions.iter().map(place).collect()
 }
 
 /// The passage that is shown. Of what a failed tool said it holds the line that says why, before
@@ -123,14 +153,17 @@ fn read<'r>(
     request: &RecallRequest,
     kept: &mut Vec<Kept<'r>>,
 ) -> Result<(), EngineError> {
-    let rows: Vec<i64> = batch.iter().map(|ranked| ranked.candidate.row).collect();
+    let row_of = |ranked: &Ranked| match ranked.candidate.key {
+        Key::Turn(row) => row,
+    };
+    let rows: Vec<i64> = batch.iter().map(row_of).collect();
     let mut turns: HashMap<i64, ShownTurn> = asked.store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
     for ranked in batch {
         if kept.len() == request.limit {
             break;
         }
         // A turn that was deleted since the index was asked.
-        let Some(turn) = turns.remove(&ranked.candidate.row) else { continue };
+        let Some(turn) = turns.remove(&row_of(ranked)) else { continue };
         let mut shingles = Shingles::default();
         if request.is_folded && !turn.text.is_empty() {
             shingles = Shingles::of(&turn.text);

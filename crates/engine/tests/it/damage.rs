@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestRequest, KeyProblem, Silent, SourceRoot};
 use yore_engine::{Engine, ForgetRequest, SessionsRequest, Severity, backups, repair, restore};
-use yore_testing::{Memory, Random, SessionBuilder};
+use yore_testing::{Memory, Random, SessionBuilder, TurnOf};
 
 /// Sessions, each in a file and a blob of its own.
 fn memory_of(sessions: u64) -> Memory {
@@ -245,7 +245,7 @@ fn repair_saves_what_is_whole_names_the_rest_and_reads_again_what_still_exists()
     assert_eq!(finding(&memory, true, "store").unwrap().0, Severity::Fine);
     assert_eq!(finding(&memory, true, "archive").unwrap().0, Severity::Fine);
     assert_eq!(finding(&memory, true, "turns").unwrap().0, Severity::Fine);
-    let is_forgotten = !memory.ask(&before[5][0].1).iter().any(|hit| hit.turn.id.to_string() == before[5][0].0);
+    let is_forgotten = !memory.ask(&before[5][0].1).iter().any(|hit| hit.turn().id.to_string() == before[5][0].0);
     assert!(is_forgotten, "what was forgotten stays so");
 }
 

@@ -7,7 +7,7 @@ use yore_core::episode::{EpisodeKind, Role};
 use yore_engine::ingest::source::note::{Note, note_episode, note_records, note_unit};
 use yore_engine::ingest::source::{Files, NothingKnown, ReaderOptions, Source, Stamp, Unit};
 use yore_engine::ingest::{GivenDocument, IngestReport, IngestRequest, Silent, SourceRoot};
-use yore_testing::Memory;
+use yore_testing::{Memory, TurnOf};
 
 fn learn(memory: &Memory, folder: &str) -> IngestReport {
     let report = memory.read_as("file", &memory.sources().join(folder));
@@ -38,8 +38,8 @@ fn changed_sections_are_replaced_dropped_ones_go_and_the_others_stay() {
     let report = learn(&memory, "docs");
     assert_eq!((report.turns_added, report.files_read), (3, 1));
     let ferry = memory.ask("when does the ferry leave").remove(0);
-    assert_eq!((ferry.turn.role, ferry.turn.kind, ferry.turn.line), (Role::Assistant, EpisodeKind::Document, 9));
-    assert!(ferry.turn.text.starts_with("guide.md › Ferry\n\nIt leaves at noon."), "{}", ferry.turn.text);
+    assert_eq!((ferry.turn().role, ferry.turn().kind, ferry.turn().line), (Role::Assistant, EpisodeKind::Document, 9));
+    assert!(ferry.turn().text.starts_with("guide.md › Ferry\n\nIt leaves at noon."), "{}", ferry.turn().text);
 
     let changed = "# Harbour\n\nSince spring.\n\nThe crane opens at seven.\n\n# Ferry\n\nIt leaves at noon.\n";
     memory.write("docs/guide.md", changed);
@@ -48,7 +48,7 @@ fn changed_sections_are_replaced_dropped_ones_go_and_the_others_stay() {
     assert!(quotes(&memory, "whale oil lamp").iter().all(|quote| !quote.contains("whale")));
     assert!(quotes(&memory, "when does the crane open")[0].contains("seven"));
     let moved = memory.ask("when does the ferry leave").remove(0);
-    assert_eq!((moved.turn.id, moved.turn.line, &moved.turn.text), (ferry.turn.id, 7, &ferry.turn.text));
+    assert_eq!((moved.turn().id, moved.turn().line, &moved.turn().text), (ferry.turn().id, 7, &ferry.turn().text));
 
     let report = learn(&memory, "docs");
     assert_eq!((report.files_unchanged, report.files_read), (1, 0));
@@ -76,8 +76,8 @@ fn code_is_found_by_its_symbols_in_its_project() {
     memory.write("harbor/src/crane.rs", "use std::io;\n\n/// Lifts a crate of figs.\npub fn lift_crate() {}\n\nfn lower() {}\n");
     learn(&memory, "harbor/src");
     let hit = memory.ask("lift_crate").remove(0);
-    assert_eq!(hit.turn.text, "src/crane.rs › lift_crate\n\n/// Lifts a crate of figs.\npub fn lift_crate() {}");
-    assert_eq!(hit.turn.line, 3);
+    assert_eq!(hit.turn().text, "src/crane.rs › lift_crate\n\n/// Lifts a crate of figs.\npub fn lift_crate() {}");
+    assert_eq!(hit.turn().line, 3);
     let episode = memory.episodes().remove(0);
     assert_eq!(episode.native_id, "example.com/acme/harbor/src/crane.rs");
     assert_eq!(memory.engine().projects().unwrap()[0].name, "harbor");
@@ -213,7 +213,7 @@ fn secrets_in_files_are_redacted() {
     memory.write("p/deploy.md", format!("# Deploy\n\nUse the token {secret} for pushes.\n"));
     let report = learn(&memory, "p");
     assert_eq!(report.redactions.secrets_total(), 1);
-    assert!(!memory.ask("token for pushes")[0].turn.text.contains(&secret));
+    assert!(!memory.ask("token for pushes")[0].turn().text.contains(&secret));
 }
 
 #[test]
@@ -243,13 +243,13 @@ fn note_is_kept_word_for_word_as_a_persons_words() {
     };
     assert_eq!(put(text, 1).turns_added, 1);
     let hit = memory.ask("when are figs ripe").remove(0);
-    assert_eq!((hit.turn.text.as_str(), hit.turn.role), (text, Role::Human));
-    assert_eq!(hit.turn.time.utc, Some(1_780_000_000_000));
+    assert_eq!((hit.turn().text.as_str(), hit.turn().role), (text, Role::Human));
+    assert_eq!(hit.turn().time.utc, Some(1_780_000_000_000));
     assert_eq!(memory.ask("orchard").len(), 1, "a tag finds it");
     let episode = memory.episodes().remove(0);
     assert_eq!((episode.id, episode.title.as_deref()), (note_episode("n-1"), Some("Figs")));
     assert_eq!(put("Figs are ripe in August.", 2).turns_updated, 1);
-    assert!(memory.ask("when are figs ripe")[0].turn.text.contains("August"));
+    assert!(memory.ask("when are figs ripe")[0].turn().text.contains("August"));
     assert_eq!(memory.episodes().len(), 1);
 }
 

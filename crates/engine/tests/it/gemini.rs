@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::scope::ScopeChoice;
 use yore_engine::RecallRequest;
-use yore_testing::{Memory, SessionBuilder};
+use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 use crate::told::skipped;
 
@@ -254,6 +254,6 @@ fn directories_that_folders_name_by_a_hash_are_those_that_other_agents_worked_in
     memory.index();
     let here = |request: &mut RecallRequest| request.filter.scope = ScopeChoice::Projects(vec![DIRECTORY.to_owned()]);
     let hits = memory.ask_with("what is the datum", here).hits;
-    assert!(hits.iter().any(|hit| hit.turn.text.contains("datum is zero")), "{hits:?}");
+    assert!(hits.iter().any(|hit| hit.turn().text.contains("datum is zero")), "{hits:?}");
     assert_eq!(read(&memory).files_read, 0, "it is known now");
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use yore_core::episode::Role;
-use yore_testing::Memory;
+use yore_testing::{Memory, TurnOf};
 
 use crate::told::{told, words_from_archive};
 
@@ -65,8 +65,8 @@ fn commits_are_recalled_with_author_and_files_and_read_again_for_nothing() {
     assert_eq!(told(&memory, &first)[2], "human exact: Gauge number 2: cleaned the pipe /  / Barnacles, mostly.> A log/2.txt");
     memory.index();
     let hits = memory.ask("who cleaned the pipe of gauge number 1?");
-    assert_eq!(hits[0].turn.role, Role::Human);
-    assert!(hits[0].turn.text.contains("number 1"), "{:?}", hits[0]);
+    assert_eq!(hits[0].turn().role, Role::Human);
+    assert!(hits[0].turn().text.contains("number 1"), "{:?}", hits[0]);
     assert_eq!(memory.read_as("git", &directory).files_unchanged, 1);
     let words = memory.words();
     assert_eq!(words_from_archive(&memory), words);

@@ -14,7 +14,7 @@ use yore_engine::ingest::{GivenDocument, IngestRequest, ProjectNames, Silent, na
 use yore_engine::{
     CONTEXT, Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING,
 };
-use yore_testing::{Memory, Scan, SessionBuilder};
+use yore_testing::{Memory, Scan, SessionBuilder, TurnOf};
 
 const HARBOR: &str = "/home/dev/harbor";
 const QUARRY: &str = "/home/dev/quarry";
@@ -80,7 +80,7 @@ fn found(memory: &Memory, question: &str, scope: ScopeChoice, here: Option<&str>
             request.program = program;
             request.is_folded = false;
         });
-        answer.hits.into_iter().map(|hit| hit.turn.text).collect()
+        answer.hits.into_iter().map(|hit| hit.turn().text.clone()).collect()
     };
     let found = ask(Program::Static);
     assert_eq!(ask(Program::Lexical), found);
@@ -98,8 +98,8 @@ fn note_is_found_at_once_and_known_by_all_its_ids() {
     let remembered = remember(&memory, request);
     assert!(!remembered.was_known);
     let hit = memory.ask("when are figs ripe").remove(0);
-    assert_eq!((hit.turn.episode, hit.turn.id), (remembered.episode, remembered.turn));
-    assert_eq!((hit.turn.text.as_str(), hit.turn.role), ("  Figs are ripe in\tSeptember.\n", Role::Human));
+    assert_eq!((hit.turn().episode, hit.turn().id), (remembered.episode, remembered.turn));
+    assert_eq!((hit.turn().text.as_str(), hit.turn().role), ("  Figs are ripe in\tSeptember.\n", Role::Human));
     assert_eq!(memory.engine().queued().unwrap(), 0);
     let note = known_as(&memory, &remembered.episode.to_string());
     assert_eq!(note.title.as_deref(), Some("Figs"));
@@ -188,13 +188,13 @@ fn what_is_new_about_known_words_is_added_to_them() {
     let words = "Deploy on Tuesdays only.";
     let id = remember(&memory, by_agent(tagged(&["deploy"], new(words)))).episode.to_string();
     assert!(known_as(&memory, &id).is_by_agent);
-    assert_eq!(memory.ask("when to deploy")[0].turn.role, Role::Assistant);
+    assert_eq!(memory.ask("when to deploy")[0].turn().role, Role::Assistant);
     // A person says it as well: it is the person's now.
     let said = remember(&memory, tagged(&[STANDING], new(words)));
     assert_eq!((said.episode.to_string(), said.was_known), (id.clone(), false));
     let note = known_as(&memory, &id);
     assert_eq!((note.is_by_agent, note.tags.join(" ").as_str()), (false, "deploy standing"));
-    assert_eq!(memory.ask("when to deploy")[0].turn.role, Role::Human);
+    assert_eq!(memory.ask("when to deploy")[0].turn().role, Role::Human);
     // An agent changes nothing about it by saying it.
     assert!(remember(&memory, by_agent(titled("Mine", tagged(&["agents"], new(words))))).was_known);
     assert_eq!(known_as(&memory, &id), note);
@@ -273,7 +273,7 @@ fn note_that_is_replaced_keeps_its_id_and_the_old_words_answer_no_more() {
         assert!(remember(&memory, instead(&id, words)).was_known, "asked again");
         assert_eq!(all(&memory), [words]);
         let hits = memory.ask("when does the ferry leave");
-        assert_eq!(hits.iter().map(|hit| hit.turn.text.as_str()).collect::<Vec<_>>(), [words]);
+        assert_eq!(hits.iter().map(|hit| hit.turn().text.as_str()).collect::<Vec<_>>(), [words]);
     }
     let note = known_as(&memory, &first.episode.to_string());
     let stayed = (note.title.as_deref(), note.tags.join(" "), note.project.as_deref());

@@ -3,7 +3,7 @@
 use yore_core::query::Program;
 use yore_engine::ingest::names_of;
 use yore_engine::{BriefRequest, Engine, EngineError, EngineOptions, Occasion, Offer, OfferRequest, Offered, StoreError};
-use yore_testing::{Memory, SessionBuilder};
+use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 const TIDE: &str = "/home/dev/tide";
 
@@ -56,7 +56,7 @@ fn memory() -> Memory {
 fn decision_is_offered_where_the_prompt_asks_for_it_and_nothing_for_everyday_prompts() {
     let memory = memory();
     let offer = prompt(memory.engine(), "why do we keep the harmonics in SQLite and not in Redis?");
-    assert!(offer.memories.iter().any(|memory| memory.hit.turn.text.contains("because Redis lost them")), "{offer:?}");
+    assert!(offer.memories.iter().any(|memory| memory.hit.turn().text.contains("because Redis lost them")), "{offer:?}");
     assert_eq!(offer.silence, None);
     for everyday in ["run the tests", "yes, go on", "fix the typo in the readme", "commit this", "ok", "/clear"] {
         let offer = prompt(memory.engine(), everyday);
@@ -80,14 +80,14 @@ fn what_the_session_said_or_was_given_is_not_offered() {
     let memory = memory();
     let question = || Occasion::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
     let all = memory.engine().offer(&request(question(), TIDE)).unwrap().memories;
-    let given = all.iter().map(|memory| memory.hit.turn.id).collect();
+    let given = all.iter().map(|memory| memory.hit.turn().id).collect();
     let again = memory.engine().offer(&OfferRequest { given, ..request(question(), TIDE) }).unwrap();
     let known =
-        |offer: &Offer| offer.memories.iter().any(|memory| all.iter().any(|known| known.hit.turn.id == memory.hit.turn.id));
+        |offer: &Offer| offer.memories.iter().any(|memory| all.iter().any(|known| known.hit.turn().id == memory.hit.turn().id));
     assert!(!known(&again), "{again:?}");
-    let session = Some(all[0].hit.turn.native_session.clone());
+    let session = Some(all[0].hit.turn().native_session.clone());
     let own = memory.engine().offer(&OfferRequest { session: session.clone(), ..request(question(), TIDE) }).unwrap();
-    assert!(own.memories.iter().all(|memory| Some(&memory.hit.turn.native_session) != session.as_ref()), "{own:?}");
+    assert!(own.memories.iter().all(|memory| Some(&memory.hit.turn().native_session) != session.as_ref()), "{own:?}");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn file_brings_what_people_said_about_it_and_nothing_where_nobody_did() {
     let edit = |path: &str| memory.engine().offer(&request(Occasion::Edit(path.to_owned()), TIDE)).unwrap();
     let offer = edit("/home/dev/tide/src/tables.rs");
     assert_eq!(offer.memories.len(), 1, "{offer:?}");
-    assert!(offer.memories[0].hit.turn.text.contains("never touch src/tables.rs by hand"));
+    assert!(offer.memories[0].hit.turn().text.contains("never touch src/tables.rs by hand"));
     assert!(edit("/home/dev/tide/lib/tables.rs").memories.is_empty(), "another file of that name");
     assert!(edit("/home/dev/tide/src/never.rs").memories.is_empty());
     assert!(edit("").memories.is_empty());
@@ -141,7 +141,7 @@ fn error_whose_outcome_is_known_brings_no_other_sessions_way() {
     let first = failure(Vec::new());
     assert_eq!(first.memories.len(), 1, "{first:?}");
     let Offered { hit, outcome } = &first.memories[0];
-    for known in [hit.turn.id, outcome.as_ref().unwrap().turn] {
+    for known in [hit.turn().id, outcome.as_ref().unwrap().turn] {
         let again = failure(vec![known]);
         assert!(again.memories.is_empty(), "{again:?}");
         assert_eq!(again.silence.as_deref(), Some("known"));
@@ -218,7 +218,7 @@ fn file_brings_what_came_of_its_last_changes_in_other_sessions() {
     let path = "/home/dev/tide/src/draw/curve.rs";
     let offer = edit(path, asking());
     assert_eq!(outcomes(&offer), ["Curve cut at ebb, because the axis ran over.", "Curve smoothed."], "{offer:?}");
-    assert!(offer.memories.iter().all(|memory| memory.hit.turn.text == "make the curve better"));
+    assert!(offer.memories.iter().all(|memory| memory.hit.turn().text == "make the curve better"));
     let own = edit(path, OfferRequest { session: Some(ids[2].clone()), ..asking() });
     assert_eq!(outcomes(&own), ["Curve smoothed.", "Curve drawn first."]);
     let given = offer.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.turn).collect();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use yore_core::episode::EpisodeKind;
 use yore_engine::transport::FetchSettings;
 use yore_engine::{EngineError, FetchOptions, PageChange, PageReport};
-use yore_testing::Memory;
+use yore_testing::{Memory, TurnOf};
 
 use crate::told::words_from_archive;
 
@@ -88,17 +88,17 @@ fn page_is_found_by_its_sections_and_a_changed_one_replaces_them() {
     assert_eq!(report.location, address);
     assert!(report.sections >= 2 && report.ingest.turns_added == report.sections as u64, "{report:?}");
     let hit = memory.ask("when does the crane open").remove(0);
-    assert_eq!(hit.turn.kind, EpisodeKind::Document);
-    assert!(hit.turn.text.starts_with("Harbour guide › Crane\n\n"), "{}", hit.turn.text);
+    assert_eq!(hit.turn().kind, EpisodeKind::Document);
+    assert!(hit.turn().text.starts_with("Harbour guide › Crane\n\n"), "{}", hit.turn().text);
     assert!(!memory.ask("whale oil in the lamp").is_empty());
-    assert!(memory.ask("page by Mira Osei")[0].turn.text.contains("By Mira Osei"));
+    assert!(memory.ask("page by Mira Osei")[0].turn().text.contains("By Mira Osei"));
 
     server.say(&format!("{HTML}\r\nETag: \"v2\""), &guide("seven", ""));
     let report = fetch(&memory, &address);
     assert_eq!(report.change, PageChange::Changed);
     assert!(server.last_request().contains("if-none-match: \"v1\""), "{}", server.last_request());
     assert!(memory.ask("when does the crane open")[0].quote.contains("seven"));
-    assert!(memory.ask("whale oil in the lamp").iter().all(|hit| !hit.turn.text.contains("whale")));
+    assert!(memory.ask("whale oil in the lamp").iter().all(|hit| !hit.turn().text.contains("whale")));
 
     server.say("304 Not Modified", "");
     let report = fetch(&memory, &address);

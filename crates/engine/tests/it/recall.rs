@@ -7,7 +7,7 @@ use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::names_of;
 use yore_engine::{ForgetRequest, Hit};
-use yore_testing::{Memory, SessionBuilder};
+use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 const MARCH: i64 = 1_772_323_200_000;
 const MAY: i64 = 1_777_593_600_000;
@@ -43,7 +43,7 @@ fn filtered(memory: &Memory, filter: Filter) -> Vec<Hit> {
 
 #[track_caller]
 fn assert_lone(hits: &[Hit]) {
-    let texts: Vec<&str> = hits.iter().map(|hit| hit.turn.text.as_str()).collect();
+    let texts: Vec<&str> = hits.iter().map(|hit| hit.turn().text.as_str()).collect();
     assert_eq!(hits.len(), 1, "{texts:?}");
     assert!(texts[0].contains("one kumquat") || texts[0].contains("lone kumquat"), "{texts:?}");
 }
@@ -51,7 +51,7 @@ fn assert_lone(hits: &[Hit]) {
 #[test]
 fn filters_by_where_and_who_come_before_ranking() {
     let memory = memory_of(&[&crowd(MARCH), &lone(MAY)]);
-    assert!(memory.ask("kumquat").iter().all(|hit| hit.turn.text.starts_with("kumquat kumquat")), "the crowd matches better");
+    assert!(memory.ask("kumquat").iter().all(|hit| hit.turn().text.starts_with("kumquat kumquat")), "the crowd matches better");
     assert_lone(
         &memory.ask_with("kumquat", |request| request.filter.scope = ScopeChoice::Projects(vec!["lone".to_owned()])).hits,
     );
@@ -100,7 +100,7 @@ fn quoted_phrase_matches_whole_tokens_only() {
     session.human("lock the index before you go");
     session.human("an index, then a lock");
     let memory = memory_of(&[&session]);
-    let found: Vec<String> = memory.ask("\"index lock\"").into_iter().map(|hit| hit.turn.native_message).collect();
+    let found: Vec<String> = memory.ask("\"index lock\"").into_iter().map(|hit| hit.turn().native_message.clone()).collect();
     assert_eq!(found, [whole]);
     assert_eq!(memory.ask("index lock").len(), 4);
 }
@@ -131,14 +131,14 @@ fn answers_to_the_error(words: &str) -> (Vec<Hit>, String) {
 #[test]
 fn raw_error_message_is_found_verbatim_first() {
     let (hits, place) = answers_to_the_error("once more");
-    assert_eq!(hits[0].turn.native_message, place, "{}", hits[0].turn.tool_text);
+    assert_eq!(hits[0].turn().native_message, place, "{}", hits[0].turn().tool_text);
     assert!(hits[0].quote.contains("E0502"), "{}", hits[0].quote);
 }
 
 #[test]
 fn raw_error_message_is_found_although_many_people_said_something_like_it() {
     let (hits, place) = answers_to_the_error("why can I not borrow the queue as mutable in pool.rs?");
-    assert!(hits[..5].iter().any(|hit| hit.turn.native_message == place));
+    assert!(hits[..5].iter().any(|hit| hit.turn().native_message == place));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn question_in_a_script_without_spaces_is_answered() {
     let korean = session.human("한글 검색이 안 됩니다");
     let memory = memory_of(&[&session]);
     for (question, place) in [("キャッシュの更新", japanese), ("上传超时", chinese), ("한글 검색", korean)] {
-        assert_eq!(memory.ask(question).first().map(|hit| hit.turn.native_message.clone()), Some(place), "{question}");
+        assert_eq!(memory.ask(question).first().map(|hit| hit.turn().native_message.clone()), Some(place), "{question}");
     }
 }
 
@@ -179,11 +179,11 @@ fn queued_turns_are_found_before_the_index_took_them() {
     memory.read();
     assert!(memory.engine().queued().unwrap() > 0);
     let answer = memory.ask_with("where is the marmalade", |_| {});
-    assert_eq!(answer.hits[0].turn.native_message, place);
+    assert_eq!(answer.hits[0].turn().native_message, place);
     assert!(answer.pending > 0);
     memory.index();
     assert_eq!(memory.engine().queued().unwrap(), 0);
-    assert_eq!(memory.ask("where is the marmalade")[0].turn.native_message, place);
+    assert_eq!(memory.ask("where is the marmalade")[0].turn().native_message, place);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn forgotten_session_answers_only_after_it_is_restored() {
         memory.engine().forget(&request).unwrap()
     };
     let said = |question: &str| {
-        memory.ask(question).iter().filter(|hit| hit.turn.native_session == id || hit.turn.text.contains("marmalade")).count()
+        memory.ask(question).iter().filter(|hit| hit.turn().native_session == id || hit.turn().text.contains("marmalade")).count()
     };
     soft(false);
     assert_eq!(said("marmalade cellar"), 0);
@@ -235,14 +235,18 @@ fn parts_sum_to_the_score() {
 #[test]
 fn limit_is_respected_and_the_first_answers_stay_the_same() {
     let memory = memory_of(&[&SessionBuilder::new(219).turns(150)]);
-    let all: Vec<String> =
-        memory.ask_with("the cache", |request| request.limit = 40).hits.into_iter().map(|hit| hit.turn.id.to_string()).collect();
+    let all: Vec<String> = memory
+        .ask_with("the cache", |request| request.limit = 40)
+        .hits
+        .into_iter()
+        .map(|hit| hit.turn().id.to_string())
+        .collect();
     for limit in [0, 1, 3, 10] {
         let some: Vec<String> = memory
             .ask_with("the cache", |request| request.limit = limit)
             .hits
             .into_iter()
-            .map(|hit| hit.turn.id.to_string())
+            .map(|hit| hit.turn().id.to_string())
             .collect();
         assert_eq!(some, all[..limit]);
     }
@@ -260,7 +264,7 @@ fn equal_scores_come_newest_first() {
     let memory = memory_of(&sessions.iter().collect::<Vec<_>>());
     let hits = memory.ask_with("marmalade", |request| request.is_folded = false).hits;
     assert!(hits.windows(2).all(|pair| pair[0].score == pair[1].score));
-    let found: Vec<&str> = hits.iter().map(|hit| hit.turn.native_session.as_str()).collect();
+    let found: Vec<&str> = hits.iter().map(|hit| hit.turn().native_session.as_str()).collect();
     let wanted: Vec<&str> = sessions.iter().rev().map(SessionBuilder::id).collect();
     assert_eq!(found, wanted);
 }
@@ -278,7 +282,7 @@ fn equal_scores_come_newest_first_whatever_was_read_first() {
         .ask_with("marmalade", |request| request.is_folded = false)
         .hits
         .into_iter()
-        .filter_map(|hit| hit.turn.time.utc)
+        .filter_map(|hit| hit.turn().time.utc)
         .collect();
     assert!(times.len() == 2 && times[0] > times[1], "{times:?}");
 }
@@ -307,7 +311,7 @@ fn repository_that_nobody_knows_is_never_taken_for_the_project_around_it() {
             request.filter.scope = ScopeChoice::CurrentOnly;
             request.here = Some(names_of(&path(directory)));
         });
-        answer.hits.into_iter().map(|hit| hit.turn.text).collect()
+        answer.hits.into_iter().map(|hit| hit.turn().text.clone()).collect()
     };
     for directory in ["dev/fresh", "dev/fresh/src"] {
         assert_eq!(found(directory), [""; 0], "{directory}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use yore_engine::ingest::Silent;
 use yore_engine::ingest::source::ReaderOptions;
-use yore_testing::{Memory, SessionBuilder, fixture};
+use yore_testing::{Memory, SessionBuilder, TurnOf, fixture};
 
 const QUESTIONS: [&str; 5] = [
     "why does the caption export drop the last row",
@@ -28,7 +28,7 @@ fn memory_of_all() -> Memory {
 fn answers(memory: &Memory) -> Vec<String> {
     QUESTIONS
         .iter()
-        .map(|question| memory.ask(question).first().map_or_else(String::new, |hit| hit.turn.id.to_string()))
+        .map(|question| memory.ask(question).first().map_or_else(String::new, |hit| hit.turn().id.to_string()))
         .collect()
 }
 

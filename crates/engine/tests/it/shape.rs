@@ -7,7 +7,7 @@ use yore_core::episode::{FileAction, Outcome};
 use yore_core::exchange::Exchanges;
 use yore_core::query::{Filter, MissingCode, Program};
 use yore_engine::{ConversationSummary, ConversationsRequest, EngineError, Hit, ShowRequest};
-use yore_testing::{Memory, Scan, SessionBuilder, fixture, write_tiny_embedder};
+use yore_testing::{Memory, Scan, SessionBuilder, TurnOf, fixture, write_tiny_embedder};
 
 const MARCH: i64 = 1_772_323_200_000;
 const MAY: i64 = 1_777_593_600_000;
@@ -142,7 +142,7 @@ fn filters_by_shape_hold_for_every_list() {
     let only = |text: &str| vec![text.to_owned()];
     for program in [Program::Lexical, Program::Static, Program::Full] {
         let unfiltered = filtered(&memory, program, any());
-        assert!(unfiltered.iter().any(|hit| hit.turn.text.starts_with("tide tide")), "the crowd may answer");
+        assert!(unfiltered.iter().any(|hit| hit.turn().text.starts_with("tide tide")), "the crowd may answer");
         for (name, filter, expected) in [
             ("errors", Filter { only_errors: true, ..any() }, "E0308"),
             ("code", Filter { has_code: true, ..any() }, "The type was wrong"),
@@ -151,11 +151,12 @@ fn filters_by_shape_hold_for_every_list() {
         ] {
             let hits = filtered(&memory, program, filter);
             assert_eq!(hits.len(), 1, "{name} {program:?}");
-            assert!(hits[0].turn.text.contains(expected) || hits[0].turn.tool_text.contains(expected), "{name} {program:?}");
+            assert!(hits[0].turn().text.contains(expected) || hits[0].turn().tool_text.contains(expected), "{name} {program:?}");
         }
         let touched = filtered(&memory, program, Filter { files: only("src/tide.rs"), ..any() });
         assert!(
-            touched.len() > 1 && touched.iter().all(|hit| format!("{}{}", hit.turn.text, hit.turn.tool_text).contains("tide.rs"))
+            touched.len() > 1
+                && touched.iter().all(|hit| format!("{}{}", hit.turn().text, hit.turn().tool_text).contains("tide.rs"))
         );
         for nothing in [
             Filter { files: only("riptide.rs"), ..any() },

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use yore_engine::ingest::Silent;
 use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::{Engine, EngineError, SCHEMA_VERSION, StoreError};
-use yore_testing::{Memory, Random, SessionBuilder, fixture, is_blessing};
+use yore_testing::{Memory, Random, SessionBuilder, TurnOf, fixture, is_blessing};
 
 const SEED: u64 = 500;
 
@@ -52,7 +52,7 @@ fn assert_answers(memory: &Memory) {
     memory.index();
     assert!(memory.turns(session.id()).len() >= 12);
     let first = &memory.turns(session.id())[0];
-    assert_eq!(memory.ask(&first.text)[0].turn.id, first.id);
+    assert_eq!(memory.ask(&first.text)[0].turn().id, first.id);
     let (report, _) = memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
     assert_eq!((report.turns_added, report.turns_removed), (0, 0));
     assert_eq!(memory.archive()[0].2, session.text().as_bytes());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use yore_core::episode::Role;
 use yore_core::query::{List, MissingCode, Program};
 use yore_engine::{Hit, RecallAnswer};
-use yore_testing::{Memory, SessionBuilder, write_failing_embedder, write_tiny_embedder};
+use yore_testing::{Memory, SessionBuilder, TurnOf, write_failing_embedder, write_tiny_embedder};
 
 const CARS: &str = "The automobile needs its tyres replaced before the winter.";
 
@@ -30,16 +30,16 @@ fn asked(memory: &Memory, question: &str, program: Program) -> RecallAnswer {
 }
 
 fn is_first(hits: &[Hit], text: &str) -> bool {
-    hits.first().is_some_and(|hit| hit.turn.text == text)
+    hits.first().is_some_and(|hit| hit.turn().text == text)
 }
 
 #[test]
 fn a_question_that_shares_no_word_with_its_answer_finds_it_by_the_static_table() {
     let memory = with_cars();
     memory.learn();
-    assert!(asked(&memory, QUESTION, Program::Lexical).hits.iter().all(|hit| hit.turn.text != CARS));
+    assert!(asked(&memory, QUESTION, Program::Lexical).hits.iter().all(|hit| hit.turn().text != CARS));
     let answer = asked(&memory, QUESTION, Program::Static);
-    assert!(is_first(&answer.hits, CARS), "{:?}", answer.hits.first().map(|hit| &hit.turn.text));
+    assert!(is_first(&answer.hits, CARS), "{:?}", answer.hits.first().map(|hit| &hit.turn().text));
     assert_eq!((answer.program, answer.missing.len()), (Program::Static, 0));
 }
 
@@ -55,7 +55,7 @@ fn every_score_is_the_sum_of_its_parts_and_names_its_lists() {
         assert!(!hit.lists.is_empty() && hit.lists.iter().all(|list| list.rank >= 1), "{:?}", hit.lists);
     }
     let best = &answer.hits[0];
-    assert_eq!(best.turn.text, CARS);
+    assert_eq!(best.turn().text, CARS);
     let lists: Vec<List> = best.lists.iter().map(|place| place.list).collect();
     assert_eq!(lists, [List::Words, List::Static]);
 }
@@ -72,11 +72,14 @@ fn filters_hold_for_what_meaning_finds() {
     let memory = with_cars();
     memory.learn();
     let answer = memory.ask_with("car workshop", |request| request.filter.roles = vec![Role::Assistant]);
-    assert!(answer.hits[0].turn.text.contains("garage"));
-    assert!(answer.hits.iter().all(|hit| hit.turn.role == Role::Assistant));
+    assert!(answer.hits[0].turn().text.contains("garage"));
+    assert!(answer.hits.iter().all(|hit| hit.turn().role == Role::Assistant));
     let answer = memory.ask_with("\"paper towels\" car wheels", |_| {});
     assert!(!answer.hits.is_empty());
-    assert!(answer.hits.iter().all(|hit| hit.turn.text.to_lowercase().contains("paper towels")), "quoted words must stand there");
+    assert!(
+        answer.hits.iter().all(|hit| hit.turn().text.to_lowercase().contains("paper towels")),
+        "quoted words must stand there"
+    );
 }
 
 #[test]
@@ -93,7 +96,7 @@ fn what_is_forgotten_is_not_found_by_meaning_and_comes_back_when_restored() {
             keep_tombstones: false,
         };
         memory.engine().forget(&request).unwrap();
-        asked(&memory, QUESTION, Program::Static).hits.iter().any(|hit| hit.turn.text == CARS)
+        asked(&memory, QUESTION, Program::Static).hits.iter().any(|hit| hit.turn().text == CARS)
     };
     assert!(!forget(false));
     assert!(forget(true));
@@ -112,10 +115,10 @@ fn the_same_answer_given_twice_is_one_hit_that_names_the_other_place() {
     }
     memory.learn();
     let folded = memory.ask("advisory lock for migrations");
-    assert_eq!(folded.iter().filter(|hit| hit.turn.text == plan).count(), 1);
+    assert_eq!(folded.iter().filter(|hit| hit.turn().text == plan).count(), 1);
     assert_eq!(folded[0].also.len(), 2);
     let unfolded = memory.ask_with("advisory lock for migrations", |request| request.is_folded = false);
-    assert_eq!(unfolded.hits.iter().filter(|hit| hit.turn.text == plan).count(), 3);
+    assert_eq!(unfolded.hits.iter().filter(|hit| hit.turn().text == plan).count(), 3);
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {

@@ -3,7 +3,7 @@
 use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::Exchange;
 use yore_core::time::{UtcMillis, format_utc};
-use yore_engine::{Hit, ShownTurn};
+use yore_engine::{Found, Hit, ShownTurn};
 
 /// Escape sequences; the stream drops them where nobody would see colours.
 pub const RED: &str = "\x1b[31m";
@@ -159,7 +159,7 @@ pub fn speaker(turn: &ShownTurn) -> String {
 
 /// One answer: rank, place, quote.
 pub fn hit(hit: &Hit, explain: bool) -> String {
-    let turn = &hit.turn;
+    let Found::Turn(turn) = &hit.found;
     let mut head = format!("{BOLD}{:>2}.{RESET} {} {DIM}{}{RESET}", hit.rank, speaker(turn), time(turn.time.utc));
     if let Some(project) = &turn.project {
         head.push_str(&format!(" {CYAN}{}{RESET}", harmless(project)));

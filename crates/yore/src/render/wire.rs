@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use yore_core::episode::Outcome;
 use yore_core::exchange::{Exchange, Exchanges};
 use yore_core::time::{UtcMillis, format_utc};
-use yore_engine::{EpisodeSummary, Hit, NoteSummary, ProjectSummary, RecallAnswer, ShowAnswer, ShownTurn};
+use yore_engine::{EpisodeSummary, Found, Hit, NoteSummary, ProjectSummary, RecallAnswer, ShowAnswer, ShownTurn};
 
 fn time(utc: Option<UtcMillis>) -> Value {
     utc.map_or(Value::Null, |utc| Value::String(format_utc(utc)))
@@ -38,6 +38,7 @@ pub fn turn(turn: &ShownTurn) -> Value {
 
 /// An answer's turn: its quote instead of its words.
 pub fn hit(hit: &Hit) -> Value {
+    let Found::Turn(turn) = &hit.found;
     let parts: serde_json::Map<String, Value> =
         hit.parts.iter().map(|part| (part.part.as_str().to_owned(), number(part.value))).collect();
     json!({
@@ -46,18 +47,18 @@ pub fn hit(hit: &Hit) -> Value {
         "score_parts": parts,
         "lists": hit.lists.iter().map(|list| json!({"list": list.list.as_str(), "rank": list.rank, "score": number(list.score)})).collect::<Vec<_>>(),
         "quote": hit.quote,
-        "id": hit.turn.id.to_string(),
+        "id": turn.id.to_string(),
         "native_id": hit.place.native_message,
         "session": hit.place.native_session,
         "episode": hit.place.episode.to_string(),
-        "agent": hit.turn.agent,
-        "kind": hit.turn.kind.as_str(),
-        "role": hit.turn.role.as_str(),
-        "time": time(hit.turn.time.utc),
-        "project": hit.turn.project,
-        "branch": hit.turn.branch,
-        "title": hit.turn.title,
-        "source": {"path": hit.place.path, "line": hit.place.line, "is_gone": hit.turn.source_gone},
+        "agent": turn.agent,
+        "kind": turn.kind.as_str(),
+        "role": turn.role.as_str(),
+        "time": time(hit.time.utc),
+        "project": hit.project,
+        "branch": turn.branch,
+        "title": turn.title,
+        "source": {"path": hit.place.path, "line": hit.place.line, "is_gone": turn.source_gone},
         "near_duplicates": hit.also.iter().map(|place| json!({"id": place.turn.to_string(), "session": place.native_session, "source": {"path": place.path, "line": place.line}})).collect::<Vec<_>>(),
     })
 }

@@ -18,7 +18,7 @@ use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::source::source_named;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{EmbedReport, Engine, RecallAnswer, RecallRequest};
+use yore_engine::{EmbedReport, Engine, Found, RecallAnswer, RecallRequest};
 
 use self::questions::GoldQuestion;
 use super::{Context, recall};
@@ -280,7 +280,14 @@ fn ranking(answer: &RecallAnswer, corpus: &str, by_document: bool, limit: usize)
             "jsonl" => native.strip_prefix(corpus).and_then(|rest| rest.strip_prefix('/')).unwrap_or(native).to_owned(),
             _ => native.split('/').next().unwrap_or(native).to_owned(),
         };
-        answer.hits.iter().map(|hit| document(&hit.place.native_session, &hit.turn.agent)).collect()
+        answer
+            .hits
+            .iter()
+            .map(|hit| {
+                let Found::Turn(turn) = &hit.found;
+                document(&hit.place.native_session, &turn.agent)
+            })
+            .collect()
     } else {
         answer.hits.iter().map(|hit| hit.place.native_message.clone()).collect()
     };

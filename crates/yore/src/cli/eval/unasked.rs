@@ -79,8 +79,11 @@ fn given(engine: &Engine, request: &OfferRequest, config: &Config) -> CliResult<
     let offer = engine.offer(request)?;
     let given = text::offer(&offer, &request.occasion, config.give.prompt_tokens);
     let is_told = |id| given.turns.contains(id);
-    let ids =
-        offer.memories.iter().filter(|memory| is_told(&memory.hit.turn.id)).map(|memory| memory.hit.place.native_message.clone());
+    let ids = offer
+        .memories
+        .iter()
+        .filter(|memory| is_told(&memory.hit.place.turn))
+        .map(|memory| memory.hit.place.native_message.clone());
     Ok((ids.collect(), tokens(&given.text)))
 }
 

@@ -238,7 +238,7 @@ pub async fn ask(access: &Access, request: RecallRequest, is_full: bool) -> CliR
 /// What was said in the exchange of each turn, itself left out.
 async fn exchanges(handle: &EngineHandle, hits: &[Hit]) -> CliResult<Vec<Vec<ShownTurn>>> {
     let turns: Vec<(yore_core::id::TurnId, bool)> =
-        hits.iter().map(|hit| (hit.turn.id, hit.turn.kind == EpisodeKind::Document)).collect();
+        hits.iter().map(|hit| (hit.place.turn, turn_of(hit).kind == EpisodeKind::Document)).collect();
     handle
         .with(move |memory| {
             let mut exchanges = Vec::new();
@@ -287,7 +287,7 @@ impl Found {
         for (at, hit) in answer.hits.iter().enumerate() {
             let Some((block, result)) = self.fit(at, left) else { break };
             left = left.saturating_sub(self.form.cost(&block, &result));
-            turns.push(hit.turn.id.to_string());
+            turns.push(hit.place.turn.to_string());
             turns.extend(
                 result["exchange"].as_array().into_iter().flatten().filter_map(|said| said["id"].as_str()).map(str::to_owned),
             );
@@ -335,7 +335,7 @@ impl Found {
             if self.form.cost(&block, &result) <= left {
                 return Some((block, result));
             }
-            let longest = if self.is_full { hit.turn.text.len() + hit.turn.tool_text.len() } else { hit.quote.len() };
+            let longest = if self.is_full { turn_of(hit).text.len() + turn_of(hit).tool_text.len() } else { hit.quote.len() };
             // What cannot be cut to size is only told where nothing else is.
             if chars <= LEAST_CHARS {
                 return (at == 0).then_some((block, result));
@@ -351,13 +351,14 @@ impl Found {
     fn whole(&self, at: usize, chars: usize) -> (String, Value) {
         let hit = &self.answer.hits[at];
         let exchange = self.exchanges.get(at).map(Vec::as_slice).unwrap_or_default();
-        let words = words_of(&hit.turn);
+        let found = turn_of(hit);
+        let words = words_of(found);
         // The turn itself comes first; its exchange gets what it leaves, and a third at least.
         let others: usize = exchange.iter().map(|turn| turn.text.len()).sum();
         let own = chars.saturating_sub(others.min(chars / 3));
         let own_words = cut_and_told(&words, own);
         let mut room = chars.saturating_sub(own_words.len());
-        let (mut lines, mut said) = (vec![format!("{}:\n{own_words}", hit.turn.role.as_str())], Vec::new());
+        let (mut lines, mut said) = (vec![format!("{}:\n{own_words}", found.role.as_str())], Vec::new());
         let mut before = 0;
         for (place, turn) in exchange.iter().enumerate() {
             let share = if place + 1 == exchange.len() { room } else { room / 2 };
@@ -367,7 +368,7 @@ impl Found {
             let text = cut_and_told(turn.text.trim(), share);
             room = room.saturating_sub(text.len());
             let line = format!("{} (turn {}):\n{text}", turn.role.as_str(), turn.id.short());
-            let is_before = (turn.time.utc, turn.line) < (hit.turn.time.utc, hit.turn.line);
+            let is_before = (turn.time.utc, turn.line) < (hit.time.utc, found.line);
             if is_before {
                 lines.insert(before, line);
                 before += 1;
@@ -392,7 +393,7 @@ impl Found {
     /// The line above a result, which names what `show` opens: `[1] 0a1b2c3d4e assistant 2026-01-22,
     /// session 5f6a7b8c9d`. The project is only told where several were asked.
     fn place(&self, hit: &Hit) -> String {
-        let turn = &hit.turn;
+        let turn = turn_of(hit);
         let is_note = turn.agent == note::KIND;
         let is_document = turn.kind == EpisodeKind::Document;
         // A note is known by its own id everywhere.
@@ -430,8 +431,14 @@ pub fn words_of(turn: &ShownTurn) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
+/// The turn that was found.
+fn turn_of(hit: &Hit) -> &ShownTurn {
+    let yore_engine::Found::Turn(turn) = &hit.found;
+    turn
+}
+
 fn result_of(hit: &Hit, what: &str, words: &str) -> Value {
-    let turn = &hit.turn;
+    let turn = turn_of(hit);
     let mut result = json!({
         "rank": hit.rank,
         "score": rounded(hit.score),

@@ -297,7 +297,7 @@ async fn find(access: &Access, question: &str, most: usize) -> CliResult<Found> 
     let answer = access.handle.recall(request).await?;
     let mut asked = Asked::of(question);
     let by_turn: HashMap<TurnId, &Context> = contexts.iter().map(|context| (context.note.turn, context)).collect();
-    let hits = answer.hits.iter().filter_map(|hit| Some((*by_turn.get(&hit.turn.id)?, hit.lists.as_slice())));
+    let hits = answer.hits.iter().filter_map(|hit| Some((*by_turn.get(&hit.place.turn)?, hit.lists.as_slice())));
     let mut matches: Vec<Match> = hits.take(most * CLOSER).filter_map(|(context, lists)| asked.judge(context, lists)).collect();
     // A topic or tag that is asked for need not stand in the words.
     let known: HashSet<TurnId> = matches.iter().map(|found| found.context.note.turn).collect();

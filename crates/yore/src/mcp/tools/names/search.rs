@@ -111,7 +111,7 @@ pub(super) async fn issues(call: Call) -> CliResult<Answer> {
 /// Adds the answers that are not there yet, as far as there is room.
 fn add(found: &mut Found, others: Found) {
     for (hit, exchange) in others.answer.hits.into_iter().zip(others.exchanges) {
-        let is_new = found.answer.hits.iter().all(|known| known.turn.id != hit.turn.id);
+        let is_new = found.answer.hits.iter().all(|known| known.place.turn != hit.place.turn);
         if is_new && found.answer.hits.len() < SOLUTIONS {
             found.answer.hits.push(Hit { rank: found.answer.hits.len() + 1, ..hit });
             found.exchanges.push(exchange);
@@ -176,7 +176,7 @@ fn ranks(hit: &Hit) -> Value {
     let (meaning_weight, word_weight, constant) = FUSED;
     let share = |list: Option<&ListPlace>, weight: f32| list.map_or(0.0, |list| weight / (constant + list.rank as f32));
     present(json!({
-        "chunkId": hit.turn.id.to_string(),
+        "chunkId": hit.place.turn.to_string(),
         "content": hit.quote,
         "semanticRank": meaning.map(|list| list.rank),
         "semanticScore": meaning.map(|list| rounded(list.score)),
@@ -185,7 +185,7 @@ fn ranks(hit: &Hit) -> Value {
         "rrfScore": share(meaning, meaning_weight) + share(words, word_weight),
         "finalScore": rounded(hit.score),
         "session": hit.place.native_session,
-        "time": hit.turn.time.utc.map(format_utc),
+        "time": hit.time.utc.map(format_utc),
     }))
 }
 

@@ -1,0 +1,87 @@
+//! The lists that can be asked, a row each. A further list is a function and a row here, a [`List`], and its weight in
+//! [`super::plan`].
+
+use yore_core::query::{List, Part};
+
+use super::Asked;
+use super::candidate::Proposal;
+use super::plan::Plan;
+use crate::EngineError;
+use crate::index::SearchOptions;
+
+/// A list, and how its scores are put on the common scale ([`yore_core::rank::heights`]).
+pub(super) struct ListRow {
+    pub list: List,
+    /// The part of a score that it adds to.
+    pub part: Part,
+    /// The score of what the list does not propose, where that is known.
+    pub absent: Option<f32>,
+    /// Scores closer together than this are as good as equal.
+    pub spread: f32,
+    /// Below this score the list says nothing.
+    pub floor: f32,
+    /// Proposes at most [`Plan::depth`] candidates, best first.
+    pub propose: fn(&Asked<'_>, &Plan<'_>) -> Result<Vec<Proposal>, EngineError>,
+}
+
+const COSINE_SPREAD: f32 = 0.015;
+
+static LISTS: [ListRow; 3] = [
+    ListRow { list: List::Words, part: Part::Text, absent: Some(0.0), spread: 0.5, floor: f32::MIN, propose: by_words },
+    ListRow {
+        list: List::Static,
+        part: Part::Meaning,
+        absent: None,
+        spread: COSINE_SPREAD,
+        // The nearest turns of questions that a memory has no answer to lie around it. The local model's cosines tell
+        // nothing of the kind.
+        floor: 0.25,
+        propose: by_static_table,
+    },
+    ListRow {
+        list: List::Model,
+        part: Part::Meaning,
+        absent: None,
+        spread: COSINE_SPREAD,
+        floor: f32::MIN,
+        propose: by_local_model,
+    },
+];
+
+/// The row of a list.
+pub(super) fn row_of(list: List) -> Option<&'static ListRow> {
+    LISTS.iter().find(|row| row.list == list)
+}
+
+fn by_words(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+    let options = SearchOptions { limit: plan.depth, tool_weight: plan.tool_weight };
+    let hits = asked.lexical.search(asked.store, &plan.question, &plan.filter, &options)?;
+    Ok(hits.into_iter().map(Proposal::from).collect())
+}
+
+fn by_local_model(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+    let (Some(semantic), Some(vector)) = (asked.semantic, &asked.model_vector) else { return Ok(Vec::new()) };
+    let hits = semantic.search_model(asked.store, vector, &plan.filter, plan.depth)?;
+    Ok(hits.into_iter().map(Proposal::from).collect())
+}
+
+fn by_static_table(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+    let Some(semantic) = asked.semantic else { return Ok(Vec::new()) };
+    let mut hits = semantic.search_static(asked.store, &plan.text, &plan.filter, plan.depth)?;
+    if asked.model_vector.is_some() {
+        hits.retain(|hit| !semantic.has_model_vector(hit.row));
+    }
+    Ok(hits.into_iter().map(Proposal::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_has_a_row() {
+        for list in List::ALL {
+            assert!(row_of(*list).is_some(), "{list:?}");
+        }
+    }
+}

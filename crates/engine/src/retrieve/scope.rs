@@ -1,0 +1,82 @@
+//! Names to rows: which projects and sessions a person or an agent means.
+
+use std::collections::HashSet;
+
+use yore_core::id::ProjectId;
+use yore_core::scope::normalize_directory;
+
+use crate::EngineError;
+use crate::ingest::ProjectNames;
+use crate::store::Store;
+
+/// The projects with these names, ids (or unambiguous beginnings of them) or directories.
+pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64>, EngineError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = store.project_names()?;
+    let mut rows = Vec::new();
+    for name in wanted {
+        let matching = |test: &dyn Fn(&ProjectId, &str) -> bool| -> Vec<i64> {
+            known.iter().filter(|(_, id, known)| test(id, known)).map(|(row, ..)| *row).collect()
+        };
+        let mut found = matching(&|_, known| known == name);
+        if found.is_empty() {
+            found = store.projects_by_alias(name, &normalize_directory(name))?;
+        }
+        if found.is_empty() {
+            found = matching(&|_, known| known.eq_ignore_ascii_case(name));
+        }
+        if found.is_empty() && name.len() >= 4 {
+            let prefix = name.to_lowercase();
+            found = matching(&|id, _| id.short().starts_with(&prefix) || id.to_string().starts_with(&prefix));
+        }
+        if found.is_empty() {
+            return Err(EngineError::UnknownProject {
+                name: name.clone(),
+                known: known.into_iter().map(|(_, _, name)| name).collect(),
+            });
+        }
+        rows.extend(found);
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(rows)
+}
+
+/// The known project of a directory: by its repository, else by the nearest directory above it
+/// that is one, but none above a repository of its own.
+pub(crate) fn project_here(store: &Store, here: &ProjectNames) -> Result<Option<i64>, EngineError> {
+    Ok(project_around(store, here)?.map(|(row, _)| row))
+}
+
+/// The same, with the directory above it by which it is known, where it is known by that.
+pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Option<(i64, Option<String>)>, EngineError> {
+    for (alias, _) in &here.aliases {
+        if let Some(row) = store.project_by_alias(alias.kind(), alias.value())? {
+            return Ok(Some((row, None)));
+        }
+    }
+    for above in here.directories_above() {
+        if let Some(row) = store.project_by_alias("directory", above)? {
+            return Ok(Some((row, Some(above.to_owned()))));
+        }
+    }
+    Ok(None)
+}
+
+/// The episodes of the session with this id, or beginning of one.
+pub(super) fn episodes_named(store: &Store, name: &str) -> Result<Vec<i64>, EngineError> {
+    let found = store.sessions_named(name, 8)?;
+    let sessions: HashSet<&str> = found.iter().map(|(_, _, native)| native.split('/').next().unwrap_or(native)).collect();
+    if found.is_empty() {
+        return Err(EngineError::UnknownSession(name.to_owned()));
+    }
+    if sessions.len() > 1 && found.len() > 1 && found.iter().all(|(_, agent, _)| agent != "jsonl") {
+        return Err(EngineError::AmbiguousId {
+            id: name.to_owned(),
+            candidates: found.into_iter().map(|(_, _, native)| native).collect(),
+        });
+    }
+    Ok(found.into_iter().map(|(row, ..)| row).collect())
+}
