@@ -2,12 +2,13 @@
 //! async voices to it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use yore_core::exchange::Exchanges;
+use yore_core::query::Program;
 use yore_core::time::UtcMillis;
 use yore_engine::{
     Brief, BriefRequest, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, NoteSummary, NotesRequest,
@@ -17,10 +18,9 @@ use yore_engine::{
 
 use crate::ask;
 use crate::config::Config;
-use crate::daemon::client::{self, Client, NoAnswer, PATIENCE};
-use crate::daemon::wire::{Ingested, Question, Request, Status};
-use crate::daemon::{Uses, settings_of};
 use crate::error::CliResult;
+use crate::ipc::client::{self, Client, NoAnswer, PATIENCE};
+use crate::ipc::wire::{Ingested, Question, Request, Status, settings_of};
 
 /// Milliseconds since 1970 by the system's clock.
 pub fn now() -> UtcMillis {
@@ -48,6 +48,71 @@ pub fn options(directory: &Path, create: bool, config: &Config, model: Option<Pa
         model_threads: config.models.threads,
         now,
     }
+}
+
+/// When the daemon's memory was last asked, by whomever: what counts as being used.
+pub struct Uses {
+    active: Mutex<Instant>,
+    model: Mutex<Option<Instant>>,
+}
+
+impl Uses {
+    /// As if it was just asked.
+    pub fn new() -> Self {
+        Self { active: Mutex::new(Instant::now()), model: Mutex::default() }
+    }
+
+    /// Something was asked or found.
+    pub fn touch(&self) {
+        *lock(&self.active) = Instant::now();
+    }
+
+    /// How long nothing was asked or found.
+    pub fn idle(&self) -> Duration {
+        lock(&self.active).elapsed()
+    }
+
+    /// Whether the local model is in memory, as far as is known.
+    pub fn has_model(&self) -> bool {
+        lock(&self.model).is_some()
+    }
+
+    /// Gives the local model's memory back after it was idle for so long; says whether it did.
+    pub fn drop_idle_model(&self, engine: &Engine, idle: Duration) -> bool {
+        let mut used = lock(&self.model);
+        if used.is_none_or(|used| used.elapsed() < idle) {
+            return false;
+        }
+        *used = None;
+        engine.drop_model()
+    }
+
+    /// Answers a question as a daemon can: in full where the asker leaves the choice, and after
+    /// the index took what waits for it.
+    pub fn recall(
+        &self,
+        engine: &Engine,
+        mut request: RecallRequest,
+        is_synced: bool,
+        may_be_full: bool,
+    ) -> Result<RecallAnswer, EngineError> {
+        self.touch();
+        if may_be_full && request.program == Program::Static && engine.can_answer_in_full().unwrap_or(false) {
+            request.program = Program::Full;
+        }
+        if request.program == Program::Full {
+            *lock(&self.model) = Some(Instant::now());
+        }
+        if is_synced && engine.is_behind(request.program).unwrap_or(false) {
+            // What cannot be taken now is searched in memory.
+            let _ = engine.sync_index(0, &mut |_| {});
+        }
+        engine.recall(&request)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The memory for a voice that waits: asked of the daemon where one runs, in process otherwise.
@@ -219,7 +284,7 @@ pub struct EngineHandle {
     config: Arc<Config>,
     model: Option<PathBuf>,
     may_be_full: bool,
-    opened: Arc<std::sync::Mutex<Option<Arc<Engine>>>>,
+    opened: Arc<Mutex<Option<Arc<Engine>>>>,
     /// Whether the memory was begun by a call, which nobody was told yet.
     has_begun: Arc<AtomicBool>,
     /// Told of every use, where this is the daemon.
@@ -242,7 +307,7 @@ impl EngineHandle {
 
     /// The memory that this process, the daemon, has open.
     pub fn within(self, engine: Arc<Engine>, uses: Arc<Uses>) -> Self {
-        Self { opened: Arc::new(std::sync::Mutex::new(Some(engine))), uses: Some(uses), ..self }
+        Self { opened: Arc::new(Mutex::new(Some(engine))), uses: Some(uses), ..self }
     }
 
     /// The data directory.
@@ -300,7 +365,7 @@ impl EngineHandle {
     }
 
     fn engine(&self) -> Result<Arc<Engine>, EngineError> {
-        let mut opened = self.opened.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut opened = lock(&self.opened);
         if let Some(engine) = &*opened {
             return Ok(Arc::clone(engine));
         }

@@ -7,10 +7,12 @@
 //! - `config`: layers of settings
 //! - `daemon`: the process in the background, and how it is reached
 //! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
+//! - `fence`: recalled words as data, for a reader that obeys words
 //! - `give`: what agents are given unasked
 //! - `guess`: which source a path holds
 //! - `hook`: told by an agent, and gone again
 //! - `install`: yore in the agents' settings, and out again
+//! - `ipc`: how the daemon is reached
 //! - `models`: where models lie and how they come there
 //! - `render`: the only place that prints
 //! - `rescue`: what agents delete, and how to put that off
@@ -27,12 +29,14 @@ mod daemon;
 mod engine_handle;
 mod error;
 mod example;
+mod fence;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod give;
 mod guess;
 mod hook;
 mod install;
+mod ipc;
 mod mcp;
 mod models;
 mod paths;

@@ -482,7 +482,7 @@ fn connections_are_opened_in_three_places_only() {
             }
             // The daemon's socket, which is a port of this computer's own address where there are no
             // Unix sockets, its port for MCP, and a look at whether that answers.
-            let of_daemon = ["daemon/socket.rs", "daemon/http.rs", "daemon/knock.rs"];
+            let of_daemon = ["ipc/socket.rs", "daemon/http.rs", "daemon/knock.rs"];
             if name == "yore" && of_daemon.iter().any(|file| source.path == Path::new(file)) {
                 continue;
             }
@@ -495,7 +495,7 @@ fn connections_are_opened_in_three_places_only() {
     }
     none(
         complaints,
-        "requests are made in `transport` of the engine, ports opened in `daemon/socket.rs` and `daemon/http.rs` of yore, nowhere else",
+        "requests are made in `transport` of the engine, ports opened in `ipc/socket.rs` and `daemon/http.rs` of yore, nowhere else",
     );
 }
 

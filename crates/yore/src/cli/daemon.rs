@@ -5,10 +5,11 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::daemon::client::{self, NoAnswer, PATIENCE, Started};
-use crate::daemon::wire::{Request, Status};
-use crate::daemon::{self, log, place};
+use crate::daemon::{self, log};
 use crate::error::{CliError, CliResult, Exit};
+use crate::ipc::card;
+use crate::ipc::client::{self, NoAnswer, PATIENCE, Started};
+use crate::ipc::wire::{Request, Status};
 use crate::render::text;
 
 /// Read what agents write while they write it, in the background
@@ -105,15 +106,15 @@ fn start(context: &mut Context) -> CliResult {
 
 /// Ends the daemon where one runs, for what must have the data directory to itself; whether one ran.
 pub fn stop_for(context: &Context) -> CliResult<bool> {
-    let was_running = place::is_running(&context.directory);
+    let was_running = card::is_running(&context.directory);
     if was_running {
         let asked = client::connect_any(&context.directory).map(|mut client| client.ask::<Value>(&Request::Stop, PATIENCE));
         let until = Instant::now() + ENDING;
-        while place::is_running(&context.directory) && Instant::now() < until && matches!(asked, Some(Ok(_))) {
+        while card::is_running(&context.directory) && Instant::now() < until && matches!(asked, Some(Ok(_))) {
             std::thread::sleep(Duration::from_millis(20));
         }
-        if place::is_running(&context.directory) {
-            let who = place::Card::read(&context.directory).map_or(0, |card| card.pid);
+        if card::is_running(&context.directory) {
+            let who = card::Card::read(&context.directory).map_or(0, |card| card.pid);
             return Err(CliError {
                 exit: Exit::Busy,
                 code: "daemon/no-answer".to_owned(),
@@ -141,7 +142,7 @@ fn status(context: &mut Context) -> CliResult {
         Some(Ok(status)) => status,
         Some(Err(NoAnswer::Refused(error))) => return Err(error),
         None | Some(Err(NoAnswer::Unavailable)) => {
-            let is_running = place::is_running(&context.directory);
+            let is_running = card::is_running(&context.directory);
             let what = if is_running { "one runs, and does not answer this version" } else { "none runs" };
             if context.printer.is_json() {
                 context.printer.json(&json!({"running": is_running, "answers": false}))?;

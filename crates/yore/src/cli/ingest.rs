@@ -12,11 +12,11 @@ use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, Syn
 
 use super::{Context, embed, find_project_file};
 use crate::config::{CaptureMode, Config, Layers, load};
-use crate::daemon::wire::Ingested;
 use crate::engine_handle;
 use crate::error::{CliError, CliResult, Exit, source_names};
 use crate::give::ledger;
 use crate::guess;
+use crate::ipc::wire::Ingested;
 use crate::render::progress::Progress;
 use crate::render::text;
 

@@ -7,9 +7,10 @@ use yore_engine::ingest::Observer;
 
 use super::{Context, chat, ingest};
 use crate::config::{Config, Environment, Resolved, UserFile, When};
-use crate::daemon::{http, place};
+use crate::daemon::http;
 use crate::engine_handle::{EngineHandle, ingest_by_daemon};
 use crate::error::{CliError, CliResult, Exit};
+use crate::ipc::card;
 use crate::mcp::{ChatReader, ChatsToRead, Progress, Server, Stage, Toolset, ToolsetError, conformance};
 use crate::paths::Paths;
 use crate::render::Printer;
@@ -174,10 +175,10 @@ fn url(context: &mut Context) -> CliResult {
         message: message.to_owned(),
         hint: Some(hint.to_owned()),
     };
-    if !place::is_running(&context.directory) {
+    if !card::is_running(&context.directory) {
         return Err(absent("no-daemon", "no daemon runs", "`yore daemon start` starts it"));
     }
-    let url = place::Card::read(&context.directory).and_then(|card| card.url);
+    let url = card::Card::read(&context.directory).and_then(|card| card.url);
     let (Some(url), Some(token)) = (url, http::known_token(&context.directory)) else {
         let hint =
             "`yore config set mcp.http true` and `yore daemon stop`, then `yore daemon start`; `yore daemon logs` tells more";

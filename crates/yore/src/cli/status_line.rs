@@ -21,11 +21,11 @@ use yore_engine::{Engine, EngineOptions, StoreOptions};
 
 use super::Context;
 use crate::config::When;
-use crate::daemon::client::connect_any;
-use crate::daemon::place::Card;
 use crate::engine_handle::now;
 use crate::error::{CliResult, Exit};
 use crate::give::ledger::{self, Entry};
+use crate::ipc::card::Card;
+use crate::ipc::client::connect_any;
 use crate::paths::{Paths, Platform};
 use crate::render::{Printer, text};
 use crate::spool;

@@ -10,10 +10,10 @@ use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::{as_json, default_roots, known_roots, read_histories, summary};
 use super::install::with_machine;
 use super::{Context, embed, recall, scan};
-use crate::daemon::client;
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
 use crate::install::{Scope, installed};
+use crate::ipc::client;
 use crate::render::{text, wire};
 
 /// Find every history on this computer, keep it, and answer a first question

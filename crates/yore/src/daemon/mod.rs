@@ -1,10 +1,7 @@
 //! The process in the background: reads what agents write while they write it, and answers for
-//! every other `yore`.
+//! every other `yore`, which reaches it by [`crate::ipc`]; without it they do the work themselves.
 //!
 //! - [`run`]: the daemon, one for each data directory
-//! - [`client`]: how other commands reach it; without it they do the work themselves
-//! - `place`: the lock and the card in the data directory
-//! - `socket`, `wire`: where and what is said
 //! - `server`: a thread for each client
 //! - `watch`: notices changes, drains the hooks' spool, does what the clock says
 //! - `worker`: takes what is due from the queue and reads it
@@ -18,17 +15,13 @@
 //! database, and what only memory knew is found again by the look at everything with which it
 //! starts.
 
-pub mod client;
 mod embedder;
 pub mod http;
 pub mod knock;
 pub mod log;
-pub mod place;
 mod server;
 mod shared;
-mod socket;
 mod watch;
-pub mod wire;
 mod worker;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -38,11 +31,11 @@ use crate::cli::Context;
 use crate::cli::ingest::own_config;
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
+use crate::ipc::card::{self, Card};
+use crate::ipc::{socket, wire};
 
 use self::log::Log;
-use self::place::Card;
 use self::shared::Shared;
-pub use self::shared::{Uses, settings_of};
 #[cfg(test)]
 pub use self::{
     watch::HEARTBEAT,
@@ -62,7 +55,7 @@ pub fn run(context: &Context) -> CliResult<()> {
         return Err(yore_engine::EngineError::from(yore_engine::StoreError::Missing(directory.clone())).into());
     }
     let io = |error: std::io::Error| CliError::io(directory, &error);
-    let Some(lock) = place::take_lock(directory).map_err(io)? else {
+    let Some(lock) = card::take_lock(directory).map_err(io)? else {
         let who = Card::read(directory).map(|card| format!(" (process {})", card.pid)).unwrap_or_default();
         return Err(CliError {
             exit: Exit::Busy,

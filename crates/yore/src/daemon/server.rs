@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use yore_engine::{Engine, EngineError};
 
 use super::shared::{Shared, lock};
-use super::socket::{Listener, Stream};
-use super::wire::{Fault, Hello, LONGEST_REPLY, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request, Status};
 use crate::error::CliResult;
+use crate::ipc::socket::{Listener, Stream};
+use crate::ipc::wire::{Fault, Hello, LONGEST_REPLY, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request, Status};
 
 /// Clients that are heard at once; more are sent away and do their work themselves.
 const MOST_CLIENTS: usize = 64;
@@ -238,7 +238,7 @@ fn status(shared: &Shared<'_>) -> CliResult<Status> {
         turns: shared.turns.load(Ordering::Relaxed),
         last_batch_ms: (last_batch > 0).then_some(last_batch),
         unembedded: shared.engine.unembedded()?,
-        has_model: shared.has_model(),
+        has_model: shared.uses.has_model(),
         is_embedding: shared.is_embedding.load(Ordering::Relaxed),
         clients: shared.clients.load(Ordering::SeqCst),
         url: shared.card.url.clone(),

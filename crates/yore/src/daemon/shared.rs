@@ -6,18 +6,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use yore_core::query::Program;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestRequest, SourceRoot};
-use yore_engine::{Engine, EngineError, Job, JobKind, NewJob, RecallAnswer, RecallRequest};
+use yore_engine::{Engine, Job, JobKind, NewJob};
 
 use super::log::Log;
-use super::place::Card;
-use super::wire::Ingested;
 use crate::cli::Context;
 use crate::cli::ingest::{known_roots, request};
 use crate::config::Config;
+use crate::engine_handle::Uses;
 use crate::error::{CliError, CliResult};
+use crate::ipc::card::Card;
+use crate::ipc::wire::{Ingested, settings_of};
 use crate::spool::Event;
 
 /// How long somebody who is told where things stand waits for what is being read.
@@ -65,46 +65,6 @@ pub struct Inbox {
     pub wanted: Vec<Sender<CliResult<Ingested>>>,
     /// Something was put into the queue.
     pub is_woken: bool,
-}
-
-/// When the memory was last asked, by whomever: what the daemon counts as being used.
-pub struct Uses {
-    active: Mutex<Instant>,
-    model: Mutex<Option<Instant>>,
-}
-
-impl Uses {
-    fn new() -> Self {
-        Self { active: Mutex::new(Instant::now()), model: Mutex::default() }
-    }
-
-    /// Something was asked or found.
-    pub fn touch(&self) {
-        *lock(&self.active) = Instant::now();
-    }
-
-    /// Answers a question as a daemon can: in full where the asker leaves the choice, and after
-    /// the index took what waits for it.
-    pub fn recall(
-        &self,
-        engine: &Engine,
-        mut request: RecallRequest,
-        is_synced: bool,
-        may_be_full: bool,
-    ) -> Result<RecallAnswer, EngineError> {
-        self.touch();
-        if may_be_full && request.program == Program::Static && engine.can_answer_in_full().unwrap_or(false) {
-            request.program = Program::Full;
-        }
-        if request.program == Program::Full {
-            *lock(&self.model) = Some(Instant::now());
-        }
-        if is_synced && engine.is_behind(request.program).unwrap_or(false) {
-            // What cannot be taken now is searched in memory.
-            let _ = engine.sync_index(0, &mut |_| {});
-        }
-        engine.recall(&request)
-    }
 }
 
 /// What the daemon's threads have in common.
@@ -224,25 +184,11 @@ impl<'a> Shared<'a> {
         self.uses.touch();
     }
 
-    /// How long nothing was asked or found.
-    pub fn idle(&self) -> Duration {
-        lock(&self.uses.active).elapsed()
-    }
-
-    /// Whether the local model is in memory, as far as is known.
-    pub fn has_model(&self) -> bool {
-        lock(&self.uses.model).is_some()
-    }
-
-    /// Gives the local model's memory back after it was idle for so long.
+    /// Gives the local model's memory back after it was idle for so long as is configured.
     pub fn drop_idle_model(&self) {
         let idle = Duration::from_secs(60 * u64::from(self.config.daemon.model_idle_minutes));
-        let mut used = lock(&self.uses.model);
-        if used.is_some_and(|used| used.elapsed() >= idle) {
-            *used = None;
-            if self.engine.drop_model() {
-                self.log.info("model dropped after being idle");
-            }
+        if self.uses.drop_idle_model(&self.engine, idle) {
+            self.log.info("model dropped after being idle");
         }
     }
 
@@ -369,13 +315,6 @@ pub fn root_of(job: &Job) -> SourceRoot {
     let place = job.target.strip_prefix(job.payload.as_str()).and_then(|rest| rest.strip_prefix(':'));
     let path = place.filter(|_| job.kind == JobKind::Scan).unwrap_or(&job.target);
     SourceRoot { source: job.payload.clone(), path: PathBuf::from(path) }
-}
-
-/// What distinguishes settings by which histories are read: two processes with the same do the
-/// same.
-pub fn settings_of(config: &Config) -> String {
-    serde_json::to_string(&(&config.capture, &config.sources, &config.redaction, &config.archive, &config.index))
-        .unwrap_or_default()
 }
 
 /// A lock that a panic elsewhere does not close.

@@ -16,10 +16,10 @@ use yore_engine::ingest::SourceRoot;
 use yore_engine::ingest::source::Stamp;
 use yore_engine::{JobKind, NewJob};
 
-use super::place;
 use super::shared::{Notice, Shared, lock};
 use crate::error::CliResult;
 use crate::give::ledger;
+use crate::ipc::card;
 use crate::spool;
 
 /// How often the spool is looked at, and the clock.
@@ -70,7 +70,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
         if last.roots.is_due(LOOK_FOR_ROOTS) {
             watching.look_for_roots();
             shared.drop_idle_model();
-            if !place::is_still_there(&shared.context.directory) {
+            if !card::is_still_there(&shared.context.directory) {
                 // Somebody removed the data directory: there is nothing to do any more.
                 shared.stop();
             }
@@ -88,7 +88,10 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
             heartbeat(shared);
         }
         let idle_exit = u64::from(shared.config.daemon.idle_exit_minutes);
-        if idle_exit > 0 && shared.idle() >= Duration::from_secs(60 * idle_exit) && !shared.is_embedding.load(Ordering::Relaxed) {
+        if idle_exit > 0
+            && shared.uses.idle() >= Duration::from_secs(60 * idle_exit)
+            && !shared.is_embedding.load(Ordering::Relaxed)
+        {
             shared.log.info("idle for long enough");
             shared.stop();
         }

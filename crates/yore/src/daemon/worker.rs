@@ -14,10 +14,10 @@ use yore_engine::ingest::{IngestReport, Observer, SourceRoot};
 use yore_engine::{Failure, Job, JobKind, JobWorker, NewJob, SyncReport};
 
 use super::shared::{Shared, lock, root_of};
-use super::wire::Ingested;
 use crate::cli::ingest::{as_json, own_config, summary};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
+use crate::ipc::wire::Ingested;
 
 /// Jobs that are done at once.
 const MOST_JOBS: usize = 1_000;

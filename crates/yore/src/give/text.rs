@@ -15,7 +15,7 @@ use yore_core::id::TurnId;
 use yore_engine::ingest::source::note::KIND;
 use yore_engine::{Brief, Found, NoteSummary, Occasion, Offer, Said, Worked};
 
-use crate::mcp::fence::{MARK, clean, name};
+use crate::fence::{MARK, clean, name};
 use crate::render::text::day;
 
 /// Agents cut or refuse what is longer.

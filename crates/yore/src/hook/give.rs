@@ -19,11 +19,11 @@ use super::DOCTOR;
 use super::agent::{CLAUDE_CODE, CODEX, Named};
 use super::settings::Switches;
 use super::wish::{Beginning, Caller, Moment, Wish, wishes};
-use crate::daemon::client::{Client, NoAnswer};
-use crate::daemon::wire::Request;
 use crate::engine_handle::now;
 use crate::give::ledger::{self, Entry, digest};
 use crate::give::text::{self, Given, tokens};
+use crate::ipc::client::{Client, NoAnswer};
+use crate::ipc::wire::Request;
 use crate::spool::Event;
 
 /// When the daemon must have answered: what is left of the deadline is for reading the store.

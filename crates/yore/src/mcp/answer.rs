@@ -9,9 +9,9 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 use yore_core::time::{UtcMillis, format_utc};
 
-use super::fence::{MARK, clean, clean_json};
 use crate::config::Config;
 use crate::error::{CliError, CliResult};
+use crate::fence::{MARK, clean, clean_json};
 use crate::give::text::tokens;
 
 /// Stands first in data with recalled words. By this name agents know them for what they are, and

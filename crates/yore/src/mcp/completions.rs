@@ -8,11 +8,11 @@ use yore_core::episode::EpisodeKind;
 use yore_engine::{EpisodeSummary, SessionsRequest};
 
 use super::access::{ALL_PROJECTS, Access};
-use super::fence::name;
 use super::tools::notes;
 use super::{prompts, resources};
 use crate::engine_handle::Memory;
 use crate::error::CliResult;
+use crate::fence::name;
 
 /// Sessions that are looked at.
 const SESSIONS: usize = 500;

@@ -7,7 +7,6 @@
 //!   `cursor` (where a list goes on), `place` (where the agent works), `progress`
 //! - `resources`, `prompts`, `completions`: what else there is
 //! - [`http`]: the same over HTTP, in the daemon
-//! - `fence`: recalled words as data, for a reader that obeys words
 //! - [`conformance`]: what tests ask for in place of a memory
 //!
 //! Nothing is kept between calls but the opened engine, so every protocol version is served by
@@ -19,7 +18,6 @@ mod arguments;
 mod completions;
 pub mod conformance;
 mod cursor;
-pub mod fence;
 pub mod http;
 mod place;
 mod progress;

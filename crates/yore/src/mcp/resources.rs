@@ -15,10 +15,10 @@ use yore_engine::NotesRequest;
 use super::access::{Access, Chosen};
 use super::answer::{Form, error_text};
 use super::cursor::{self, Cursor};
-use super::fence::name;
 use super::tools::show::{Level, Wanted, page};
 use super::tools::{notes, sessions};
 use crate::error::{CliError, Exit};
+use crate::fence::name;
 
 const SCHEME: &str = "yore://";
 /// Resources of a page.

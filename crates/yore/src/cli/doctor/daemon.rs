@@ -12,11 +12,11 @@ use super::super::ingest::own_config;
 use super::Told;
 use super::handshake;
 use super::versions::OWN;
-use crate::daemon::client::{self, PATIENCE, Started, connect_any};
 use crate::daemon::http;
-use crate::daemon::place::{self, Card};
-use crate::daemon::wire::{Hello, Request, Status};
 use crate::error::{CliError, CliResult};
+use crate::ipc::card::{self, Card};
+use crate::ipc::client::{self, PATIENCE, Started, connect_any};
+use crate::ipc::wire::{Hello, Request, Status};
 use crate::render::text;
 
 /// How long an end may take: a transaction and the index.
@@ -41,7 +41,7 @@ enum Daemon {
 
 impl Daemon {
     fn look(directory: &Path) -> Self {
-        if !place::is_running(directory) {
+        if !card::is_running(directory) {
             return Self::None(Card::read(directory));
         }
         let began = Instant::now();
@@ -296,12 +296,12 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
         let _ = client.ask::<Value>(&Request::Stop, PATIENCE);
     }
     let until = Instant::now() + ENDING;
-    while place::is_running(&directory) && Instant::now() < until {
+    while card::is_running(&directory) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
     let arguments: Vec<String> =
         context.flags.iter().flat_map(|(key, value)| ["--config".to_owned(), format!("{key}={value}")]).collect();
-    if !place::is_running(&directory)
+    if !card::is_running(&directory)
         && let Ok(Started::Now(hello)) = client::start(&directory, &arguments)
     {
         context.printer.note(format!("started the daemon anew, process {}", hello.pid))?;

@@ -8,9 +8,9 @@ use yore_engine::{ForgetRequest, Forgotten};
 
 use super::{Call, Effect, described};
 use crate::error::{CliError, CliResult, Exit};
+use crate::fence::name;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{needed, parse, usage};
-use crate::mcp::fence::name;
 use crate::render::text::counted;
 
 const DESCRIPTION: &str = "Forget a session or note, only when the person asks. Without `confirmed` it says what would go; tell the \

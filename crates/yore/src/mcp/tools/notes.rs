@@ -10,11 +10,11 @@ use yore_engine::{NoteSummary, NotesRequest};
 use super::recall::present;
 use super::{Call, Effect, described};
 use crate::error::CliResult;
+use crate::fence::fence;
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, cut_and_told};
 use crate::mcp::arguments::{given, parse, within};
 use crate::mcp::cursor::{self, Cursor};
-use crate::mcp::fence::fence;
 use crate::render::text::counted;
 
 const DESCRIPTION: &str = "Notes that hold here: what the person asked to remember. Call before you remember something (it may be \
@@ -113,7 +113,7 @@ pub fn block(note: &NoteSummary, chars: usize) -> String {
 fn line(note: &NoteSummary) -> String {
     let by = if note.is_by_agent { "an agent" } else { "the person" };
     let when = note.at.map_or_else(|| "at an unknown time".to_owned(), |at| format_utc(at)[..10].to_owned());
-    let place = note.project.as_deref().map_or_else(|| "everywhere".to_owned(), crate::mcp::fence::name);
+    let place = note.project.as_deref().map_or_else(|| "everywhere".to_owned(), crate::fence::name);
     format!("note {} by {by}, {when}, {place}", note.episode.short())
 }
 

@@ -25,10 +25,10 @@ use crate::ask::{self, ROLES};
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
 use crate::error::CliResult;
+use crate::fence::{fenced, name, passage};
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, Form, cut_and_told};
 use crate::mcp::arguments::{given, needed, one_of, parse, time, usage, within};
-use crate::mcp::fence::{fenced, name, passage};
 use crate::mcp::progress::Stage;
 use crate::render::text::counted;
 

@@ -12,11 +12,11 @@ use super::recall::present;
 use super::{Call, Effect, described};
 use crate::engine_handle::Memory;
 use crate::error::CliResult;
+use crate::fence::{fence, name};
 use crate::mcp::access::Chosen;
 use crate::mcp::answer::{Answer, minute};
 use crate::mcp::arguments::{given, parse, time, within};
 use crate::mcp::cursor::{self, Cursor};
-use crate::mcp::fence::{fence, name};
 use crate::render::text::counted;
 
 const DESCRIPTION: &str = "Sessions, last used first: what was worked on, when, with which agent. Call when the person asks what was \

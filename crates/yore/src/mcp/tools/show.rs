@@ -20,9 +20,9 @@ use super::recall::{present, words_of};
 use super::{Call, Effect, described};
 use crate::engine_handle::Memory;
 use crate::error::CliResult;
+use crate::fence::{fenced, name, passage};
 use crate::mcp::answer::{Answer, Form, cut, cut_and_told, minute};
 use crate::mcp::arguments::{given, needed, one_of, parse, usage, within};
-use crate::mcp::fence::{fenced, name, passage};
 use crate::render::text::counted;
 
 const DESCRIPTION: &str = "Open an id: a turn with its neighbours, a session, a note. Use it to check a quote in its context before \

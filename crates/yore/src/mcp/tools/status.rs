@@ -8,9 +8,9 @@ use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::{SessionsRequest, Statistics};
 
 use super::{Call, Effect, described};
-use crate::daemon::wire::Status;
 use crate::engine_handle::EngineHandle;
 use crate::error::CliResult;
+use crate::ipc::wire::Status;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::parse;
 use crate::render::text::{bytes, count, counted};

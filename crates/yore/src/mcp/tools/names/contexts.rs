@@ -25,11 +25,11 @@ use super::super::{Call, Effect, described, notes};
 use super::preview::{Context, PRIORITIES};
 use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
+use crate::fence::{fence, name};
 use crate::mcp::access::Access;
 use crate::mcp::answer::{Answer, cut};
 use crate::mcp::arguments::{needed, one_of, parse, within};
 use crate::mcp::cursor::{self, Cursor};
-use crate::mcp::fence::{fence, name};
 use crate::render::text::counted;
 
 /// Bytes of a page of the index, as text and as data together: 8 KB with what stands around it

@@ -20,10 +20,10 @@ use super::super::remember::{Note, Place, confirmed_by_person, store};
 use super::super::{Call, Effect, described, notes};
 use super::preview::{self, Context, PRIORITIES};
 use crate::error::CliResult;
+use crate::fence::name;
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, one_of, parse};
-use crate::mcp::fence::name;
 
 const CHUNK_TYPES: [&str; 6] = ["research", "insight", "decision", "resource", "attempt", "user_input"];
 const CONFIDENCES: [&str; 3] = ["verified", "inferred", "speculative"];

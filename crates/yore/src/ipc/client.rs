@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::place::{Card, is_running};
+use super::card::{Card, is_running};
 use super::socket::{self, Stream};
 use super::wire::{Hello, LONGEST_REPLY, Lines, PROTOCOL, Reply, Request};
 use crate::error::CliError;

@@ -19,6 +19,7 @@ use yore_engine::{
 };
 
 use super::socket::Stream;
+use crate::config::Config;
 use crate::error::{CliError, Exit};
 use crate::spool::Event;
 
@@ -293,4 +294,11 @@ impl Lines {
         self.stream.set_write_timeout(Some(patience))?;
         self.stream.write_all(&line)
     }
+}
+
+/// What distinguishes settings by which histories are read: two processes with the same do the
+/// same.
+pub fn settings_of(config: &Config) -> String {
+    serde_json::to_string(&(&config.capture, &config.sources, &config.redaction, &config.archive, &config.index))
+        .unwrap_or_default()
 }
