@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::error::CliResult;
 use crate::ipc::client::{self, Client, NoAnswer, PATIENCE};
 use crate::ipc::wire::{Ingested, Question, Request, Status, settings_of};
+use crate::settings::Settings;
 
 /// Milliseconds since 1970 by the system's clock.
 pub fn now() -> UtcMillis {
@@ -47,6 +48,28 @@ pub fn options(directory: &Path, create: bool, config: &Config, model: Option<Pa
         model,
         model_threads: config.models.threads,
         now,
+    }
+}
+
+impl Settings {
+    /// Opens what is there; with `create` makes it if it is not.
+    pub fn engine(&self, create: bool) -> CliResult<Engine> {
+        Ok(open(&self.directory, create, self.config(), self.model_folder())?)
+    }
+
+    /// How the memory is opened.
+    pub fn engine_options(&self, create: bool) -> EngineOptions {
+        options(&self.directory, create, self.config(), self.model_folder())
+    }
+
+    /// The memory, asked of the daemon where one runs.
+    pub fn memory(&self) -> CliResult<Memory> {
+        Ok(Memory::open(&self.directory, &Arc::new(self.config().clone()), self.model_folder())?)
+    }
+
+    /// Starts the daemon where one should run and does not; waits for nothing.
+    pub fn wake_daemon(&self) {
+        drop(daemon_of(&self.directory, self.config()));
     }
 }
 

@@ -10,12 +10,14 @@
 //! - `fence`: recalled words as data, for a reader that obeys words
 //! - `give`: what agents are given unasked
 //! - `guess`: which source a path holds
+//! - `histories`: which histories are read, and how
 //! - `hook`: told by an agent, and gone again
 //! - `install`: yore in the agents' settings, and out again
 //! - `ipc`: how the daemon is reached
 //! - `models`: where models lie and how they come there
 //! - `render`: the only place that prints
 //! - `rescue`: what agents delete, and how to put that off
+//! - `settings`: everything that was configured
 //! - `spool`: what hooks leave for whoever reads next
 //! - `paths`: where things lie on this platform
 //! - `error`: what went wrong, for people and for exit codes
@@ -34,6 +36,7 @@ mod fence;
 pub mod fuzz;
 mod give;
 mod guess;
+mod histories;
 mod hook;
 mod install;
 mod ipc;
@@ -42,6 +45,7 @@ mod models;
 mod paths;
 mod render;
 mod rescue;
+mod settings;
 mod spool;
 
 use std::process::ExitCode;

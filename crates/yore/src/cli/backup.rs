@@ -23,7 +23,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.list {
-        let found = yore_engine::backups(&context.directory);
+        let found = yore_engine::backups(&context.settings.directory);
         if context.printer.is_json() {
             context.printer.json(&json!({"backups": found}))?;
         } else if found.is_empty() {
@@ -39,8 +39,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         return Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success });
     }
-    let engine = context.engine(false)?;
-    let keep = context.config().store.backups.max(1) as usize;
+    let engine = context.settings.engine(false)?;
+    let keep = context.settings.config().store.backups.max(1) as usize;
     let made = engine.back_up(arguments.to.as_deref(), keep)?;
     if context.printer.is_json() {
         context.printer.json(&json!(made))?;

@@ -18,9 +18,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let budget = arguments.tokens.map_or(context.config().give.brief_tokens, |tokens| tokens as usize);
-    let here = context.project_here();
-    let brief = context.memory()?.brief(&BriefRequest { here, session: None, is_compacted: false })?;
+    let budget = arguments.tokens.map_or(context.settings.config().give.brief_tokens, |tokens| tokens as usize);
+    let here = context.settings.project_here();
+    let brief = context.settings.memory()?.brief(&BriefRequest { here, session: None, is_compacted: false })?;
     let given = text::brief(&brief, budget);
     if context.printer.is_json() {
         context.printer.json(&json!({

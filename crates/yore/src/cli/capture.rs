@@ -5,9 +5,9 @@ use serde_json::json;
 use yore_core::scope::normalize_directory;
 
 use super::Context;
-use super::ingest::{own_config, policy};
 use crate::config::{self, CaptureMode, Config, Environment, FileKind, Layers, PROJECT_FILE, load};
 use crate::error::{CliError, CliResult, Exit};
+use crate::histories::policy;
 use crate::render::text;
 use crate::spool;
 
@@ -105,13 +105,13 @@ fn turn_own(is_on: bool, directory: &Path, context: &mut Context) -> CliResult<(
 }
 
 fn status(place: &Where, context: &mut Context) -> CliResult<()> {
-    let config = own_config(context)?;
-    let directory = match (&place.project, &context.here) {
+    let config = context.settings.own_config()?;
+    let directory = match (&place.project, &context.settings.here) {
         (Some(project), _) => Some(directory(project, context)?),
         (None, here) => here.clone(),
     };
     let reason = directory.as_ref().map(|directory| forbidden(directory, &config, context)).transpose()?.flatten();
-    let waiting = spool::waiting(&context.directory) as u64;
+    let waiting = spool::waiting(&context.settings.directory) as u64;
     let mode = if config.capture.mode == CaptureMode::OptIn { "opt-in" } else { "all" };
     if context.printer.is_json() {
         return Ok(context.printer.json(&json!({
@@ -154,11 +154,11 @@ fn forbidden(directory: &Path, config: &Config, context: &Context) -> CliResult<
         return Ok(Some("capture is off (`yore capture on`)".to_owned()));
     }
     let Some(name) = directory.to_str() else { return Ok(Some("its name is not UTF-8".to_owned())) };
-    if policy(context)?.allows_directory(name) {
+    if policy(&context.settings)?.allows_directory(name) {
         return Ok(None);
     }
     let layers = Layers { user_file: None, project_file: None, environment: &Environment::default(), flags: &[] };
-    let own = super::find_project_file(directory).filter(|file| {
+    let own = crate::settings::find_project_file(directory).filter(|file| {
         load(&Layers { project_file: Some(file), ..layers }).map_or(true, |resolved| !resolved.config.capture.enabled)
     });
     Ok(Some(match own {
@@ -172,15 +172,15 @@ fn forbidden(directory: &Path, config: &Config, context: &Context) -> CliResult<
 
 /// The person's settings as they stand in the file by now.
 fn changed(context: &Context) -> CliResult<Config> {
-    own_config(context)
+    Ok(context.settings.own_config()?)
 }
 
 /// A list of the person's file alone, as it is written there.
 fn own_list(key: &str, context: &Context) -> CliResult<Vec<String>> {
     let layers = Layers {
-        user_file: context.user_file.as_ref(),
+        user_file: context.settings.user_file.as_ref(),
         project_file: None,
-        environment: &context.environment.without_settings(),
+        environment: &context.settings.environment.without_settings(),
         flags: &[],
     };
     let shown = load(&layers)?.get(key)?.shown.clone();
@@ -190,6 +190,7 @@ fn own_list(key: &str, context: &Context) -> CliResult<Vec<String>> {
 
 fn user_file(context: &Context) -> CliResult<PathBuf> {
     context
+        .settings
         .user_file
         .as_ref()
         .map(|file| file.path.clone())
@@ -197,7 +198,7 @@ fn user_file(context: &Context) -> CliResult<PathBuf> {
 }
 
 fn directory(project: &Path, context: &Context) -> CliResult<PathBuf> {
-    let here = context.here.clone().unwrap_or_default();
+    let here = context.settings.here.clone().unwrap_or_default();
     let path = here.join(project);
     if !path.is_dir() {
         return Err(CliError::usage(format!("{} is no directory", path.display()), None));
@@ -206,7 +207,7 @@ fn directory(project: &Path, context: &Context) -> CliResult<PathBuf> {
 }
 
 fn home(entry: &str, context: &Context) -> String {
-    match (entry.strip_prefix("~/"), &context.paths.home) {
+    match (entry.strip_prefix("~/"), &context.settings.paths.home) {
         (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
         _ => entry.to_owned(),
     }

@@ -1,23 +1,17 @@
-use std::collections::HashSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use yore_core::scope::{is_within, normalize_directory};
 use yore_core::time::UtcMillis;
-use yore_engine::ingest::source::{Framing, Nature, NothingKnown, Source, Unit, source_named};
-use yore_engine::ingest::{IngestReport, IngestRequest, Observer, SourceRoot, names_of};
-use yore_engine::{ConversationsRequest, Engine, SyncReport};
+use yore_engine::ingest::names_of;
+use yore_engine::{ConversationsRequest, Engine};
 
 use super::Context;
-use super::ingest::{default_roots, print, read, request};
+use super::ingest::{print, read};
 use crate::ask;
 use crate::error::{CliResult, Exit};
+use crate::histories::{Chosen, Waiting, conversation_roots, narrow, request, waiting};
 use crate::render::text;
 
 /// List, read and watch conversations
@@ -80,8 +74,8 @@ struct Filter {
 }
 
 impl Filter {
-    fn is_empty(&self) -> bool {
-        self.since.is_none() && self.project.is_none() && !self.has_code
+    fn chosen(&self) -> Chosen {
+        Chosen { since: self.since, project: self.project.clone(), has_code: self.has_code }
     }
 }
 
@@ -95,146 +89,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
 }
 
-/// A conversation that was not read as it is now.
-struct Waiting {
-    source: &'static dyn Source,
-    unit: Unit,
-    name: String,
-    /// Whether some of it was read before.
-    is_known: bool,
-    updated: Option<UtcMillis>,
-    facts: Facts,
-}
-
-/// What a look into a conversation tells.
-#[derive(Default)]
-struct Facts {
-    directory: Option<String>,
-    has_code: bool,
-}
-
-/// Bytes of a conversation that are looked at.
-const MOST_BYTES: u64 = 256 << 20;
-/// A longer line is looked at in pieces.
-const LONGEST_LINE: u64 = 4 << 20;
-/// Records that are looked at for a directory.
-const FIRST_RECORDS: usize = 200;
-
-/// What waits under the roots and passes the filter, last used first.
-fn waiting(roots: &[SourceRoot], engine: Option<&Engine>, filter: &Filter, request: &IngestRequest) -> CliResult<Vec<Waiting>> {
-    let mut waiting: Vec<Waiting> = Vec::new();
-    let mut seen = HashSet::new();
-    for root in roots {
-        let Some(source) = source_named(&root.source) else { continue };
-        let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
-        for mut unit in source.discover(&path, &NothingKnown) {
-            if let Ok(canonical) = unit.path.canonicalize() {
-                unit.path = canonical;
-            }
-            let Some(name) = unit.name() else { continue };
-            let is_allowed = unit.path.to_str().is_some_and(|path| request.policy.allows_file(path));
-            // One that closes its file only says whether the others need be looked at.
-            if unit.closes_file || unit.stamp.size == 0 || !is_allowed || !seen.insert((source.kind(), name.clone())) {
-                continue;
-            }
-            let known = engine.map(|engine| engine.known_unit(source.kind(), &name)).transpose()?.flatten();
-            if known.as_ref().is_some_and(|(stamp, _)| *stamp == unit.stamp) {
-                continue;
-            }
-            let updated = changed(&unit.path);
-            if filter.since.is_some_and(|since| updated.is_some_and(|updated| updated < since)) {
-                continue;
-            }
-            let facts = look(source, &unit, filter.has_code);
-            let is_kept = match &facts.directory {
-                Some(directory) => request.policy.allows_directory(directory),
-                None => request.policy.allows_unknown(),
-            };
-            let is_asked_for = (!filter.has_code || facts.has_code)
-                && filter.project.as_deref().is_none_or(|project| belongs(facts.directory.as_deref(), project));
-            if is_kept && is_asked_for {
-                waiting.push(Waiting { source, unit, name, is_known: known.is_some(), updated, facts });
-            }
-        }
-    }
-    waiting.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.name.cmp(&b.name)));
-    Ok(waiting)
-}
-
-fn changed(path: &Path) -> Option<UtcMillis> {
-    let since = path.metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    UtcMillis::try_from(since.as_millis()).ok()
-}
-
-/// Whether a recorded directory is of a project, by name or directory.
-fn belongs(directory: Option<&str>, project: &str) -> bool {
-    let Some(directory) = directory else { return false };
-    let wanted = Path::new(project);
-    let is_path = wanted.is_absolute() || project.contains(['/', '\\']);
-    if is_path {
-        let wanted = wanted.canonicalize().unwrap_or_else(|_| wanted.to_path_buf());
-        return is_within(&normalize_directory(directory), &normalize_directory(&wanted.to_string_lossy()));
-    }
-    names_of(directory).name.eq_ignore_ascii_case(project)
-}
-
-/// Reads as much of a conversation as the question needs; what cannot be read tells nothing.
-fn look(source: &dyn Source, unit: &Unit, with_code: bool) -> Facts {
-    let mut facts = Facts::default();
-    let mut seen = 0;
-    let mut look_at = |value: &Value, facts: &mut Facts| {
-        seen += 1;
-        if facts.directory.is_none() {
-            facts.directory = source.owner(value).directory.map(str::to_owned);
-        }
-        facts.has_code |= with_code && holds_code(value);
-        let is_done = (facts.directory.is_some() || seen >= FIRST_RECORDS) && (!with_code || facts.has_code);
-        !is_done
-    };
-    match unit.framing {
-        Framing::Records => {
-            let _ = source.records(unit, &mut |value| look_at(&value, &mut facts));
-        }
-        Framing::Lines => {
-            let Ok(file) = File::open(&unit.path) else { return facts };
-            let mut lines = BufReader::new(file.take(MOST_BYTES));
-            let mut line = Vec::new();
-            loop {
-                line.clear();
-                match lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-                    Ok(1..) => {}
-                    Ok(0) | Err(_) => break,
-                }
-                let value =
-                    serde_json::from_slice(&line).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&line).into_owned()));
-                if !look_at(&value, &mut facts) {
-                    break;
-                }
-            }
-        }
-    }
-    facts
-}
-
-fn holds_code(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("```"),
-        Value::Array(items) => items.iter().any(holds_code),
-        Value::Object(members) => members.values().any(holds_code),
-        _ => false,
-    }
-}
-
-/// Where conversations lie, not documents.
-fn conversation_roots(context: &Context) -> CliResult<Vec<SourceRoot>> {
-    let mut roots = default_roots(context)?;
-    roots.retain(|root| source_named(&root.source).is_some_and(|source| source.nature() == Nature::Conversation));
-    Ok(roots)
-}
-
 /// The memory, if there is one.
 fn memory(context: &Context) -> CliResult<Option<Engine>> {
-    match context.engine(false) {
+    match context.settings.engine(false) {
         Ok(engine) => Ok(Some(engine)),
         Err(error) if error.code == "store/missing" => Ok(None),
         Err(error) => Err(error),
@@ -281,9 +138,9 @@ fn list(
         }
     }
     if !only_processed {
-        let roots = conversation_roots(context)?;
-        let request = request(Vec::new(), context)?;
-        for found in waiting(&roots, engine.as_ref(), filter, &request)?.into_iter().take(limit) {
+        let roots = conversation_roots(&context.settings)?;
+        let request = request(Vec::new(), &context.settings)?;
+        for found in waiting(&roots, engine.as_ref(), &filter.chosen(), &request)?.into_iter().take(limit) {
             rows.push((found.updated, shown(&found), as_json(&found)));
         }
     }
@@ -334,52 +191,27 @@ fn as_json(found: &Waiting) -> Value {
 }
 
 fn ingest(limit: Option<usize>, is_dry_run: bool, filter: &Filter, context: &mut Context) -> CliResult {
-    let roots = conversation_roots(context)?;
-    let mut request = request(roots, context)?;
+    let roots = conversation_roots(&context.settings)?;
+    let mut request = request(roots, &context.settings)?;
     if is_dry_run {
         let engine = memory(context)?;
-        let found = waiting(&request.roots, engine.as_ref(), filter, &request)?;
+        let found = waiting(&request.roots, engine.as_ref(), &filter.chosen(), &request)?;
         let found = found.into_iter().take(limit.unwrap_or(usize::MAX));
         return tell(found.map(|found| (shown(&found), as_json(&found))).collect(), context);
     }
-    let engine = context.engine(true)?;
-    narrow(&mut request, &engine, limit, filter)?;
+    let engine = context.settings.engine(true)?;
+    narrow(&mut request, &engine, limit, &filter.chosen())?;
     let (report, sync) = read(&engine, &request, context)?;
     print(&report, &sync, false, context)?;
     Ok(if report.unread().next().is_none() { Exit::Success } else { Exit::Nothing })
 }
 
-/// Reads what waits for a voice that prints nothing.
-pub fn read_waiting(
-    since: Option<UtcMillis>,
-    has_code: bool,
-    context: &Context,
-    observer: &mut dyn Observer,
-) -> CliResult<(IngestReport, SyncReport)> {
-    let mut request = request(conversation_roots(context)?, context)?;
-    let engine = context.engine(true)?;
-    narrow(&mut request, &engine, None, &Filter { since, project: None, has_code })?;
-    let report = engine.ingest(&request, observer)?;
-    let sync = engine.sync_index(30_000, &mut |_| {})?;
-    Ok((report, sync))
-}
-
-/// Keeps to the conversations that pass the filter, if it is one.
-fn narrow(request: &mut IngestRequest, engine: &Engine, limit: Option<usize>, filter: &Filter) -> CliResult<()> {
-    if limit.is_some() || !filter.is_empty() {
-        let chosen = waiting(&request.roots, Some(engine), filter, request)?;
-        let chosen: HashSet<String> = chosen.into_iter().take(limit.unwrap_or(usize::MAX)).map(|found| found.name).collect();
-        request.only = Some(Arc::new(chosen));
-    }
-    Ok(())
-}
-
 /// Ends when somebody ends it.
 fn watch(minutes: u64, context: &mut Context) -> CliResult {
-    let engine = context.engine(true)?;
+    let engine = context.settings.engine(true)?;
     loop {
         // A source that appears later is watched, too.
-        let request = request(conversation_roots(context)?, context)?;
+        let request = request(conversation_roots(&context.settings)?, &context.settings)?;
         let (report, sync) = read(&engine, &request, context)?;
         print(&report, &sync, false, context)?;
         thread::sleep(Duration::from_secs(minutes * 60));

@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
         Action::Show { origin } => show(*origin, context)?,
         Action::Get { key } => {
-            let setting = context.resolved.get(key)?;
+            let setting = context.settings.resolved.get(key)?;
             let (shown, origins) = (setting.shown.clone(), setting.origins.iter().map(ToString::to_string).collect::<Vec<_>>());
             if context.printer.is_json() {
                 context.printer.json(&json!({"key": key, "value": shown, "origin": origins}))?;
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Action::Check => return check_all(context),
         Action::Schema => context.printer.line(schema().trim_end())?,
         Action::Defaults => context.printer.line(defaults_toml().trim_end())?,
-        Action::Path => match &context.user_file {
+        Action::Path => match &context.settings.user_file {
             Some(file) => context.printer.line(file.path.display().to_string())?,
             None => {
                 return Err(CliError::usage("there is no directory for configurations", Some("name a file with YORE_CONFIG")));
@@ -102,6 +102,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 fn show(with_origin: bool, context: &mut Context) -> CliResult<()> {
     let rows: Vec<(&str, String, Vec<String>)> = context
+        .settings
         .resolved
         .rows()
         .iter()
@@ -128,10 +129,10 @@ fn show(with_origin: bool, context: &mut Context) -> CliResult<()> {
 
 fn check_all(context: &mut Context) -> CliResult {
     let layers = Layers {
-        user_file: context.user_file.as_ref(),
-        project_file: context.project_file.as_deref(),
-        environment: &context.environment,
-        flags: &context.flags,
+        user_file: context.settings.user_file.as_ref(),
+        project_file: context.settings.project_file.as_deref(),
+        environment: &context.settings.environment,
+        flags: &context.settings.flags,
     };
     let problems = check(&layers);
     if context.printer.is_json() {
@@ -150,10 +151,10 @@ fn check_all(context: &mut Context) -> CliResult {
 
 fn target(is_project: bool, context: &Context) -> CliResult<(std::path::PathBuf, FileKind)> {
     if is_project {
-        let here = context.here.clone().ok_or_else(|| CliError::usage("the current directory is gone", None))?;
-        return Ok((context.project_file.clone().unwrap_or_else(|| here.join(config::PROJECT_FILE)), FileKind::Project));
+        let here = context.settings.here.clone().ok_or_else(|| CliError::usage("the current directory is gone", None))?;
+        return Ok((context.settings.project_file.clone().unwrap_or_else(|| here.join(config::PROJECT_FILE)), FileKind::Project));
     }
-    match &context.user_file {
+    match &context.settings.user_file {
         Some(file) => Ok((file.path.clone(), FileKind::User)),
         None => Err(CliError::usage("there is no directory for configurations", Some("name a file with YORE_CONFIG"))),
     }

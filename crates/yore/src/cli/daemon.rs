@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             if *detached {
                 yore_engine::platform::leave_terminal();
             }
-            daemon::run(context)?;
+            daemon::run(&context.settings)?;
             Ok(Exit::Success)
         }
         Action::Start { .. } => start(context),
@@ -76,12 +76,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 fn start(context: &mut Context) -> CliResult {
     // What keeps it from starting is better told here than in its log.
-    drop(context.engine(false)?);
+    drop(context.settings.engine(false)?);
     let mut arguments = Vec::new();
-    for (key, value) in &context.flags {
+    for (key, value) in &context.settings.flags {
         arguments.extend(["--config".to_owned(), format!("{key}={value}")]);
     }
-    let started = client::start(&context.directory, &arguments).map_err(|error| CliError::io(&context.directory, &error))?;
+    let started = client::start(&context.settings.directory, &arguments)
+        .map_err(|error| CliError::io(&context.settings.directory, &error))?;
     let (hello, is_new) = match started {
         Started::Now(hello) => (hello, true),
         Started::Already(hello) => (hello, false),
@@ -90,7 +91,7 @@ fn start(context: &mut Context) -> CliResult {
                 exit: Exit::Data,
                 code: "daemon/no-answer".to_owned(),
                 message: "the daemon does not answer".to_owned(),
-                hint: Some(format!("see {}", log::path(&context.directory).display())),
+                hint: Some(format!("see {}", log::path(&context.settings.directory).display())),
             });
         }
     };
@@ -106,15 +107,16 @@ fn start(context: &mut Context) -> CliResult {
 
 /// Ends the daemon where one runs, for what must have the data directory to itself; whether one ran.
 pub fn stop_for(context: &Context) -> CliResult<bool> {
-    let was_running = card::is_running(&context.directory);
+    let was_running = card::is_running(&context.settings.directory);
     if was_running {
-        let asked = client::connect_any(&context.directory).map(|mut client| client.ask::<Value>(&Request::Stop, PATIENCE));
+        let asked =
+            client::connect_any(&context.settings.directory).map(|mut client| client.ask::<Value>(&Request::Stop, PATIENCE));
         let until = Instant::now() + ENDING;
-        while card::is_running(&context.directory) && Instant::now() < until && matches!(asked, Some(Ok(_))) {
+        while card::is_running(&context.settings.directory) && Instant::now() < until && matches!(asked, Some(Ok(_))) {
             std::thread::sleep(Duration::from_millis(20));
         }
-        if card::is_running(&context.directory) {
-            let who = card::Card::read(&context.directory).map_or(0, |card| card.pid);
+        if card::is_running(&context.settings.directory) {
+            let who = card::Card::read(&context.settings.directory).map_or(0, |card| card.pid);
             return Err(CliError {
                 exit: Exit::Busy,
                 code: "daemon/no-answer".to_owned(),
@@ -137,12 +139,13 @@ fn stop(context: &mut Context) -> CliResult {
 }
 
 fn status(context: &mut Context) -> CliResult {
-    let answer = client::connect_any(&context.directory).map(|mut client| client.ask::<Status>(&Request::Status, PATIENCE));
+    let answer =
+        client::connect_any(&context.settings.directory).map(|mut client| client.ask::<Status>(&Request::Status, PATIENCE));
     let status = match answer {
         Some(Ok(status)) => status,
         Some(Err(NoAnswer::Refused(error))) => return Err(error),
         None | Some(Err(NoAnswer::Unavailable)) => {
-            let is_running = card::is_running(&context.directory);
+            let is_running = card::is_running(&context.settings.directory);
             let what = if is_running { "one runs, and does not answer this version" } else { "none runs" };
             if context.printer.is_json() {
                 context.printer.json(&json!({"running": is_running, "answers": false}))?;
@@ -213,12 +216,12 @@ fn status(context: &mut Context) -> CliResult {
 
 fn retry(target: Option<&str>, context: &mut Context) -> CliResult {
     let request = Request::Retry { target: target.map(str::to_owned) };
-    let answer = client::connect(&context.directory).map(|mut client| client.ask::<Value>(&request, PATIENCE));
+    let answer = client::connect(&context.settings.directory).map(|mut client| client.ask::<Value>(&request, PATIENCE));
     let revived = match answer {
         Some(Ok(value)) => value["revived"].as_u64().unwrap_or(0),
         Some(Err(NoAnswer::Refused(error))) => return Err(error),
         // The next daemon finds them in the queue.
-        None | Some(Err(NoAnswer::Unavailable)) => context.engine(false)?.revive_jobs(target)? as u64,
+        None | Some(Err(NoAnswer::Unavailable)) => context.settings.engine(false)?.revive_jobs(target)? as u64,
     };
     if context.printer.is_json() {
         context.printer.json(&json!({"revived": revived}))?;
@@ -229,7 +232,7 @@ fn retry(target: Option<&str>, context: &mut Context) -> CliResult {
 }
 
 fn logs(follow: bool, lines: usize, context: &mut Context) -> CliResult {
-    let path = log::path(&context.directory);
+    let path = log::path(&context.settings.directory);
     let fail = |error: std::io::Error| CliError::io(&path, &error);
     let content = match std::fs::read(&path) {
         Ok(content) => content,

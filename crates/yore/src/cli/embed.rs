@@ -26,7 +26,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.while_attended {
         end_with_standard_input();
     }
-    let engine = context.engine(false)?;
+    let engine = context.settings.engine(false)?;
     let report = embed(&engine, !arguments.while_attended, context)?;
     if context.printer.is_json() {
         context.printer.json(&json!({
@@ -54,10 +54,10 @@ fn end_with_standard_input() {
 /// fetch it on a terminal and says how elsewhere, if `is_offered`. Nothing that goes wrong here takes away what was read.
 pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, context: &mut Context) -> CliResult<()> {
     let waiting = engine.unembedded()?;
-    if is_unwanted || !context.config().models.embed || waiting == 0 {
+    if is_unwanted || !context.settings.config().models.embed || waiting == 0 {
         return Ok(());
     }
-    if !context.model_folder().is_some_and(|folder| folder.exists()) {
+    if !context.settings.model_folder().is_some_and(|folder| folder.exists()) {
         if !is_offered || context.printer.is_json() {
             return Ok(());
         }

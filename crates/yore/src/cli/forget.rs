@@ -32,14 +32,14 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.engine(false)?;
+    let engine = context.settings.engine(false)?;
     let id = arguments.id.as_ref().or(arguments.session.as_ref()).cloned().unwrap_or_default();
     let outcome = engine.forget(&ForgetRequest {
         session: id.clone(),
         is_hard: arguments.hard,
         is_dry_run: arguments.dry_run,
         restore: arguments.restore,
-        keep_tombstones: context.config().forget.keep_tombstones,
+        keep_tombstones: context.settings.config().forget.keep_tombstones,
     })?;
     if context.printer.is_json() {
         context.printer.json(&json!({

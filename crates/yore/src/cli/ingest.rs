@@ -1,22 +1,23 @@
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
 use yore_engine::ingest::source::{Nature, NothingKnown, SOURCES, Source, source_named};
-use yore_engine::ingest::{CapturePolicy, IngestReport, IngestRequest, SourceRoot};
+use yore_engine::ingest::{IngestReport, IngestRequest, SourceRoot};
 use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, SyncReport};
 
-use super::{Context, embed, find_project_file};
-use crate::config::{CaptureMode, Config, Layers, load};
+use super::{Context, embed};
+use crate::config::Config;
 use crate::engine_handle;
 use crate::error::{CliError, CliResult, Exit, source_names};
 use crate::give::ledger;
 use crate::guess;
+use crate::histories::{default_roots, known_roots, request};
 use crate::ipc::wire::Ingested;
+use crate::render::ingest::{as_json, summary};
 use crate::render::progress::Progress;
 use crate::render::text;
 
@@ -50,15 +51,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         && arguments.source.is_none()
         && !arguments.dry_run
         && !arguments.verbose
-        && let Some(ingested) = engine_handle::ingest_by_daemon(&context.directory, &own_config(context)?)
+        && let Some(ingested) = engine_handle::ingest_by_daemon(&context.settings.directory, &context.settings.own_config()?)
     {
         return print_ingested(&ingested?, context);
     }
     let (addresses, roots) = (addresses(arguments)?, roots(arguments, context)?);
     if !arguments.paths.is_empty() {
-        may_be_read(&roots, !addresses.is_empty(), &own_config(context)?)?;
+        may_be_read(&roots, !addresses.is_empty(), &context.settings.own_config()?)?;
     }
-    let engine = match context.engine(!arguments.dry_run) {
+    let engine = match context.settings.engine(!arguments.dry_run) {
         Ok(engine) => Some(engine),
         // Looking must not make a memory.
         Err(error) if arguments.dry_run && error.code == "store/missing" => None,
@@ -66,7 +67,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     };
     let roots = match &engine {
         Some(engine) if arguments.paths.is_empty() => {
-            let mut known = known_roots(engine, context)?;
+            let mut known = known_roots(engine, &context.settings)?;
             known.retain(|root| arguments.source.as_ref().is_none_or(|source| *source == root.source));
             known
         }
@@ -80,7 +81,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     };
     let (mut report, sync) = match &engine {
         Some(engine) => {
-            let request = IngestRequest { is_dry_run: arguments.dry_run, ..request(roots, context)? };
+            let request = IngestRequest { is_dry_run: arguments.dry_run, ..request(roots, &context.settings)? };
             read_told(engine, &request, arguments.verbose, context)?
         }
         None => (found(&roots), SyncReport::default()),
@@ -186,7 +187,7 @@ fn addresses(arguments: &Arguments) -> CliResult<Vec<String>> {
 /// Fetches a page, for the project that is asked from; what fails is told with the rest.
 fn fetch(engine: &Engine, address: &str, context: &Context) -> CliResult<Result<PageReport, (PathBuf, String)>> {
     let options = FetchOptions {
-        ingest: request(Vec::new(), context)?,
+        ingest: request(Vec::new(), &context.settings)?,
         directory: super::remember::repository_here(context),
         ..FetchOptions::default()
     };
@@ -226,12 +227,14 @@ fn page_as_json(page: &PageReport) -> serde_json::Value {
 /// What is to be read: what was named, or all that is known.
 fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>> {
     if arguments.paths.is_empty() {
-        let mut roots = default_roots(context)?;
+        let mut roots = default_roots(&context.settings)?;
         roots.retain(|root| arguments.source.as_ref().is_none_or(|source| *source == root.source));
         return Ok(roots);
     }
-    let places: Vec<(&str, PathBuf)> =
-        SOURCES.iter().flat_map(|source| places(context, *source).into_iter().map(|place| (source.kind(), place))).collect();
+    let places: Vec<(&str, PathBuf)> = SOURCES
+        .iter()
+        .flat_map(|source| context.settings.places(*source).into_iter().map(|place| (source.kind(), place)))
+        .collect();
     let mut roots = Vec::new();
     for path in arguments.paths.iter().filter(|path| !path.to_str().is_some_and(guess::is_address)) {
         if !path.exists() {
@@ -306,98 +309,6 @@ fn found(roots: &[SourceRoot]) -> IngestReport {
     report
 }
 
-/// The settings that hold for every project: a project's own file speaks for that project only.
-pub fn own_config(context: &Context) -> CliResult<Config> {
-    let layers = Layers {
-        user_file: context.user_file.as_ref(),
-        project_file: None,
-        environment: &context.environment,
-        flags: &context.flags,
-    };
-    Ok(load(&layers)?.config)
-}
-
-/// Where a source's agent keeps its histories on this computer, whether or not they exist.
-pub fn places(context: &Context, source: &dyn Source) -> Vec<PathBuf> {
-    let variable = |name: &str| context.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
-    context.paths.places_of(source, &variable)
-}
-
-/// Where the known agents keep their histories, as configured: what exists of it.
-pub fn default_roots(context: &Context) -> CliResult<Vec<SourceRoot>> {
-    Ok(roots_of(&own_config(context)?, context))
-}
-
-fn roots_of(config: &Config, context: &Context) -> Vec<SourceRoot> {
-    let mut roots: Vec<SourceRoot> = Vec::new();
-    if !config.capture.enabled {
-        return roots;
-    }
-    for source in SOURCES {
-        let Some(settings) = config.sources.of(source.kind()).filter(|settings| settings.enabled) else { continue };
-        let paths = if settings.roots.is_empty() {
-            let mut paths = places(context, *source);
-            // What it leaves in a project is looked for where somebody works, and above.
-            let left = source.file_in_project().into_iter();
-            paths
-                .extend(left.flat_map(|name| context.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name))));
-            paths
-        } else {
-            settings.roots.iter().map(|root| expand_home(root, context)).collect()
-        };
-        for path in paths.into_iter().filter(|path| path.exists()) {
-            let root = SourceRoot { source: source.kind().to_owned(), path };
-            if !roots.contains(&root) {
-                roots.push(root);
-            }
-        }
-    }
-    roots
-}
-
-/// The same, and what agents without a place of their own left in the directories that `engine` knows.
-pub fn known_roots(engine: &Engine, context: &Context) -> CliResult<Vec<SourceRoot>> {
-    let config = own_config(context)?;
-    let mut roots = roots_of(&config, context);
-    let has_none = |source: &&&dyn Source| {
-        config.sources.of(source.kind()).is_some_and(|settings| settings.enabled && settings.roots.is_empty())
-    };
-    let files: Vec<(&str, &str)> = SOURCES
-        .iter()
-        .filter(|_| config.capture.enabled)
-        .filter(has_none)
-        .filter_map(|source| Some((source.kind(), source.file_in_project()?)))
-        .collect();
-    for directory in if files.is_empty() { Vec::new() } else { engine.project_directories()? } {
-        for (source, name) in &files {
-            let root = SourceRoot { source: (*source).to_owned(), path: Path::new(&directory).join(name) };
-            if root.path.is_file() && !roots.contains(&root) {
-                roots.push(root);
-            }
-        }
-    }
-    Ok(roots)
-}
-
-fn expand_home(path: &Path, context: &Context) -> PathBuf {
-    match (path.strip_prefix("~"), &context.paths.home) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.to_path_buf(),
-    }
-}
-
-/// A reading of these roots, as configured.
-pub fn request(roots: Vec<SourceRoot>, context: &Context) -> CliResult<IngestRequest> {
-    let config = context.config();
-    let mut request = IngestRequest::new(roots);
-    request.compression_level = config.archive.compression_level;
-    request.reader.tool_bytes = if config.index.tool_output { config.index.tool_result_bytes } else { 0 };
-    // PDFs are read by this program in a process of its own.
-    request.reader.pdf_extractor = std::env::current_exe().ok();
-    request.policy = Arc::new(policy(context)?);
-    Ok(request)
-}
-
 /// Archives and indexes, with a bar.
 pub fn read_histories(
     engine: &Engine,
@@ -405,7 +316,7 @@ pub fn read_histories(
     is_dry_run: bool,
     context: &Context,
 ) -> CliResult<(IngestReport, SyncReport)> {
-    let request = IngestRequest { is_dry_run, ..request(roots, context)? };
+    let request = IngestRequest { is_dry_run, ..request(roots, &context.settings)? };
     read(engine, &request, context)
 }
 
@@ -429,32 +340,11 @@ fn read_told(
         return Ok((report, SyncReport::default()));
     }
     // Without a daemon nobody else does.
-    ledger::clear_old(&context.directory, SystemTime::now());
+    ledger::clear_old(&context.settings.directory, SystemTime::now());
     let bar = Progress::counting("indexing", engine.queued()? as u64, context.printer.shows_progress());
     let sync = engine.sync_index(30_000, &mut |turns| bar.inc(turns));
     bar.finish_and_clear();
     Ok((report, sync?))
-}
-
-/// What may be kept: the person's settings, and each project's own.
-pub fn policy(context: &Context) -> CliResult<CapturePolicy> {
-    let capture = &own_config(context)?.capture;
-    let home = |entries: &[String]| -> Vec<String> { entries.iter().map(|entry| context.paths.below_home(entry)).collect() };
-    let only = (capture.mode == CaptureMode::OptIn).then(|| home(&capture.projects));
-    let policy = CapturePolicy::new(&home(&capture.exclude_paths), &home(&capture.exclude_projects), only.as_deref())?;
-    // A project's file may switch capture off for that project; each directory is asked once.
-    let known: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
-    let (user_file, environment) = (context.user_file.clone(), context.environment.clone());
-    Ok(policy.with_project_switch(move |directory| {
-        let Some(file) = find_project_file(Path::new(directory)) else { return false };
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known.entry(file.clone()).or_insert_with(|| {
-            let layers =
-                Layers { user_file: user_file.as_ref(), project_file: Some(&file), environment: &environment, flags: &[] };
-            // A file that cannot be understood may have meant to forbid.
-            load(&layers).map_or(true, |resolved| !resolved.config.capture.enabled)
-        })
-    }))
 }
 
 pub fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context: &mut Context) -> CliResult<()> {
@@ -476,101 +366,4 @@ pub fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context
         context.printer.note("another process is bringing the index up to date")?;
     }
     Ok(())
-}
-
-/// An ingestion in a few lines.
-pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
-    let mut lines = Vec::new();
-    if is_dry_run {
-        let bytes: u64 = report.by_source.values().map(|(_, bytes)| bytes).sum();
-        lines.push(format!("would look at {} of {}", text::counted(report.files, "file"), text::bytes(bytes)));
-        lines.extend(skipped(report));
-        return lines;
-    }
-    lines.push(format!(
-        "{}: {} read, {} unchanged{}",
-        text::counted(report.files, "file"),
-        text::count(report.files_read),
-        text::count(report.files_unchanged),
-        [
-            (report.files_empty, "empty"),
-            (report.files_rewritten, "rewritten"),
-            (report.files_busy, "being read by another process"),
-            (report.files_gone, "gone (kept in the archive)"),
-            (report.files_excluded, "excluded")
-        ]
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!(", {} {what}", text::count(*count)))
-        .collect::<String>()
-    ));
-    lines.push(format!(
-        "{} archived; {} new, {} completed",
-        text::counted(report.lines, "line"),
-        text::counted(report.turns_added, "turn"),
-        text::count(report.turns_updated)
-    ));
-    if report.redactions.secrets_total() > 0 {
-        let kinds: Vec<String> = report
-            .redactions
-            .iter()
-            .filter(|(kind, count)| *count > 0 && *kind != "base64-payload")
-            .map(|(kind, count)| format!("{count} {kind}"))
-            .collect();
-        lines.push(format!("redacted before storing: {}", kinds.join(", ")));
-    }
-    let payloads = report.redactions.total() - report.redactions.secrets_total();
-    if payloads > 0 {
-        lines.push(format!("{} replaced by type, length and digest", text::counted(payloads, "base64 payload")));
-    }
-    lines.extend(skipped(report));
-    if report.lines_excluded > 0 {
-        lines.push(format!("{} kept out by the configuration", text::counted(report.lines_excluded, "line")));
-    }
-    if report.torn_bytes > 0 {
-        lines.push(format!("{} of unfinished last lines left for the next time", text::bytes(report.torn_bytes)));
-    }
-    lines
-}
-
-/// Tells, in one line, the lines and files that were passed over or taken in part.
-fn skipped(report: &IngestReport) -> Option<String> {
-    let reasons: Vec<String> = report
-        .skips
-        .iter()
-        .map(
-            |((reason, detail), count)| {
-                if detail.is_empty() { format!("{count} {reason}") } else { format!("{count} {reason} {detail:?}") }
-            },
-        )
-        .collect();
-    (!reasons.is_empty()).then(|| format!("passed over, or taken in part: {}", reasons.join(", ")))
-}
-
-/// An ingestion as JSON.
-pub fn as_json(report: &IngestReport, sync: &SyncReport, is_dry_run: bool) -> serde_json::Value {
-    json!({
-        "dry_run": is_dry_run,
-        "files": report.files,
-        "files_read": report.files_read,
-        "files_unchanged": report.files_unchanged,
-        "files_empty": report.files_empty,
-        "files_rewritten": report.files_rewritten,
-        "files_busy": report.files_busy,
-        "files_gone": report.files_gone,
-        "files_excluded": report.files_excluded,
-        "bytes_read": report.bytes_read,
-        "lines": report.lines,
-        "lines_excluded": report.lines_excluded,
-        "turns_added": report.turns_added,
-        "turns_updated": report.turns_updated,
-        "turns_shared": report.turns_shared,
-        "torn_bytes": report.torn_bytes,
-        "redactions": report.redactions.iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
-        "skips": report.skips.iter().map(|((reason, detail), count)| json!({"reason": reason, "detail": detail, "count": count})).collect::<Vec<_>>(),
-        "failures": report.unread().map(|(path, reason)| json!({"path": path, "reason": reason})).collect::<Vec<_>>(),
-        "sources": report.by_source.iter().map(|(source, (files, bytes))| (source.clone(), json!({"files": files, "bytes": bytes}))).collect::<serde_json::Map<_, _>>(),
-        "indexed": sync.indexed,
-        "index_busy": sync.is_busy,
-    })
 }

@@ -108,7 +108,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let mut reports = Vec::new();
     with_machine(context, scope, |machine| {
-        let mut installer = Installer::open(machine, &program, scope, &context.directory, Purpose::Put, is_dry)
+        let mut installer = Installer::open(machine, &program, scope, &context.settings.directory, Purpose::Put, is_dry)
             .map_err(|error| unreadable_record(context, &error))?;
         // What is there for the person would run twice in a project that has it, too.
         let there = if scope == Scope::Project { installed(machine) } else { Vec::new() };
@@ -168,20 +168,20 @@ fn parts_everywhere(agent: &Agent, there: &[Installed]) -> Vec<Part> {
 pub(super) fn unreadable_record(context: &Context, error: &std::io::Error) -> CliError {
     CliError {
         hint: Some("move it away: without it yore's entries are known by what they run".to_owned()),
-        ..CliError::io(&context.directory.join("install.json"), error)
+        ..CliError::io(&context.settings.directory.join("install.json"), error)
     }
 }
 
 /// Does something with the computer as it is.
 pub(super) fn with_machine<T>(context: &Context, scope: Scope, act: impl FnOnce(&Machine<'_>) -> CliResult<T>) -> CliResult<T> {
-    let Some(home) = context.paths.home.clone() else {
+    let Some(home) = context.settings.paths.home.clone() else {
         return Err(CliError::usage("there is no home directory, so nobody knows where agents keep their settings", None));
     };
-    let project = context.here.as_deref().map(project_root);
+    let project = context.settings.here.as_deref().map(project_root);
     if scope == Scope::Project && project.as_ref().is_none_or(|project| *project == home) {
         return Err(CliError::usage("this directory is no project", Some("go to the project's directory first")));
     }
-    let variable = |name: &str| context.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let variable = |name: &str| context.settings.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
     act(&Machine { platform: Platform::HERE, project: project.filter(|project| *project != home), home, variable: &variable })
 }
 
@@ -196,7 +196,7 @@ pub(super) fn this_program(context: &Context) -> CliResult<Program> {
     let own = std::env::current_exe().map_err(|error| CliError::io(Path::new("yore"), &error))?;
     let real = own.canonicalize().ok();
     let name = if cfg!(windows) { "yore.exe" } else { "yore" };
-    let search = context.environment.get("PATH").map(std::env::split_paths);
+    let search = context.settings.environment.get("PATH").map(std::env::split_paths);
     let named = search
         .into_iter()
         .flatten()
@@ -210,10 +210,12 @@ pub(super) fn this_program(context: &Context) -> CliResult<Program> {
         })
     };
     // An agent may be started with this shell's variables, or without.
-    let variable = |name: &str| context.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let variable = |name: &str| context.settings.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
     let without = Paths::locate(Platform::HERE, &|name| if name == "YORE_HOME" { None } else { variable(name) });
-    let is_usual = [&context.paths.data, &without.data].into_iter().all(|usual| usual.as_ref() == Some(&context.directory));
-    let data_dir = if is_usual { None } else { Some(unicode(absolute(&context.directory))?) };
+    let is_usual = [&context.settings.paths.data, &without.data]
+        .into_iter()
+        .all(|usual| usual.as_ref() == Some(&context.settings.directory));
+    let data_dir = if is_usual { None } else { Some(unicode(absolute(&context.settings.directory))?) };
     Ok(Program { path: unicode(path)?, data_dir })
 }
 
@@ -270,7 +272,7 @@ fn show(
         ))?;
     } else if is_dry {
         context.printer.note("nothing was changed")?;
-    } else if changes && !context.directory.join("yore.db").exists() {
+    } else if changes && !context.settings.directory.join("yore.db").exists() {
         context.printer.note("`yore up` reads the conversations that are here already")?;
     }
     Ok(exit)
@@ -278,7 +280,7 @@ fn show(
 
 /// An agent and what came of its files.
 pub(super) fn lines(report: &Report, is_dry: bool, with_diff: bool, context: &mut Context) -> CliResult<()> {
-    let home = context.paths.home.clone();
+    let home = context.settings.paths.home.clone();
     context.printer.line(format!("{}{}{}", text::BOLD, report.agent.title, text::RESET))?;
     if let Some(needless) = &report.needless {
         context.printer.line(format!("  {}·{} {}", text::CYAN, text::RESET, text::harmless(needless)))?;

@@ -1,19 +1,12 @@
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use yore_engine::ingest::Observer;
 
-use super::{Context, chat, ingest};
-use crate::config::{Config, Environment, Resolved, UserFile, When};
+use super::Context;
 use crate::daemon::http;
-use crate::engine_handle::{EngineHandle, ingest_by_daemon};
+use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::card;
-use crate::mcp::{ChatReader, ChatsToRead, Progress, Server, Stage, Toolset, ToolsetError, conformance};
-use crate::paths::Paths;
-use crate::render::Printer;
+use crate::mcp::{Server, Toolset, chat_reader, conformance};
 
 /// Names the session that an agent starts this process for.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
@@ -66,105 +59,20 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 fn server(tools: Option<Toolset>, context: &Context) -> CliResult<Server> {
     let toolset = match tools {
         Some(toolset) => toolset,
-        None => configured(context.config())?,
+        None => Toolset::configured(context.settings.config())?,
     };
-    let handle =
-        EngineHandle::new(context.directory.clone(), context.config().clone(), context.model_folder(), context.may_be_full());
-    let server = Server::new(handle, context.project_here(), &toolset).map_err(|error| CliError::usage(error, None))?;
-    let server = server.reading_with(reader(context));
-    Ok(match context.environment.get(SESSION).and_then(|id| id.to_str()).filter(|id| !id.is_empty()) {
-        Some(id) => server.for_session(context.directory.clone(), id.to_owned()),
+    let handle = EngineHandle::new(
+        context.settings.directory.clone(),
+        context.settings.config().clone(),
+        context.settings.model_folder(),
+        context.settings.may_be_full(),
+    );
+    let server = Server::new(handle, context.settings.project_here(), &toolset).map_err(|error| CliError::usage(error, None))?;
+    let server = server.reading_with(chat_reader(&context.settings));
+    Ok(match context.settings.environment.get(SESSION).and_then(|id| id.to_str()).filter(|id| !id.is_empty()) {
+        Some(id) => server.for_session(context.settings.directory.clone(), id.to_owned()),
         None => server,
     })
-}
-
-/// The tools of the settings.
-pub fn configured(config: &Config) -> CliResult<Toolset> {
-    config.mcp.tools.parse().map_err(|error: ToolsetError| CliError {
-        exit: Exit::Usage,
-        code: "config/bad-value".to_owned(),
-        message: format!("mcp.tools is {:?}: {error}", config.mcp.tools),
-        hint: Some("correct it with `yore config set mcp.tools core`".to_owned()),
-    })
-}
-
-/// Reads conversations that wait as `yore chat ingest` does: all of them by the daemon where one
-/// runs, chosen ones here.
-pub fn reader(context: &Context) -> ChatReader {
-    let parts = Parts {
-        environment: context.environment.clone(),
-        resolved: context.resolved.clone(),
-        paths: context.paths.clone(),
-        user_file: context.user_file.clone(),
-        project_file: context.project_file.clone(),
-        flags: context.flags.clone(),
-        directory: context.directory.clone(),
-        here: context.here.clone(),
-    };
-    Arc::new(move |chats, progress| {
-        let context = parts.context();
-        let is_all = chats == ChatsToRead::default();
-        if let Some(ingested) = is_all.then(|| ingest_by_daemon(&context.directory, context.config())).flatten() {
-            let ingested = ingested?;
-            return Ok((ingested.json, ingested.lines));
-        }
-        let (report, sync) = chat::read_waiting(chats.since, chats.has_code, &context, &mut Told::new(progress))?;
-        Ok((ingest::as_json(&report, &sync, false), ingest::summary(&report, false)))
-    })
-}
-
-/// What a context is made of, for calls that outlive the command's own.
-struct Parts {
-    environment: Environment,
-    resolved: Resolved,
-    paths: Paths,
-    user_file: Option<UserFile>,
-    project_file: Option<PathBuf>,
-    flags: Vec<(String, String)>,
-    directory: PathBuf,
-    here: Option<PathBuf>,
-}
-
-impl Parts {
-    fn context(&self) -> Context {
-        let Self { environment, resolved, paths, user_file, project_file, flags, directory, here } = self;
-        Context {
-            environment: environment.clone(),
-            resolved: resolved.clone(),
-            paths: paths.clone(),
-            user_file: user_file.clone(),
-            project_file: project_file.clone(),
-            flags: flags.clone(),
-            directory: directory.clone(),
-            here: here.clone(),
-            // Standard output belongs to the protocol, and nothing is printed.
-            printer: Printer::new(true, When::Never, When::Never),
-        }
-    }
-}
-
-/// Hears how far reading is, and says it on.
-struct Told<'p> {
-    progress: &'p Progress,
-    stage: Stage,
-}
-
-impl<'p> Told<'p> {
-    fn new(progress: &'p Progress) -> Self {
-        Self { progress, stage: Stage { what: "reading conversations (bytes)", done: Some(0), total: None } }
-    }
-}
-
-impl Observer for Told<'_> {
-    fn found(&mut self, _files: usize, bytes: u64) {
-        self.stage.total = Some(bytes);
-        self.progress.say(self.stage);
-    }
-
-    fn advanced(&mut self, bytes: u64) {
-        self.stage.done = self.stage.done.map(|done| done + bytes);
-        self.progress.say(self.stage);
-    }
 }
 
 /// Where the daemon serves MCP over HTTP, and the header that it asks for.
@@ -175,11 +83,11 @@ fn url(context: &mut Context) -> CliResult {
         message: message.to_owned(),
         hint: Some(hint.to_owned()),
     };
-    if !card::is_running(&context.directory) {
+    if !card::is_running(&context.settings.directory) {
         return Err(absent("no-daemon", "no daemon runs", "`yore daemon start` starts it"));
     }
-    let url = card::Card::read(&context.directory).and_then(|card| card.url);
-    let (Some(url), Some(token)) = (url, http::known_token(&context.directory)) else {
+    let url = card::Card::read(&context.settings.directory).and_then(|card| card.url);
+    let (Some(url), Some(token)) = (url, http::known_token(&context.settings.directory)) else {
         let hint =
             "`yore config set mcp.http true` and `yore daemon stop`, then `yore daemon start`; `yore daemon logs` tells more";
         return Err(absent("no-port", "the daemon does not serve MCP over HTTP", hint));

@@ -13,9 +13,9 @@ mod embed;
 mod eval;
 mod forget;
 mod hook;
-pub(crate) mod ingest;
+mod ingest;
 mod install;
-pub(crate) mod mcp;
+mod mcp;
 mod models;
 mod notes;
 mod pdf_text;
@@ -34,19 +34,16 @@ mod status_line;
 mod uninstall;
 mod up;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use yore_engine::ingest::{ProjectNames, names_of};
-use yore_engine::{Engine, EngineOptions};
 
-use crate::config::{Config, ConfigError, Environment, Layers, PROJECT_FILE, Resolved, Setting, UserFile, When, defaults, load};
-use crate::engine_handle::{self, Memory};
+use crate::config::{ConfigError, Environment, Layers, UserFile, When, defaults, load};
 use crate::error::{CliError, CliResult};
 use crate::paths::{Paths, Platform};
 use crate::render::{Printer, text};
+use crate::settings::{Settings, find_project_file};
 
 /// A long-term memory for AI coding agents: keeps every word, finds it again
 #[derive(Debug, Parser)]
@@ -145,61 +142,10 @@ impl Command {
     }
 }
 
-/// What a command may use: settings, places, and the printer.
+/// What a command may use.
 pub(crate) struct Context {
-    pub environment: Environment,
-    pub resolved: Resolved,
-    pub paths: Paths,
-    pub user_file: Option<UserFile>,
-    pub project_file: Option<PathBuf>,
-    pub flags: Vec<(String, String)>,
-    /// The data directory.
-    pub directory: PathBuf,
-    /// The directory that is asked from.
-    pub here: Option<PathBuf>,
+    pub settings: Settings,
     pub printer: Printer,
-}
-
-impl Context {
-    /// The settings.
-    pub fn config(&self) -> &Config {
-        &self.resolved.config
-    }
-
-    /// Opens what is there; with `create` makes it if it is not.
-    pub fn engine(&self, create: bool) -> CliResult<Engine> {
-        Ok(engine_handle::open(&self.directory, create, self.config(), self.model_folder())?)
-    }
-
-    /// How the memory is opened.
-    pub fn engine_options(&self, create: bool) -> EngineOptions {
-        engine_handle::options(&self.directory, create, self.config(), self.model_folder())
-    }
-
-    /// The memory, asked of the daemon where one runs.
-    pub fn memory(&self) -> CliResult<Memory> {
-        Ok(Memory::open(&self.directory, &Arc::new(self.config().clone()), self.model_folder())?)
-    }
-
-    /// Starts the daemon where one should run and does not; waits for nothing.
-    pub fn wake_daemon(&self) {
-        drop(engine_handle::daemon_of(&self.directory, self.config()));
-    }
-
-    /// Whether the daemon may choose which lists answer: nobody did.
-    pub fn may_be_full(&self) -> bool {
-        self.resolved.get("recall.embedder").is_ok_and(Setting::is_default)
-    }
-
-    /// The folder of the local embedding model, whether or not it is there.
-    pub fn model_folder(&self) -> Option<PathBuf> {
-        Some(crate::models::directory(&self.paths, self.config())?.join(&self.config().models.embedder))
-    }
-
-    /// The names of the project that is asked from.
-    pub fn project_here(&self) -> Option<ProjectNames> {
-        self.here.as_ref().and_then(|here| here.to_str()).map(names_of)
-    }
 }
 
 /// Parses, runs, and reports.
@@ -323,19 +269,6 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
         let told = text::harmless(&problem.to_string());
         printer.note(format!("{}warning:{} this project's settings are not used: {told}", text::YELLOW, text::RESET))?;
     }
-    Ok(Context { environment, resolved, paths, user_file, project_file, flags, directory, here, printer })
-}
-
-/// The nearest `.yore.toml` from a directory up to its repository's root.
-pub(crate) fn find_project_file(from: &Path) -> Option<PathBuf> {
-    for directory in from.ancestors() {
-        let file = directory.join(PROJECT_FILE);
-        if file.is_file() {
-            return Some(file);
-        }
-        if directory.join(".git").exists() {
-            return None;
-        }
-    }
-    None
+    let settings = Settings { environment, resolved, paths, user_file, project_file, flags, directory, here };
+    Ok(Context { settings, printer })
 }

@@ -49,7 +49,7 @@ enum Action {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let directory = models::directory(&context.paths, context.config()).ok_or_else(|| {
+    let directory = models::directory(&context.settings.paths, context.settings.config()).ok_or_else(|| {
         CliError::usage(
             "there is no home directory to keep models in",
             Some("name a directory with YORE_MODELS or models.directory"),
@@ -203,8 +203,8 @@ fn list(directory: &Path, context: &mut Context) -> CliResult {
 
 /// Fetches the embedding model that is configured, for whoever said yes.
 pub fn fetch_default(context: &mut Context) -> CliResult<()> {
-    let id = context.config().models.embedder.clone();
-    let Some(directory) = crate::models::directory(&context.paths, context.config()) else {
+    let id = context.settings.config().models.embedder.clone();
+    let Some(directory) = crate::models::directory(&context.settings.paths, context.settings.config()) else {
         return Err(CliError::usage("there is no home directory to keep models in", Some("name one with YORE_MODELS")));
     };
     fetch(&directory, &id, None, context).map(drop)

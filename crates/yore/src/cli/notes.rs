@@ -38,9 +38,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let Arguments { all, global, project, tags, title, limit } = arguments;
-    let notes = context.memory()?.notes(&NotesRequest {
+    let notes = context.settings.memory()?.notes(&NotesRequest {
         // From nowhere only what holds everywhere is seen.
-        here: if *global { None } else { context.project_here() },
+        here: if *global { None } else { context.settings.project_here() },
         scope: match project.as_slice() {
             _ if *all => ScopeChoice::All,
             [] => ScopeChoice::Current,

@@ -32,11 +32,11 @@ enum Action {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     match &arguments.action {
-        Some(Action::Merge { from, into }) => context.engine(false)?.merge_projects(from, into)?,
-        Some(Action::Rename { project, name }) => context.engine(false)?.rename_project(project, name)?,
+        Some(Action::Merge { from, into }) => context.settings.engine(false)?.merge_projects(from, into)?,
+        Some(Action::Rename { project, name }) => context.settings.engine(false)?.rename_project(project, name)?,
         None => {}
     }
-    let projects = context.memory()?.projects()?;
+    let projects = context.settings.memory()?.projects()?;
     if context.printer.is_json() {
         context.printer.json(&Value::Array(projects.iter().map(wire::project).collect()))?;
     } else {

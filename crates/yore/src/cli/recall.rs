@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             .read_to_string(&mut question)
             .map_err(|error| CliError::usage(format!("cannot read the question: {error}"), None))?;
     }
-    let mut memory = context.memory()?;
+    let mut memory = context.settings.memory()?;
     let mut request = request(&question, context);
     request.wordings.clone_from(&arguments.wording);
     request.filter = arguments.filter.filter(request.filter.scope);
@@ -132,7 +132,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(embedder) = arguments.embedder {
         request.program = embedder.program();
     }
-    let may_be_full = arguments.embedder.is_none() && context.may_be_full();
+    let may_be_full = arguments.embedder.is_none() && context.settings.may_be_full();
     let answer = memory.recall(&request, may_be_full)?;
     if context.printer.is_json() {
         context.printer.json(&wire::answer(&question, &answer))?;
@@ -174,5 +174,5 @@ fn nothing_found(answer: &RecallAnswer) -> String {
 
 /// A question with the configured settings.
 pub fn request(question: &str, context: &Context) -> RecallRequest {
-    ask::request(question, context.config(), context.project_here())
+    ask::request(question, context.settings.config(), context.settings.project_here())
 }

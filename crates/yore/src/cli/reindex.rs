@@ -24,8 +24,8 @@ pub fn reader_options(config: &Config) -> ReaderOptions {
 }
 
 pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.engine(false)?;
-    let options = reader_options(context.config());
+    let engine = context.settings.engine(false)?;
+    let options = reader_options(context.settings.config());
     let mut bar = Progress::new("reading the archive", context.printer.shows_progress());
     let result = engine.reindex(&options, &mut bar);
     bar.finish();

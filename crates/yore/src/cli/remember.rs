@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         tags,
         directory: directory.clone(),
         is_by_agent: false,
-        compression_level: context.config().archive.compression_level,
+        compression_level: context.settings.config().archive.compression_level,
     })?;
     let id = remembered.episode.to_string();
     if context.printer.is_json() {
@@ -112,10 +112,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 /// The memory, made if there is none: a note may be the first that is remembered.
 fn memory(context: &Context) -> CliResult<Memory> {
-    match context.memory() {
+    match context.settings.memory() {
         Err(error) if error.code == "store/missing" => {
-            context.engine(true)?;
-            context.memory()
+            context.settings.engine(true)?;
+            context.settings.memory()
         }
         opened => opened,
     }
@@ -140,7 +140,7 @@ fn read_input(is_asked: bool) -> CliResult<String> {
 
 /// The directory that is asked from, if it lies in one that is known as a project's.
 fn project_here(memory: &mut Memory, context: &Context) -> CliResult<Option<String>> {
-    let Some(here) = &context.here else { return Ok(None) };
+    let Some(here) = &context.settings.here else { return Ok(None) };
     let projects = memory.projects()?;
     let mut directories = projects.iter().flat_map(|project| &project.aliases).filter(|(kind, _)| kind == "directory");
     let is_known = directories.any(|(_, directory)| here.starts_with(directory));
@@ -150,7 +150,7 @@ fn project_here(memory: &mut Memory, context: &Context) -> CliResult<Option<Stri
 /// The directory that is asked from, if a repository is around it: notes from elsewhere belong to
 /// no project.
 pub(super) fn repository_here(context: &Context) -> Option<String> {
-    let here = context.here.as_ref()?.to_str()?;
+    let here = context.settings.here.as_ref()?.to_str()?;
     let is_repository = names_of(here).aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::GitDir(_)));
     is_repository.then(|| here.to_owned())
 }

@@ -3,9 +3,10 @@ use serde_json::json;
 
 use super::Context;
 use super::daemon::stop_for;
-use super::ingest::{known_roots, read_histories};
+use super::ingest::read_histories;
 use super::reindex::reader_options;
 use crate::error::{CliResult, Exit};
+use crate::histories::known_roots;
 use crate::render::progress::Progress;
 use crate::render::text;
 
@@ -28,26 +29,26 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let was_running = stop_for(context)?;
     if arguments.new_key {
-        context.engine(false)?.accept_key()?;
+        context.settings.engine(false)?.accept_key()?;
         if context.printer.is_json() {
             context.printer.json(&json!({"new_key": true}))?;
         } else {
             context.printer.line("the memory goes on with the key that is there now")?;
         }
         if was_running {
-            context.wake_daemon();
+            context.settings.wake_daemon();
         }
         return Ok(Exit::Success);
     }
-    let options = reader_options(context.config());
+    let options = reader_options(context.settings.config());
     let mut bar = Progress::new("reading the archive", context.printer.shows_progress());
-    let result = yore_engine::repair(&context.engine_options(false), &options, &mut bar);
+    let result = yore_engine::repair(&context.settings.engine_options(false), &options, &mut bar);
     bar.finish();
     let report = result?;
     let mut turns = 0;
     if !arguments.no_sources {
-        let engine = context.engine(false)?;
-        let roots = known_roots(&engine, context)?;
+        let engine = context.settings.engine(false)?;
+        let roots = known_roots(&engine, &context.settings)?;
         let (read, _) = read_histories(&engine, roots, false, context)?;
         turns = read.turns_added;
     }
@@ -79,7 +80,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
     }
     if was_running {
-        context.wake_daemon();
+        context.settings.wake_daemon();
     }
     Ok(if lost_for_good.is_empty() { Exit::Success } else { Exit::Nothing })
 }

@@ -21,7 +21,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let was_running = stop_for(context)?;
-    let restored = yore_engine::restore(&context.engine_options(false), arguments.file.as_deref())?;
+    let restored = yore_engine::restore(&context.settings.engine_options(false), arguments.file.as_deref())?;
     if context.printer.is_json() {
         context.printer.json(&json!({
             "from": restored.from, "damaged": restored.damaged, "replaced": restored.replaced,
@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.line("next: `yore ingest` reads what was said since")?;
     }
     if was_running {
-        context.wake_daemon();
+        context.settings.wake_daemon();
     }
     Ok(Exit::Success)
 }

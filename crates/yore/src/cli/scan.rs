@@ -24,7 +24,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.engine(false)?;
+    let engine = context.settings.engine(false)?;
     let report = scan(&engine, arguments.dry_run, context)?;
     if context.printer.is_json() {
         context.printer.json(&json!({
@@ -67,9 +67,9 @@ pub fn offer(engine: &Engine, is_agreed: bool, context: &mut Context) -> CliResu
 }
 
 fn scan(engine: &Engine, is_dry_run: bool, context: &Context) -> CliResult<ScanReport> {
-    let options = reader_options(context.config());
+    let options = reader_options(context.settings.config());
     let mut bar = Progress::new("looking through the archive", context.printer.shows_progress());
-    let report = engine.scan(is_dry_run, context.config().archive.compression_level, &options, &mut bar);
+    let report = engine.scan(is_dry_run, context.settings.config().archive.compression_level, &options, &mut bar);
     bar.finish();
     Ok(report?)
 }

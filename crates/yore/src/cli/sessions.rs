@@ -30,7 +30,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let sessions = context.memory()?.sessions(&SessionsRequest {
+    let sessions = context.settings.memory()?.sessions(&SessionsRequest {
         projects: arguments.project.clone(),
         with_subagents: arguments.subagents,
         with_forgotten: arguments.forgotten,

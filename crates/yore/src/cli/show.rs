@@ -26,14 +26,14 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.original {
-        let engine = context.engine(false)?;
+        let engine = context.settings.engine(false)?;
         let mut lines = Vec::new();
         engine.write_original(&arguments.id, &mut lines)?;
         context.printer.bytes(&lines)?;
         return Ok(Exit::Success);
     }
     if arguments.exchanges {
-        let found = context.engine(false)?.exchanges(&arguments.id)?;
+        let found = context.settings.engine(false)?.exchanges(&arguments.id)?;
         if context.printer.is_json() {
             context.printer.json(&wire::exchanges(&found))?;
             return Ok(Exit::Success);
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         return Ok(Exit::Success);
     }
-    let shown = context.memory()?.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
+    let shown = context.settings.memory()?.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
     if context.printer.is_json() {
         context.printer.json(&wire::shown(&shown))?;
         return Ok(Exit::Success);

@@ -6,8 +6,8 @@ use yore_engine::ingest::source::{Nature, SOURCES, Source};
 use yore_engine::{JobKind, SkipCount, SourceFileSummary, Statistics};
 
 use super::Context;
-use super::ingest::{default_roots, own_config};
 use crate::error::{CliResult, Exit};
+use crate::histories::default_roots;
 use crate::render::text;
 
 /// List where histories come from: what was found, what was read, what could not be
@@ -46,9 +46,9 @@ impl Row {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let config = own_config(context)?;
-    let roots = default_roots(context)?;
-    let engine = match context.engine(false) {
+    let config = context.settings.own_config()?;
+    let roots = default_roots(&context.settings)?;
+    let engine = match context.settings.engine(false) {
         Ok(engine) => Some(engine),
         Err(error) if error.code == "store/missing" => None,
         Err(error) => return Err(error),

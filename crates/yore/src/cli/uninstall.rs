@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let scope = Scope::from(arguments.scope);
     let program = this_program(context)?;
     let (reports, projects_left) = with_machine(context, scope, |machine| {
-        let mut installer = Installer::open(machine, &program, scope, &context.directory, Purpose::Take, is_dry)
+        let mut installer = Installer::open(machine, &program, scope, &context.settings.directory, Purpose::Take, is_dry)
             .map_err(|error| unreadable_record(context, &error))?;
         let mut reports = Vec::new();
         for agent in chosen(&arguments.agents) {

@@ -7,13 +7,15 @@ use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
 use yore_engine::{Engine, RecallAnswer, RecallRequest, SessionsRequest};
 
 use super::doctor::{fuse, offer_longer_retention, retention_days};
-use super::ingest::{as_json, default_roots, known_roots, read_histories, summary};
+use super::ingest::read_histories;
 use super::install::with_machine;
 use super::{Context, embed, recall, scan};
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
+use crate::histories::{default_roots, known_roots};
 use crate::install::{Scope, installed};
 use crate::ipc::client;
+use crate::render::ingest::{as_json, summary};
 use crate::render::{text, wire};
 
 /// Find every history on this computer, keep it, and answer a first question
@@ -35,29 +37,30 @@ pub struct Arguments {
 const LISTED_PROJECTS: usize = 8;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let roots = default_roots(context)?;
+    let roots = default_roots(&context.settings)?;
     let has_files = roots
         .iter()
         .any(|root| source_named(&root.source).is_some_and(|source| !source.discover(&root.path, &NothingKnown).is_empty()));
     if !has_files {
-        match context.engine(false) {
+        match context.settings.engine(false) {
             Err(error) if error.code == "store/missing" => return with_example(context),
             // A memory that cannot be opened is no reason to show another.
             Err(error) => return Err(error),
             Ok(_) => {}
         }
     }
-    let engine = context.engine(true)?;
+    let engine = context.settings.engine(true)?;
     let (mut report, mut sync) = read_histories(&engine, roots.clone(), false, context)?;
     // What was read names the directories in which agents without a place of their own may have worked.
-    let more: Vec<SourceRoot> = known_roots(&engine, context)?.into_iter().filter(|root| !roots.contains(root)).collect();
+    let more: Vec<SourceRoot> =
+        known_roots(&engine, &context.settings)?.into_iter().filter(|root| !roots.contains(root)).collect();
     if !more.is_empty() {
         let found;
         (found, sync) = read_histories(&engine, more, false, context)?;
         report.merge(found);
     }
     let statistics = engine.statistics()?;
-    let answer = if context.config().up.ask_question { first_answer(&engine, context)? } else { None };
+    let answer = if context.settings.config().up.ask_question { first_answer(&engine, context)? } else { None };
     if context.printer.is_json() {
         let mut value = as_json(&report, &sync, false);
         value["directory"] = json!(engine.directory());
@@ -68,7 +71,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         start_daemon(&engine, context);
         offer_longer_retention(arguments.yes, context)?;
         embed::after_reading(&engine, arguments.no_embed, true, context)?;
-        context.wake_daemon();
+        context.settings.wake_daemon();
         return Ok(Exit::Success);
     }
     for line in summary(&report, false) {
@@ -133,7 +136,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     start_daemon(&engine, context);
     offer_longer_retention(arguments.yes, context)?;
     embed::after_reading(&engine, arguments.no_embed, true, context)?;
-    context.wake_daemon();
+    context.settings.wake_daemon();
     Ok(Exit::Success)
 }
 
@@ -144,7 +147,7 @@ fn nobody_is_told(context: &Context) -> bool {
 
 /// From now on what agents write is read as they write it, unless the person wants otherwise.
 fn start_daemon(engine: &Engine, context: &Context) {
-    let config = context.config();
+    let config = context.settings.config();
     if config.daemon.is_used && config.daemon.autostart && config.capture.enabled {
         client::ensure_started(engine.directory());
     }
@@ -195,13 +198,13 @@ fn tell_answer(question: &str, answer: &RecallAnswer, context: &mut Context) -> 
 
 /// No history on this computer: shows the same on an invented project, in a memory of its own.
 fn with_example(context: &mut Context) -> CliResult {
-    if !context.config().up.example_when_empty {
+    if !context.settings.config().up.example_when_empty {
         return Err(CliError {
             exit: Exit::Nothing,
             ..CliError::usage("no history of a known agent on this computer", Some("name one: `yore ingest PATH`"))
         });
     }
-    let directory = context.directory.join("example");
+    let directory = context.settings.directory.join("example");
     let sources = directory.join("transcripts");
     for (name, content) in example::TRANSCRIPTS {
         let path = sources.join("projects").join(name);
@@ -210,7 +213,7 @@ fn with_example(context: &mut Context) -> CliResult {
         }
         std::fs::write(&path, content).map_err(|error| CliError::io(&path, &error))?;
     }
-    let engine = crate::engine_handle::open(&directory, true, context.config(), context.model_folder())?;
+    let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.model_folder())?;
     let report =
         engine.ingest(&IngestRequest::new(vec![SourceRoot { source: "claude-code".to_owned(), path: sources }]), &mut Silent)?;
     let sync = engine.sync_index(5_000, &mut |_| {})?;

@@ -49,15 +49,15 @@ pub fn run(shared: &Shared<'_>) {
 fn is_wanted(shared: &Shared<'_>) -> bool {
     let is_reading = || shared.engine.job_counts().is_ok_and(|jobs| jobs.leased > 0);
     shared.config.models.embed
-        && shared.context.model_folder().is_some_and(|folder| folder.exists())
+        && shared.settings.model_folder().is_some_and(|folder| folder.exists())
         && shared.engine.unembedded().is_ok_and(|turns| turns > 0)
         && !is_reading()
 }
 
 fn spawn(shared: &Shared<'_>) -> std::io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg("--no-daemon").arg("--data-dir").arg(&shared.context.directory).args(["embed", "--while-attended"]);
-    for (key, value) in &shared.context.flags {
+    command.arg("--no-daemon").arg("--data-dir").arg(&shared.settings.directory).args(["embed", "--while-attended"]);
+    for (key, value) in &shared.settings.flags {
         command.arg("--config").arg(format!("{key}={value}"));
     }
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()

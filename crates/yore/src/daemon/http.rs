@@ -32,11 +32,10 @@ use yore_engine::platform;
 
 use super::log::Log;
 use super::shared::Shared;
-use crate::cli::mcp::{configured, reader};
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
-use crate::mcp::Server;
 use crate::mcp::http::{IsKnown, Mcp, PATH};
+use crate::mcp::{Server, Toolset, chat_reader};
 
 /// The token's file in the data directory.
 pub const TOKEN: &str = "mcp-token";
@@ -212,15 +211,15 @@ pub fn open(directory: &Path, config: &Config, log: &Log) -> Option<(Door, Strin
 
 /// Serves the daemon's memory on its port until the bell rings.
 pub fn run(shared: &Shared<'_>, door: Door, token: String, ring: Ring) {
-    let context = shared.context;
+    let settings = shared.settings;
     let handle =
-        EngineHandle::new(context.directory.clone(), shared.config.clone(), context.model_folder(), context.may_be_full())
+        EngineHandle::new(settings.directory.clone(), shared.config.clone(), settings.model_folder(), settings.may_be_full())
             .within(Arc::clone(&shared.engine), Arc::clone(&shared.uses));
-    let toolset = match configured(&shared.config) {
+    let toolset = match Toolset::configured(&shared.config) {
         Ok(toolset) => toolset,
         Err(error) => return shared.failed("MCP", &error),
     };
-    let reader = reader(context);
+    let reader = chat_reader(settings);
     let mcp = Mcp::new(door.port(), Some(token), move |here| {
         let here = here.and_then(Path::to_str).map(names_of);
         Ok(Server::new(handle.clone(), here, &toolset)?.reading_with(Arc::clone(&reader)))

@@ -27,12 +27,11 @@ mod worker;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::cli::Context;
-use crate::cli::ingest::own_config;
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::card::{self, Card};
 use crate::ipc::{socket, wire};
+use crate::settings::Settings;
 
 use self::log::Log;
 use self::shared::Shared;
@@ -49,8 +48,8 @@ const OPEN_TRIES: u32 = 30;
 ///
 /// # Errors
 /// When another daemon runs here, or the memory cannot be opened.
-pub fn run(context: &Context) -> CliResult<()> {
-    let directory = &context.directory;
+pub fn run(settings: &Settings) -> CliResult<()> {
+    let directory = &settings.directory;
     if !directory.is_dir() {
         return Err(yore_engine::EngineError::from(yore_engine::StoreError::Missing(directory.clone())).into());
     }
@@ -65,8 +64,8 @@ pub fn run(context: &Context) -> CliResult<()> {
         });
     };
     let log = Log::open(directory);
-    let engine = open(context, &log).inspect_err(|error| log.error(format!("{} [{}]", error.message, error.code)))?;
-    let config = own_config(context)?;
+    let engine = open(settings, &log).inspect_err(|error| log.error(format!("{} [{}]", error.message, error.code)))?;
+    let config = settings.own_config()?;
     let (listener, address) = socket::listen(directory).map_err(io)?;
     let port = http::open(directory, &config, &log);
     let card = Card {
@@ -79,7 +78,7 @@ pub fn run(context: &Context) -> CliResult<()> {
         started: now(),
     };
     card.write(directory).map_err(io)?;
-    let (shared, notices) = Shared::new(context, config, engine, log, card);
+    let (shared, notices) = Shared::new(settings, config, engine, log, card);
     shared.log.info(format!("started, version {} process {}", shared.card.version, shared.card.pid));
     #[cfg(unix)]
     let signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT]).map_err(io)?;
@@ -165,10 +164,10 @@ fn mend_index(shared: &Shared<'_>) {
 }
 
 /// Opens the memory; waits while another process is in the way.
-fn open(context: &Context, log: &Log) -> CliResult<yore_engine::Engine> {
+fn open(settings: &Settings, log: &Log) -> CliResult<yore_engine::Engine> {
     let mut tries = 0;
     loop {
-        match context.engine(true) {
+        match settings.engine(true) {
             Err(error) if error.exit == Exit::Busy && tries < OPEN_TRIES => {
                 log.error(format!("{} [{}]", error.message, error.code));
                 tries += 1;

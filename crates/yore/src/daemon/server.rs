@@ -184,7 +184,7 @@ fn told(value: &impl Serialize) -> CliResult<Value> {
 
 fn recall(shared: &Shared<'_>, question: Question) -> Reply {
     let Question { request, is_synced, may_be_full, model } = question;
-    if model != shared.context.model_folder() {
+    if model != shared.settings.model_folder() {
         return Reply::Error(Fault::of_daemon("model", "this daemon has another local model"));
     }
     let answer = shared.uses.recall(&shared.engine, request, is_synced, may_be_full);

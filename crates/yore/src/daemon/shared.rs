@@ -11,13 +11,13 @@ use yore_engine::ingest::{IngestRequest, SourceRoot};
 use yore_engine::{Engine, Job, JobKind, NewJob};
 
 use super::log::Log;
-use crate::cli::Context;
-use crate::cli::ingest::{known_roots, request};
 use crate::config::Config;
 use crate::engine_handle::Uses;
 use crate::error::{CliError, CliResult};
+use crate::histories::{known_roots, request};
 use crate::ipc::card::Card;
 use crate::ipc::wire::{Ingested, settings_of};
+use crate::settings::Settings;
 use crate::spool::Event;
 
 /// How long somebody who is told where things stand waits for what is being read.
@@ -70,7 +70,7 @@ pub struct Inbox {
 /// What the daemon's threads have in common.
 pub struct Shared<'a> {
     /// Settings and places.
-    pub context: &'a Context,
+    pub settings: &'a Settings,
     /// The settings that hold for every project, as they were at the start.
     pub config: Config,
     /// The memory.
@@ -103,10 +103,10 @@ pub struct Shared<'a> {
 
 impl<'a> Shared<'a> {
     /// Everything, and where notices arrive.
-    pub fn new(context: &'a Context, config: Config, engine: Engine, log: Log, card: Card) -> (Self, Receiver<Notice>) {
+    pub fn new(settings: &'a Settings, config: Config, engine: Engine, log: Log, card: Card) -> (Self, Receiver<Notice>) {
         let (send, receive) = channel();
         let shared = Self {
-            context,
+            settings,
             config,
             engine: Arc::new(engine),
             uses: Arc::new(Uses::new()),
@@ -201,12 +201,12 @@ impl<'a> Shared<'a> {
 
     /// Where histories lie now, as configured now.
     pub fn roots(&self) -> CliResult<Vec<SourceRoot>> {
-        known_roots(&self.engine, self.context)
+        known_roots(&self.engine, self.settings)
     }
 
     /// How to read these roots, as configured now.
     pub fn request(&self, roots: Vec<SourceRoot>) -> CliResult<IngestRequest> {
-        request(roots, self.context)
+        request(roots, self.settings)
     }
 
     /// How long what arrives waits for more, in milliseconds.

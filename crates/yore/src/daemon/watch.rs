@@ -49,7 +49,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
     let mut last = Clock::new();
     watching.look_for_roots();
     watching.drain_spool();
-    ledger::clear_old(&shared.context.directory, SystemTime::now());
+    ledger::clear_old(&shared.settings.directory, SystemTime::now());
     while !shared.is_stopping() {
         match notices.recv_timeout(TICK) {
             Ok(notice) => {
@@ -70,7 +70,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
         if last.roots.is_due(LOOK_FOR_ROOTS) {
             watching.look_for_roots();
             shared.drop_idle_model();
-            if !card::is_still_there(&shared.context.directory) {
+            if !card::is_still_there(&shared.settings.directory) {
                 // Somebody removed the data directory: there is nothing to do any more.
                 shared.stop();
             }
@@ -82,7 +82,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
             watching.look_at_everything(true);
         }
         if last.ledgers.is_due(CLEAR) {
-            ledger::clear_old(&shared.context.directory, SystemTime::now());
+            ledger::clear_old(&shared.settings.directory, SystemTime::now());
         }
         if last.heartbeat.is_due(HEARTBEAT) {
             heartbeat(shared);
@@ -410,7 +410,7 @@ impl<'s, 'a> Watching<'s, 'a> {
                 }
             }
         };
-        match spool::drain(&shared.context.directory, handle) {
+        match spool::drain(&shared.settings.directory, handle) {
             Ok(drained) if drained.handled + drained.left + drained.unreadable > 0 => shared
                 .log
                 .info(format!("spool: {} handled, {} left, {} unreadable", drained.handled, drained.left, drained.unreadable)),

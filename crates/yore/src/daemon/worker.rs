@@ -14,10 +14,10 @@ use yore_engine::ingest::{IngestReport, Observer, SourceRoot};
 use yore_engine::{Failure, Job, JobKind, JobWorker, NewJob, SyncReport};
 
 use super::shared::{Shared, lock, root_of};
-use crate::cli::ingest::{as_json, own_config, summary};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::wire::Ingested;
+use crate::render::ingest::{as_json, summary};
 
 /// Jobs that are done at once.
 const MOST_JOBS: usize = 1_000;
@@ -89,7 +89,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
         return Ok(());
     }
     let (scans, files): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.kind == JobKind::Scan);
-    let config = own_config(shared.context)?;
+    let config = shared.settings.own_config()?;
     let is_enabled =
         |job: &Job| config.capture.enabled && config.sources.of(&job.payload).is_none_or(|settings| settings.enabled);
     for batch in [files, scans] {

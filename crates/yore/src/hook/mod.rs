@@ -170,7 +170,7 @@ fn switches(call: &Call, paths: &Paths, cwd: Option<&str>) -> Switches {
         Some(path) => Some(UserFile { path: PathBuf::from(path), named: true }),
         None => paths.config.as_ref().map(|config| UserFile { path: config.join("yore").join("config.toml"), named: false }),
     };
-    let project_file = cwd.map(Path::new).filter(|cwd| cwd.is_absolute()).and_then(crate::cli::find_project_file);
+    let project_file = cwd.map(Path::new).filter(|cwd| cwd.is_absolute()).and_then(crate::settings::find_project_file);
     Switches::read(user_file.as_ref(), project_file.as_deref(), &get, &call.settings)
 }
 

@@ -4,7 +4,7 @@
 //! - [`Server`]: says what there is, hands each call to its tool
 //! - [`Toolset`]: which tools are served
 //! - `tools`: the tools, and what they are made of: `access` (what they reach), `arguments`, `answer`,
-//!   `cursor` (where a list goes on), `place` (where the agent works), `progress`
+//!   `cursor` (where a list goes on), `place` (where the agent works), `progress`, `chats` (reads conversations)
 //! - `resources`, `prompts`, `completions`: what else there is
 //! - [`http`]: the same over HTTP, in the daemon
 //! - [`conformance`]: what tests ask for in place of a memory
@@ -15,6 +15,7 @@
 mod access;
 mod answer;
 mod arguments;
+mod chats;
 mod completions;
 pub mod conformance;
 mod cursor;
@@ -32,14 +33,13 @@ use std::time::Duration;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::{ServerHandler, ServiceExt};
 
-pub use self::access::{ChatReader, ChatsToRead};
-pub use self::progress::{Progress, Stage};
+pub use self::chats::chat_reader;
 pub use self::server::Server;
 #[cfg(feature = "fuzz")]
 pub use self::tools::Caller;
 #[cfg(test)]
 pub use self::tools::names::SOLUTIONS;
-pub use self::toolset::{Toolset, ToolsetError};
+pub use self::toolset::Toolset;
 use crate::render::text::harmless;
 
 /// How many calls may work at once; the rest wait.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::tools;
+use crate::config::Config;
+use crate::error::{CliError, CliResult, Exit};
 
 /// Which tools are served: what is listed is what can be called.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -44,6 +46,18 @@ impl Toolset {
             Self::All => is_core || is_name,
             Self::Chosen(chosen) => chosen.iter().any(|chosen| chosen == name),
         }
+    }
+}
+
+impl Toolset {
+    /// The tools of the settings.
+    pub fn configured(config: &Config) -> CliResult<Self> {
+        config.mcp.tools.parse().map_err(|error: ToolsetError| CliError {
+            exit: Exit::Usage,
+            code: "config/bad-value".to_owned(),
+            message: format!("mcp.tools is {:?}: {error}", config.mcp.tools),
+            hint: Some("correct it with `yore config set mcp.tools core`".to_owned()),
+        })
     }
 }
 

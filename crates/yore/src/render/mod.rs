@@ -5,6 +5,7 @@
 //! - [`wire`]: the same as JSON, shared by `--json` and MCP
 //! - [`progress`]: a bar on a terminal, nothing elsewhere
 
+pub mod ingest;
 pub mod progress;
 pub mod text;
 pub mod wire;

@@ -32,7 +32,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
         told.extend(entered::missed(context));
         return told;
     }
-    let directory = context.here.clone().or_else(|| context.paths.home.clone()).unwrap_or_default();
+    let directory = context.settings.here.clone().or_else(|| context.settings.paths.home.clone()).unwrap_or_default();
     let outdated = outdated(&all, context);
     let mut told = programs(&outdated);
     let (mut ours, mut others) = (Vec::new(), Vec::new());
@@ -137,9 +137,9 @@ fn is_harmless(letter: char) -> bool {
 
 /// Whether a call asks the memory that is looked at here.
 fn is_here(data_dir: Option<&str>, context: &Context) -> bool {
-    data_dir
-        .map(Path::new)
-        .is_none_or(|named| named.is_absolute() && (*named == context.directory || is_same_file(named, &context.directory)))
+    data_dir.map(Path::new).is_none_or(|named| {
+        named.is_absolute() && (*named == context.settings.directory || is_same_file(named, &context.settings.directory))
+    })
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {
@@ -255,8 +255,8 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
             continue;
         }
         with_machine(context, scope, |machine| {
-            let mut installer = Installer::open(machine, &this, scope, &context.directory, Purpose::Put, false)
-                .map_err(|error| CliError::io(&context.directory, &error))?;
+            let mut installer = Installer::open(machine, &this, scope, &context.settings.directory, Purpose::Put, false)
+                .map_err(|error| CliError::io(&context.settings.directory, &error))?;
             for agent in agents.into_iter().filter_map(Agent::named) {
                 let of_it = all.iter().filter(|one| one.agent == agent.name && one.scope == scope);
                 let parts: Vec<Part> = of_it.filter_map(|one| one.what.part()).collect();

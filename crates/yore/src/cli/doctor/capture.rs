@@ -6,16 +6,16 @@ use yore_engine::ingest::SourceRoot;
 use yore_engine::ingest::source::{Nature, SOURCES};
 
 use super::super::Context;
-use super::super::ingest::default_roots;
 use super::super::status_line::ago;
 use super::Told;
 use crate::engine_handle::now;
+use crate::histories::default_roots;
 use crate::render::text;
 use crate::spool;
 
 /// Everything about capture.
 pub(super) fn examine(context: &Context) -> Vec<Told> {
-    let roots = default_roots(context).unwrap_or_default();
+    let roots = default_roots(&context.settings).unwrap_or_default();
     let mut told = last(&roots, context);
     told.extend(hooks(context));
     told.extend(unreadable_histories(context));
@@ -25,7 +25,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
 
 /// When something of each agent was read last.
 fn last(roots: &[SourceRoot], context: &Context) -> Vec<Told> {
-    let files = match context.engine(false).and_then(|engine| Ok(engine.source_files()?)) {
+    let files = match context.settings.engine(false).and_then(|engine| Ok(engine.source_files()?)) {
         Ok(files) => files,
         // That is told elsewhere.
         Err(_) => return Vec::new(),
@@ -54,13 +54,13 @@ fn last(roots: &[SourceRoot], context: &Context) -> Vec<Told> {
 /// What hooks left that nobody has taken yet, or that nobody can take.
 fn hooks(context: &Context) -> Vec<Told> {
     let mut told = Vec::new();
-    let waiting = spool::waiting(&context.directory) as u64;
+    let waiting = spool::waiting(&context.settings.directory) as u64;
     if waiting > 0 {
         let text = format!("{} of hooks wait", text::counted(waiting, "event"));
         let remedy = "`yore daemon start` takes them, as does every running daemon";
         told.push(Told::new("spool", Severity::Note, text).remedy(remedy));
     }
-    let unreadable = spool::unreadable(&context.directory) as u64;
+    let unreadable = spool::unreadable(&context.settings.directory) as u64;
     if unreadable > 0 {
         let text = format!("{} of hooks could not be understood and lie aside", text::counted(unreadable, "event"));
         told.push(Told::new("spool", Severity::Note, text));
@@ -70,7 +70,7 @@ fn hooks(context: &Context) -> Vec<Told> {
 
 /// Histories that lie here and that nobody but their agent can read.
 fn unreadable_histories(context: &Context) -> Option<Told> {
-    let folder = context.paths.home.as_ref()?.join(".codeium").join("windsurf").join("cascade");
+    let folder = context.settings.paths.home.as_ref()?.join(".codeium").join("windsurf").join("cascade");
     let files = std::fs::read_dir(&folder)
         .into_iter()
         .flatten()

@@ -8,7 +8,6 @@ use serde_json::Value;
 use yore_engine::{Severity, platform};
 
 use super::super::Context;
-use super::super::ingest::own_config;
 use super::Told;
 use super::handshake;
 use super::versions::OWN;
@@ -79,13 +78,13 @@ impl Daemon {
 
 /// The settings by which a daemon would start now.
 fn settings(context: &Context) -> CliResult<Value> {
-    Ok(serde_json::to_value(own_config(context)?).unwrap_or_default())
+    Ok(serde_json::to_value(context.settings.own_config()?).unwrap_or_default())
 }
 
 /// Everything about the daemon and other processes.
 pub(super) fn examine(context: &Context) -> CliResult<Vec<Told>> {
     let settings = settings(context)?;
-    let daemon = Daemon::look(&context.directory);
+    let daemon = Daemon::look(&context.settings.directory);
     let stale = daemon.staleness(&settings);
     let mut told = Vec::new();
     match &daemon {
@@ -96,12 +95,12 @@ pub(super) fn examine(context: &Context) -> CliResult<Vec<Told>> {
                     .remedy("nothing is lost; the next one clears up, and so does `yore doctor --fix`"),
             );
         }
-        Daemon::None(None) if context.config().daemon.is_used && context.directory.is_dir() => {
+        Daemon::None(None) if context.settings.config().daemon.is_used && context.settings.directory.is_dir() => {
             told.push(Told::new("daemon", Severity::Fine, "none runs; every command works without it"));
         }
         Daemon::None(None) => {}
         Daemon::Silent => {
-            let who = Card::read(&context.directory).map(|card| format!(", process {},", card.pid)).unwrap_or_default();
+            let who = Card::read(&context.settings.directory).map(|card| format!(", process {},", card.pid)).unwrap_or_default();
             told.push(
                 Told::new("daemon", Severity::Broken, format!("one runs{who} and does not answer"))
                     .remedy("end the process; nothing is lost by it"),
@@ -123,9 +122,9 @@ pub(super) fn examine(context: &Context) -> CliResult<Vec<Told>> {
         );
     }
     if let Daemon::Answers(status, _) = &daemon {
-        told.extend(status.url.as_deref().map(|url| port(url, &context.directory)));
+        told.extend(status.url.as_deref().map(|url| port(url, &context.settings.directory)));
     }
-    told.extend(processes(&context.directory));
+    told.extend(processes(&context.settings.directory));
     Ok(told)
 }
 
@@ -272,7 +271,7 @@ fn all_processes() -> Vec<Process> {
 /// Clears up after a daemon that was killed, and starts one anew that is not what would start now, or
 /// that takes a token which others may know.
 pub(super) fn mend(context: &mut Context) -> CliResult<()> {
-    let directory = context.directory.clone();
+    let directory = context.settings.directory.clone();
     let daemon = Daemon::look(&directory);
     // Before anything mends its permissions.
     let had_open_token = http::drop_open_token(&directory).map_err(|error| CliError::io(&directory.join(http::TOKEN), &error))?;
@@ -300,7 +299,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
         std::thread::sleep(Duration::from_millis(20));
     }
     let arguments: Vec<String> =
-        context.flags.iter().flat_map(|(key, value)| ["--config".to_owned(), format!("{key}={value}")]).collect();
+        context.settings.flags.iter().flat_map(|(key, value)| ["--config".to_owned(), format!("{key}={value}")]).collect();
     if !card::is_running(&directory)
         && let Ok(Started::Now(hello)) = client::start(&directory, &arguments)
     {

@@ -54,7 +54,7 @@ pub(super) fn idle_hooks(all: &[Installed], context: &Context, tried: &mut [Told
 pub(super) fn missed(context: &Context) -> Vec<Told> {
     let look = |machine: &Machine<'_>| {
         let program = this_program(context)?;
-        missing(machine, &program, &context.directory).map_err(|error| CliError::io(&context.directory, &error))
+        missing(machine, &program, &context.settings.directory).map_err(|error| CliError::io(&context.settings.directory, &error))
     };
     let all = with_machine(context, Scope::User, look).unwrap_or_default();
     let told = all.into_iter().map(|Missing { agent, file, scope, lacks }| {

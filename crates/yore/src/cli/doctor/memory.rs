@@ -13,13 +13,13 @@ const PATIENCE_MS: u64 = 5_000;
 
 /// The engine's findings; with `fix` permissions and indexes are mended first.
 pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec<Told>> {
-    match context.engine(false) {
+    match context.settings.engine(false) {
         Ok(engine) => {
             if fix {
                 engine.make_private()?;
                 engine.sync_index(PATIENCE_MS, &mut |_| {})?;
             }
-            let options = reader_options(context.config());
+            let options = reader_options(context.settings.config());
             of_engine(&engine, deep.then_some(&options))
         }
         Err(error) => {

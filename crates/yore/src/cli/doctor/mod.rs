@@ -106,7 +106,7 @@ impl From<Finding> for Told {
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    if context.environment.get(process::GUARD).is_some() {
+    if context.settings.environment.get(process::GUARD).is_some() {
         return Err(CliError::usage("a doctor runs this already and does not run itself", None));
     }
     if arguments.fix {

@@ -9,9 +9,9 @@ use yore_engine::Severity;
 use yore_engine::ingest::source::{NothingKnown, SOURCES, Unit, source_named};
 
 use super::super::Context;
-use super::super::ingest::{default_roots, places};
 use super::Told;
 use crate::error::{CliError, CliResult};
+use crate::histories::default_roots;
 use crate::render::text;
 use crate::rescue::{self, Raised};
 
@@ -49,7 +49,9 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
 /// Where Claude Code's settings lie, one file for each of its directories that holds transcripts.
 fn claude_settings(context: &Context) -> Vec<PathBuf> {
     let Some(source) = source_named(CLAUDE_CODE) else { return Vec::new() };
-    places(context, source)
+    context
+        .settings
+        .places(source)
         .into_iter()
         .filter(|place| place.is_dir())
         .filter_map(|place| Some(place.parent()?.join("settings.json")))
@@ -130,11 +132,12 @@ pub fn fuse(context: &Context, source: &str, days: u32) -> Fuse {
     let mut fuse = Fuse::default();
     let Some(reader) = source_named(source) else { return fuse };
     let archived: HashMap<String, u64> = context
+        .settings
         .engine(false)
         .and_then(|engine| Ok(engine.source_files()?))
         .map(|files| files.into_iter().map(|file| (file.path, file.archived_bytes)).collect())
         .unwrap_or_default();
-    for root in default_roots(context).unwrap_or_default().into_iter().filter(|root| root.source == source) {
+    for root in default_roots(&context.settings).unwrap_or_default().into_iter().filter(|root| root.source == source) {
         let root = root.path.canonicalize().unwrap_or(root.path);
         // Agents delete transcripts, not the lists and databases of which a unit is a part.
         let is_whole = |unit: &Unit| unit.part.is_none() && !unit.closes_file;

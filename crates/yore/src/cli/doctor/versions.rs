@@ -20,7 +20,7 @@ pub(super) fn of_this(context: &Context) -> Vec<Told> {
     let text = format!("yore {OWN}, schema {}", yore_engine::SCHEMA_VERSION);
     let mut told = vec![
         Told::new("program", Severity::Fine, text).fact("version", OWN).fact("schema", yore_engine::SCHEMA_VERSION),
-        Told::new("data-directory", Severity::Fine, context.directory.display().to_string()),
+        Told::new("data-directory", Severity::Fine, context.settings.directory.display().to_string()),
     ];
     told.extend(on_path(context).and_then(|path| another(&path)));
     told
@@ -47,7 +47,7 @@ fn another(path: &Path) -> Option<Told> {
 /// The program that a shell would start.
 pub(super) fn on_path(context: &Context) -> Option<PathBuf> {
     let name = if cfg!(windows) { "yore.exe" } else { "yore" };
-    std::env::split_paths(context.environment.get("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+    std::env::split_paths(context.settings.environment.get("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// The version that a program tells; `None` when it tells none, or is no yore.

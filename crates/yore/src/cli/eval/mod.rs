@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             (Some(temporary), directory)
         }
     };
-    let engine = crate::engine_handle::open(&directory, true, context.config(), context.model_folder())?;
+    let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.model_folder())?;
     let before = measure::cpu();
     let corpora = ingest(&engine, arguments)?;
     let ingest_cpu = measure::cpu() - before;
@@ -137,7 +137,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         write_run(out, &asked, &rankings)?;
     }
     let unasked = match &arguments.unasked {
-        Some(everyday) => Some(unasked::measure(&engine, &asked, everyday, context.config())?),
+        Some(everyday) => Some(unasked::measure(&engine, &asked, everyday, context.settings.config())?),
         None => None,
     };
     let statistics = engine.statistics()?;

@@ -22,11 +22,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(session) = &arguments.session {
         return session::run(session.as_deref(), context);
     }
-    let statistics = context.memory()?.statistics()?;
+    let statistics = context.settings.memory()?.statistics()?;
     let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);
     if context.printer.is_json() {
         context.printer.json(&json!({
-            "directory": context.directory,
+            "directory": context.settings.directory,
             "agents": store.agents.iter().map(|agent| json!({"agent": agent.agent, "sessions": agent.sessions, "subagents": agent.subagents, "documents": agent.documents, "turns": agent.turns})).collect::<Vec<_>>(),
             "turns_by_role": store.roles.iter().map(|role| (role.role.clone(), json!(role.turns))).collect::<serde_json::Map<_, _>>(),
             "projects": store.projects,
@@ -131,7 +131,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             "{}{} in {}",
             text::bytes(statistics.directory_bytes),
             share(statistics.directory_bytes),
-            context.directory.display()
+            context.settings.directory.display()
         ),
     ]);
     if !store.redactions.is_empty() {

@@ -36,7 +36,7 @@ pub fn run(wanted: Option<&str>, context: &mut Context) -> CliResult {
         }
         return Ok(Exit::Nothing);
     };
-    let session = Session { entries: ledger::read(&context.directory, &id), captured: captured(&id, context), id };
+    let session = Session { entries: ledger::read(&context.settings.directory, &id), captured: captured(&id, context), id };
     if context.printer.is_json() {
         context.printer.json(&session.json())?;
     } else {
@@ -49,16 +49,16 @@ pub fn run(wanted: Option<&str>, context: &mut Context) -> CliResult {
 
 /// The session that is meant: by name, by who calls, or the latest that has a ledger.
 fn find(wanted: Option<&str>, context: &Context) -> CliResult<Option<String>> {
-    let calling = || Some(context.environment.get(SESSION_VARIABLE)?.to_str()?.to_owned()).filter(|id| !id.is_empty());
+    let calling = || Some(context.settings.environment.get(SESSION_VARIABLE)?.to_str()?.to_owned()).filter(|id| !id.is_empty());
     let Some(id) = wanted.map(str::to_owned).or_else(|| wanted.is_none().then(calling).flatten()) else {
-        return Ok(known(&context.directory).into_iter().map(|(id, _)| id).next());
+        return Ok(known(&context.settings.directory).into_iter().map(|(id, _)| id).next());
     };
     // A session that nothing was given to is one as well, if it is the caller's.
-    if wanted.is_none() || ledger::path(&context.directory, &id).is_file() {
+    if wanted.is_none() || ledger::path(&context.settings.directory, &id).is_file() {
         return Ok(Some(id));
     }
     let fitting: Vec<String> =
-        known(&context.directory).into_iter().map(|(id, _)| id).filter(|known| known.starts_with(&id)).collect();
+        known(&context.settings.directory).into_iter().map(|(id, _)| id).filter(|known| known.starts_with(&id)).collect();
     match <[String; 1]>::try_from(fitting) {
         Ok([id]) => Ok(Some(id)),
         Err(fitting) if fitting.is_empty() => Err(EngineError::UnknownSession(id).into()),
@@ -87,7 +87,7 @@ fn known(directory: &Path) -> Vec<(String, SystemTime)> {
 /// When a session's transcript was read last. Without a memory, or where the transcript does not
 /// carry the session's name, nobody knows.
 fn captured(session: &str, context: &Context) -> Option<UtcMillis> {
-    context.engine(false).ok()?.last_read_of(session).ok()?
+    context.settings.engine(false).ok()?.last_read_of(session).ok()?
 }
 
 impl Session {

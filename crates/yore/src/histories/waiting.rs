@@ -1,0 +1,204 @@
+//! Conversations that were not read, or went on since.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use serde_json::Value;
+use yore_core::scope::{is_within, normalize_directory};
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::source::{Framing, NothingKnown, Source, Unit, source_named};
+use yore_engine::ingest::{IngestReport, IngestRequest, Observer, SourceRoot, names_of};
+use yore_engine::{Engine, SyncReport};
+
+use super::{conversation_roots, request};
+use crate::error::CliResult;
+use crate::settings::Settings;
+
+/// Which conversations.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// Last used not before this time.
+    pub since: Option<UtcMillis>,
+    /// Of this project: name or directory.
+    pub project: Option<String>,
+    /// With code blocks.
+    pub has_code: bool,
+}
+
+impl Chosen {
+    /// Whether it leaves nothing out.
+    pub fn is_everything(&self) -> bool {
+        self.since.is_none() && self.project.is_none() && !self.has_code
+    }
+}
+
+/// A conversation that was not read as it is now.
+pub struct Waiting {
+    /// The source that reads it.
+    pub source: &'static dyn Source,
+    /// What is read.
+    pub unit: Unit,
+    /// The unit's name.
+    pub name: String,
+    /// Whether some of it was read before.
+    pub is_known: bool,
+    /// When its file changed last.
+    pub updated: Option<UtcMillis>,
+    /// What a look into it tells.
+    pub facts: Facts,
+}
+
+/// What a look into a conversation tells.
+#[derive(Default)]
+pub struct Facts {
+    /// The directory that it was led in.
+    pub directory: Option<String>,
+    /// Whether it has a code block; looked for only where that is asked.
+    pub has_code: bool,
+}
+
+/// Bytes of a conversation that are looked at.
+const MOST_BYTES: u64 = 256 << 20;
+/// A longer line is looked at in pieces.
+const LONGEST_LINE: u64 = 4 << 20;
+/// Records that are looked at for a directory.
+const FIRST_RECORDS: usize = 200;
+
+/// What waits under the roots and passes the filter, last used first.
+pub fn waiting(
+    roots: &[SourceRoot],
+    engine: Option<&Engine>,
+    chosen: &Chosen,
+    request: &IngestRequest,
+) -> CliResult<Vec<Waiting>> {
+    let mut waiting: Vec<Waiting> = Vec::new();
+    let mut seen = HashSet::new();
+    for root in roots {
+        let Some(source) = source_named(&root.source) else { continue };
+        let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        for mut unit in source.discover(&path, &NothingKnown) {
+            if let Ok(canonical) = unit.path.canonicalize() {
+                unit.path = canonical;
+            }
+            let Some(name) = unit.name() else { continue };
+            let is_allowed = unit.path.to_str().is_some_and(|path| request.policy.allows_file(path));
+            // One that closes its file only says whether the others need be looked at.
+            if unit.closes_file || unit.stamp.size == 0 || !is_allowed || !seen.insert((source.kind(), name.clone())) {
+                continue;
+            }
+            let known = engine.map(|engine| engine.known_unit(source.kind(), &name)).transpose()?.flatten();
+            if known.as_ref().is_some_and(|(stamp, _)| *stamp == unit.stamp) {
+                continue;
+            }
+            let updated = changed(&unit.path);
+            if chosen.since.is_some_and(|since| updated.is_some_and(|updated| updated < since)) {
+                continue;
+            }
+            let facts = look(source, &unit, chosen.has_code);
+            let is_kept = match &facts.directory {
+                Some(directory) => request.policy.allows_directory(directory),
+                None => request.policy.allows_unknown(),
+            };
+            let is_asked_for = (!chosen.has_code || facts.has_code)
+                && chosen.project.as_deref().is_none_or(|project| belongs(facts.directory.as_deref(), project));
+            if is_kept && is_asked_for {
+                waiting.push(Waiting { source, unit, name, is_known: known.is_some(), updated, facts });
+            }
+        }
+    }
+    waiting.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.name.cmp(&b.name)));
+    Ok(waiting)
+}
+
+fn changed(path: &Path) -> Option<UtcMillis> {
+    let since = path.metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    UtcMillis::try_from(since.as_millis()).ok()
+}
+
+/// Whether a recorded directory is of a project, by name or directory.
+fn belongs(directory: Option<&str>, project: &str) -> bool {
+    let Some(directory) = directory else { return false };
+    let wanted = Path::new(project);
+    let is_path = wanted.is_absolute() || project.contains(['/', '\\']);
+    if is_path {
+        let wanted = wanted.canonicalize().unwrap_or_else(|_| wanted.to_path_buf());
+        return is_within(&normalize_directory(directory), &normalize_directory(&wanted.to_string_lossy()));
+    }
+    names_of(directory).name.eq_ignore_ascii_case(project)
+}
+
+/// Reads as much of a conversation as the question needs; what cannot be read tells nothing.
+fn look(source: &dyn Source, unit: &Unit, with_code: bool) -> Facts {
+    let mut facts = Facts::default();
+    let mut seen = 0;
+    let mut look_at = |value: &Value, facts: &mut Facts| {
+        seen += 1;
+        if facts.directory.is_none() {
+            facts.directory = source.owner(value).directory.map(str::to_owned);
+        }
+        facts.has_code |= with_code && holds_code(value);
+        let is_done = (facts.directory.is_some() || seen >= FIRST_RECORDS) && (!with_code || facts.has_code);
+        !is_done
+    };
+    match unit.framing {
+        Framing::Records => {
+            let _ = source.records(unit, &mut |value| look_at(&value, &mut facts));
+        }
+        Framing::Lines => {
+            let Ok(file) = File::open(&unit.path) else { return facts };
+            let mut lines = BufReader::new(file.take(MOST_BYTES));
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                match lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+                    Ok(1..) => {}
+                    Ok(0) | Err(_) => break,
+                }
+                let value =
+                    serde_json::from_slice(&line).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&line).into_owned()));
+                if !look_at(&value, &mut facts) {
+                    break;
+                }
+            }
+        }
+    }
+    facts
+}
+
+fn holds_code(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("```"),
+        Value::Array(items) => items.iter().any(holds_code),
+        Value::Object(members) => members.values().any(holds_code),
+        _ => false,
+    }
+}
+
+/// Reads what waits for a voice that prints nothing.
+pub fn read_waiting(
+    since: Option<UtcMillis>,
+    has_code: bool,
+    settings: &Settings,
+    observer: &mut dyn Observer,
+) -> CliResult<(IngestReport, SyncReport)> {
+    let mut request = request(conversation_roots(settings)?, settings)?;
+    let engine = settings.engine(true)?;
+    narrow(&mut request, &engine, None, &Chosen { since, project: None, has_code })?;
+    let report = engine.ingest(&request, observer)?;
+    let sync = engine.sync_index(30_000, &mut |_| {})?;
+    Ok((report, sync))
+}
+
+/// Keeps to the conversations that pass the filter, if it is one.
+pub fn narrow(request: &mut IngestRequest, engine: &Engine, limit: Option<usize>, chosen: &Chosen) -> CliResult<()> {
+    if limit.is_some() || !chosen.is_everything() {
+        let waiting = waiting(&request.roots, Some(engine), chosen, request)?;
+        let names: HashSet<String> = waiting.into_iter().take(limit.unwrap_or(usize::MAX)).map(|found| found.name).collect();
+        request.only = Some(Arc::new(names));
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! What an ingestion did, in lines and as JSON.
+
+use serde_json::json;
+use yore_engine::SyncReport;
+use yore_engine::ingest::IngestReport;
+
+use super::text;
+
+/// An ingestion in a few lines.
+pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    if is_dry_run {
+        let bytes: u64 = report.by_source.values().map(|(_, bytes)| bytes).sum();
+        lines.push(format!("would look at {} of {}", text::counted(report.files, "file"), text::bytes(bytes)));
+        lines.extend(skipped(report));
+        return lines;
+    }
+    lines.push(format!(
+        "{}: {} read, {} unchanged{}",
+        text::counted(report.files, "file"),
+        text::count(report.files_read),
+        text::count(report.files_unchanged),
+        [
+            (report.files_empty, "empty"),
+            (report.files_rewritten, "rewritten"),
+            (report.files_busy, "being read by another process"),
+            (report.files_gone, "gone (kept in the archive)"),
+            (report.files_excluded, "excluded")
+        ]
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {} {what}", text::count(*count)))
+        .collect::<String>()
+    ));
+    lines.push(format!(
+        "{} archived; {} new, {} completed",
+        text::counted(report.lines, "line"),
+        text::counted(report.turns_added, "turn"),
+        text::count(report.turns_updated)
+    ));
+    if report.redactions.secrets_total() > 0 {
+        let kinds: Vec<String> = report
+            .redactions
+            .iter()
+            .filter(|(kind, count)| *count > 0 && *kind != "base64-payload")
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        lines.push(format!("redacted before storing: {}", kinds.join(", ")));
+    }
+    let payloads = report.redactions.total() - report.redactions.secrets_total();
+    if payloads > 0 {
+        lines.push(format!("{} replaced by type, length and digest", text::counted(payloads, "base64 payload")));
+    }
+    lines.extend(skipped(report));
+    if report.lines_excluded > 0 {
+        lines.push(format!("{} kept out by the configuration", text::counted(report.lines_excluded, "line")));
+    }
+    if report.torn_bytes > 0 {
+        lines.push(format!("{} of unfinished last lines left for the next time", text::bytes(report.torn_bytes)));
+    }
+    lines
+}
+
+/// Tells, in one line, the lines and files that were passed over or taken in part.
+fn skipped(report: &IngestReport) -> Option<String> {
+    let reasons: Vec<String> = report
+        .skips
+        .iter()
+        .map(
+            |((reason, detail), count)| {
+                if detail.is_empty() { format!("{count} {reason}") } else { format!("{count} {reason} {detail:?}") }
+            },
+        )
+        .collect();
+    (!reasons.is_empty()).then(|| format!("passed over, or taken in part: {}", reasons.join(", ")))
+}
+
+/// An ingestion as JSON.
+pub fn as_json(report: &IngestReport, sync: &SyncReport, is_dry_run: bool) -> serde_json::Value {
+    json!({
+        "dry_run": is_dry_run,
+        "files": report.files,
+        "files_read": report.files_read,
+        "files_unchanged": report.files_unchanged,
+        "files_empty": report.files_empty,
+        "files_rewritten": report.files_rewritten,
+        "files_busy": report.files_busy,
+        "files_gone": report.files_gone,
+        "files_excluded": report.files_excluded,
+        "bytes_read": report.bytes_read,
+        "lines": report.lines,
+        "lines_excluded": report.lines_excluded,
+        "turns_added": report.turns_added,
+        "turns_updated": report.turns_updated,
+        "turns_shared": report.turns_shared,
+        "torn_bytes": report.torn_bytes,
+        "redactions": report.redactions.iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
+        "skips": report.skips.iter().map(|((reason, detail), count)| json!({"reason": reason, "detail": detail, "count": count})).collect::<Vec<_>>(),
+        "failures": report.unread().map(|(path, reason)| json!({"path": path, "reason": reason})).collect::<Vec<_>>(),
+        "sources": report.by_source.iter().map(|(source, (files, bytes))| (source.clone(), json!({"files": files, "bytes": bytes}))).collect::<serde_json::Map<_, _>>(),
+        "indexed": sync.indexed,
+        "index_busy": sync.is_busy,
+    })
+}
