@@ -12,6 +12,7 @@
 //! - `guess`: which source a path holds
 //! - `histories`: which histories are read, and how
 //! - `hook`: told by an agent, and gone again
+//! - `http`: what is served on a port of this computer
 //! - `install`: yore in the agents' settings, and out again
 //! - `ipc`: how the daemon is reached
 //! - `models`: where models lie and how they come there
@@ -38,6 +39,7 @@ mod give;
 mod guess;
 mod histories;
 mod hook;
+mod http;
 mod install;
 mod ipc;
 mod mcp;

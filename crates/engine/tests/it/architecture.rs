@@ -481,8 +481,8 @@ fn connections_are_opened_in_three_places_only() {
                 continue;
             }
             // The daemon's socket, which is a port of this computer's own address where there are no
-            // Unix sockets, its port for MCP, and a look at whether that answers.
-            let of_daemon = ["ipc/socket.rs", "daemon/http.rs", "daemon/knock.rs"];
+            // Unix sockets, its port for HTTP, and a look at whether that answers.
+            let of_daemon = ["ipc/socket.rs", "http/listener.rs", "http/probe.rs"];
             if name == "yore" && of_daemon.iter().any(|file| source.path == Path::new(file)) {
                 continue;
             }
@@ -495,7 +495,7 @@ fn connections_are_opened_in_three_places_only() {
     }
     none(
         complaints,
-        "requests are made in `transport` of the engine, ports opened in `ipc/socket.rs` and `daemon/http.rs` of yore, nowhere else",
+        "requests are made in `transport` of the engine, ports opened in `ipc/socket.rs` and `http/listener.rs` of yore, nowhere else",
     );
 }
 
@@ -565,12 +565,12 @@ fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
             }
         };
         forbid(&crossing, is_handle);
-        forbid(&waiting, is_handle || source.path.starts_with("mcp") || source.path == Path::new("daemon/http.rs"));
+        forbid(&waiting, is_handle || source.path.starts_with("mcp") || source.path.starts_with("http"));
         forbid(&printing, source.path.starts_with("render"));
     }
     none(
         complaints,
-        "async is for `mcp`, its port (`daemon/http.rs`) and `engine_handle.rs`, which alone crosses; `render` alone prints",
+        "async is for `mcp`, `http` and `engine_handle.rs`, which alone crosses; `render` alone prints",
     );
 }
 

@@ -2,9 +2,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use super::Context;
-use crate::daemon::http;
 use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
+use crate::http::token::known_token;
 use crate::ipc::card;
 use crate::mcp::{Server, Toolset, chat_reader, conformance};
 
@@ -87,7 +87,7 @@ fn url(context: &mut Context) -> CliResult {
         return Err(absent("no-daemon", "no daemon runs", "`yore daemon start` starts it"));
     }
     let url = card::Card::read(&context.settings.directory).and_then(|card| card.url);
-    let (Some(url), Some(token)) = (url, http::known_token(&context.settings.directory)) else {
+    let (Some(url), Some(token)) = (url, known_token(&context.settings.directory)) else {
         let hint =
             "`yore config set mcp.http true` and `yore daemon stop`, then `yore daemon start`; `yore daemon logs` tells more";
         return Err(absent("no-port", "the daemon does not serve MCP over HTTP", hint));

@@ -6,8 +6,7 @@
 //! - `watch`: notices changes, drains the hooks' spool, does what the clock says
 //! - `worker`: takes what is due from the queue and reads it
 //! - `embedder`: has the local model's vectors made, in a process of its own
-//! - [`http`]: a port for agents that speak MCP over HTTP
-//! - [`knock`]: a request at that port, for `doctor`
+//! - `http`: a port for agents that speak MCP over HTTP
 //! - `shared`: what these threads have in common
 //! - [`log`]: what it did, without a word of what was read
 //!
@@ -16,8 +15,7 @@
 //! starts.
 
 mod embedder;
-pub mod http;
-pub mod knock;
+mod http;
 pub mod log;
 mod server;
 mod shared;
@@ -29,8 +27,10 @@ use std::time::{Duration, Instant};
 
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
+use crate::http::listener::shutdown;
 use crate::ipc::card::{self, Card};
 use crate::ipc::{socket, wire};
+use crate::mcp;
 use crate::settings::Settings;
 
 use self::log::Log;
@@ -72,7 +72,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         pid: std::process::id(),
         socket: address.place,
         token: address.token,
-        url: port.as_ref().map(|(door, _)| door.url()),
+        url: port.as_ref().map(|(port, _)| port.url(mcp::http::PATH)),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: wire::PROTOCOL,
         started: now(),
@@ -84,7 +84,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     let signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT]).map_err(io)?;
     #[cfg(unix)]
     let no_more_signals = signals.handle();
-    let (bell, ring) = http::bell();
+    let (shutdown, signal) = shutdown();
     let (end, ended) = std::sync::mpsc::channel::<()>();
     let shared = &shared;
     std::thread::scope(|scope| {
@@ -94,14 +94,14 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         scope.spawn(|| embedder::run(shared));
         scope.spawn(move || run_daily_upkeep(shared, &ended));
         scope.spawn(|| server::run(shared, &listener, scope));
-        if let Some((door, token)) = port {
-            scope.spawn(|| http::run(shared, door, token, ring));
+        if let Some((port, token)) = port {
+            scope.spawn(|| http::run(shared, port, token, signal));
         }
         watch::run(shared, &notices);
         drop(end);
         // A thread that waits for a client is woken by one.
         drop(socket::connect(&shared.card.address()));
-        drop(bell);
+        drop(shutdown);
         #[cfg(unix)]
         no_more_signals.close();
     });

@@ -27,8 +27,9 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::http::Mcp;
-use crate::daemon::http::{Door, bell};
+use super::http::{Mcp, PATH};
+use crate::http::guard::Guard;
+use crate::http::listener::{Listener, shutdown};
 
 /// A picture of one red point, and a sound of two samples.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
@@ -76,18 +77,19 @@ const RESOURCES: [(&str, &str); 3] =
 /// # Errors
 /// What kept the server from starting, for people.
 pub fn serve_http(told: impl FnOnce(&str)) -> Result<(), String> {
-    let door = Door::open(0).map_err(|error| format!("cannot listen: {error}"))?;
+    let listener = Listener::open(0).map_err(|error| format!("cannot listen: {error}"))?;
     let fixtures = Fixtures::default();
     let sessions = Arc::clone(&fixtures.sessions);
-    let mcp = Mcp::new(door.port(), None, move |_| Ok(fixtures.clone()));
+    let mcp = Mcp::new(listener.port(), move |_| Ok(fixtures.clone()));
     let _ = sessions.set(Arc::clone(&mcp.sessions));
-    let (bell, ring) = bell();
+    let (shutdown, signal) = shutdown();
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
-        drop(bell);
+        drop(shutdown);
     });
-    told(&door.url());
-    door.serve(&mcp, ring.heard()).map_err(|error| format!("cannot serve: {error}"))
+    told(&listener.url(PATH));
+    let router = Guard::new(listener.port(), None).protect(mcp.router.clone());
+    listener.serve(router, signal, || mcp.end()).map_err(|error| format!("cannot serve: {error}"))
 }
 
 /// Serves on standard input and output.

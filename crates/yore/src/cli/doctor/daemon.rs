@@ -11,8 +11,8 @@ use super::super::Context;
 use super::Told;
 use super::handshake;
 use super::versions::OWN;
-use crate::daemon::http;
 use crate::error::{CliError, CliResult};
+use crate::http::token::{TOKEN, drop_open_token, known_token};
 use crate::ipc::card::{self, Card};
 use crate::ipc::client::{self, PATIENCE, Started, connect_any};
 use crate::ipc::wire::{Hello, Request, Status};
@@ -158,7 +158,7 @@ fn of_answering(status: &Status, took: Duration, is_current: bool) -> Vec<Told> 
 
 /// The port for MCP: asked for its tools as an agent would.
 fn port(url: &str, directory: &Path) -> Told {
-    let Some(token) = http::known_token(directory) else {
+    let Some(token) = known_token(directory) else {
         return Told::new(
             "mcp",
             Severity::Broken,
@@ -274,7 +274,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
     let directory = context.settings.directory.clone();
     let daemon = Daemon::look(&directory);
     // Before anything mends its permissions.
-    let had_open_token = http::drop_open_token(&directory).map_err(|error| CliError::io(&directory.join(http::TOKEN), &error))?;
+    let had_open_token = drop_open_token(&directory).map_err(|error| CliError::io(&directory.join(TOKEN), &error))?;
     if had_open_token {
         context.printer.note(
             "others could read the token for MCP over HTTP, so it is void; agents that say it need the new one: `yore mcp url`",

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::process::{self, Ending};
-use crate::daemon::knock;
+use crate::http::probe;
 
 /// The version that is asked for; a server answers with one that it serves.
 const PROTOCOL: &str = "2025-06-18";
@@ -113,7 +113,7 @@ pub(super) fn over_pipes(mut command: Command, patience: Duration) -> Result<Ser
 pub(super) fn over_port(url: &str, token: &str, patience: Duration) -> Result<Served, Trouble> {
     let began = Instant::now();
     let ask = |what: &Value, id: u64, step: &'static str, session: Option<&str>| {
-        let answer = knock::post(url, token, session, &what.to_string(), patience).map_err(|error| match error.kind() {
+        let answer = probe::post(url, token, session, &what.to_string(), patience).map_err(|error| match error.kind() {
             ErrorKind::TimedOut => Trouble::Late { step, patience },
             ErrorKind::InvalidData => Trouble::Nonsense { step, shown: String::new() },
             _ => Trouble::NotStarted(error),
@@ -134,12 +134,12 @@ pub(super) fn over_port(url: &str, token: &str, patience: Duration) -> Result<Se
     let (hello, session) = ask(&initialize(), 1, INITIALIZE, None)?;
     let session = session.as_deref();
     // It is answered without words.
-    let _ = knock::post(url, token, session, &initialized().to_string(), patience);
+    let _ = probe::post(url, token, session, &initialized().to_string(), patience);
     let tools = ask(&tools(), 2, TOOLS, session);
     let took = began.elapsed();
     if let Some(session) = session {
         // A session that stays gives its place to others when they need it.
-        let _ = knock::leave(url, token, session, FAREWELL);
+        let _ = probe::leave(url, token, session, FAREWELL);
     }
     Ok(served(&hello, &tools?.0, took))
 }

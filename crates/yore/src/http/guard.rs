@@ -1,0 +1,233 @@
+//! Who may ask at the port, and how much is asked at once, whatever is served there.
+//!
+//! The order is the point: a name that leads here by deceit (DNS rebinding) and a page of another
+//! origin are refused before anything else is looked at, a stranger before a byte of the body is
+//! read, a body before it is held.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::token::is_same;
+
+/// Names of this computer.
+pub const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+/// The head of a request is shorter, and so is what is read ahead of one.
+pub const LONGEST_HEAD: usize = 32 << 10;
+/// A request is shorter, as on the daemon's socket.
+pub const LONGEST_REQUEST: usize = 1 << 20;
+/// Calls that are worked on or wait for that, whether or not somebody still listens.
+const MOST_CALLS: usize = 64;
+/// All requests that are held at once, in blocks; read as JSON they take several times as much.
+const MOST_BLOCKS: usize = 8 << 10;
+const BLOCK: usize = 1 << 10;
+/// A request arrives within this time.
+const SLOWNESS: Duration = Duration::from_secs(20);
+
+/// Whether the other side of a connection has said the token.
+pub type IsAuthorized = Arc<AtomicBool>;
+
+/// Lets requests pass to what is served on a port.
+pub struct Guard {
+    port: u16,
+    token: Option<String>,
+    calls: Arc<Semaphore>,
+    blocks: Arc<Semaphore>,
+}
+
+/// The room that a request takes; goes along with it until its answer is made.
+#[derive(Clone)]
+struct Permit {
+    _call: Arc<OwnedSemaphorePermit>,
+    _blocks: Arc<OwnedSemaphorePermit>,
+}
+
+impl Guard {
+    /// For a port of this computer; with a token, for those who say it.
+    pub fn new(port: u16, token: Option<String>) -> Self {
+        let (calls, blocks) = (Arc::new(Semaphore::new(MOST_CALLS)), Arc::new(Semaphore::new(MOST_BLOCKS)));
+        Self { port, token, calls, blocks }
+    }
+
+    /// Puts this guard before everything that a router serves.
+    pub fn protect(self, router: Router) -> Router {
+        router.layer(from_fn_with_state(Arc::new(self), admit))
+    }
+
+    /// The request with its body, if it may be answered and there is room for it.
+    async fn check(&self, request: Request) -> Result<Request, Refusal> {
+        is_from_here(self.port, request.uri(), request.headers())?;
+        // What is read of a connection at once is bounded, but may be more than that.
+        let head: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len()).sum();
+        if head + request.uri().path().len() + request.uri().query().map_or(0, str::len) > LONGEST_HEAD {
+            let words = format!("the head of a request has at most {LONGEST_HEAD} bytes");
+            return Err(Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, words));
+        }
+        let (mut parts, body) = request.into_parts();
+        self.knows(&parts.headers)?;
+        if let Some(is_authorized) = parts.extensions.get::<IsAuthorized>() {
+            is_authorized.store(true, Ordering::Relaxed);
+        }
+        if parts.method != Method::POST {
+            return Ok(Request::from_parts(parts, Body::empty()));
+        }
+        let (body, permit) = self.read(&parts, body).await?;
+        parts.extensions.insert(permit);
+        Ok(Request::from_parts(parts, Body::from(body)))
+    }
+
+    /// Whether the token was said, where one is asked for.
+    fn knows(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let words = "this needs a token: `yore mcp url` shows it";
+        let mut said = headers.get_all(AUTHORIZATION).iter();
+        let (Some(first), None) = (said.next(), said.next()) else {
+            return Err(Refusal::new(StatusCode::UNAUTHORIZED, words).with(WWW_AUTHENTICATE, "Bearer realm=\"yore\""));
+        };
+        let (scheme, rest) = first.as_bytes().split_at_checked("Bearer ".len()).unwrap_or_default();
+        if scheme.eq_ignore_ascii_case(b"Bearer ") && is_same(rest, token.as_bytes()) {
+            return Ok(());
+        }
+        let wrong = "Bearer realm=\"yore\", error=\"invalid_token\"";
+        Err(Refusal::new(StatusCode::UNAUTHORIZED, words).with(WWW_AUTHENTICATE, wrong))
+    }
+
+    /// Reads a request as far as it may go, if there is room for it.
+    async fn read(&self, parts: &Parts, body: Body) -> Result<(Bytes, Permit), Refusal> {
+        let too_long = || {
+            let words = format!("a request has at most {LONGEST_REQUEST} bytes");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, words)
+        };
+        let declared = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if declared.is_some_and(|length| length > LONGEST_REQUEST as u64) {
+            return Err(too_long());
+        }
+        let is_full = || {
+            let words = format!("yore works on {MOST_CALLS} requests already; ask again in a moment");
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, words).with(RETRY_AFTER, "1")
+        };
+        let call = Arc::clone(&self.calls).try_acquire_owned().map_err(|_| is_full())?;
+        let blocks = declared.map_or(LONGEST_REQUEST, |length| length as usize).div_ceil(BLOCK);
+        let mut blocks = Arc::clone(&self.blocks).try_acquire_many_owned(blocks as u32).map_err(|_| is_full())?;
+        let read = tokio::time::timeout(SLOWNESS, axum::body::to_bytes(body, LONGEST_REQUEST)).await;
+        let bytes = match read {
+            Ok(Ok(bytes)) => bytes,
+            // A declared length is never exceeded, so what is wrong is the length or the other side.
+            Ok(Err(_)) if declared.is_none() => return Err(too_long()),
+            Ok(Err(_)) => return Err(Refusal::new(StatusCode::BAD_REQUEST, "the request ended too early")),
+            Err(_) => return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long")),
+        };
+        // Of an undeclared length more was taken than is needed.
+        drop(blocks.split(blocks.num_permits().saturating_sub(bytes.len().div_ceil(BLOCK))));
+        Ok((bytes, Permit { _call: Arc::new(call), _blocks: Arc::new(blocks) }))
+    }
+}
+
+async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    match guard.check(request).await {
+        Ok(request) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Whether a request names this port as where it goes and, if a browser sends it, as where it comes from.
+fn is_from_here(port: u16, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    let is_ours = |name: &[u8]| LOOPBACK.iter().any(|ours| name.eq_ignore_ascii_case(format!("{ours}:{port}").as_bytes()));
+    let mut hosts = headers.get_all(HOST).iter();
+    let is_host_ours = hosts.next().is_some_and(|host| is_ours(host.as_bytes())) && hosts.next().is_none();
+    // An address in the request line counts for more than the header.
+    if !is_host_ours || uri.authority().is_some_and(|authority| !is_ours(authority.as_str().as_bytes())) {
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "this Host is not this computer"));
+    }
+    let is_origin_ours = |origin: &HeaderValue| origin.as_bytes().strip_prefix(b"http://").is_some_and(is_ours);
+    if !headers.get_all(ORIGIN).iter().all(is_origin_ours) {
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "pages of this Origin may not ask"));
+    }
+    Ok(())
+}
+
+/// Why a request is not answered.
+#[derive(Debug)]
+pub struct Refusal {
+    /// What kind of refusal it is.
+    pub status: StatusCode,
+    /// Why.
+    pub words: String,
+    header: Option<(HeaderName, &'static str)>,
+}
+
+impl Refusal {
+    /// With words for whoever asked.
+    pub fn new(status: StatusCode, words: impl Into<String>) -> Self {
+        Self { status, words: words.into(), header: None }
+    }
+
+    /// With one header more.
+    pub fn with(mut self, name: HeaderName, value: &'static str) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    /// With the connection closed: what is still to come of the request is not waited for.
+    pub fn into_response(self) -> Response {
+        let mut response = (self.status, [(CONNECTION, "close")], format!("{}\n", self.words)).into_response();
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(target: &str, headers: &[(&str, &str)]) -> u16 {
+        let mut request = axum::http::Request::builder().uri(target);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        is_from_here(4711, &parts.uri, &parts.headers).map_or_else(|refusal| refusal.status.as_u16(), |()| 200)
+    }
+
+    #[test]
+    fn only_this_port_of_this_computer_is_meant() {
+        for host in ["127.0.0.1:4711", "localhost:4711", "LocalHost:4711", "[::1]:4711"] {
+            assert_eq!(status("/mcp", &[("host", host)]), 200, "{host}");
+        }
+        for host in ["", "localhost", "localhost:80", "127.0.0.1:47110", "127.0.0.2:4711", "evil.example:4711", "localhost.:4711"]
+        {
+            assert_eq!(status("/mcp", &[("host", host)]), 403, "{host}");
+        }
+        assert_eq!(status("/mcp", &[]), 403);
+        assert_eq!(status("/mcp", &[("host", "localhost:4711"), ("host", "evil.example")]), 403);
+        assert_eq!(status("http://evil.example/mcp", &[("host", "localhost:4711")]), 403);
+        assert_eq!(status("http://localhost:4711/mcp", &[("host", "localhost:4711")]), 200);
+    }
+
+    #[test]
+    fn only_pages_of_this_port_may_ask() {
+        let with = |origins: &[&str]| {
+            let mut headers = vec![("host", "localhost:4711")];
+            headers.extend(origins.iter().map(|origin| ("origin", *origin)));
+            status("/mcp", &headers)
+        };
+        assert_eq!(with(&["http://localhost:4711"]), 200);
+        for origin in ["null", "", "http://localhost", "https://localhost:4711", "http://localhost:4711.evil.example", "file://"]
+        {
+            assert_eq!(with(&[origin]), 403, "{origin}");
+        }
+        assert_eq!(with(&["http://localhost:4711", "http://evil.example"]), 403);
+    }
+}

@@ -1,0 +1,181 @@
+//! A port of this computer's own address, and the loop that takes connections from it.
+//!
+//! Anybody on this computer can connect, so a connection is held to limits before a word of it is
+//! understood: there are so many, each sends a request's head within so long and of such a length. What is
+//! said is looked at by [`super::guard`].
+
+use std::future::Future;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::guard::{IsAuthorized, LONGEST_HEAD};
+
+/// Connections at once. When all are taken the oldest that has not said the token yet gives its place to the next.
+const MOST_CONNECTIONS: usize = 128;
+/// How long the place of a connection that was ended is waited for.
+const GIVING_WAY: Duration = Duration::from_millis(100);
+/// The head of a request arrives within this time, and a connection without one is closed.
+const HEAD: Duration = Duration::from_secs(20);
+/// And it has at most so many lines.
+const MOST_HEADERS: usize = 64;
+/// How long what is being said may keep everything from ending.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Calls that ask the memory at once; the rest wait.
+const MOST_THREADS: usize = 8;
+/// A port of this computer's own address, listened to.
+pub struct Listener {
+    inner: TcpListener,
+    port: u16,
+}
+
+impl Listener {
+    /// Opens a port; 0 means any that is free.
+    pub fn open(port: u16) -> io::Result<Self> {
+        let inner = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        inner.set_nonblocking(true)?;
+        let port = inner.local_addr()?.port();
+        Ok(Self { inner, port })
+    }
+
+    /// Its number.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The address of a path on it.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}:{}{path}", Ipv4Addr::LOCALHOST, self.port)
+    }
+
+    /// Serves until `shutdown`, in a runtime of this thread's own; `end` ends what is still being streamed then.
+    pub fn serve(self, router: Router, shutdown: ShutdownSignal, end: impl FnOnce()) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(MOST_THREADS)
+            .thread_name("http")
+            .build()?;
+        let outcome = runtime.block_on(async {
+            let mut connections = JoinSet::new();
+            let outcome = self.accept(router, &mut connections, shutdown.received()).await;
+            end();
+            // Streams end by themselves now, and who only waits is sent home.
+            let _ = tokio::time::timeout(PATIENCE, async { while connections.join_next().await.is_some() {} }).await;
+            outcome
+        });
+        runtime.shutdown_timeout(PATIENCE);
+        outcome
+    }
+
+    async fn accept(self, router: Router, connections: &mut JoinSet<()>, ended: impl Future<Output = ()>) -> io::Result<()> {
+        let listener = tokio::net::TcpListener::from_std(self.inner)?;
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let mut ended = pin!(ended);
+        let (_open, ending) = watch::channel(());
+        let mut connected: Vec<(AbortHandle, IsAuthorized)> = Vec::new();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut ended => return Ok(()),
+                Some(_) = connections.join_next() => continue,
+                accepted = listener.accept() => accepted,
+            };
+            let Ok((stream, _)) = accepted else {
+                // Too many open files, mostly: it passes.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            };
+            connected.retain(|(connection, _)| !connection.is_finished());
+            if places.available_permits() == 0 {
+                // Anybody on this computer can connect: who holds places without a word keeps nobody out.
+                let stranger = connected.iter().position(|(_, is_authorized)| !is_authorized.load(Ordering::Relaxed));
+                if let Some(at) = stranger {
+                    connected.remove(at).0.abort();
+                }
+            }
+            let Ok(Ok(place)) = tokio::time::timeout(GIVING_WAY, Arc::clone(&places).acquire_owned()).await else {
+                refuse(stream);
+                continue;
+            };
+            let is_authorized = IsAuthorized::default();
+            let router = router.clone().layer(axum::Extension(Arc::clone(&is_authorized)));
+            let ending = ending.clone();
+            let connection = connections.spawn(async move {
+                let _place = place;
+                serve_connection(stream, router, ending).await;
+            });
+            connected.push((connection, is_authorized));
+        }
+    }
+}
+
+/// Answers one connection until it is silent, says nonsense, or everything is `ending`.
+async fn serve_connection(stream: TcpStream, router: Router, mut ending: watch::Receiver<()>) {
+    let _ = stream.set_nodelay(true);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(LONGEST_HEAD)
+        .max_headers(MOST_HEADERS)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut connection = pin!(connection);
+    // What went wrong there is for the other side to know.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = ending.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// Says that there is no room, as far as that can be said at once.
+fn refuse(stream: TcpStream) {
+    if let Ok(mut stream) = stream.into_std() {
+        let words = "yore has too many connections\n";
+        let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: text/plain";
+        let _ = write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{words}", words.len());
+    }
+}
+
+/// Keeps a [`Listener`] serving; dropping it shuts the listener down.
+pub struct Shutdown {
+    _sender: oneshot::Sender<()>,
+}
+
+/// Waits for a [`Shutdown`] to be dropped.
+pub struct ShutdownSignal(oneshot::Receiver<()>);
+
+/// A shutdown, and the signal for the listener.
+pub fn shutdown() -> (Shutdown, ShutdownSignal) {
+    let (sender, receiver) = oneshot::channel();
+    (Shutdown { _sender: sender }, ShutdownSignal(receiver))
+}
+
+impl ShutdownSignal {
+    async fn received(self) {
+        let _ = self.0.await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_is_of_this_computer_only() {
+        let listener = Listener::open(0).unwrap();
+        assert_eq!(listener.url("/mcp"), format!("http://127.0.0.1:{}/mcp", listener.port()));
+        assert!(listener.inner.local_addr().unwrap().ip().is_loopback());
+        assert!(Listener::open(listener.port()).is_err(), "a port is one program's");
+    }
+}
