@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use yore_core::text::{CHUNK_TOKENS, CHUNKER_VERSION, chunks};
 
-use crate::EngineError;
 use crate::embed::{EmbedCache, EmbedError, TextEmbedder, TextHash as CacheHash};
+use crate::error::EngineError;
 use crate::platform::{self, FileLock};
 use crate::store::{EmbeddedTurn, IndexedTurn, Store, StoreError, TextHash};
 

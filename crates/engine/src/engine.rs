@@ -11,8 +11,9 @@ use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
 use crate::conversations::{self, ConversationsRequest};
-use crate::embed::{EmbedCache, EmbedError, LoadOptions, ModelFolder, TextEmbedder};
+use crate::embed::{EmbedCache, LoadOptions, ModelFolder, TextEmbedder};
 use crate::embedding::{self, EmbedReport};
+use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::redact::{RedactionCounts, Redactor};
 use crate::ingest::source::{ReaderOptions, Stamp, note, source_named};
@@ -26,7 +27,6 @@ use crate::store::{
     ConversationSummary, EpisodeSummary, Forgotten, ProjectSummary, SessionOrder, ShownTurn, SourceFileSummary, Store,
     StoreError, StoreOptions, StoreStats,
 };
-use crate::transport::FetchError;
 
 /// How often and how long a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
@@ -41,109 +41,6 @@ const EMBEDDED_PER_SYNC: u64 = 1_000;
 /// An answer counts the turns that lack vectors up to here.
 const COUNTED_UNEMBEDDED: usize = 1_000;
 const COUNTED_UNEMBEDDED_U64: u64 = COUNTED_UNEMBEDDED as u64;
-
-/// What can go wrong, by who can mend it.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The full-text index.
-    #[error(transparent)]
-    Index(#[from] IndexError),
-    /// Reading histories.
-    #[error(transparent)]
-    Ingest(#[from] IngestError),
-    /// The local model.
-    #[error(transparent)]
-    Embed(#[from] EmbedError),
-    /// A page was not fetched.
-    #[error(transparent)]
-    Fetch(#[from] FetchError),
-    /// A note that cannot be kept: it is empty, or too long.
-    #[error("{0}")]
-    BadNote(&'static str),
-    /// No name for a project, and why.
-    #[error("{0}")]
-    BadProjectName(&'static str),
-    /// No backup can be restored.
-    #[error("there is no backup in {} that is whole", directory.display())]
-    NoBackup {
-        /// The data directory.
-        directory: PathBuf,
-        /// Those that are there and are damaged.
-        damaged: Vec<PathBuf>,
-    },
-    /// A local model is needed, and none was named.
-    #[error("no local model is here")]
-    NoModel,
-    /// No project is known by this name.
-    #[error("no project is known as {name:?}")]
-    UnknownProject {
-        /// What was asked for.
-        name: String,
-        /// Names of the known ones.
-        known: Vec<String>,
-    },
-    /// No session is known by this id.
-    #[error("no session is known as {0:?}")]
-    UnknownSession(String),
-    /// Neither session nor turn is known by this id.
-    #[error("nothing is known as {0:?}")]
-    UnknownId(String),
-    /// The beginning of an id fits several.
-    #[error("{id:?} is the beginning of several ids")]
-    AmbiguousId {
-        /// What was asked for.
-        id: String,
-        /// Some of what it fits.
-        candidates: Vec<String>,
-    },
-    /// The id is a sub-agent's, which is forgotten with its session only.
-    #[error("{id:?} is a side conversation of session {session}")]
-    NotASession {
-        /// What was asked for.
-        id: String,
-        /// The session it belongs to.
-        session: String,
-    },
-}
-
-impl EngineError {
-    /// A stable code for scripts.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Store(error) | Self::Index(IndexError::Store(error)) | Self::Ingest(IngestError::Store(error)) => error.code(),
-            Self::Index(IndexError::Missing(_)) => "index/missing",
-            Self::Index(IndexError::DiskFull(_)) => "index/disk-full",
-            Self::Index(IndexError::Failed { .. }) => "index/failed",
-            Self::Index(IndexError::Vectors(_)) => "index/vectors",
-            Self::Embed(error) => error.code(),
-            Self::Fetch(error) => error.code(),
-            Self::BadNote(_) => "bad-note",
-            Self::BadProjectName(_) => "bad-project-name",
-            Self::NoBackup { .. } => "no-backup",
-            Self::NoModel => "model/none",
-            Self::Ingest(IngestError::DataDirectory { .. }) => "data-directory",
-            Self::Ingest(IngestError::Key { .. }) => "key",
-            Self::Ingest(IngestError::UnknownSource(_)) => "unknown-source",
-            Self::Ingest(IngestError::RedactionPattern(_)) => "redaction-pattern",
-            Self::UnknownProject { .. } => "unknown-project",
-            Self::UnknownSession(_) => "unknown-session",
-            Self::UnknownId(_) => "unknown-id",
-            Self::AmbiguousId { .. } => "ambiguous-id",
-            Self::NotASession { .. } => "not-a-session",
-        }
-    }
-
-    /// The store's own error, where that is what went wrong.
-    pub fn store_error(&self) -> Option<&StoreError> {
-        match self {
-            Self::Store(error) | Self::Index(IndexError::Store(error)) | Self::Ingest(IngestError::Store(error)) => Some(error),
-            _ => None,
-        }
-    }
-}
 
 /// How the engine is opened.
 #[derive(Clone, Debug)]

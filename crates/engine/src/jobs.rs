@@ -13,11 +13,11 @@
 use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
 
-use crate::index::IndexError;
+use crate::Engine;
+use crate::error::EngineError;
 use crate::ingest::source::Stamp;
 use crate::ingest::{Holder, IngestError};
-use crate::store::{Failed, JobRow, NewJob as NewRow, StoreError, StoreResult};
-use crate::{Engine, EngineError};
+use crate::store::{Failed, JobRow, NewJob as NewRow, StoreResult};
 
 /// Failures of the kind that no waiting mends, before a job is given up.
 pub const MOST_FAILURES: u32 = 5;
@@ -140,20 +140,6 @@ pub struct JobCounts {
 #[derive(Debug)]
 pub struct JobWorker {
     holder: Holder,
-}
-
-impl EngineError {
-    /// Whether the same call may succeed later without anybody asking differently: another process
-    /// in the way, a full disk, a file system that is away for a moment.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::Index(IndexError::DiskFull(_)) | Self::Ingest(IngestError::DataDirectory { .. }) => true,
-            other => other.store_error().is_some_and(|error| {
-                error.is_transient()
-                    || matches!(error, StoreError::DiskFull(_) | StoreError::ReadOnly { .. } | StoreError::Io { .. })
-            }),
-        }
-    }
 }
 
 impl Engine {

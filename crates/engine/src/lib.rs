@@ -1,16 +1,6 @@
 //! Remembers and retrieves, synchronously, behind one facade: [`Engine`].
 //!
-//! In levels, a module uses lower ones only:
-//!
-//! - 0 `platform`: what differs between operating systems; [`transport`]: fetches one page over HTTP
-//! - 1 `store`: all of SQLite
-//! - 2 `index`: candidate rows from the full-text index; [`ingest`]: the outside world to episodes
-//! - 3 `retrieve`: answers a question; `conversations`: lists and divides what was said
-//! - 5 `jobs`: a durable queue of work
-//! - 6 this file and `engine`: the facade
-//! - 7 `pages`: of the facade, what needs the network; `notes`: what somebody asks to remember; `upkeep`: backups,
-//!   repair
-//! - 8 `offer`: what is given unasked
+//! A module uses modules of lower levels only; `ARCHITECTURE.md` has the list, "Levels of the engine".
 //!
 //! There is no async, no printing, and no reading of environment or home here: paths, time and
 //! settings are arguments.
@@ -20,6 +10,7 @@ pub mod document;
 pub mod embed;
 mod embedding;
 mod engine;
+mod error;
 mod index;
 pub mod ingest;
 mod jobs;
@@ -35,9 +26,10 @@ mod upkeep;
 pub use conversations::ConversationsRequest;
 pub use embedding::EmbedReport;
 pub use engine::{
-    Engine, EngineError, EngineOptions, Finding, ForgetRequest, IndexHealth, SessionsRequest, Severity, ShowAnswer, ShowRequest,
-    Statistics, VectorHealth,
+    Engine, EngineOptions, Finding, ForgetRequest, IndexHealth, SessionsRequest, Severity, ShowAnswer, ShowRequest, Statistics,
+    VectorHealth,
 };
+pub use error::EngineError;
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
     VectorSearch, VectorWriter, Written,

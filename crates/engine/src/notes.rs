@@ -18,6 +18,8 @@ use yore_core::id::{EpisodeId, TurnId};
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 
+use crate::Engine;
+use crate::error::EngineError;
 use crate::ingest::source::note::{
     KIND, MAX_BYTES, MESSAGE, Note, draw_note_id, note_episode, note_records, note_turn, note_unit,
 };
@@ -25,7 +27,6 @@ use crate::ingest::source::{Notes, Stamp};
 use crate::ingest::{GivenDocument, IngestReport, IngestRequest, ProjectNames, names_of};
 use crate::retrieve::{project_around, project_here, projects_named};
 use crate::store::{StoreError, StoredNote};
-use crate::{Engine, EngineError};
 
 /// The tag of a note that holds always: a standing instruction.
 pub const STANDING: &str = "standing";

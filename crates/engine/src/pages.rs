@@ -15,7 +15,8 @@ use yore_core::time::{RecordedTime, UtcMillis};
 
 use crate::document::format::CUTTER_VERSION;
 use crate::document::{Document, html, markdown, pdf, text};
-use crate::engine::{Engine, EngineError};
+use crate::engine::Engine;
+use crate::error::EngineError;
 use crate::ingest::source::document::{DocumentFacts, document_records};
 use crate::ingest::source::{ReaderOptions, Stamp};
 use crate::ingest::{GivenDocument, IngestReport, IngestRequest};

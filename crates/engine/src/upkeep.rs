@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use yore_core::time::UtcMillis;
 
-use crate::engine::{Engine, EngineError, EngineOptions};
+use crate::engine::{Engine, EngineOptions};
+use crate::error::EngineError;
 use crate::ingest::source::ReaderOptions;
 use crate::ingest::{self, Keys, Observer, ReindexReport, ScanReport};
 use crate::platform::{self, FileLock};

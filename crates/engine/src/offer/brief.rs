@@ -7,10 +7,11 @@ use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 
 use super::{Brief, BriefRequest, Said, Worked};
+use crate::Engine;
+use crate::error::EngineError;
 use crate::notes::{NotesRequest, STANDING, UNCONFIRMED};
 use crate::retrieve::project_here;
 use crate::store::{EpisodeSummary, ShownTurn, Store};
-use crate::{Engine, EngineError};
 
 /// Sessions that are told of.
 const SESSIONS: usize = 4;

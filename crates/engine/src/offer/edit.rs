@@ -7,9 +7,10 @@ use yore_core::scope::ProjectAlias;
 
 use super::occasion::{ask, chosen};
 use super::{Offer, OfferRequest, Offered, Said};
+use crate::error::EngineError;
 use crate::retrieve::{project_here, projects_named};
 use crate::store::{ChangeFilter, ShownTurn};
-use crate::{Engine, EngineError, Hit};
+use crate::{Engine, Hit};
 
 /// Earlier sessions that changed the file.
 const CHANGES: usize = 2;

@@ -8,7 +8,8 @@ use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, stea
 
 use super::occasion::{ask, bounded, chosen};
 use super::{Offer, OfferRequest, Said};
-use crate::{Engine, EngineError, Found, Hit};
+use crate::error::EngineError;
+use crate::{Engine, Found, Hit};
 
 /// Lines of a failure that are looked up.
 const ERROR_LINES: usize = 3;

@@ -18,11 +18,12 @@ use yore_core::id::TurnId;
 use yore_core::query::Program;
 use yore_core::scope::ScopeChoice;
 
+use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::ingest::source::note;
 use crate::notes::{NoteSummary, NotesRequest, UNCONFIRMED};
 use crate::store::EpisodeSummary;
-use crate::{Engine, EngineError, Found, Hit};
+use crate::{Engine, Found, Hit};
 
 /// Where do things stand?
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]

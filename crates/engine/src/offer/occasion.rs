@@ -10,8 +10,9 @@ use yore_core::scope::ScopeChoice;
 use super::edit::of_edit;
 use super::failure::of_failure;
 use super::{Occasion, Offer, OfferRequest, Offered, Said};
+use crate::error::EngineError;
 use crate::retrieve::project_here;
-use crate::{Engine, EngineError, Found, Hit, RecallAnswer, RecallRequest};
+use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest};
 
 /// A prompt of fewer characters says nothing that could be looked up.
 const SHORTEST: usize = 8;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::query::{ListPlace, MissingCode, Place, Program, ScorePart};
 use yore_core::time::RecordedTime;
 
-use crate::EngineError;
+use crate::error::EngineError;
 use crate::store::ShownTurn;
 
 /// What was found.

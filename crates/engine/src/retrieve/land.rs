@@ -9,7 +9,7 @@ use super::Asked;
 use super::candidate::{Candidate, Contribution, Key, Proposal};
 use super::lists::{ListRow, row_of};
 use super::plan::{Plan, Weights};
-use crate::EngineError;
+use crate::error::EngineError;
 
 /// Asks the lists that the plan names.
 pub(super) fn land(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {

@@ -6,7 +6,7 @@ use yore_core::query::{List, Part};
 use super::Asked;
 use super::candidate::Proposal;
 use super::plan::Plan;
-use crate::EngineError;
+use crate::error::EngineError;
 use crate::index::SearchOptions;
 
 /// A list, and how its scores are put on the common scale ([`yore_core::rank::heights`]).

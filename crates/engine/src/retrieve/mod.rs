@@ -26,7 +26,7 @@ use yore_core::text::Tokenizer;
 pub use self::answer::{Found, Hit, Missing, RecallAnswer, SessionHit};
 pub use self::request::RecallRequest;
 pub(crate) use self::scope::{project_around, project_here, projects_named};
-use crate::EngineError;
+use crate::error::EngineError;
 use crate::index::{LexicalIndex, MOST_PENDING_VECTORS, SemanticIndex};
 use crate::store::Store;
 

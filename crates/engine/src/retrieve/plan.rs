@@ -12,7 +12,7 @@ use yore_core::text::{Question, Tokenizer, WordPiece, is_error_message, is_stop_
 
 use super::scope::{episodes_named, project_here, projects_named};
 use super::{Asked, RecallRequest};
-use crate::EngineError;
+use crate::error::EngineError;
 use crate::index::CompiledFilter;
 use crate::ingest::source::{Notes, Source, Web};
 use crate::store::Store;

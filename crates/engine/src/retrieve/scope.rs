@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use yore_core::id::ProjectId;
 use yore_core::scope::normalize_directory;
 
-use crate::EngineError;
+use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::store::Store;
 

@@ -13,7 +13,7 @@ use super::candidate::{Candidate, Contribution, Key};
 use super::distill::Ranked;
 use super::plan::Plan;
 use super::{Asked, Hit, RecallRequest, SessionHit};
-use crate::EngineError;
+use crate::error::EngineError;
 use crate::store::ShownTurn;
 
 /// More turns than asked for are read, so that folded ones make room for others.

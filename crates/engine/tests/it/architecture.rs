@@ -13,31 +13,6 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// A module of the engine uses modules of lower levels only. A new top-level module is placed
-/// here and in `ARCHITECTURE.md`.
-const LEVELS: [(&str, u8); 16] = [
-    ("platform", 0),
-    ("transport", 0),
-    ("store", 1),
-    ("embed", 1),
-    ("document", 1),
-    ("index", 2),
-    ("ingest", 2),
-    ("embedding", 3),
-    ("retrieve", 3),
-    ("conversations", 3),
-    ("jobs", 5),
-    ("engine", 6),
-    ("notes", 7),
-    ("offer", 8),
-    ("pages", 7),
-    ("upkeep", 7),
-];
-
-/// What a lower module may take from the facade nevertheless: (module, item).
-const FROM_THE_FACADE: [(&str, &str); 4] =
-    [("retrieve", "EngineError"), ("embedding", "EngineError"), ("jobs", "EngineError"), ("jobs", "Engine")];
-
 /// Crates whose code ships.
 const SHIPPED: [&str; 3] = ["core", "engine", "yore"];
 
@@ -370,30 +345,53 @@ mod elsewhere;
     assert_eq!(source.code.lines().count(), text.lines().count());
 }
 
-#[test]
-fn engine_modules_use_lower_levels_only() {
-    let levels: BTreeMap<&str, u8> = LEVELS.into_iter().collect();
+/// The table of levels below a heading of `ARCHITECTURE.md`: a row has a number, and names in backticks that a colon
+/// follows.
+fn levels(heading: &str) -> BTreeMap<String, u8> {
+    let document = Repository::here().read("ARCHITECTURE.md");
+    let (_, below) = document.split_once(&format!("### {heading}\n")).unwrap_or_else(|| panic!("no {heading:?}"));
+    let module = Regex::new(r"`(\w+)`:").unwrap();
+    let rows = below.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    rows.filter_map(|row| Some((row.split('|').nth(1)?.trim().parse().ok()?, row)))
+        .flat_map(|(level, row): (u8, &str)| module.captures_iter(row).map(move |name| (name[1].to_owned(), level)))
+        .collect()
+}
+
+/// Complains of modules without a level, and of those that use others of their own level or a higher one. What the
+/// crate's root gives out itself is of the level `root`.
+fn climbs(crate_name: &str, heading: &str, root: u8) -> Vec<String> {
+    let levels = levels(heading);
     let mut complaints = Vec::new();
-    for source in Repository::here().sources("engine") {
+    let mut met = BTreeSet::new();
+    for source in Repository::here().sources(crate_name) {
         let module = source.module();
         let Some(own) = module.first() else { continue };
-        let Some(own_level) = levels.get(own.as_str()) else {
+        met.insert(own.clone());
+        let Some(own_level) = levels.get(own) else {
             complaints.push(format!("{}: module `{own}` has no level", source.path.display()));
             continue;
         };
         for (line, name) in source.taken_from_root() {
-            let level = match levels.get(name.as_str()) {
-                Some(level) => *level,
-                None if FROM_THE_FACADE.contains(&(own, &name)) => continue,
-                // What the crate's root gives out belongs to the facade.
-                None => 6,
-            };
+            let level = levels.get(&name).copied().unwrap_or(root);
             if level >= *own_level && name != *own {
                 complaints.push(format!("{}:{line}: `{own}` uses `{name}`", source.path.display()));
             }
         }
     }
-    none(complaints, "a module of the engine uses modules of lower levels only (see LEVELS)");
+    complaints.extend(levels.keys().filter(|name| !met.contains(*name)).map(|name| format!("there is no module `{name}`")));
+    complaints
+}
+
+#[test]
+fn modules_of_the_engine_use_lower_levels_only() {
+    let complaints = climbs("engine", "Levels of the engine", 6);
+    none(complaints, "a module uses modules of lower levels only (ARCHITECTURE.md, \"Levels of the engine\")");
+}
+
+#[test]
+fn modules_of_the_program_use_lower_levels_only() {
+    let complaints = climbs("yore", "Levels of the program", 9);
+    none(complaints, "a module uses modules of lower levels only (ARCHITECTURE.md, \"Levels of the program\")");
 }
 
 #[test]
@@ -568,10 +566,7 @@ fn async_crosses_to_the_engine_in_one_place_and_one_module_prints() {
         forbid(&waiting, is_handle || source.path.starts_with("mcp") || source.path.starts_with("http"));
         forbid(&printing, source.path.starts_with("render"));
     }
-    none(
-        complaints,
-        "async is for `mcp`, `http` and `engine_handle.rs`, which alone crosses; `render` alone prints",
-    );
+    none(complaints, "async is for `mcp`, `http` and `engine_handle.rs`, which alone crosses; `render` alone prints");
 }
 
 #[test]
