@@ -7,8 +7,9 @@ use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::error::ConfigError;
 use super::file::{self, Entry, parse};
-use super::key::{Key, is_section};
+use super::key::Key;
 use super::load::{admit, defaults, read_text, unknown};
+use super::lookup::is_section;
 use super::origin::FileKind;
 use super::reference;
 use super::replace::replace_file;

@@ -9,7 +9,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::{ConfigError, brief};
-use super::key::{Key, Misfit, Shape, is_section, nearest};
+use super::key::{Key, Misfit, Shape, nearest};
+use super::lookup::is_section;
 use super::origin::{FileKind, Origin};
 use super::reference::{self, Unresolved};
 

@@ -4,8 +4,6 @@
 use toml::Value;
 use yore_engine::ingest::redact::check_pattern;
 
-use super::section::TABLE;
-
 /// One key of the configuration.
 #[derive(Debug)]
 pub struct Key {
@@ -88,16 +86,6 @@ impl Key {
         Self { name, shape, project }
     }
 
-    /// Returns every key, in the order in which they are shown.
-    pub fn all() -> impl Iterator<Item = &'static Key> {
-        TABLE.iter().copied().flatten()
-    }
-
-    /// Returns the key of this name.
-    pub fn find(name: &str) -> Option<&'static Key> {
-        Self::all().find(|key| key.name == name)
-    }
-
     /// Returns the section and the last part of the name: `sources.jsonl` and `enabled`.
     pub fn split(&self) -> (&'static str, &'static str) {
         self.name.rsplit_once('.').unwrap_or(("", self.name))
@@ -109,21 +97,6 @@ impl Key {
         let name = self.name.replace('.', "__").replace('-', "_");
         format!("YORE_{}", name.to_ascii_uppercase())
     }
-}
-
-/// Returns the value of a key, as a file gives it, if it fits.
-pub fn fitting(name: &str, value: Value) -> Option<Value> {
-    Key::find(name)?.shape.fit(value).ok()
-}
-
-/// Returns the value of a key, as flags and the environment give it, if it fits.
-pub fn fitting_text(name: &str, text: &str) -> Option<Value> {
-    Key::find(name)?.shape.read(text).ok()
-}
-
-/// Tells whether a dotted path names a section or a part of one's name.
-pub(super) fn is_section(path: &str) -> bool {
-    Key::all().any(|key| key.name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }
 
 /// Returns the name among `names` that `given` was most likely meant to be.

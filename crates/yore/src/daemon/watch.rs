@@ -130,7 +130,7 @@ impl Since {
 
 /// A line that says that all is well, or what waits.
 fn heartbeat(shared: &Shared<'_>) {
-    let memory = super::memory_bytes().map_or_else(String::new, |bytes| format!(" memory {} kB", bytes / 1024));
+    let memory = super::memory::memory_bytes().map_or_else(String::new, |bytes| format!(" memory {} kB", bytes / 1024));
     match shared.engine.job_counts() {
         Ok(jobs) => shared.log.info(format!(
             "alive: queued {} leased {} dead {} batches {} turns {}{memory}",

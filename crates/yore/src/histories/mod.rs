@@ -1,119 +1,13 @@
-//! Which histories are read, and how: places, policy, requests.
+//! Which histories are read, and how.
+//!
+//! - `roots`: where they lie
+//! - `request`: how they are read, and what may be kept
+//! - `waiting`: conversations that were not read, or went on since
 
+mod request;
+mod roots;
 mod waiting;
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use yore_engine::Engine;
-use yore_engine::ingest::source::{Nature, SOURCES, Source, source_named};
-use yore_engine::ingest::{CapturePolicy, IngestRequest, SourceRoot};
-
+pub use self::request::{policy, request};
+pub use self::roots::{conversation_roots, default_roots, known_roots};
 pub use self::waiting::{Chosen, Waiting, narrow, read_waiting, waiting};
-use crate::config::{CaptureMode, Config, ConfigError, Layers, load};
-use crate::error::CliResult;
-use crate::settings::{Settings, find_project_file};
-
-/// Where the known agents keep their histories, as configured: what exists of it.
-pub fn default_roots(settings: &Settings) -> Result<Vec<SourceRoot>, ConfigError> {
-    Ok(roots_of(&settings.own_config()?, settings))
-}
-
-fn roots_of(config: &Config, settings: &Settings) -> Vec<SourceRoot> {
-    let mut roots: Vec<SourceRoot> = Vec::new();
-    if !config.capture.enabled {
-        return roots;
-    }
-    for source in SOURCES {
-        let Some(chosen) = config.sources.of(source.kind()).filter(|chosen| chosen.enabled) else { continue };
-        let paths = if chosen.roots.is_empty() {
-            let mut paths = settings.places(*source);
-            // What it leaves in a project is looked for where somebody works, and above.
-            let left = source.file_in_project().into_iter();
-            paths.extend(
-                left.flat_map(|name| settings.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name))),
-            );
-            paths
-        } else {
-            chosen.roots.iter().map(|root| expand_home(root, settings)).collect()
-        };
-        for path in paths.into_iter().filter(|path| path.exists()) {
-            let root = SourceRoot { source: source.kind().to_owned(), path };
-            if !roots.contains(&root) {
-                roots.push(root);
-            }
-        }
-    }
-    roots
-}
-
-/// The same, and what agents without a place of their own left in the directories that `engine` knows.
-pub fn known_roots(engine: &Engine, settings: &Settings) -> CliResult<Vec<SourceRoot>> {
-    let config = settings.own_config()?;
-    let mut roots = roots_of(&config, settings);
-    let has_none =
-        |source: &&&dyn Source| config.sources.of(source.kind()).is_some_and(|chosen| chosen.enabled && chosen.roots.is_empty());
-    let files: Vec<(&str, &str)> = SOURCES
-        .iter()
-        .filter(|_| config.capture.enabled)
-        .filter(has_none)
-        .filter_map(|source| Some((source.kind(), source.file_in_project()?)))
-        .collect();
-    for directory in if files.is_empty() { Vec::new() } else { engine.project_directories()? } {
-        for (source, name) in &files {
-            let root = SourceRoot { source: (*source).to_owned(), path: Path::new(&directory).join(name) };
-            if root.path.is_file() && !roots.contains(&root) {
-                roots.push(root);
-            }
-        }
-    }
-    Ok(roots)
-}
-
-fn expand_home(path: &Path, settings: &Settings) -> PathBuf {
-    match (path.strip_prefix("~"), &settings.paths.home) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.to_path_buf(),
-    }
-}
-
-/// Where conversations lie, not documents.
-pub fn conversation_roots(settings: &Settings) -> Result<Vec<SourceRoot>, ConfigError> {
-    let mut roots = default_roots(settings)?;
-    roots.retain(|root| source_named(&root.source).is_some_and(|source| source.nature() == Nature::Conversation));
-    Ok(roots)
-}
-
-/// A reading of these roots, as configured.
-pub fn request(roots: Vec<SourceRoot>, settings: &Settings) -> CliResult<IngestRequest> {
-    let config = settings.config();
-    let mut request = IngestRequest::new(roots);
-    request.compression_level = config.archive.compression_level;
-    request.reader.tool_bytes = if config.index.tool_output { config.index.tool_result_bytes } else { 0 };
-    // PDFs are read by this program in a process of its own.
-    request.reader.pdf_extractor = std::env::current_exe().ok();
-    request.policy = Arc::new(policy(settings)?);
-    Ok(request)
-}
-
-/// What may be kept: the person's settings, and each project's own.
-pub fn policy(settings: &Settings) -> CliResult<CapturePolicy> {
-    let capture = &settings.own_config()?.capture;
-    let home = |entries: &[String]| -> Vec<String> { entries.iter().map(|entry| settings.paths.below_home(entry)).collect() };
-    let only = (capture.mode == CaptureMode::OptIn).then(|| home(&capture.projects));
-    let policy = CapturePolicy::new(&home(&capture.exclude_paths), &home(&capture.exclude_projects), only.as_deref())?;
-    // A project's file may switch capture off for that project; each directory is asked once.
-    let known: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
-    let (user_file, environment) = (settings.user_file.clone(), settings.environment.clone());
-    Ok(policy.with_project_switch(move |directory| {
-        let Some(file) = find_project_file(Path::new(directory)) else { return false };
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known.entry(file.clone()).or_insert_with(|| {
-            let layers =
-                Layers { user_file: user_file.as_ref(), project_file: Some(&file), environment: &environment, flags: &[] };
-            // A file that cannot be understood may have meant to forbid.
-            load(&layers).map_or(true, |resolved| !resolved.config.capture.enabled)
-        })
-    }))
-}

@@ -15,8 +15,8 @@ use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, Occasion, Offer, OfferRequest, StoreOptions};
 
-use super::DOCTOR;
 use super::agent::{CLAUDE_CODE, CODEX, Named};
+use super::input::DOCTOR;
 use super::settings::Switches;
 use super::wish::{Beginning, Caller, Moment, Wish, wishes};
 use crate::engine_handle::now;

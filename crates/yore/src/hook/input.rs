@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+/// The session that `doctor` calls hooks with: it is answered, and nobody remembers it.
+pub const DOCTOR: &str = "yore-doctor";
+
 /// As much is looked at; what agents say of themselves stands at the beginning.
 const LONGEST_INPUT: usize = 1 << 20;
 /// How long an agent may take to say it.

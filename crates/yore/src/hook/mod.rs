@@ -30,6 +30,7 @@ use std::time::Duration;
 
 pub use call::Call;
 pub use give::offer_request;
+pub use input::DOCTOR;
 
 use self::agent::Named;
 use self::input::Input;
@@ -45,9 +46,6 @@ use crate::spool::{self, Event};
 const DEADLINE: Duration = Duration::from_millis(900);
 /// Of a session that begins: nobody types yet.
 const BRIEF_DEADLINE: Duration = Duration::from_millis(2_500);
-/// The session that `doctor` calls hooks with: it is answered, and nobody remembers it.
-pub const DOCTOR: &str = "yore-doctor";
-
 /// Does what a hook does and says nothing about it.
 pub fn run(call: &Call) -> ExitCode {
     // Not even a panic may reach the agent.

@@ -6,77 +6,20 @@
 //!   documentation otherwise
 //! - `tool`: the file that a tool touches, and the failure that it reports, in every agent's terms
 
+mod question;
 mod tool;
 
 use std::cell::LazyCell;
 
 use serde_json::Value;
 
+pub(super) use self::question::{Beginning, Moment, Wish};
 use super::agent::{CLAUDE_CODE, CODEX};
-use crate::give::ledger;
 
 /// From this version on Copilot CLI passes on what is said about a prompt, and keeps it with the prompt.
 const COPILOT_HEARS_PROMPTS: [u32; 3] = [1, 0, 65];
 /// Prompts that no person typed, by the field that tells where a prompt comes from.
 const NOT_TYPED: [&str; 4] = ["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
-
-/// A question that an event asks.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Wish {
-    /// Where things stand.
-    Brief(Beginning),
-    /// What concerns a prompt.
-    Prompt(String),
-    /// What was said about a file.
-    File(String),
-    /// Where the same error was met, and what came of it.
-    Failure(String),
-    /// Nothing: the session forgets what it was given, and nothing may be told.
-    Forgets,
-}
-
-/// How a session begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Beginning {
-    /// It was compacted, and needs to be told of itself.
-    pub is_compacted: bool,
-    /// It forgot what it was given before.
-    pub is_reset: bool,
-    /// Who is told, and when.
-    pub moment: Moment,
-}
-
-/// Who is told where things stand, and when.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Moment {
-    /// A session, as it begins.
-    #[default]
-    Start,
-    /// A session, with its first prompt: the agent keeps that, or hears nothing before.
-    FirstPrompt,
-    /// A session, each time that it begins or is resumed: the agent does not keep it.
-    EachStart,
-    /// A sub-agent, as it begins: standing notes only, for its errand was given to it.
-    SubAgent,
-}
-
-impl Wish {
-    /// The same for all events that ask it; as the ledger keeps it.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Brief(_) => "brief",
-            Self::Prompt(_) => "prompt",
-            Self::File(_) => "edit",
-            Self::Failure(_) => "failure",
-            Self::Forgets => ledger::FORGOT,
-        }
-    }
-
-    /// Whether the session forgets with it what it was given before.
-    pub(super) fn is_reset(&self) -> bool {
-        matches!(self, Self::Brief(Beginning { is_reset: true, .. }) | Self::Forgets)
-    }
-}
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, Default)]

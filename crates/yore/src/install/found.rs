@@ -2,16 +2,16 @@
 //!
 //! - [`installed`]: everything of yore's on a computer
 //! - [`is_as_written`]: whether a file of yore's own says what it should
-//! - [`Installed`], [`What`], [`Call`]: one thing of it, and how the agent would run it
+//! - [`Installed`]: one thing of it
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::agents::{AGENTS, Agent};
 use super::edit::{Content, EditError};
 use super::file::{self, FileError};
 use super::machine::Machine;
-use super::{Part, Purpose, Scope, Wanted};
+use super::what::{Call, What};
+use super::{Purpose, Scope, Wanted};
 use crate::install::command::Program;
 
 /// One thing of yore's in an agent's file.
@@ -25,81 +25,6 @@ pub struct Installed {
     pub scope: Scope,
     /// What it is.
     pub what: What,
-}
-
-/// What stands in an agent's file.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum What {
-    /// A hook.
-    Hook {
-        /// The event that it is run for.
-        event: String,
-        /// What is run.
-        call: Call,
-        /// Which tools or sources it is run for; all where it says nothing.
-        matcher: Option<String>,
-        /// How long the agent waits for it; nothing where the agent decides.
-        timeout: Option<Duration>,
-    },
-    /// The MCP server.
-    Mcp {
-        /// The program.
-        program: String,
-        /// Its arguments.
-        args: Vec<String>,
-        /// Environment variables that are set for it.
-        env: Vec<(String, String)>,
-    },
-    /// A text that the agent reads.
-    Rules,
-    /// The status line.
-    StatusLine {
-        /// What is run.
-        call: Call,
-    },
-    /// A program text that the agent runs, and that runs yore.
-    Plugin {
-        /// The program that it runs.
-        program: String,
-        /// The arguments behind agent and event.
-        args: Vec<String>,
-    },
-    /// Yore cannot read this file, for this reason; the agent may.
-    Unreadable(String),
-}
-
-impl What {
-    /// The part that it belongs to; none of a file that cannot be read.
-    pub fn part(&self) -> Option<Part> {
-        match self {
-            Self::Hook { .. } | Self::Plugin { .. } => Some(Part::Hooks),
-            Self::Mcp { .. } => Some(Part::Mcp),
-            Self::Rules => Some(Part::Rules),
-            Self::StatusLine { .. } => Some(Part::StatusLine),
-            Self::Unreadable(_) => None,
-        }
-    }
-}
-
-/// How an agent runs yore.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Call {
-    /// A command line, for the shell.
-    Line(String),
-    /// A program and its arguments.
-    Program {
-        /// The program.
-        program: String,
-        /// Its arguments.
-        args: Vec<String>,
-    },
-    /// A file of yore's own that the agent starts, and that calls yore.
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The program that it calls.
-        program: String,
-    },
 }
 
 /// Everything of yore's in the files of all agents, for the person and for the project.

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use super::agents::{AGENTS, Agent};
 use super::edit::Content;
 use super::file;
-use super::found::What;
 use super::machine::Machine;
 use super::record::{Changed, Record};
+use super::what::What;
 use super::{FileEdit, Part, Program, Purpose, Scope, Wanted};
 
 /// A file that lacks something.

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::edit::Original;
 use super::edit::entries::Entry;
 use super::edit::json::Document;
-use super::found::{Call, Installed, What, installed};
+use super::edit::{Content, Original};
+use super::found::{Installed, installed};
+use super::what::{Call, What};
 use super::*;
 use crate::paths::Platform;
 

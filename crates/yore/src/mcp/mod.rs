@@ -26,7 +26,6 @@ mod prompts;
 mod resources;
 mod server;
 mod tools;
-mod toolset;
 
 use std::time::Duration;
 
@@ -37,9 +36,9 @@ pub use self::chats::chat_reader;
 pub use self::server::Server;
 #[cfg(feature = "fuzz")]
 pub use self::tools::Caller;
+pub use self::tools::Toolset;
 #[cfg(test)]
 pub use self::tools::names::SOLUTIONS;
-pub use self::toolset::Toolset;
 use crate::render::text::harmless;
 
 /// How many calls may work at once; the rest wait.

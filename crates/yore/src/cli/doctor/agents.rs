@@ -13,7 +13,8 @@ use super::versions::{OWN, on_path, version};
 use super::{Told, entered, trial};
 use crate::error::{CliError, CliResult};
 use crate::install::command::{Use, called, is_yore, words};
-use crate::install::found::{Call, Installed, What};
+use crate::install::found::Installed;
+use crate::install::what::{Call, What};
 use crate::install::{Agent, Installer, Machine, Outcome, Part, Purpose, Scope, installed, is_as_written};
 
 /// Whose plugin there is.

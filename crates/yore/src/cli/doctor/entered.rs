@@ -10,7 +10,8 @@ use super::super::Context;
 use super::super::install::{this_program, with_machine};
 use super::Told;
 use crate::error::CliError;
-use crate::install::found::{Installed, What};
+use crate::install::found::Installed;
+use crate::install::what::What;
 use crate::install::{Agent, Lack, Machine, Missing, Scope, missing};
 
 /// Hooks that stand in a file and that the agent does not run. Whatever was tried there with success is

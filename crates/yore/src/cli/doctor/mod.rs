@@ -22,16 +22,17 @@ mod memory;
 mod process;
 mod retention;
 mod said;
+mod told;
 mod trial;
 mod versions;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
-use yore_engine::{Finding, Severity};
 
+use yore_engine::Severity;
+
+use self::told::Told;
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
-use crate::render::text;
 
 pub use self::retention::{fuse, offer_longer_retention, retention_days};
 
@@ -51,58 +52,6 @@ pub struct Arguments {
     /// With --fix: yes to every question
     #[arg(short, long, requires = "fix")]
     yes: bool,
-}
-
-/// A finding, and what programs may want to know beside it.
-#[derive(Debug)]
-pub(super) struct Told {
-    code: &'static str,
-    severity: Severity,
-    text: String,
-    remedy: Option<String>,
-    facts: Map<String, Value>,
-}
-
-impl Told {
-    fn new(code: &'static str, severity: Severity, text: impl Into<String>) -> Self {
-        Self { code, severity, text: text.into(), remedy: None, facts: Map::new() }
-    }
-
-    fn remedy(self, remedy: impl Into<String>) -> Self {
-        Self { remedy: Some(remedy.into()), ..self }
-    }
-
-    fn fact(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.facts.insert(name.to_owned(), value.into());
-        self
-    }
-
-    fn json(&self) -> Value {
-        let mut value = json!({"code": self.code, "severity": name(self.severity), "text": self.text, "remedy": self.remedy});
-        if let Some(object) = value.as_object_mut() {
-            object.extend(self.facts.clone());
-        }
-        value
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let (mark, color) = match self.severity {
-            Severity::Fine => ("✓", text::GREEN),
-            Severity::Note => ("·", text::CYAN),
-            Severity::Warning => ("!", text::YELLOW),
-            Severity::Broken => ("✗", text::RED),
-        };
-        let mut lines = vec![format!("{color}{mark}{} {:<16} {}", text::RESET, self.code, text::harmless(&self.text))];
-        lines.extend(self.remedy.as_ref().map(|remedy| format!("  {:<16} {remedy}", "")));
-        lines
-    }
-}
-
-impl From<Finding> for Told {
-    fn from(finding: Finding) -> Self {
-        let Finding { code, severity, text, remedy } = finding;
-        Self { code, severity, text, remedy, facts: Map::new() }
-    }
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -129,13 +78,4 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
     }
     Ok(if worst >= Severity::Warning { Exit::Nothing } else { Exit::Success })
-}
-
-fn name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Fine => "fine",
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Broken => "broken",
-    }
 }

@@ -16,7 +16,8 @@ use super::process::{self, Ending, Ran};
 use super::said::said;
 use crate::hook::DOCTOR;
 use crate::install::command::words;
-use crate::install::found::{Call, Installed, What};
+use crate::install::found::Installed;
+use crate::install::what::{Call, What};
 use crate::render::text;
 
 /// What is waited for a hook at most, also where its agent would wait longer.

@@ -6,7 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 
 use serde_json::Value;
 
-use super::{CODEX, Wish};
+use super::question::Wish;
+use crate::hook::agent::CODEX;
 
 /// Tools that read or change a file, in small letters.
 const FILE_TOOLS: [&str; 17] = [

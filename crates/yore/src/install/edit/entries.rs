@@ -15,8 +15,8 @@ use super::json::{Document, Kind, Node, insert_element, insert_member, remove, r
 use super::{EditError, Original, SERVER};
 use crate::install::Part;
 use crate::install::command::{is_hook, is_yore, words};
-use crate::install::found::{Call, What};
 use crate::install::machine::Machine;
+use crate::install::what::{Call, What};
 
 /// The list of hooks in every agent's settings.
 const HOOKS: &str = "hooks";

@@ -15,162 +15,17 @@
 //! Both directions are checked before anybody sees the outcome: it is read again, and whatever is not
 //! yore's must say what it said.
 
+mod content;
 pub mod entries;
+mod error;
 pub mod json;
 pub mod markdown;
+mod original;
 pub mod toml;
 pub mod whole;
 pub mod yaml;
 pub mod yaml_server;
 
-use self::entries::Entry;
-use self::markdown::Block;
-use self::toml::Server;
-use self::whole::Whole;
-use self::yaml::ReadFile;
-use self::yaml_server::YamlServer;
-use super::Part;
-use super::found::What;
-use super::machine::Machine;
-
-/// The name of yore's server in every agent's settings.
-pub const SERVER: &str = "yore";
-
-/// What yore wants in a file.
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// Entries of a JSON object.
-    Json(Vec<Entry>),
-    /// A table of a TOML file.
-    Toml(Server),
-    /// A block of a Markdown file.
-    Markdown(Block),
-    /// A path in a list of a YAML file.
-    Yaml(ReadFile),
-    /// A server in a list of a YAML file.
-    YamlServer(YamlServer),
-    /// All of it.
-    Whole(Whole),
-}
-
-/// What is known of a file as it was before yore.
-#[derive(Clone, Copy, Debug)]
-pub enum Original<'t> {
-    /// Nothing.
-    Unknown,
-    /// There was none.
-    Missing,
-    /// Its text.
-    Text(&'t str),
-}
-
-/// Why a text was left as it is.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum EditError {
-    /// Not what its name says.
-    #[error("it cannot be read: {0}")]
-    Unreadable(String),
-    /// Something else bears our name.
-    #[error("{0}")]
-    Foreign(String),
-    /// Too unusual to be changed safely; says what to do by hand.
-    #[error("{0}")]
-    Unusual(String),
-    /// The outcome was not what it should be.
-    #[error("the change could not be made without touching anything else")]
-    Unsafe,
-}
-
-impl Content {
-    /// The text with what yore wants in it; the same text where all is there already.
-    ///
-    /// # Errors
-    /// [`EditError`]; nothing is to be written then.
-    pub fn put(&self, before: Option<&str>) -> Result<String, EditError> {
-        // A line break behind it would make one of the two, and could not be told from that afterwards.
-        if before.is_some_and(|text| text.ends_with('\r')) {
-            let words = "it ends with a carriage return alone; end its last line, or take that away";
-            return Err(EditError::Unusual(words.to_owned()));
-        }
-        match self {
-            Self::Json(entries) => entries::put(entries, before),
-            Self::Toml(server) => server.put(before.unwrap_or_default()),
-            Self::Markdown(block) => block.put(before.unwrap_or_default()),
-            Self::Yaml(read) => read.put(before.unwrap_or_default()),
-            Self::YamlServer(server) => server.put(before.unwrap_or_default()),
-            Self::Whole(whole) => whole.put(before),
-        }
-    }
-
-    /// The text without anything of yore's; `None` where nothing is left that was there before, so
-    /// that the file may go.
-    ///
-    /// # Errors
-    /// [`EditError`]; nothing is to be written then.
-    pub fn take(&self, before: &str, original: Original<'_>) -> Result<Option<String>, EditError> {
-        let rest = match self {
-            Self::Json(entries) => return entries::take(entries, before, original),
-            Self::Whole(whole) => return Ok(whole.take(before)),
-            Self::Toml(server) => server.take(before)?,
-            Self::Markdown(block) => block.take(before),
-            Self::Yaml(read) => read.take(before)?,
-            Self::YamlServer(server) => server.take(before)?,
-        };
-        let is_gone = matches!(original, Original::Missing) && rest.trim().is_empty();
-        Ok((!is_gone).then_some(rest))
-    }
-
-    /// Whether anything of yore's is in the text.
-    pub fn is_in(&self, text: &str) -> bool {
-        match self {
-            Self::Json(entries) => entries::are_in(entries, text),
-            Self::Toml(server) => server.is_in(text),
-            Self::Markdown(block) => block.is_in(text),
-            Self::Yaml(read) => read.is_in(text),
-            Self::YamlServer(server) => server.is_in(text),
-            Self::Whole(whole) => whole.is_in(text),
-        }
-    }
-
-    /// What an agent would find of yore's in the text.
-    ///
-    /// # Errors
-    /// [`EditError::Unreadable`]: the agent cannot read it either.
-    pub fn found(&self, text: &str, machine: &Machine<'_>) -> Result<Vec<What>, EditError> {
-        match self {
-            Self::Json(entries) => entries::found(entries, text, machine),
-            Self::Toml(server) => server.found(text),
-            Self::Markdown(block) => Ok(block.is_in(text).then_some(What::Rules).into_iter().collect()),
-            Self::Yaml(read) => Ok(read.is_in(text).then_some(What::Rules).into_iter().collect()),
-            Self::YamlServer(server) => Ok(server.found(text)),
-            Self::Whole(whole) => Ok(whole.found(text)),
-        }
-    }
-
-    /// The same, but only the parts that are wanted; `None` where none is.
-    pub fn only(&self, wanted: &dyn Fn(Part) -> bool) -> Option<Self> {
-        match self {
-            Self::Json(entries) => {
-                let entries: Vec<Entry> = entries.iter().filter(|entry| entry.part().is_none_or(wanted)).cloned().collect();
-                entries.iter().any(|entry| entry.part().is_some()).then_some(Self::Json(entries))
-            }
-            Self::Toml(_) | Self::YamlServer(_) => wanted(Part::Mcp).then(|| self.clone()),
-            Self::Markdown(_) | Self::Yaml(_) => wanted(Part::Rules).then(|| self.clone()),
-            Self::Whole(whole) => wanted(whole.part).then(|| self.clone()),
-        }
-    }
-
-    /// The parts that it brings.
-    pub fn parts(&self) -> Vec<Part> {
-        match self {
-            Self::Json(entries) => {
-                let mut parts: Vec<Part> = entries.iter().filter_map(Entry::part).collect();
-                parts.dedup();
-                parts
-            }
-            Self::Toml(_) | Self::YamlServer(_) => vec![Part::Mcp],
-            Self::Markdown(_) | Self::Yaml(_) => vec![Part::Rules],
-            Self::Whole(whole) => vec![whole.part],
-        }
-    }
-}
+pub use self::content::Content;
+pub use self::error::EditError;
+pub use self::original::{Original, SERVER};

@@ -11,7 +11,7 @@ use toml_edit::{Array, Document, DocumentMut, Item, Key, TableLike, Value};
 
 use super::{EditError, SERVER};
 use crate::install::command::is_yore;
-use crate::install::found::What;
+use crate::install::what::What;
 
 /// The server, as a table below `table`.
 #[derive(Clone, Debug)]

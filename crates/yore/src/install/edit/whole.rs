@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::EditError;
 use crate::install::Part;
-use crate::install::found::{Call, What};
+use crate::install::what::{Call, What};
 
 /// Every such file holds these words; one without them is somebody else's.
 const MARK: &str = "ritten by `yore install";

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::{EditError, SERVER};
 use crate::install::command::is_yore;
-use crate::install::found::What;
+use crate::install::what::What;
 
 const KEY: &str = "mcpServers:";
 

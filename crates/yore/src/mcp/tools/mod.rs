@@ -17,6 +17,7 @@ mod remember;
 pub mod sessions;
 pub mod show;
 mod status;
+mod toolset;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,11 +25,11 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 
+pub use self::toolset::Toolset;
 use super::access::Access;
 use super::answer::{Answer, Form};
 use super::arguments::schema;
 use super::progress::Progress;
-use super::toolset::Toolset;
 use crate::error::CliResult;
 
 /// A tool: what an agent reads about it, and what it does.

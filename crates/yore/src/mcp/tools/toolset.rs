@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::tools;
+use super::every_name;
 use crate::config::Config;
 use crate::error::{CliError, CliResult, Exit};
 
@@ -73,7 +73,7 @@ impl FromStr for Toolset {
         }
         let mut chosen: Vec<String> = Vec::new();
         for name in words.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let known: Vec<&'static str> = tools::every_name().collect();
+            let known: Vec<&'static str> = every_name().collect();
             if !known.contains(&name) {
                 return Err(ToolsetError::Unknown { name: name.to_owned(), known });
             }

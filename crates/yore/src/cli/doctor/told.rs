@@ -1,0 +1,67 @@
+//! What the doctor says.
+
+use serde_json::{Map, Value, json};
+use yore_engine::{Finding, Severity};
+
+use crate::render::text;
+
+/// A finding, and what programs may want to know beside it.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) code: &'static str,
+    pub(super) severity: Severity,
+    pub(super) text: String,
+    pub(super) remedy: Option<String>,
+    pub(super) facts: Map<String, Value>,
+}
+
+impl Told {
+    pub(super) fn new(code: &'static str, severity: Severity, text: impl Into<String>) -> Self {
+        Self { code, severity, text: text.into(), remedy: None, facts: Map::new() }
+    }
+
+    pub(super) fn remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+
+    pub(super) fn fact(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.facts.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let mut value = json!({"code": self.code, "severity": name(self.severity), "text": self.text, "remedy": self.remedy});
+        if let Some(object) = value.as_object_mut() {
+            object.extend(self.facts.clone());
+        }
+        value
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        let (mark, color) = match self.severity {
+            Severity::Fine => ("✓", text::GREEN),
+            Severity::Note => ("·", text::CYAN),
+            Severity::Warning => ("!", text::YELLOW),
+            Severity::Broken => ("✗", text::RED),
+        };
+        let mut lines = vec![format!("{color}{mark}{} {:<16} {}", text::RESET, self.code, text::harmless(&self.text))];
+        lines.extend(self.remedy.as_ref().map(|remedy| format!("  {:<16} {remedy}", "")));
+        lines
+    }
+}
+
+impl From<Finding> for Told {
+    fn from(finding: Finding) -> Self {
+        let Finding { code, severity, text, remedy } = finding;
+        Self { code, severity, text, remedy, facts: Map::new() }
+    }
+}
+
+fn name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Fine => "fine",
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Broken => "broken",
+    }
+}

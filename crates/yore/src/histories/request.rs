@@ -1,0 +1,44 @@
+//! How histories are read: the request, and what may be kept.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use yore_engine::ingest::{CapturePolicy, IngestRequest, SourceRoot};
+
+use crate::config::{CaptureMode, Layers, load};
+use crate::error::CliResult;
+use crate::settings::{Settings, find_project_file};
+
+/// A reading of these roots, as configured.
+pub fn request(roots: Vec<SourceRoot>, settings: &Settings) -> CliResult<IngestRequest> {
+    let config = settings.config();
+    let mut request = IngestRequest::new(roots);
+    request.compression_level = config.archive.compression_level;
+    request.reader.tool_bytes = if config.index.tool_output { config.index.tool_result_bytes } else { 0 };
+    // PDFs are read by this program in a process of its own.
+    request.reader.pdf_extractor = std::env::current_exe().ok();
+    request.policy = Arc::new(policy(settings)?);
+    Ok(request)
+}
+
+/// What may be kept: the person's settings, and each project's own.
+pub fn policy(settings: &Settings) -> CliResult<CapturePolicy> {
+    let capture = &settings.own_config()?.capture;
+    let home = |entries: &[String]| -> Vec<String> { entries.iter().map(|entry| settings.paths.below_home(entry)).collect() };
+    let only = (capture.mode == CaptureMode::OptIn).then(|| home(&capture.projects));
+    let policy = CapturePolicy::new(&home(&capture.exclude_paths), &home(&capture.exclude_projects), only.as_deref())?;
+    // A project's file may switch capture off for that project; each directory is asked once.
+    let known: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
+    let (user_file, environment) = (settings.user_file.clone(), settings.environment.clone());
+    Ok(policy.with_project_switch(move |directory| {
+        let Some(file) = find_project_file(Path::new(directory)) else { return false };
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(file.clone()).or_insert_with(|| {
+            let layers =
+                Layers { user_file: user_file.as_ref(), project_file: Some(&file), environment: &environment, flags: &[] };
+            // A file that cannot be understood may have meant to forbid.
+            load(&layers).map_or(true, |resolved| !resolved.config.capture.enabled)
+        })
+    }))
+}
