@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::archive::LineBuffer;
 use super::key::Keys;
 use super::lines::{Line, Lines};
-use super::owner_hash;
 use super::parse::{NotJson, is_whole_object, parse_line};
 use super::policy::CapturePolicy;
 use super::redact::{RedactionCounts, Redactor};
@@ -334,4 +333,16 @@ impl Batch {
             self.skips.entry((reason.to_owned(), detail.to_owned())).or_insert((0, mark.line, mark.offset)).0 += 1;
         }
     }
+}
+
+/// A hash of whose words a line of a conversation holds: session and message, or that it is
+/// about the session as a whole.
+pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
+    let owner = source.owner(value);
+    let mut hasher = blake3::Hasher::new();
+    for part in [owner.session.as_deref(), owner.message, owner.about] {
+        hasher.update(part.unwrap_or_default().as_bytes());
+        hasher.update(&[u8::from(part.is_some()), 0]);
+    }
+    u64::from_le_bytes(hasher.finalize().as_bytes().first_chunk::<8>().copied().unwrap_or_default())
 }

@@ -13,9 +13,13 @@ use serde_json::Value;
 use yore_core::time::UtcMillis;
 
 use super::archive::{Archive, LineBuffer, MAX_BLOB_BYTES};
+use super::error::IngestError;
 use super::parse::parse_line;
+use super::reindex::ReindexReport;
+use super::report::Silent;
+use super::run::Ingest;
+use super::source::ReaderOptions;
 use super::source::{SOURCES, Source, source_named};
-use super::{Ingest, IngestError, ReaderOptions, ReindexReport, Silent};
 use crate::store::{Forgotten, LineRun, StoreResult};
 
 /// What is to be forgotten.

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::Path;
 
-use super::IngestError;
+use super::error::{IngestError, KeyProblem};
 use super::redact::Redactor;
 use crate::store::Store;
 
@@ -60,15 +60,6 @@ pub fn name_redactor(directory: &Path) -> io::Result<Redactor> {
 
 /// Name of the fact by which the database knows its key.
 const CHECK: &str = "key-check";
-
-/// What is wrong with the data directory's key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyProblem {
-    /// There is no key file, and the memory was written with one.
-    Missing,
-    /// The key file is that of another memory.
-    Foreign,
-}
 
 impl Keys {
     /// The keys that a memory is written with. The first time they are made and noted; later another key,

@@ -11,7 +11,7 @@
 //! * `finder`: looks there and yields spans.
 //! * `escapes`: the text that a reader of `\u005f` sees, looked through too.
 //! * `custom`: patterns of the person's own.
-//! * `names`, `values`, `passwords`, `words`: whether `name = value` assigns a secret.
+//! * `names`, `values`, `passwords`, `words`, `verdict`: whether `name = value` assigns a secret.
 //!
 //! What is promised: a pass is linear in the length of the text, but for
 //! custom patterns that match from marker to marker; the output
@@ -32,6 +32,7 @@ mod rules;
 mod tests;
 mod trigger;
 mod values;
+mod verdict;
 mod words;
 
 use memchr::memmem;
@@ -530,7 +531,7 @@ impl Redactor {
             };
         }
         let kind = if lower.ends_with("authorization") {
-            let is_secret = !text.contains(' ') && values::is_secret(text, names::Strength::Strong, Form::Quoted);
+            let is_secret = !text.contains(' ') && verdict::is_secret(text, names::Strength::Strong, Form::Quoted);
             is_secret.then_some(SecretKind::Bearer)
         } else if around.is_environment
             && let Some(strength) = names::classify_variable(name)
@@ -539,9 +540,9 @@ impl Redactor {
                 && !values::is_reference(text)
                 && !text.contains("://")
                 && !text.starts_with(['/', '~']);
-            (is_variable || values::is_secret(text, strength, Form::Quoted)).then_some(SecretKind::EnvFile)
+            (is_variable || verdict::is_secret(text, strength, Form::Quoted)).then_some(SecretKind::EnvFile)
         } else if let Some(strength) = names::classify(name) {
-            values::is_secret(text, strength, Form::Quoted).then_some(SecretKind::Assignment)
+            verdict::is_secret(text, strength, Form::Quoted).then_some(SecretKind::Assignment)
         } else {
             None
         };

@@ -8,9 +8,13 @@ use serde_json::Value;
 
 use super::archive::Archive;
 use super::batch::Skips;
+use super::error::IngestError;
 use super::parse::{NotJson, parse_line};
+use super::report::Observer;
+use super::run::Ingest;
+use super::source::ReaderOptions;
 use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of, source_named};
-use super::{Ingest, IngestError, Observer, ReaderOptions, Writer};
+use super::writer::Writer;
 use crate::store::{FileRow, StoreResult};
 
 /// Turns in one transaction.

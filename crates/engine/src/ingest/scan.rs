@@ -7,9 +7,11 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::archive::Archive;
+use super::error::IngestError;
 use super::parse::{NotJson, parse_line};
 use super::redact::{RULES_VERSION, RedactionCounts};
-use super::{Ingest, IngestError, Observer};
+use super::report::Observer;
+use super::run::Ingest;
 use crate::store::StoreResult;
 
 /// Name of the fact by which the database knows the rules that all of it was redacted with.

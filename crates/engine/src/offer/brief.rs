@@ -2,16 +2,64 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 
-use super::{Brief, BriefRequest, Said, Worked};
+use super::offered::Said;
 use crate::Engine;
 use crate::error::EngineError;
-use crate::notes::{NotesRequest, STANDING, UNCONFIRMED};
+use crate::ingest::ProjectNames;
+use crate::notes::{NoteSummary, NotesRequest, STANDING, UNCONFIRMED};
 use crate::retrieve::project_here;
 use crate::store::{EpisodeSummary, ShownTurn, Store};
+
+/// Where do things stand?
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct BriefRequest {
+    /// The project that is asked from.
+    pub here: Option<ProjectNames>,
+    /// The session that asks, by its native id: it need not be told of itself.
+    pub session: Option<String>,
+    /// The session was compacted: it needs to be told of itself.
+    pub is_compacted: bool,
+}
+
+/// Where things stand. Each list is in the order of its worth; whoever tells it cuts it to size.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Brief {
+    /// The project's name; `None` where the directory belongs to none that is known.
+    pub project: Option<String>,
+    /// Notes that hold always.
+    pub standing: Vec<NoteSummary>,
+    /// The session itself, where it was compacted.
+    pub own: Option<Worked>,
+    /// What was last worked on here, latest first.
+    pub sessions: Vec<Worked>,
+    /// Other notes, latest first.
+    pub notes: Vec<NoteSummary>,
+}
+
+impl Brief {
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.standing.is_empty() && self.own.is_none() && self.sessions.is_empty() && self.notes.is_empty()
+    }
+}
+
+/// A session that was worked in.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Worked {
+    /// The session.
+    pub session: EpisodeSummary,
+    /// What the person asked for last, oldest of them first.
+    pub asked: Vec<Said>,
+    /// Where it stopped: the last words of the agent.
+    pub stopped: Option<Said>,
+    /// Files that it changed or spoke of, changed ones first.
+    pub files: Vec<String>,
+}
 
 /// Sessions that are told of.
 const SESSIONS: usize = 4;

@@ -5,8 +5,8 @@ use yore_core::offer::is_announcement;
 use yore_core::query::Filter;
 use yore_core::scope::ProjectAlias;
 
-use super::occasion::{ask, chosen};
-use super::{Offer, OfferRequest, Offered, Said};
+use super::choose::{ask, chosen};
+use super::offered::{Offer, OfferRequest, Offered, Said};
 use crate::error::EngineError;
 use crate::retrieve::{project_here, projects_named};
 use crate::store::{ChangeFilter, ShownTurn};

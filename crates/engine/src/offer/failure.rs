@@ -6,8 +6,8 @@ use yore_core::id::TurnId;
 use yore_core::query::Filter;
 use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, steady};
 
-use super::occasion::{ask, bounded, chosen};
-use super::{Offer, OfferRequest, Said};
+use super::choose::{ask, bounded, chosen};
+use super::offered::{Offer, OfferRequest, Said};
 use crate::error::EngineError;
 use crate::{Engine, Found, Hit};
 

@@ -3,146 +3,35 @@
 //! - [`Engine::brief`]: where things stand in a project, for a session that begins, or that was
 //!   compacted (`brief`)
 //! - [`Engine::offer`]: what concerns a prompt, a file that is about to be changed, an error; nothing
-//!   where nothing is sure enough (`occasion`, `edit`, `failure`)
+//!   where nothing is sure enough (`prompt`, `edit`, `failure`, which `choose` from what they find)
 //!
 //! Only the current project is looked at, and notes that hold everywhere: another project's words
 //! are given to whoever asks for them, never unasked.
 
 mod brief;
+mod choose;
 mod edit;
 mod failure;
-mod occasion;
+mod offered;
+mod prompt;
 
-use serde::{Deserialize, Serialize};
-use yore_core::id::TurnId;
-use yore_core::query::Program;
+use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
 
+pub use self::brief::{Brief, BriefRequest, Worked};
+use self::edit::of_edit;
+use self::failure::of_failure;
+pub use self::offered::{Occasion, Offer, OfferRequest, Offered, Said};
+use self::prompt::of_prompt;
+
 use crate::error::EngineError;
-use crate::ingest::ProjectNames;
 use crate::ingest::source::note;
-use crate::notes::{NoteSummary, NotesRequest, UNCONFIRMED};
-use crate::store::EpisodeSummary;
-use crate::{Engine, Found, Hit};
+use crate::notes::{NotesRequest, UNCONFIRMED};
+use crate::retrieve::project_here;
+use crate::{Engine, Found};
 
-/// Where do things stand?
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct BriefRequest {
-    /// The project that is asked from.
-    pub here: Option<ProjectNames>,
-    /// The session that asks, by its native id: it need not be told of itself.
-    pub session: Option<String>,
-    /// The session was compacted: it needs to be told of itself.
-    pub is_compacted: bool,
-}
-
-/// Where things stand. Each list is in the order of its worth; whoever tells it cuts it to size.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct Brief {
-    /// The project's name; `None` where the directory belongs to none that is known.
-    pub project: Option<String>,
-    /// Notes that hold always.
-    pub standing: Vec<NoteSummary>,
-    /// The session itself, where it was compacted.
-    pub own: Option<Worked>,
-    /// What was last worked on here, latest first.
-    pub sessions: Vec<Worked>,
-    /// Other notes, latest first.
-    pub notes: Vec<NoteSummary>,
-}
-
-impl Brief {
-    /// Whether there is nothing to tell.
-    pub fn is_empty(&self) -> bool {
-        self.standing.is_empty() && self.own.is_none() && self.sessions.is_empty() && self.notes.is_empty()
-    }
-}
-
-/// A session that was worked in.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Worked {
-    /// The session.
-    pub session: EpisodeSummary,
-    /// What the person asked for last, oldest of them first.
-    pub asked: Vec<Said>,
-    /// Where it stopped: the last words of the agent.
-    pub stopped: Option<Said>,
-    /// Files that it changed or spoke of, changed ones first.
-    pub files: Vec<String>,
-}
-
-/// Words of a turn.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
-pub struct Said {
-    /// The turn.
-    pub turn: TurnId,
-    /// Its words.
-    pub text: String,
-}
-
-/// Why something may be offered.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Occasion {
-    /// A person's prompt.
-    Prompt(String),
-    /// A file is about to be changed.
-    Edit(String),
-    /// A tool reports an error: its output.
-    Failure(String),
-}
-
-/// What is there to offer?
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct OfferRequest {
-    /// Why.
-    pub occasion: Occasion,
-    /// What may answer: its scope is narrowed to the current project.
-    pub here: Option<ProjectNames>,
-    /// Projects by name, in place of `here`; for measuring.
-    pub projects: Vec<String>,
-    /// Only what was known then (exclusive), milliseconds since 1970; for measuring.
-    pub as_of: Option<i64>,
-    /// The session that asks, by its native id: what it holds itself is not offered.
-    pub session: Option<String>,
-    /// What it was given before.
-    pub given: Vec<TurnId>,
-    /// At most so many.
-    pub limit: usize,
-    /// Characters of a quote.
-    pub quote_chars: usize,
-    /// Least sureness, 0 to 1.
-    pub floor: f32,
-    /// Which lists may answer.
-    pub program: Program,
-}
-
-/// A memory that is offered.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Offered {
-    /// The turn.
-    pub hit: Hit,
-    /// What came of it: the agent's last words about it.
-    pub outcome: Option<Said>,
-}
-
-/// What is offered.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct Offer {
-    /// Best first.
-    pub memories: Vec<Offered>,
-    /// How sure it is that they concern the occasion, 0 to 1; also where nothing is offered.
-    pub sureness: f32,
-    /// Why nothing is offered: a stable code.
-    pub silence: Option<String>,
-}
-
-impl Offer {
-    /// Nothing, and why.
-    fn silent(code: &str, sureness: f32) -> Self {
-        Self { memories: Vec::new(), sureness, silence: Some(code.to_owned()) }
-    }
-}
+/// More waiting turns than this would have to be read one by one: nobody has time for that now.
+const MOST_PENDING: usize = 1_000;
 
 impl Engine {
     /// Where things stand in the project that is asked from. Empty where it is not known and no
@@ -161,7 +50,7 @@ impl Engine {
 
     /// What is worth offering; mostly nothing.
     pub fn offer(&self, request: &OfferRequest) -> Result<Offer, EngineError> {
-        let mut offer = occasion::offer(self, request)?;
+        let mut offer = find(self, request)?;
         let is_note = |memory: &Offered| {
             let Found::Turn(turn) = &memory.hit.found;
             turn.agent == note::KIND
@@ -184,5 +73,28 @@ impl Engine {
         });
         self.redact_again(texts)?;
         Ok(offer)
+    }
+}
+
+/// What concerns the occasion, where anything may be offered at all.
+fn find(engine: &Engine, request: &OfferRequest) -> Result<Offer, EngineError> {
+    let scope = if request.projects.is_empty() {
+        let here = request.here.as_ref().map(|here| project_here(engine.store(), here)).transpose()?.flatten();
+        if here.is_none() && engine.store().is_passive() {
+            // Notes that hold everywhere are in the brief.
+            return Ok(Offer::silent("project-unknown", 0.0));
+        }
+        ScopeChoice::CurrentOnly
+    } else {
+        ScopeChoice::Projects(request.projects.clone())
+    };
+    if engine.store().queue_length(MOST_PENDING + 1)? > MOST_PENDING {
+        return Ok(Offer::silent("index-behind", 0.0));
+    }
+    let filter = Filter { scope, as_of: request.as_of, ..Filter::default() };
+    match &request.occasion {
+        Occasion::Prompt(prompt) => of_prompt(engine, request, filter, prompt),
+        Occasion::Edit(path) => of_edit(engine, request, filter, path),
+        Occasion::Failure(output) => of_failure(engine, request, filter, output),
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! [`recall`] calls the phases in order; every number that led to a rank is in the answer.
 //!
-//! - `request`, `answer`: what goes in and comes out
+//! - `request`, `answer`: what goes in and comes out; `asked`: what a question is asked of
 //! - `plan`: everything that is decided before a list is asked; `scope`: names to rows
 //! - `land`: candidates (`candidate`) from the lists (`lists`) that the plan names
 //! - `distill`: one order
 //! - `trace`: words, places, reasons
 
 mod answer;
+mod asked;
 mod candidate;
 mod distill;
 mod land;
@@ -24,28 +25,16 @@ use yore_core::query::MissingCode;
 use yore_core::text::Tokenizer;
 
 pub use self::answer::{Found, Hit, Missing, RecallAnswer, SessionHit};
+pub(crate) use self::asked::Asked;
 pub use self::request::RecallRequest;
 pub(crate) use self::scope::{project_around, project_here, projects_named};
 use crate::error::EngineError;
-use crate::index::{LexicalIndex, MOST_PENDING_VECTORS, SemanticIndex};
-use crate::store::Store;
+use crate::index::MOST_PENDING_VECTORS;
 
 /// An answer counts the turns whose shape is not known yet up to here.
 const COUNTED_UNSHAPED: usize = 100_000;
 /// And those that wait for an index.
 const COUNTED_PENDING: usize = 10_000;
-
-/// What a question is asked of.
-pub(crate) struct Asked<'a> {
-    /// The words.
-    pub store: &'a Store,
-    /// Full text.
-    pub lexical: &'a LexicalIndex,
-    /// Vectors; `None` where only full text is asked.
-    pub semantic: Option<&'a SemanticIndex>,
-    /// The question's vector by the local model, in the full program.
-    pub model_vector: Option<Vec<f32>>,
-}
 
 /// Answers a question.
 pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {

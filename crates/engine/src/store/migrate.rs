@@ -7,8 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{APPLICATION_ID, StoreError, StoreOptions, StoreResult};
+use super::error::{StoreError, StoreResult};
+use super::options::StoreOptions;
 use crate::platform::{self, FileLock};
+
+/// "yore" in ASCII: SQLite's application id, so that a foreign database is recognised.
+const APPLICATION_ID: i32 = 0x796f_7265;
 
 /// One step, never edited after a release.
 struct Migration {

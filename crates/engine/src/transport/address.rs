@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use super::FetchError;
+use super::error::FetchError;
 
 /// Longer addresses are refused.
 const MAX_ADDRESS_BYTES: usize = 8 * 1024;

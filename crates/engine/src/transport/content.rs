@@ -4,7 +4,20 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use super::Content;
+/// What a page consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// HTML, decoded.
+    Html(String),
+    /// Markdown.
+    Markdown(String),
+    /// Plain text.
+    Text(String),
+    /// JSON.
+    Json(String),
+    /// A PDF, as it came.
+    Pdf(Vec<u8>),
+}
 
 /// A page's own word on its character set stands in its first bytes.
 const SNIFFED_BYTES: usize = 2048;

@@ -96,11 +96,12 @@ impl SourceFile {
         let (mut code, literals) = without_comments_and_strings(text);
         let mut test_modules = Vec::new();
         let mut test_items = Vec::new();
-        let marker = "#[cfg(test)]";
+        let marker = Regex::new(r"#\[cfg\((all\()?test\b[^\]]*\]").unwrap();
         let mut from = 0;
-        while let Some(at) = code[from..].find(marker).map(|at| at + from) {
-            let end = end_of_item(&code, at + marker.len());
-            let item = &code[at + marker.len()..end];
+        while let Some(found) = marker.find_at(&code, from).map(|found| found.range()) {
+            let at = found.start;
+            let end = end_of_item(&code, found.end);
+            let item = &code[found.end..end];
             if let Some(module) = item.trim().strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
                 test_modules.push(module.trim().to_owned());
             }
@@ -392,6 +393,92 @@ fn modules_of_the_engine_use_lower_levels_only() {
 fn modules_of_the_program_use_lower_levels_only() {
     let complaints = climbs("yore", "Levels of the program", 9);
     none(complaints, "a module uses modules of lower levels only (ARCHITECTURE.md, \"Levels of the program\")");
+}
+
+/// Tables: their rows are written in their terms, so that a table may name its rows all the same.
+const TABLES: [(&str, &str); 5] = [
+    ("engine", "ingest::source"),
+    ("yore", "cli"),
+    ("yore", "config::section"),
+    ("yore", "install::agents"),
+    ("yore", "mcp::tools"),
+];
+
+/// Which files of a crate use which, by their modules. A name that a file only hands on is the file's that it is from.
+fn uses_of_files(sources: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
+    let modules: BTreeSet<Vec<String>> = sources.iter().map(SourceFile::module).collect();
+    let absolute = |module: &[String], path: &[String]| -> Vec<String> {
+        let climbed = path.iter().take_while(|part| *part == "super").count();
+        let (base, rest) = match path[0].as_str() {
+            "crate" => (&module[..0], &path[1..]),
+            "self" => (module, &path[1..]),
+            "super" => (&module[..module.len().saturating_sub(climbed)], &path[climbed..]),
+            // Of a module of its own.
+            _ => (module, path),
+        };
+        base.iter().chain(rest).cloned().collect()
+    };
+    let hands_on = Regex::new(r"\bpub(\([a-z: ]*\))?\s+use\s[^;]*;|\(in [^)]*\)").unwrap();
+    let paths_in = |source: &SourceFile| -> Vec<Vec<String>> {
+        let module = source.module();
+        let own = modules.iter().filter(|known| known.len() == module.len() + 1 && known.starts_with(&module));
+        let own = own.filter_map(|known| known.last().cloned());
+        let heads = ["crate", "self", "super"].map(str::to_owned).into_iter().chain(own);
+        heads.flat_map(|head| source.paths(&head)).map(|(_, path)| absolute(&module, &path)).collect()
+    };
+    let paths: BTreeMap<Vec<String>, Vec<Vec<String>>> =
+        sources.iter().map(|source| (source.module(), paths_in(source))).collect();
+    let file_of = |path: &[String]| (0..=path.len()).rev().map(|end| path[..end].to_vec()).find(|path| modules.contains(path));
+    let owner = |path: &[String]| {
+        let mut path = path.to_vec();
+        for _ in 0..8 {
+            let file = file_of(&path)?;
+            let Some(name) = path.get(file.len()) else { return Some(file) };
+            let handed_on = paths[&file].iter().find(|used| used.last() == Some(name) && !used.starts_with(&path));
+            match handed_on {
+                Some(used) => path = used.iter().chain(&path[file.len() + 1..]).cloned().collect(),
+                None => return Some(file),
+            }
+        }
+        file_of(&path)
+    };
+    let used = |source: &SourceFile| {
+        let module = source.module();
+        let code = hands_on.replace_all(&source.code, "").into_owned();
+        let own = SourceFile { path: source.path.clone(), code, literals: Vec::new() };
+        let used = paths_in(&own).iter().filter_map(|path| owner(path)).filter(|used| *used != module).collect();
+        (module, used)
+    };
+    sources.iter().map(used).collect()
+}
+
+#[test]
+fn files_use_each_other_one_way_except_tables_and_their_rows() {
+    let mut complaints = Vec::new();
+    for name in SHIPPED {
+        let mut uses = uses_of_files(&Repository::here().sources(name));
+        for (_, table) in TABLES.iter().filter(|(of, _)| *of == name) {
+            let table: Vec<String> = table.split("::").map(str::to_owned).collect();
+            uses.get_mut(&table).unwrap().retain(|used| !used.starts_with(&table));
+        }
+        // What nobody is left to use is on no circle; neither is what uses nothing that is left.
+        loop {
+            let used: BTreeSet<Vec<String>> = uses.values().flatten().cloned().collect();
+            let before = uses.len();
+            let left: BTreeSet<Vec<String>> = uses.keys().cloned().collect();
+            uses.values_mut().for_each(|of| of.retain(|used| left.contains(used)));
+            uses.retain(|module, of| used.contains(module) && !of.is_empty());
+            if uses.len() == before {
+                break;
+            }
+        }
+        let told = uses.iter().map(|(module, used)| {
+            let used: Vec<String> = used.iter().map(|used| used.join("::")).collect();
+            format!("{name}: {} uses {}", module.join("::"), used.join(", "))
+        });
+        complaints.extend(told);
+    }
+    none(complaints, "files use each other one way; these are on circles, or between them");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use unicode_normalization::char::decompose_canonical;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use super::{Class, MAX_WORD_LETTERS, Piece, WordPiece, class};
+use super::vocabulary::{Class, MAX_WORD_LETTERS, Piece, WordPiece, class};
 
 /// Shows the tokens from `from` on, up to where plain ASCII may go on. Returns that place.
 pub(super) fn for_each_token<B>(

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use super::error::VectorError;
+use super::metadata::TurnMetadata;
 use super::quantise::{quantise, stride};
 use super::segment::{Columns, Run};
-use super::{TurnMetadata, VectorError};
 
 /// One vector of a turn.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::ResetReason;
+use super::error::ResetReason;
 use super::segment::{FORMAT, SegmentRecord};
 
 /// The file.

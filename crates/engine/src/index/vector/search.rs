@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 
 use super::bits::Bits;
+use super::metadata::TurnMetadata;
 use super::quantise::Query;
 use super::segment::Columns;
 use super::select::{Selected, select};
 use super::simd::Kernel;
 use super::sketch::{BLOCK_ROWS, SketchQuery, block_bytes};
 use super::state::State;
-use super::{Tuning, TurnMetadata};
+use super::tuning::Tuning;
 use crate::index::CompiledFilter;
 
 /// Rows that are scored at once.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::bits::Bits;
+use super::error::{ResetReason, VectorError};
 use super::manifest::{self, Manifest, Owner};
 use super::merge::Weight;
 use super::segment::{Segment, SegmentRecord};
-use super::{ResetReason, VectorError};
 
 /// Times that a reader begins again because a writer was faster.
 const ATTEMPTS: usize = 20;

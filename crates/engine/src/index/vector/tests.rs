@@ -10,9 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use proptest::prelude::*;
 use yore_core::episode::Role;
 
+use super::error::MAX_DIMENSIONS;
+use super::quantise::Query;
 use super::quantise::{dot, quantise, stride};
 use super::segment::boundaries;
 use super::state::load_by;
+use super::tuning::Tuning;
 use super::*;
 use crate::index::CompiledFilter;
 

@@ -7,11 +7,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::batch::VectorBatch;
+use super::error::VectorError;
 use super::manifest::{self, Manifest, remove_if_there, sync_directory};
 use super::merge::{due, live_runs};
 use super::segment::{Plan, SUFFIX, Segment, file_name, write};
 use super::state::{Member, State, load};
-use super::{Tuning, VectorBatch, VectorError, VectorIndex};
+use super::tuning::Tuning;
+use super::vector_index::VectorIndex;
 use crate::platform::FileLock;
 
 /// The file whose lock a writer holds.

@@ -191,6 +191,19 @@ fn is_edge(bytes: &[u8], at: usize) -> bool {
     }
 }
 
+/// Start of the line that holds `at`; a written-out `\n` ends a line too.
+fn line_start(bytes: &[u8], at: usize) -> usize {
+    let floor = at.saturating_sub(BACK);
+    let mut i = at;
+    while i > floor {
+        if bytes[i - 1] == b'\n' || (bytes[i - 1] == b'n' && i >= 2 && bytes[i - 2] == b'\\') {
+            return i;
+        }
+        i -= 1;
+    }
+    i
+}
+
 /// End of the line that holds `at`, not looking further than `REACH`.
 fn line_end(bytes: &[u8], at: usize) -> usize {
     let end = bytes.len().min(at.saturating_add(REACH));
@@ -398,7 +411,7 @@ impl<'a> Finder<'a> {
     /// `echo SECRET | command --password-stdin`; `at` is the place of the option.
     fn piped_password(&mut self, at: usize) {
         let Some(pattern) = &self.patterns.piped else { return };
-        let start = variables::line_start(self.bytes, at);
+        let start = line_start(self.bytes, at);
         let mut start = start;
         while !self.text.is_char_boundary(start) {
             start += 1;

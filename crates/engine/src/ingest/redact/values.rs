@@ -1,13 +1,10 @@
-//! Whether a value looks like a secret, given how its name sounded.
+//! What a value looks like: what `verdict` goes by.
 //!
 //! * [`Form`]: how the value was written.
-//! * [`is_secret`]: the verdict; on passwords it is that of [`passwords`].
 //! * [`is_placeholder`], [`is_reference`]: values that stand for a secret.
 //! * [`entropy`], [`restlessness`]: two measures behind it; a third is
 //!   [`wordiness`](super::words::wordiness).
 
-use super::names::Strength;
-use super::passwords;
 use super::words::wordiness;
 
 /// How a value was written.
@@ -229,7 +226,7 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
 
 /// Words joined by separators, each of letters with at most two digits
 /// behind, or a short number: `tls-cert-2`, `us_east_1`.
-fn is_slug(value: &str) -> bool {
+pub(super) fn is_slug(value: &str) -> bool {
     let mut segments = 0;
     for segment in value.split(['-', '_', '.', '/', ':', '@']) {
         segments += 1;
@@ -342,71 +339,10 @@ pub(super) fn is_token_body(body: &str, is_random: bool) -> bool {
 
 /// The form of an AWS secret key, which has no prefix: forty characters of
 /// base64. Its example in the documentation counts too.
-fn is_aws_secret(value: &[u8]) -> bool {
+pub(super) fn is_aws_secret(value: &[u8]) -> bool {
     value.len() == 40
         && value.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'/' || b == b'+')
         && value.iter().any(u8::is_ascii_uppercase)
         && value.iter().any(u8::is_ascii_lowercase)
         && restlessness(value) >= 0.18
-}
-
-/// Whether a value, assigned to a name of the given strength, is a secret.
-pub(super) fn is_secret(value: &str, strength: Strength, form: Form) -> bool {
-    if strength == Strength::Password {
-        return passwords::is_password(value, form);
-    }
-    let bytes = value.as_bytes();
-    if bytes.len() < 8 || bytes.len() > 4096 {
-        return false;
-    }
-    if strength == Strength::Strong && is_aws_secret(bytes) {
-        return true;
-    }
-    if bytes.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control())
-        || value.contains("://")
-        || (value.contains('(') && (!matches!(form, Form::Quoted) || restlessness(bytes) < 0.3))
-        || is_placeholder(value)
-        || is_reference(value)
-        || is_identifier(value)
-    {
-        return false;
-    }
-    let has_digit = bytes.iter().any(u8::is_ascii_digit);
-    let has_letter = bytes.iter().any(u8::is_ascii_alphabetic);
-    if !has_letter {
-        return false;
-    }
-    let rest = restlessness(bytes);
-    let bits = entropy(&bytes[..bytes.len().min(512)]);
-    let is_digest = is_uuid(bytes) || (bytes.len() >= 16 && is_hex(bytes));
-    if is_digest {
-        return strength != Strength::Weak && has_digit && bits >= 2.5;
-    }
-    // Forty characters of base64 may begin with a slash or hold several.
-    if is_path(value) || value.contains('[') && value.contains(']') {
-        return false;
-    }
-    match (strength, form) {
-        (Strength::Weak, _) => {
-            bytes.len() >= 16
-                && has_digit
-                && bits >= 3.2
-                && rest >= 0.25
-                && !is_slug(value)
-                && (matches!(form, Form::Quoted | Form::Variable) || bytes.len() >= 20)
-        }
-        (_, Form::Quoted | Form::Variable) => {
-            let is_random = bytes.len() >= 14 && wordiness(value) < 0.5;
-            !is_slug(value)
-                && bits >= 2.75
-                && ((has_digit && (rest >= 0.15 || bytes.len() >= 16 || is_random)) || (is_random && bits >= 3.0))
-        }
-        (_, Form::Line | Form::Bare) => {
-            !is_slug(value)
-                && bits >= 3.0
-                && has_digit
-                && bytes.len() >= 12
-                && (rest >= 0.3 || (bytes.len() >= 20 && rest >= 0.2))
-        }
-    }
 }

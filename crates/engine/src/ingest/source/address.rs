@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::shapes::text_of;
-
 /// How the authority of a folder in a container begins; hexadecimal digits of a JSON value follow.
 const CONTAINER: &str = "dev-container+";
 
@@ -41,7 +39,7 @@ fn path_on_host(authority: &str, path: &str) -> Option<String> {
         .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?, 16).ok())
         .collect();
     let value: Value = serde_json::from_slice(&bytes?).ok()?;
-    let host = text_of(&value, "hostPath")?.trim_end_matches(['/', '\\']);
+    let host = value.get("hostPath")?.as_str()?.trim_end_matches(['/', '\\']);
     let name = host.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())?;
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     match parts.iter().position(|part| *part == name) {

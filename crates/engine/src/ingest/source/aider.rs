@@ -19,11 +19,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use self::markdown::blocks;
-use self::reader::AiderReader;
+use self::reader::{AiderReader, KIND};
 use super::shapes::text_of;
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Unit};
-
-const KIND: &str = "aider";
 
 /// The file that Aider writes unless told otherwise.
 const HISTORY: &str = ".aider.chat.history.md";

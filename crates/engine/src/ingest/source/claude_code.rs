@@ -213,7 +213,7 @@ fn prompts_without_transcript(list: &Path, known: &dyn Known) -> Vec<Unit> {
             return None;
         }
         let first = |path: &PathBuf| {
-            let time = crate::ingest::first_string(path, "timestamp").and_then(|words| RecordedTime::parse(&words).utc);
+            let time = crate::ingest::peek::first_string(path, "timestamp").and_then(|words| RecordedTime::parse(&words).utc);
             time.unwrap_or(UtcMillis::MIN)
         };
         Some(here.iter().filter(|path| is_of(path)).map(first).min().unwrap_or(UtcMillis::MAX))

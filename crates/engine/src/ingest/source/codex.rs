@@ -20,14 +20,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use self::reader::{IndexReader, RolloutReader};
+use self::reader::{BAD, GLUED, IndexReader, KIND, RolloutReader};
 use self::thread::{Step, Thread, is_header, thread_of_name};
 use super::shapes::{drop_payloads, text_of};
 use super::typed::{self, List, Prompt, TypedReader};
 use super::{Computer, EpisodeReader, Framing, Known, LineOwner, ReaderOptions, Source, Stamp, Unit, files_below};
 use crate::ingest::parse::parse_line;
-
-const KIND: &str = "codex";
 
 /// The file of thread names.
 const INDEX: &str = "session_index.jsonl";
@@ -41,10 +39,6 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 /// The member that tells whose words a line of a forked rollout holds.
 const OWNER: &str = "_thread";
-/// The member that holds the values of a line with several.
-const GLUED: &str = "_glued";
-/// The member that stands for a line that is no JSON.
-const BAD: &str = "_bad";
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]

@@ -19,12 +19,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use self::log::Conversation;
-use self::reader::GeminiReader;
 pub(super) use self::reader::parts;
+use self::reader::{GeminiReader, KIND};
 use super::shapes::{self, drop_payloads, text_of};
 use super::{Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Source, Unit, files_below, problem};
-
-const KIND: &str = "gemini";
 
 /// A larger file is no conversation.
 const MAX_FILE_BYTES: u64 = 256 << 20;

@@ -10,6 +10,7 @@
 mod database;
 mod export;
 mod newer;
+mod session;
 mod tree;
 
 use std::collections::HashSet;
@@ -17,21 +18,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use yore_core::episode::{Episode, EpisodeKind, FileAction, Outcome, Role, TitleRank};
 use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::address::path_of_address;
-use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, short, text_of};
+use super::shapes::{self, Answer, Message, add_file, append, arguments, flatten, short, text_of};
 use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 /// Parts without words of their own.
 const WORDLESS: [&str; 8] = ["reasoning", "step-start", "step-finish", "snapshot", "agent", "retry", "compaction", "source-url"];
-
-/// Members of a message that a reader uses.
-const MESSAGE_MEMBERS: [&str; 11] =
-    ["role", "time", "modelID", "providerID", "model", "agent", "mode", "path", "parentID", "finish", "summary"];
 
 /// OpenCode itself.
 pub const OPENCODE: OpenCode = OpenCode { kind: "opencode", title: "OpenCode", name: "opencode" };
@@ -124,84 +121,6 @@ impl Source for OpenCode {
             about: None,
             directory: text_of(value, "directory"),
         }
-    }
-}
-
-/// A part of a message: its id, and what it holds.
-type Part = (String, Value);
-/// A message: its id, its facts, its parts in order.
-type Told = (String, Value, Vec<Part>);
-
-/// A session as the database and the older files tell of it.
-#[derive(Default)]
-struct Session {
-    id: String,
-    directory: Option<String>,
-    title: Option<String>,
-    parent: Option<String>,
-    version: Option<String>,
-    created: Option<i64>,
-    /// From which message, and part of it, on the session was undone.
-    revert: Value,
-}
-
-impl Session {
-    /// The first record.
-    fn header(&self) -> Value {
-        let mut header = Map::new();
-        header.insert("type".to_owned(), "session".into());
-        header.insert("session".to_owned(), self.id.as_str().into());
-        for (key, text) in
-            [("directory", &self.directory), ("title", &self.title), ("parent", &self.parent), ("version", &self.version)]
-        {
-            if let Some(text) = text {
-                header.insert(key.to_owned(), text.as_str().into());
-            }
-        }
-        if let Some(created) = self.created {
-            header.insert("created".to_owned(), created.into());
-        }
-        let revert: Map<String, Value> = ["messageID", "partID"]
-            .iter()
-            .filter_map(|key| Some(((*key).to_owned(), text_of(&self.revert, key)?.into())))
-            .collect();
-        if !revert.is_empty() {
-            header.insert("revert".to_owned(), Value::Object(revert));
-        }
-        Value::Object(header)
-    }
-
-    /// The record of a message and its parts, in order.
-    fn record(&self, id: &str, mut data: Value, parts: Vec<Part>) -> Value {
-        let mut message = Map::new();
-        for key in MESSAGE_MEMBERS {
-            if let Some(value) = data.get_mut(key).map(Value::take).filter(|value| !value.is_null()) {
-                message.insert(key.to_owned(), value);
-            }
-        }
-        // Whole files before and after stand in a summary of changes.
-        if message.get("summary").is_some_and(|summary| !summary.is_boolean()) {
-            message.shift_remove("summary");
-        }
-        if let Some(why) = text_of(&data["error"]["data"], "message").or_else(|| text_of(&data["error"], "name")) {
-            message.insert("error".to_owned(), json!({"name": text_of(&data["error"], "name"), "message": why}));
-        }
-        let parts: Vec<Value> = parts
-            .into_iter()
-            .map(|(id, mut part)| {
-                if let Some(part) = part.as_object_mut() {
-                    part.retain(|key, _| !matches!(key.as_str(), "sessionID" | "messageID" | "snapshot" | "id"));
-                    part.insert("id".to_owned(), id.into());
-                    if let Some(metadata) = part.get_mut("state").and_then(|state| state.get_mut("metadata")) {
-                        let kept = json!({"exit": metadata["exit"], "sessionId": metadata["sessionId"]});
-                        *metadata = kept;
-                    }
-                }
-                drop_payloads(&mut part);
-                part
-            })
-            .collect();
-        json!({"type": "message", "session": self.id, "message": id, "data": message, "parts": parts})
     }
 }
 

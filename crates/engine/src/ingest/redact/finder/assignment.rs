@@ -7,7 +7,9 @@
 use super::super::names::{self, Strength};
 use super::super::rules::{self, DOTTED, SecretKind, URLSAFE, is_in};
 use super::super::values::{self, Form};
-use super::variables::{line_start, skip_line_prefix};
+use super::super::verdict;
+use super::line_start;
+use super::variables::skip_line_prefix;
 use super::{Finder, REACH, is_name_byte, quote_at, run_end, run_of, run_while, skip_blanks};
 
 impl Finder<'_> {
@@ -142,7 +144,7 @@ impl Finder<'_> {
                 _ => strength,
             };
             let value = self.slice(start, end);
-            if values::is_secret(value, strength, Form::Quoted) {
+            if verdict::is_secret(value, strength, Form::Quoted) {
                 self.push(start, end, SecretKind::Assignment);
                 return;
             }
@@ -186,7 +188,7 @@ impl Finder<'_> {
         let is_sentence = matches!(how, Operator::Blank | Operator::Cell)
             && value.bytes().all(|b| b.is_ascii_alphabetic())
             && values::reads_as_words(value);
-        if !is_expression && !is_outcome && !is_sentence && values::is_secret(value, strength, form) {
+        if !is_expression && !is_outcome && !is_sentence && verdict::is_secret(value, strength, form) {
             self.push(from, end, SecretKind::Assignment);
         }
     }

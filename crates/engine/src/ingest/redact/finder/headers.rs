@@ -3,6 +3,7 @@
 use super::super::names::{self, Strength};
 use super::super::rules::{self, BASE64, DOTTED, SecretKind, URLSAFE, is_in};
 use super::super::values::{self, Form};
+use super::super::verdict;
 use super::{Finder, REACH, quote_at, run_end, skip_blanks};
 use memchr::memchr;
 
@@ -35,14 +36,14 @@ impl Finder<'_> {
                     self.push(colon + 1, host, SecretKind::UrlPassword);
                 } else if matches!(password, "x-oauth-basic" | "") && host - start > 20 {
                     let end = start + user.len();
-                    if values::is_secret(user, Strength::Strong, Form::Quoted) {
+                    if verdict::is_secret(user, Strength::Strong, Form::Quoted) {
                         self.push(start, end, SecretKind::UrlPassword);
                     }
                 }
             }
             None => {
                 let user = self.slice(start, host);
-                if user.len() >= 20 && values::is_secret(user, Strength::Weak, Form::Quoted) {
+                if user.len() >= 20 && verdict::is_secret(user, Strength::Weak, Form::Quoted) {
                     self.push(start, host, SecretKind::UrlPassword);
                 }
             }

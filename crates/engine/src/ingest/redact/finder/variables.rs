@@ -6,7 +6,7 @@
 
 use super::super::names;
 use super::super::rules::{self, SecretKind, is_in};
-use super::{BACK, Finder, line_end, skip_blanks};
+use super::{Finder, line_end, line_start, skip_blanks};
 use memchr::{memchr, memmem};
 
 impl Finder<'_> {
@@ -179,19 +179,6 @@ pub(super) fn skip_line_prefix(bytes: &[u8], start: usize, end: usize) -> usize 
         }
     }
     skip(at, b" \t")
-}
-
-/// Start of the line that holds `at`; a written-out `\n` ends a line too.
-pub(super) fn line_start(bytes: &[u8], at: usize) -> usize {
-    let floor = at.saturating_sub(BACK);
-    let mut i = at;
-    while i > floor {
-        if bytes[i - 1] == b'\n' || (bytes[i - 1] == b'n' && i >= 2 && bytes[i - 2] == b'\\') {
-            return i;
-        }
-        i -= 1;
-    }
-    i
 }
 
 /// The last byte of the line before `start`, or `None` at the beginning.

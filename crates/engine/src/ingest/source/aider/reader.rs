@@ -11,7 +11,8 @@ use yore_core::time::{RecordedTime, TimeQuality};
 use super::super::own::{is_own_call, without_own_output, without_own_words};
 use super::super::shapes::{self, add_file, short, text_of};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
-use super::KIND;
+
+pub(super) const KIND: &str = "aider";
 
 /// How messages begin that report a failure.
 const FAILURES: [&str; 13] = [

@@ -21,7 +21,12 @@ use super::super::shapes::{self, append, short, text_of};
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
 use super::thread::{Step, Thread, is_header, payload};
 use super::tool::{answer_of, answer_of_script, call_of, nested_call, shell_command_of_person};
-use super::{BAD, GLUED, KIND};
+
+pub(super) const KIND: &str = "codex";
+/// The member that holds the values of a line with several.
+pub(super) const GLUED: &str = "_glued";
+/// The member that stands for a line that is no JSON.
+pub(super) const BAD: &str = "_bad";
 
 /// A prompt that nothing follows for so many lines is not waited for any longer.
 const MAX_WAIT_LINES: u64 = 200;

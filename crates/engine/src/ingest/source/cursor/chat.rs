@@ -1,7 +1,7 @@
 //! The chat panel of the years 2023 and 2024: tabs with bubbles in a window's database. They carry
 //! no times; the lists of what was typed give some back.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
@@ -10,19 +10,18 @@ use serde_json::Value;
 use super::super::super::foreign::ForeignDatabase;
 use super::super::shapes::{short, text_of};
 use super::record::{Conversation, Message, millis, parse, problem};
-use super::{bubble, composer, database, place};
+use super::tables::{has_table, item};
+use super::typed::{TOLERANCE_MS, generations, list_item, typed};
+use super::{bubble, forms, place};
 
 /// The keys of the panel's tabs, newest first.
 const TAB_KEYS: [&str; 2] = ["workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata"];
-
-/// How much earlier than a conversation's recorded beginning its first prompt may have been sent.
-const TOLERANCE_MS: i64 = 60_000;
 
 /// The tabs of a window's chat panel that have messages.
 pub(super) fn tabs(database: &ForeignDatabase) -> io::Result<Vec<Value>> {
     let mut tabs: Vec<Value> = Vec::new();
     for key in TAB_KEYS {
-        let value = database::item(database, key)?.and_then(|text| parse(&text));
+        let value = item(database, key)?.and_then(|text| parse(&text));
         let Some(Value::Object(mut value)) = value else { continue };
         let Some(Value::Array(list)) = value.remove("tabs") else { continue };
         for tab in list {
@@ -78,49 +77,6 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
     Ok(())
 }
 
-/// What was typed in a window, and when.
-#[derive(Default)]
-pub(super) struct Typed {
-    times: HashMap<String, Vec<i64>>,
-}
-
-impl Typed {
-    /// When the same words were sent, if exactly one such time fits the conversation.
-    pub(super) fn time_of(&self, words: &str, conversation: &Conversation) -> Option<i64> {
-        let from = conversation.created_ms.map_or(i64::MIN, |created| created - TOLERANCE_MS);
-        let to = conversation.updated_ms.map_or(i64::MAX, |updated| updated + TOLERANCE_MS);
-        let mut fitting = self.times.get(words.trim())?.iter().filter(|time| (from..=to).contains(*time));
-        let time = fitting.next()?;
-        fitting.next().is_none().then_some(*time)
-    }
-}
-
-/// The list of prompts that were sent from a window.
-pub(super) fn typed(database: &ForeignDatabase) -> io::Result<Typed> {
-    let mut typed = Typed::default();
-    for generation in generations(database)? {
-        if let (Some(words), Some(time)) = (text_of(&generation, "textDescription"), millis(&generation, "unixMs")) {
-            typed.times.entry(words.trim().to_owned()).or_default().push(time);
-        }
-    }
-    Ok(typed)
-}
-
-fn generations(database: &ForeignDatabase) -> io::Result<Vec<Value>> {
-    list_item(database, "aiService.generations")
-}
-
-fn list_item(database: &ForeignDatabase, key: &str) -> io::Result<Vec<Value>> {
-    if !database::has_table(database, "ItemTable")? {
-        return Ok(Vec::new());
-    }
-    let value = database::item(database, key)?.and_then(|text| parse(&text));
-    Ok(match value {
-        Some(Value::Array(list)) => list,
-        _ => Vec::new(),
-    })
-}
-
 /// What was typed in a window and stands in no conversation: prompts of deleted chats and of
 /// edits in the text. Only where every conversation of the window is in its own database, since
 /// nobody could say otherwise what is covered. Prompts without id and time are counted.
@@ -128,7 +84,7 @@ pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) ->
     let database = ForeignDatabase::open(path)?;
     let window = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("window");
     let session = format!("typed/{window}");
-    if database::has_table(&database, "cursorDiskKV")? {
+    if has_table(&database, "cursorDiskKV")? {
         let deleted = database.text(
             "SELECT count(*) FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' AND value IS NULL",
             &[],
@@ -138,14 +94,14 @@ pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) ->
             return Ok(());
         }
     }
-    if !database::has_table(&database, "ItemTable")? || names_others(&database)? {
+    if !has_table(&database, "ItemTable")? || names_others(&database)? {
         return Ok(());
     }
     let mut covered: HashSet<String> = HashSet::new();
-    let composers = composer::inline_composers(&database)?;
-    let bubbles = composers.iter().filter_map(composer::shape_of).flat_map(|shape| match shape {
-        composer::Shape::Inline(bubbles) => bubbles,
-        composer::Shape::Heads(_) => Vec::new(),
+    let composers = forms::inline_composers(&database)?;
+    let bubbles = composers.iter().filter_map(forms::shape_of).flat_map(|shape| match shape {
+        forms::Shape::Inline(bubbles) => bubbles,
+        forms::Shape::Heads(_) => Vec::new(),
     });
     let tabs = tabs(&database)?;
     let of_tabs = tabs.iter().filter_map(|tab| tab["bubbles"].as_array()).flatten();
@@ -156,7 +112,7 @@ pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) ->
     }
     let mut messages = Vec::new();
     let generations = generations(&database)?;
-    let names_none = !generations.is_empty() && database::item(&database, "composer.composerData")?.is_none();
+    let names_none = !generations.is_empty() && item(&database, "composer.composerData")?.is_none();
     let moved = if names_none { first_moved(path) } else { None };
     for generation in generations {
         let Some(words) = text_of(&generation, "textDescription").map(str::trim).filter(|words| !words.is_empty()) else {
@@ -198,7 +154,7 @@ pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) ->
 /// conversation there began. Since version 3 a window's database no longer says which are its own.
 fn first_moved(path: &Path) -> Option<i64> {
     let global = ForeignDatabase::open(&place::global_database(path)?).ok()?;
-    if !database::has_table(&global, "cursorDiskKV").ok()? {
+    if !has_table(&global, "cursorDiskKV").ok()? {
         return None;
     }
     // Heads are many and large: SQLite looks into them, nobody else.
@@ -218,7 +174,7 @@ fn first_moved(path: &Path) -> Option<i64> {
 
 /// Whether a window's database names conversations that it does not hold.
 fn names_others(database: &ForeignDatabase) -> io::Result<bool> {
-    let Some(value) = database::item(database, "composer.composerData")?.and_then(|text| parse(&text)) else { return Ok(false) };
+    let Some(value) = item(database, "composer.composerData")?.and_then(|text| parse(&text)) else { return Ok(false) };
     let all = || value["allComposers"].as_array().into_iter().flatten();
     let is_held = |id: &str| all().any(|composer| text_of(composer, "composerId") == Some(id));
     let lists = ["selectedComposerIds", "lastFocusedComposerIds"].iter().filter_map(|key| value[*key].as_array()).flatten();

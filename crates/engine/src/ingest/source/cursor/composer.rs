@@ -14,59 +14,21 @@ use serde_json::Value;
 
 use super::super::super::foreign::ForeignDatabase;
 use super::super::shapes::{short, text_of};
+use super::forms::{Shape, id_of, inline_composers, shape_of};
 use super::record::{Conversation, Message, millis, parse, problem};
+use super::tables::{bubbles, disk_value, has_table};
+use super::typed::{Typed, typed};
 use super::workspace::{self, Attribution};
-use super::{bubble, chat, database, place};
+use super::{bubble, place};
 
 /// At most so many bubbles under foreign keys are looked for.
 const MAX_STRAYS: usize = 1000;
 
-/// How a conversation keeps its messages.
-pub(super) enum Shape<'v> {
-    /// By their ids, each in a row of its own.
-    Heads(&'v Vec<Value>),
-    /// In itself.
-    Inline(Vec<&'v Value>),
-}
-
-/// The shape of a conversation that has messages.
-pub(super) fn shape_of(composer: &Value) -> Option<Shape<'_>> {
-    let list = |key: &str| composer[key].as_array().filter(|list| !list.is_empty());
-    if let Some(heads) = list("fullConversationHeadersOnly") {
-        return Some(Shape::Heads(heads));
-    }
-    if let Some(inline) = list("conversation") {
-        return Some(Shape::Inline(inline.iter().collect()));
-    }
-    let map = composer["conversationMap"].as_object().filter(|map| !map.is_empty())?;
-    Some(Shape::Inline(map.values().collect()))
-}
-
-/// Whether an id is one of a conversation, not of an empty window.
-pub(super) fn is_conversation(id: &str) -> bool {
-    !id.is_empty() && !id.starts_with("empty-state")
-}
-
-pub(super) fn id_of(composer: &Value) -> Option<&str> {
-    text_of(composer, "composerId").filter(|id| is_conversation(id))
-}
-
-/// The conversations that a window's database holds in full.
-pub(super) fn inline_composers(database: &ForeignDatabase) -> io::Result<Vec<Value>> {
-    let Some(value) = database::item(database, "composer.composerData")?.and_then(|text| parse(&text)) else {
-        return Ok(Vec::new());
-    };
-    let Value::Object(mut value) = value else { return Ok(Vec::new()) };
-    let Some(Value::Array(mut all)) = value.remove("allComposers") else { return Ok(Vec::new()) };
-    all.retain(|composer| shape_of(composer).is_some_and(|shape| matches!(shape, Shape::Inline(_))));
-    Ok(all)
-}
-
 /// The records of a conversation.
 pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let database = ForeignDatabase::open(path)?;
-    if database::has_table(&database, "cursorDiskKV")?
-        && let Some(Some(text)) = database::disk_value(&database, &format!("composerData:{id}"))?
+    if has_table(&database, "cursorDiskKV")?
+        && let Some(Some(text)) = disk_value(&database, &format!("composerData:{id}"))?
     {
         let Some(composer) = parse(&text) else {
             take(problem(id, "torn-json", "composerData", 1));
@@ -76,7 +38,7 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
             return global(&database, path, id, &composer, take);
         }
     }
-    if database::has_table(&database, "ItemTable")?
+    if has_table(&database, "ItemTable")?
         && let Some(composer) = inline_composers(&database)?.iter().find(|composer| id_of(composer) == Some(id))
     {
         let mut read = Read::default();
@@ -87,7 +49,7 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
             Some(folder) => (Some(folder), "window"),
             None => (None, "unknown"),
         };
-        read.date(&chat::typed(&database)?, &conversation);
+        read.date(&typed(&database)?, &conversation);
         read.give(&conversation, take);
         return Ok(());
     }
@@ -116,7 +78,7 @@ fn global(
     if read.lacks_times() {
         let window = conversation.cwd.as_deref().and_then(|folder| attribution.window_of_folder(folder));
         // Times that cannot be had now are no reason to wait with the words.
-        if let Some(typed) = window.and_then(|path| chat::typed(&ForeignDatabase::open(path).ok()?).ok()) {
+        if let Some(typed) = window.and_then(|path| typed(&ForeignDatabase::open(path).ok()?).ok()) {
             read.date(&typed, &conversation);
         }
     }
@@ -205,7 +167,7 @@ impl Read {
             if !seen.insert(native) {
                 continue;
             }
-            match database::disk_value(database, &format!("bubbleId:{id}:{native}"))? {
+            match disk_value(database, &format!("bubbleId:{id}:{native}"))? {
                 Some(Some(text)) => {
                     found += 1;
                     match parse(&text) {
@@ -230,7 +192,7 @@ impl Read {
                 }
             }
         }
-        let orphans = database::bubbles(database, id)?.0.saturating_sub(found);
+        let orphans = bubbles(database, id)?.0.saturating_sub(found);
         if orphans > 0 {
             self.problems.push(("orphan-bubble", String::new(), orphans));
         }
@@ -268,7 +230,7 @@ impl Read {
 
     /// Gives prompts the time at which the same words were sent, if exactly one such time is
     /// within the conversation's.
-    fn date(&mut self, typed: &chat::Typed, conversation: &Conversation) {
+    fn date(&mut self, typed: &Typed, conversation: &Conversation) {
         for message in self.messages.iter_mut().filter(|message| message.role == "user" && message.at.is_none()) {
             message.typed_ms = typed.time_of(&message.text, conversation);
         }

@@ -10,8 +10,9 @@ use yore_core::time::format_utc;
 use super::super::super::foreign::ForeignDatabase;
 use super::super::Stamp;
 use super::record::{millis, parse};
+use super::tables::{bubbles, disk_value, has_table};
 use super::workspace::Attribution;
-use super::{chat, composer, place};
+use super::{chat, forms, place};
 
 /// The parts of a database: `composer/<id>`, `chat/<id>`.
 pub(super) const COMPOSER_PART: &str = "composer";
@@ -34,8 +35,8 @@ pub(super) fn list(path: &Path) -> io::Result<Vec<Listed>> {
     }
     if has_table(&database, "ItemTable")? {
         let global = place::global_database(path).and_then(|path| ForeignDatabase::open(&path).ok());
-        for composer in composer::inline_composers(&database)? {
-            let Some(id) = composer::id_of(&composer) else { continue };
+        for composer in forms::inline_composers(&database)? {
+            let Some(id) = forms::id_of(&composer) else { continue };
             let is_known = listed.iter().any(|known| known.part.strip_prefix("composer/") == Some(id));
             // What moved to the global database goes on there.
             if !is_known && !global.as_ref().is_some_and(|global| tells(global, id).unwrap_or(false)) {
@@ -59,10 +60,10 @@ fn list_composers(database: &ForeignDatabase, path: &Path, listed: &mut Vec<List
         &[],
         |row| {
             let (Some(key), Some(text)) = (row.text(0), row.text(1)) else { return Ok(true) };
-            let Some(id) = key.strip_prefix("composerData:").filter(|id| composer::is_conversation(id)) else { return Ok(true) };
+            let Some(id) = key.strip_prefix("composerData:").filter(|id| forms::is_conversation(id)) else { return Ok(true) };
             let value = parse(&text);
             // What cannot be read is a unit too: reading it says so.
-            if value.as_ref().is_none_or(|value| composer::shape_of(value).is_some()) {
+            if value.as_ref().is_none_or(|value| forms::shape_of(value).is_some()) {
                 let mut hasher = blake3::Hasher::new();
                 hasher.update(text.as_bytes());
                 let created = value.as_ref().and_then(|value| millis(value, "createdAt"));
@@ -87,54 +88,17 @@ fn list_composers(database: &ForeignDatabase, path: &Path, listed: &mut Vec<List
     Ok(())
 }
 
-/// How many bubbles of a conversation there are, and their bytes. Seeks in the index of keys, and
-/// asks for no value.
-pub(super) fn bubbles(database: &ForeignDatabase, id: &str) -> io::Result<(u64, u64)> {
-    let (from, to) = (format!("bubbleId:{id}:"), format!("bubbleId:{id};"));
-    let mut found = (0, 0);
-    database.each(
-        "SELECT count(value), coalesce(sum(octet_length(value)), 0) FROM cursorDiskKV WHERE key >= ?1 AND key < ?2",
-        &[&from, &to],
-        |row| {
-            found = (row.integer(0).unwrap_or(0) as u64, row.integer(1).unwrap_or(0) as u64);
-            Ok(false)
-        },
-    )?;
-    Ok(found)
-}
-
 /// Whether a database has messages of a conversation.
 pub(super) fn tells(database: &ForeignDatabase, id: &str) -> io::Result<bool> {
     if !has_table(database, "cursorDiskKV")? {
         return Ok(false);
     }
     let Some(Some(text)) = disk_value(database, &format!("composerData:{id}"))? else { return Ok(false) };
-    match parse(&text).as_ref().and_then(composer::shape_of) {
-        Some(composer::Shape::Heads(_)) => Ok(bubbles(database, id)?.0 > 0),
+    match parse(&text).as_ref().and_then(forms::shape_of) {
+        Some(forms::Shape::Heads(_)) => Ok(bubbles(database, id)?.0 > 0),
         Some(_) => Ok(true),
         None => Ok(false),
     }
-}
-
-/// The value of a key in the table of the editor's state; `None` when it is missing or NULL.
-pub(super) fn item(database: &ForeignDatabase, key: &str) -> io::Result<Option<String>> {
-    database.text("SELECT value FROM ItemTable WHERE key = ?1", &[&key])
-}
-
-/// The value of a key in the table of conversations: `None` when there is no such key,
-/// `Some(None)` when it is NULL, which is how Cursor deletes.
-pub(super) fn disk_value(database: &ForeignDatabase, key: &str) -> io::Result<Option<Option<String>>> {
-    let mut found = None;
-    database.each("SELECT value FROM cursorDiskKV WHERE key = ?1", &[&key], |row| {
-        found = Some(row.text(0));
-        Ok(false)
-    })?;
-    Ok(found)
-}
-
-pub(super) fn has_table(database: &ForeignDatabase, table: &str) -> io::Result<bool> {
-    let columns = database.columns(table)?;
-    Ok(["key", "value"].iter().all(|wanted| columns.iter().any(|column| column == wanted)))
 }
 
 fn of_value(part: &str, id: &str, value: &Value, began: Option<i64>) -> Listed {

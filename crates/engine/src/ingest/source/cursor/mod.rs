@@ -3,9 +3,10 @@
 //!
 //! - [`Cursor`]: finds the databases and files, one unit for each conversation
 //! - `place`: which folder is what, and which folder a window had open
-//! - `database`: what is in one of the editor's databases, and how each conversation stands
+//! - `database`: what is in one of the editor's databases, and how each conversation stands; `tables`: its keys and
+//!   values; `forms`: how it holds conversations
 //! - `composer`: conversations since November 2024: inline, or heads and bubbles
-//! - `chat`: the chat panel before that, and lists of what was typed
+//! - `chat`: the chat panel before that; `typed`: lists of what was typed
 //! - `bubble`: one message of either, and `lexical` the rich text of the input box
 //! - `workspace`: which folder a conversation is about
 //! - `store`: `store.db` of the command line, a tree of blobs
@@ -20,12 +21,15 @@ mod bubble;
 mod chat;
 mod composer;
 mod database;
+mod forms;
 mod lexical;
 mod place;
 mod reader;
 mod record;
 mod store;
+mod tables;
 mod transcript;
+mod typed;
 mod workspace;
 
 use std::collections::HashSet;
@@ -36,12 +40,10 @@ use serde_json::Value;
 
 use self::database::CHAT_PART;
 use self::place::Found;
-use self::reader::CursorReader;
+use self::reader::{CursorReader, KIND};
 use super::super::foreign::ForeignDatabase;
 use super::shapes::text_of;
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Stamp, Unit};
-
-const KIND: &str = "cursor";
 
 /// Name of the part that stands for a database whose conversations could not be listed.
 const UNLISTED_PART: &str = "unlisted";

@@ -13,7 +13,8 @@ use super::super::shapes::{
     add_file, append, arguments, episode, files_of_input, flatten, from_millis, render_call, text_of, time_of, title,
 };
 use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
-use super::KIND;
+
+pub(super) const KIND: &str = "cursor";
 
 /// What can be wrong with a conversation; skips are counted by names that never change.
 const PROBLEMS: [&str; 13] = [

@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use super::super::super::foreign::ForeignDatabase;
 use super::super::shapes::text_of;
-use super::database::{has_table, item};
 use super::place::{self, Workspace, folder_of_workspace_file, path_of_uri};
 use super::record::parse;
+use super::tables::{has_table, item};
 
 /// At most so many requests of a conversation are looked at for a layout.
 const MAX_LAYOUTS: i64 = 8;

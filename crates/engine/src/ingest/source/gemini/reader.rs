@@ -10,7 +10,8 @@ use yore_core::time::{RecordedTime, TimeQuality};
 use super::super::own::is_own_call;
 use super::super::shapes::{self, Answer, Message, append, flatten, short, text_of, without_elements};
 use super::super::{EpisodeReader, LineMark, ReaderOptions, Reading, SourceLine};
-use super::KIND;
+
+pub(super) const KIND: &str = "gemini";
 
 /// What the client puts into a prompt, before it or behind it.
 const PUT_IN: [&str; 3] = ["hook_context", "session_context", "loaded_context"];

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::super::super::foreign::ForeignDatabase;
 use super::super::{Known, Stamp, Unit, shapes};
-use super::{Part, Session, Told, newer};
+use super::newer;
+use super::session::{Part, Session, Told};
 
 /// A session's row, in the order of the query.
 const COLUMNS: [&str; 7] = ["directory", "title", "parent_id", "version", "time_created", "time_updated", "revert"];

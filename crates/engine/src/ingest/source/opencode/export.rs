@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::super::shapes::{self, first_text, id_of, text_of};
-use super::{Session, newer};
+use super::newer;
+use super::session::Session;
 
 /// A larger file is no session's.
 const MAX_FILE_BYTES: u64 = 512 << 20;

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::shapes::{flatten, text_of};
-use super::Part;
+use super::session::Part;
 
 /// Rows that tell of the session's course, not of what was said.
 const WORDLESS: [&str; 3] = ["agent-switched", "model-switched", "idle"];

@@ -13,7 +13,7 @@ use yore_core::time::format_utc;
 
 use super::super::shapes::{hash_of, id_of, read_json, text_of};
 use super::super::{Stamp, Unit, files_below};
-use super::Session;
+use super::session::Session;
 
 /// A file of one session, message or part that is larger is none.
 const MAX_FILE_BYTES: u64 = 64 << 20;

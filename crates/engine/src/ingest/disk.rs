@@ -1,0 +1,70 @@
+//! What the file system says of files that are to be read.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// True for failures to read that may pass by themselves, so that trying again makes sense.
+pub(super) fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        ConnectionAborted, ConnectionReset, HostUnreachable, Interrupted, NetworkDown, NetworkUnreachable, NotConnected,
+        OutOfMemory, StaleNetworkFileHandle, TimedOut,
+    };
+    let is_known = matches!(
+        error.kind(),
+        ConnectionAborted
+            | ConnectionReset
+            | HostUnreachable
+            | Interrupted
+            | NetworkDown
+            | NetworkUnreachable
+            | NotConnected
+            | OutOfMemory
+            | StaleNetworkFileHandle
+            | TimedOut
+    );
+    // Errors without a kind of their own: input or output, too many open files, a server that is down; on Windows
+    // a file that another program keeps to itself, or a part of it.
+    let codes: &[i32] = if cfg!(windows) {
+        &[32, 33, 1117]
+    } else if cfg!(target_os = "macos") {
+        &[5, 23, 24, 64]
+    } else {
+        &[5, 23, 24, 112, 121]
+    };
+    is_known || error.raw_os_error().is_some_and(|code| codes.contains(&code))
+}
+
+/// Whether a root can be looked at; one that is not there is none.
+pub(super) fn readable(root: &Path) -> io::Result<()> {
+    let outcome = if root.is_dir() {
+        root.read_dir().map(drop)
+    } else if root.is_file() {
+        File::open(root).map(drop)
+    } else {
+        Ok(())
+    };
+    outcome.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// Whether a unit's file exists; a part's name is behind a `#`.
+pub(crate) fn is_there(name: &Path) -> bool {
+    name.exists() || name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, _)| Path::new(file).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn share_that_is_away_is_tried_again_and_a_forbidden_file_is_not() {
+        for kind in [io::ErrorKind::TimedOut, io::ErrorKind::HostUnreachable, io::ErrorKind::StaleNetworkFileHandle] {
+            assert!(is_passing(&kind.into()), "{kind}");
+        }
+        let code = if cfg!(windows) { 32 } else { 5 };
+        assert!(is_passing(&io::Error::from_raw_os_error(code)));
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::InvalidData, io::ErrorKind::NotFound] {
+            assert!(!is_passing(&kind.into()), "{kind}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Why reading one file ended.
+
+use std::io;
+
+use crate::store::StoreError;
+
+/// Why reading one file ended.
+pub(super) enum FileError {
+    Store(StoreError),
+    Io(io::Error),
+}
+
+impl From<StoreError> for FileError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<io::Error> for FileError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

@@ -1,0 +1,274 @@
+//! Reads what is new under the roots.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use yore_core::time::UtcMillis;
+
+use super::disk::{is_passing, is_there, readable};
+use super::error::IngestError;
+use super::found::{Content, FoundUnit, KnownUnits};
+use super::key::Keys;
+use super::lease::{self, Holder};
+use super::peek::first_string;
+use super::policy::CapturePolicy;
+use super::project::ProjectResolver;
+use super::redact::{RedactionCounts, Redactor};
+use super::report::{IngestReport, LearnedUnit, Observer, Silent};
+use super::request::{GivenDocument, IngestRequest};
+use super::source::{self, Framing, Source, Unit};
+use crate::platform::FileLock;
+use crate::store::{FileRow, Store};
+
+/// Reads histories into a store.
+pub struct Ingest<'a> {
+    pub(super) store: &'a Store,
+    pub(super) keys: Keys,
+    pub(super) redactor: Redactor,
+    pub(super) holder: Holder,
+    pub(super) now: fn() -> UtcMillis,
+    pub(super) tombstones: HashSet<[u8; 16]>,
+    pub(super) resolver: ProjectResolver,
+}
+
+impl<'a> Ingest<'a> {
+    /// Prepares this process to read into `store`, whose data directory is `directory`.
+    ///
+    /// # Errors
+    /// When the directory's key or locks cannot be read or written, or a pattern cannot be used.
+    pub(crate) fn new(
+        store: &'a Store,
+        directory: &Path,
+        redaction_patterns: &[String],
+        now: fn() -> UtcMillis,
+    ) -> Result<Self, IngestError> {
+        let fail = |name: &str| {
+            let path = directory.join(name);
+            move |error| IngestError::DataDirectory { path, error }
+        };
+        let keys = Keys::of(store, directory)?;
+        let mut random = [0u8; 16];
+        getrandom::fill(&mut random).map_err(|error| fail("key")(io::Error::other(error.to_string())))?;
+        let holder = Holder::new(&directory.join("locks"), random).map_err(fail("locks"))?;
+        let redactor = Redactor::with_patterns(&keys.redaction, redaction_patterns)?;
+        let tombstones = store.tombstones()?;
+        let is_new = !store.is_keyed()?;
+        let ingest = Self { store, keys, redactor, holder, now, tombstones, resolver: ProjectResolver::default() };
+        if is_new && !ingest.is_scanned()? {
+            // Nothing is kept yet: all that will be is redacted with these rules.
+            ingest.note_scanned()?;
+        }
+        Ok(ingest)
+    }
+
+    /// Finds the files under the roots and reads what is new in each. A file that fails is
+    /// reported and the others are read; only a failing store ends the work.
+    pub(crate) fn run(&mut self, request: &IngestRequest, observer: &mut dyn Observer) -> Result<IngestReport, IngestError> {
+        let mut report = IngestReport::default();
+        let _turn = if request.is_dry_run { None } else { Some(self.take_turn(observer)?) };
+        // While others had their turn something may have been forgotten.
+        self.tombstones = self.store.tombstones()?;
+        let found = self.discover(request, &mut report)?;
+        observer.found(found.len(), found.iter().map(|found| found.unit.stamp.size).sum());
+        let mut unfinished: HashSet<&Path> = HashSet::new();
+        for unit in &found {
+            if observer.is_cancelled() {
+                report.is_cancelled = true;
+                break;
+            }
+            let path = unit.unit.path.as_path();
+            if unit.unit.closes_file && unfinished.contains(path) {
+                continue;
+            }
+            report.files += 1;
+            let counts = report.by_source.entry(unit.source.kind().to_owned()).or_default();
+            counts.0 += 1;
+            counts.1 += unit.unit.stamp.size;
+            if request.is_dry_run {
+                continue;
+            }
+            let before = (report.turns_added, report.turns_updated);
+            if !self.unit(unit, request, observer, &mut report)? {
+                unfinished.insert(path);
+            }
+            let (turns_added, turns_updated) = (report.turns_added - before.0, report.turns_updated - before.1);
+            if turns_added + turns_updated > 0 {
+                let source = unit.source.display_name();
+                observer.learned(&LearnedUnit { source, name: &unit.stored, turns_added, turns_updated });
+            }
+        }
+        if !request.is_dry_run {
+            self.store.settle_titles()?;
+        }
+        if !request.is_dry_run && !report.is_cancelled && request.only.is_none() {
+            self.note_gone(request, &found, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    /// Stores a document that somebody gives: a note, a page. A unit of the same name gets the new
+    /// content in the place of the old one. `state` is kept for [`Store::find_file`].
+    pub(crate) fn put(
+        &mut self,
+        source: &'static dyn Source,
+        document: GivenDocument,
+        request: &IngestRequest,
+    ) -> Result<IngestReport, IngestError> {
+        let turn = self.begin()?;
+        self.put_in_turn(&turn, source, document, request)
+    }
+
+    /// Waits until nobody else stores or forgets, and keeps others waiting as long as the turn is
+    /// kept: what is known now is known still when something is put.
+    pub(crate) fn begin(&mut self) -> Result<HeldTurn, IngestError> {
+        let turn = HeldTurn { _lock: self.take_turn(&Silent)? };
+        self.tombstones = self.store.tombstones()?;
+        Ok(turn)
+    }
+
+    /// As [`Self::put`], by whoever holds the turn.
+    pub(crate) fn put_in_turn(
+        &mut self,
+        _turn: &HeldTurn,
+        source: &'static dyn Source,
+        document: GivenDocument,
+        request: &IngestRequest,
+    ) -> Result<IngestReport, IngestError> {
+        let mut report = IngestReport::default();
+        let GivenDocument { name, stamp, state, records } = document;
+        let stored = self.redacted_name(&name);
+        let row = self.store.find_file(source.kind(), &stored)?;
+        let unit = Unit {
+            path: PathBuf::from(&name),
+            part: None,
+            framing: Framing::Records,
+            stamp,
+            began: None,
+            closes_file: false,
+            root: None,
+            worked_in: None,
+        };
+        let found =
+            FoundUnit { source, unit, name, stored, row, began: String::new(), content: Content::Given { records, state } };
+        report.files = 1;
+        self.unit(&found, request, &mut Silent, &mut report)?;
+        self.store.settle_titles()?;
+        Ok(report)
+    }
+
+    /// A name (of a file, a title) as it is stored. The same name is always stored the same.
+    fn redacted_name(&self, name: &str) -> String {
+        self.redactor.text(name, &mut RedactionCounts::default()).unwrap_or_else(|| name.to_owned())
+    }
+
+    /// What is stored of a record, and how many secrets are redacted for that.
+    pub(crate) fn redacted(&self, mut record: Value) -> (Value, u64) {
+        let mut counts = RedactionCounts::default();
+        self.redactor.json(&mut record, &mut counts);
+        (record, counts.total())
+    }
+
+    pub(super) fn take_turn(&self, observer: &dyn Observer) -> Result<FileLock, IngestError> {
+        let directory = self.holder.directory();
+        lease::take_turn(directory, &|| observer.is_cancelled())
+            .map_err(|error| IngestError::DataDirectory { path: directory.to_path_buf(), error })
+    }
+
+    /// All units, each once, in an order that does not depend on the file system: what was said
+    /// first is read first, so that the session that began a conversation owns it.
+    fn discover(&self, request: &IngestRequest, report: &mut IngestReport) -> Result<Vec<FoundUnit>, IngestError> {
+        let mut found: Vec<FoundUnit> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut parents = HashMap::new();
+        let rows = self.store.files()?;
+        let rows: HashMap<(&str, &str), &FileRow> =
+            rows.iter().map(|row| ((row.source.as_str(), row.path.as_str()), row)).collect();
+        for root in &request.roots {
+            let source = source::source_named(&root.source).ok_or_else(|| IngestError::UnknownSource(root.source.clone()))?;
+            // Names are canonical, so that one file is one unit by whatever path it is reached.
+            let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+            if let Err(error) = readable(&path) {
+                let unread = if is_passing(&error) { &mut report.passing } else { &mut report.failures };
+                unread.push((path, error.to_string()));
+                continue;
+            }
+            let known = KnownUnits { source: source.kind(), rows: &rows, now: (self.now)(), store: self.store };
+            let units = report.discovered(source, &path, &known);
+            if units.is_empty() {
+                report.empty_roots.push(root.clone());
+            }
+            for mut unit in units {
+                if let Ok(canonical) = unit.path.canonicalize() {
+                    unit.path = canonical;
+                }
+                let lies_where_allowed = unit.root.is_none() || allows_parent(&request.policy, &unit.path, &mut parents);
+                if !lies_where_allowed || unit.path.to_str().is_some_and(|path| !request.policy.allows_file(path)) {
+                    report.files_excluded += 1;
+                    continue;
+                }
+                let Some(name) = unit.name() else {
+                    report.failures.push((unit.path, "its name is not UTF-8".to_owned()));
+                    continue;
+                };
+                if request.only.as_ref().is_some_and(|only| !only.contains(&name)) || !seen.insert((source.kind(), name.clone()))
+                {
+                    continue;
+                }
+                let stored = self.redacted_name(&name);
+                let row = rows.get(&(source.kind(), stored.as_str())).map(|row| (*row).clone());
+                let began = match (&row, &unit.began, unit.framing) {
+                    (None, Some(began), _) => began.clone(),
+                    (None, None, Framing::Lines) => first_string(&unit.path, "timestamp").unwrap_or_default(),
+                    _ => String::new(),
+                };
+                found.push(FoundUnit { source, name, stored, row, began, content: Content::OnDisk, unit });
+            }
+        }
+        found.sort_by(|a, b| {
+            let order = |found: &FoundUnit| (found.unit.closes_file, found.row.as_ref().map_or(i64::MAX, |row| row.id));
+            (order(a), &a.began, &a.name).cmp(&(order(b), &b.began, &b.name))
+        });
+        Ok(found)
+    }
+
+    /// Files under the roots that are known but no longer there.
+    fn note_gone(&self, request: &IngestRequest, found: &[FoundUnit], report: &mut IngestReport) -> Result<(), IngestError> {
+        let present: HashSet<&str> = found.iter().map(|file| file.stored.as_str()).collect();
+        let roots: Vec<(String, PathBuf)> = request
+            .roots
+            .iter()
+            .map(|root| (root.source.clone(), root.path.canonicalize().unwrap_or_else(|_| root.path.clone())))
+            .collect();
+        let mut gone = Vec::new();
+        for row in self.store.files()? {
+            let path = Path::new(&row.path);
+            let is_ours = roots.iter().any(|(source, root)| *source == row.source && path.starts_with(root));
+            if is_ours && row.gone_ms.is_none() && !present.contains(row.path.as_str()) && !is_there(path) {
+                gone.push(row.id);
+            }
+        }
+        report.files_gone = gone.len() as u64;
+        self.store.mark_gone(&gone, (self.now)())?;
+        Ok(())
+    }
+}
+
+/// The right to store and to forget, alone: see [`Ingest::begin`].
+#[derive(Debug)]
+pub(crate) struct HeldTurn {
+    _lock: FileLock,
+}
+
+/// Whether words may be kept that lie in this file: a document is recorded under the directory
+/// that was given, and may lie in a project below it that is to be left out.
+fn allows_parent(policy: &CapturePolicy, path: &Path, known: &mut HashMap<PathBuf, bool>) -> bool {
+    let Some(parent) = path.parent().filter(|_| policy.looks_at_directories()) else { return true };
+    if let Some(is_allowed) = known.get(parent) {
+        return *is_allowed;
+    }
+    let is_allowed = parent.to_str().map_or_else(|| policy.allows_unknown(), |parent| policy.allows_directory(parent));
+    known.insert(parent.to_path_buf(), is_allowed);
+    is_allowed
+}

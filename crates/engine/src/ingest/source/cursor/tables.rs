@@ -1,0 +1,42 @@
+//! The editor's two tables of keys and values.
+
+use std::io;
+
+use super::super::super::foreign::ForeignDatabase;
+
+/// How many bubbles of a conversation there are, and their bytes. Seeks in the index of keys, and
+/// asks for no value.
+pub(super) fn bubbles(database: &ForeignDatabase, id: &str) -> io::Result<(u64, u64)> {
+    let (from, to) = (format!("bubbleId:{id}:"), format!("bubbleId:{id};"));
+    let mut found = (0, 0);
+    database.each(
+        "SELECT count(value), coalesce(sum(octet_length(value)), 0) FROM cursorDiskKV WHERE key >= ?1 AND key < ?2",
+        &[&from, &to],
+        |row| {
+            found = (row.integer(0).unwrap_or(0) as u64, row.integer(1).unwrap_or(0) as u64);
+            Ok(false)
+        },
+    )?;
+    Ok(found)
+}
+
+/// The value of a key in the table of the editor's state; `None` when it is missing or NULL.
+pub(super) fn item(database: &ForeignDatabase, key: &str) -> io::Result<Option<String>> {
+    database.text("SELECT value FROM ItemTable WHERE key = ?1", &[&key])
+}
+
+/// The value of a key in the table of conversations: `None` when there is no such key,
+/// `Some(None)` when it is NULL, which is how Cursor deletes.
+pub(super) fn disk_value(database: &ForeignDatabase, key: &str) -> io::Result<Option<Option<String>>> {
+    let mut found = None;
+    database.each("SELECT value FROM cursorDiskKV WHERE key = ?1", &[&key], |row| {
+        found = Some(row.text(0));
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
+pub(super) fn has_table(database: &ForeignDatabase, table: &str) -> io::Result<bool> {
+    let columns = database.columns(table)?;
+    Ok(["key", "value"].iter().all(|wanted| columns.iter().any(|column| column == wanted)))
+}

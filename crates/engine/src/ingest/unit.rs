@@ -1,0 +1,282 @@
+//! Reads one unit.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::sync_channel;
+
+use super::IngestError;
+use super::archive::Archive;
+use super::batch::{Batch, Reader, Start, owner_hash};
+use super::disk::is_passing;
+use super::file_error::FileError;
+use super::found::{Content, FoundUnit, stamp_of};
+use super::parse;
+use super::peek::{byte_at, fingerprint, first_session, first_string};
+use super::policy::CapturePolicy;
+use super::report::{IngestReport, Observer};
+use super::request::IngestRequest;
+use super::run::Ingest;
+use super::source::{self, Framing, Nature, Source, Stamp};
+use super::writer::Writer;
+use crate::store::{Checkpoint, FileRow, StoreError};
+
+/// How reading a unit begins.
+enum Begin {
+    Lines { file: File, start: Start },
+    Records,
+}
+
+impl Ingest<'_> {
+    /// Reads what is new in one unit; whether it stands as it was found.
+    pub(super) fn unit(
+        &mut self,
+        found: &FoundUnit,
+        request: &IngestRequest,
+        observer: &mut dyn Observer,
+        report: &mut IngestReport,
+    ) -> Result<bool, IngestError> {
+        if let Some(row) = &found.row {
+            let at = &row.checkpoint;
+            let may_be_kept_now = at.kept_out.as_deref().is_some_and(|directory| allows(&request.policy, directory));
+            if !may_be_kept_now
+                && row.gone_ms.is_none()
+                && stamp_of(at) == found.unit.stamp
+                && row.lease_owner.is_none()
+                && at.generation > 0
+            {
+                report.files_unchanged += 1;
+                observer.advanced(found.unit.stamp.size);
+                return Ok(true);
+            }
+        }
+        let holder = &self.holder;
+        let Some(mut row) = self
+            .store
+            .lease_file(found.source.kind(), &found.stored, holder.name(), (self.now)(), |name| holder.is_alive(name))?
+        else {
+            report.files_busy += 1;
+            return Ok(false);
+        };
+        let result = self.leased_unit(found, &mut row, request, observer, report);
+        match result {
+            Ok(()) => Ok(!report.is_cancelled),
+            Err(FileError::Store(StoreError::LeaseLost(_))) => {
+                report.files_busy += 1;
+                Ok(false)
+            }
+            Err(FileError::Store(error)) => Err(error.into()),
+            Err(FileError::Io(error)) => {
+                self.store.release_file(row.id, self.holder.name())?;
+                match error.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => report.files_busy += 1,
+                    // It went away while others were read.
+                    io::ErrorKind::NotFound => {}
+                    _ if is_passing(&error) => report.passing.push((found.name.clone().into(), error.to_string())),
+                    _ => report.failures.push((found.name.clone().into(), error.to_string())),
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    fn leased_unit(
+        &mut self,
+        found: &FoundUnit,
+        row: &mut FileRow,
+        request: &IngestRequest,
+        observer: &mut dyn Observer,
+        report: &mut IngestReport,
+    ) -> Result<(), FileError> {
+        let mut at = row.checkpoint.clone();
+        let is_known = at.archived_lines > 0;
+        // Lines that were kept out and may now be kept are read like those of a rewritten file.
+        let is_allowed_now = at.kept_out.as_deref().is_some_and(|directory| allows(&request.policy, directory));
+        let (mut file, begin) = match found.unit.framing {
+            Framing::Lines => {
+                let mut file = File::open(&found.unit.path)?;
+                let stamp = Stamp::of_metadata(&file.metadata()?);
+                let is_rewritten = is_allowed_now
+                    || is_known
+                        && (stamp.size < at.archived_bytes
+                            || fingerprint(&self.keys, &mut file, at.archived_bytes)?
+                                != at.fingerprint.clone().unwrap_or_default());
+                if is_rewritten {
+                    report.files_rewritten += 1;
+                    at = Checkpoint { generation: at.generation + 1, ..Checkpoint::default() };
+                }
+                (at.size, at.mtime_ns) = (stamp.size, stamp.version);
+                let begin = Begin::Lines {
+                    // Opened again, not cloned: a clone would share its position with the fingerprints' reads.
+                    file: File::open(&found.unit.path)?,
+                    start: Start {
+                        archived: (at.archived_bytes, at.archived_lines),
+                        read: (at.read_bytes, at.read_lines),
+                        size: stamp.size,
+                        is_unterminated: at.archived_bytes > 0 && byte_at(&mut file, at.archived_bytes - 1)? != Some(b'\n'),
+                    },
+                };
+                (Some(file), begin)
+            }
+            Framing::Records => {
+                let generation = at.generation + i64::from(is_known);
+                let reader_state = match &found.content {
+                    // What the giver of records wants to know the next time.
+                    Content::Given { state, .. } => state.clone(),
+                    Content::OnDisk => String::new(),
+                };
+                at = Checkpoint { generation, reader_state, ..Checkpoint::default() };
+                (at.size, at.mtime_ns) = (found.unit.stamp.size, found.unit.stamp.version);
+                (None, Begin::Records)
+            }
+        };
+        if at.size == 0 {
+            report.files_empty += 1;
+        } else {
+            report.files_read += 1;
+        }
+        report.bytes_read += at.size.saturating_sub(at.archived_bytes);
+        observer.advanced(at.archived_bytes.min(at.size));
+        let unit_path = PathBuf::from(&found.name);
+        let state = if file.is_some() { at.reader_state.as_str() } else { "" };
+        let reader = Reader {
+            source: found.source,
+            episodes: found.source.reader(&unit_path, state, &request.reader),
+            redactor: &self.redactor,
+            keys: &self.keys,
+            tombstones: &self.tombstones,
+            max_line_bytes: request.max_line_bytes,
+            is_allowed: match self.store.directory_of_file(row.id)?.or_else(|| match file {
+                Some(_) => first_string(&found.unit.path, "cwd"),
+                None => None,
+            }) {
+                Some(directory) => request.policy.allows_directory(&directory),
+                None => request.policy.allows_unknown(),
+            },
+            policy: &request.policy,
+            is_session_buried: !self.tombstones.is_empty()
+                && file.is_some()
+                && first_session(found.source, &found.unit.path).is_some_and(|session| {
+                    self.tombstones.contains(&self.keys.tombstone_hash(found.source.kind(), "session", &session))
+                }),
+            known_lines: 0,
+            own_sessions: HashSet::new(),
+        };
+        let mut archive = Archive::new(self.store, self.keys.line, request.compression_level);
+        let mut writer = Writer {
+            store: self.store,
+            holder: self.holder.name(),
+            keys: &self.keys,
+            redactor: &self.redactor,
+            now: self.now,
+            resolver: &mut self.resolver,
+            source: found.source.kind(),
+            reading: 0,
+            is_document: found.source.nature() == Nature::Document,
+            replaces: matches!(begin, Begin::Records).then(HashSet::new),
+            owners: HashSet::new(),
+        };
+        std::thread::scope(|scope| {
+            let (send, receive) = sync_channel::<Batch>(1);
+            let ahead = scope.spawn(move || {
+                let deliver = |batch| send.send(batch).is_ok();
+                match (begin, &found.content) {
+                    (Begin::Lines { file, start }, _) => reader.run(file, &start, deliver),
+                    (Begin::Records, Content::OnDisk) => {
+                        reader.run_records(|take| found.source.records_with(&found.unit, &request.reader, take), deliver)
+                    }
+                    (Begin::Records, Content::Given { records, .. }) => reader.run_records(
+                        |take| {
+                            let _ = records.iter().all(|record| take(record.clone()));
+                            Ok(())
+                        },
+                        deliver,
+                    ),
+                }
+            });
+            let mut failure = None;
+            while let Ok(batch) = receive.recv() {
+                let before = at.archived_bytes;
+                let outcome = writer.commit(&mut archive, row, &mut at, &batch, file.as_mut(), report);
+                observer.advanced(at.archived_bytes.saturating_sub(before).min(at.size));
+                match outcome {
+                    Ok(()) if observer.is_cancelled() && !batch.is_last => {
+                        report.is_cancelled = true;
+                        break;
+                    }
+                    Ok(()) => {}
+                    Err(error) => {
+                        failure = Some(error);
+                        break;
+                    }
+                }
+            }
+            drop(receive);
+            let read =
+                ahead.join().unwrap_or_else(|_| Err(io::Error::other("the reader failed; please report the file's format")));
+            match failure {
+                Some(error) => Err(error),
+                None => read.map_err(FileError::Io),
+            }
+        })?;
+        let is_whole = writer.replaces.is_some() && !report.is_cancelled;
+        let owners = std::mem::take(&mut writer.owners);
+        if report.is_cancelled {
+            self.store.release_file(row.id, self.holder.name())?;
+        }
+        if is_whole {
+            let is_document = found.source.nature() == Nature::Document;
+            self.drop_repeated(&mut archive, row.id, at.generation, found.source, (!is_document).then_some(&owners))?;
+        }
+        Ok(())
+    }
+
+    /// Drops earlier generations of a unit that say nothing which the newest does not say: their
+    /// lines stand in it, or, in a conversation, it has a newer copy of the same message
+    /// (`owners`: hashes of what the newest lines are about). Of a document every text is kept.
+    fn drop_repeated(
+        &self,
+        archive: &mut Archive<'_>,
+        file: i64,
+        newest: i64,
+        source: &dyn Source,
+        owners: Option<&HashSet<u64>>,
+    ) -> Result<(), StoreError> {
+        let (mut gone, mut frees_blobs) = (Vec::new(), false);
+        let mut values = Vec::new();
+        for (generation, runs) in self.store.older_generations(file, newest)? {
+            let mut is_repeated = runs.iter().all(|(_, is_held)| *is_held);
+            if let (false, Some(owners)) = (is_repeated, owners) {
+                let held: Vec<bool> =
+                    runs.iter().flat_map(|(run, is_held)| std::iter::repeat_n(*is_held, run.count as usize)).collect();
+                let mut at = 0;
+                is_repeated = true;
+                let damaged = archive.read_what_is_whole(file, generation, |line| {
+                    if is_repeated && !line.is_empty() && !held.get(at).copied().unwrap_or(false) {
+                        let _ = parse::parse_line(line, &mut values);
+                        // What names no message is told again only if it is the header; damage that is mended is not.
+                        is_repeated = source::problem_of(&values).is_some()
+                            || values.iter().all(|value| {
+                                (at == 0 || source.owner(value).message.is_some()) && owners.contains(&owner_hash(source, value))
+                            });
+                    }
+                    at += 1;
+                    Ok(())
+                })?;
+                // Nobody knows what damaged lines said.
+                is_repeated &= damaged.is_empty();
+                frees_blobs |= is_repeated;
+            }
+            if is_repeated {
+                gone.push(generation);
+            }
+        }
+        self.store.drop_generations(file, &gone, frees_blobs)
+    }
+}
+
+/// Whether lines of a recorded directory, or of an unrecorded one (empty), may be kept.
+fn allows(policy: &CapturePolicy, directory: &str) -> bool {
+    if directory.is_empty() { policy.allows_unknown() } else { policy.allows_directory(directory) }
+}

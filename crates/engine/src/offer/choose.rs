@@ -1,0 +1,84 @@
+//! Finds what may be offered, and chooses what is news to the session.
+
+use std::collections::HashSet;
+
+use yore_core::episode::Role;
+use yore_core::offer::is_announcement;
+use yore_core::query::Filter;
+
+use super::offered::{Offer, OfferRequest, Offered, Said};
+use crate::error::EngineError;
+use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest};
+
+/// As much of a prompt is read: what somebody asks for stands at its beginning or end.
+const LONGEST: usize = 4_000;
+/// A memory whose score is below this share of the best one's is not offered beside it.
+const LEAST_SHARE: f32 = 0.45;
+/// Beside what is asked for as many are looked at, because some are known to the session.
+const SPARE: usize = 10;
+
+pub(super) fn ask(engine: &Engine, request: &OfferRequest, filter: Filter, text: &str) -> Result<RecallAnswer, EngineError> {
+    engine.recall(&RecallRequest {
+        filter,
+        here: request.here.clone(),
+        program: request.program,
+        limit: request.limit + SPARE,
+        quote_chars: request.quote_chars,
+        ..RecallRequest::new(text)
+    })
+}
+
+fn row_of(hit: &Hit) -> i64 {
+    let Found::Turn(turn) = &hit.found;
+    turn.row
+}
+
+/// What the session neither holds nor was given, and what says something.
+pub(super) fn news(engine: &Engine, request: &OfferRequest, mut hits: Vec<Hit>) -> Result<Vec<Hit>, EngineError> {
+    let shared = match &request.session {
+        // A fork holds what it was forked from.
+        Some(session) => engine.store().shared_with(session, &hits.iter().map(row_of).collect::<Vec<_>>())?,
+        None => HashSet::new(),
+    };
+    hits.retain(|hit| {
+        let Found::Turn(turn) = &hit.found;
+        let is_own = request.session.as_deref().is_some_and(|session| {
+            turn.native_session == session
+                || turn.native_session.strip_prefix(session).is_some_and(|rest| rest.starts_with('/'))
+                || shared.contains(&turn.row)
+        });
+        let says_nothing = turn.role == Role::Assistant && is_announcement(&turn.text);
+        !is_own && !says_nothing && !request.given.contains(&turn.id)
+    });
+    Ok(hits)
+}
+
+/// The best that is news to the session.
+pub(super) fn chosen(
+    engine: &Engine,
+    request: &OfferRequest,
+    answer: RecallAnswer,
+    sureness: f32,
+    outcome: impl Fn(&Hit) -> Result<Option<Said>, EngineError>,
+) -> Result<Offer, EngineError> {
+    let hits = news(engine, request, answer.hits)?;
+    let best = hits.first().map_or(0.0, |hit| hit.score);
+    let mut memories = Vec::new();
+    for hit in hits {
+        if memories.len() == request.limit || hit.score < best * LEAST_SHARE {
+            break;
+        }
+        memories.push(Offered { outcome: outcome(&hit)?, hit });
+    }
+    let silence = memories.is_empty().then(|| "known".to_owned());
+    Ok(Offer { memories, sureness, silence })
+}
+
+/// The beginning and the end of a long text.
+pub(super) fn bounded(text: &str) -> String {
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let (head, tail) = (text.floor_char_boundary(LONGEST / 2), text.ceil_char_boundary(text.len() - LONGEST / 2));
+    format!("{}\n{}", &text[..head], &text[tail..])
+}

@@ -1,0 +1,81 @@
+//! What may be offered, and why.
+
+use serde::{Deserialize, Serialize};
+use yore_core::id::TurnId;
+use yore_core::query::Program;
+
+use crate::Hit;
+use crate::ingest::ProjectNames;
+
+/// Words of a turn.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Said {
+    /// The turn.
+    pub turn: TurnId,
+    /// Its words.
+    pub text: String,
+}
+
+/// Why something may be offered.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occasion {
+    /// A person's prompt.
+    Prompt(String),
+    /// A file is about to be changed.
+    Edit(String),
+    /// A tool reports an error: its output.
+    Failure(String),
+}
+
+/// What is there to offer?
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct OfferRequest {
+    /// Why.
+    pub occasion: Occasion,
+    /// What may answer: its scope is narrowed to the current project.
+    pub here: Option<ProjectNames>,
+    /// Projects by name, in place of `here`; for measuring.
+    pub projects: Vec<String>,
+    /// Only what was known then (exclusive), milliseconds since 1970; for measuring.
+    pub as_of: Option<i64>,
+    /// The session that asks, by its native id: what it holds itself is not offered.
+    pub session: Option<String>,
+    /// What it was given before.
+    pub given: Vec<TurnId>,
+    /// At most so many.
+    pub limit: usize,
+    /// Characters of a quote.
+    pub quote_chars: usize,
+    /// Least sureness, 0 to 1.
+    pub floor: f32,
+    /// Which lists may answer.
+    pub program: Program,
+}
+
+/// A memory that is offered.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Offered {
+    /// The turn.
+    pub hit: Hit,
+    /// What came of it: the agent's last words about it.
+    pub outcome: Option<Said>,
+}
+
+/// What is offered.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Offer {
+    /// Best first.
+    pub memories: Vec<Offered>,
+    /// How sure it is that they concern the occasion, 0 to 1; also where nothing is offered.
+    pub sureness: f32,
+    /// Why nothing is offered: a stable code.
+    pub silence: Option<String>,
+}
+
+impl Offer {
+    /// Nothing, and why.
+    pub(super) fn silent(code: &str, sureness: f32) -> Self {
+        Self { memories: Vec::new(), sureness, silence: Some(code.to_owned()) }
+    }
+}

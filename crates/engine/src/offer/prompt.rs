@@ -1,0 +1,42 @@
+//! What concerns a prompt.
+
+use yore_core::offer::{Signs, Wording, sureness};
+use yore_core::query::{Filter, List, ListPlace};
+
+use super::choose::{ask, bounded, chosen, news};
+use super::offered::{Offer, OfferRequest};
+use crate::error::EngineError;
+use crate::{Engine, RecallAnswer};
+
+/// A prompt of fewer characters says nothing that could be looked up.
+const SHORTEST: usize = 8;
+
+pub(super) fn of_prompt(engine: &Engine, request: &OfferRequest, filter: Filter, prompt: &str) -> Result<Offer, EngineError> {
+    let text = bounded(prompt.trim());
+    if text.chars().count() < SHORTEST || text.starts_with('/') && !text.contains(' ') {
+        return Ok(Offer::silent("short", 0.0));
+    }
+    let answer = ask(engine, request, filter, &text)?;
+    let was_found = !answer.hits.is_empty();
+    let answer = RecallAnswer { hits: news(engine, request, answer.hits)?, ..answer };
+    let sureness = sureness(&signs(engine, &text, &answer)?);
+    if sureness < request.floor {
+        let code = if was_found && answer.hits.is_empty() { "known" } else { "floor" };
+        return Ok(Offer::silent(code, sureness));
+    }
+    chosen(engine, request, answer, sureness, |_| Ok(None))
+}
+
+/// What speaks for a prompt being answered by what was found.
+fn signs(engine: &Engine, text: &str, answer: &RecallAnswer) -> Result<Signs, EngineError> {
+    let best_of = |list: List| {
+        let places = answer.hits.iter().flat_map(|hit| &hit.lists).filter(|place| place.list == list);
+        places.map(|ListPlace { score, .. }| *score).fold(0.0f32, f32::max)
+    };
+    Ok(Signs {
+        wording: Wording::of(text),
+        words: best_of(List::Words),
+        turns: engine.indexed()?,
+        nearness: best_of(List::Static),
+    })
+}

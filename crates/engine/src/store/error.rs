@@ -1,0 +1,139 @@
+//! What can go wrong with the store.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// What can go wrong with the store, by what the caller can do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no database yet.
+    #[error("no memory at {0} yet")]
+    Missing(PathBuf),
+    /// A newer yore wrote the database.
+    #[error("the database {path} has schema {found}, this yore knows {known}")]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its schema.
+        found: i32,
+        /// The newest schema that this program knows.
+        known: i32,
+    },
+    /// An older yore wrote the database, and it may not be upgraded now.
+    #[error("the database {0} waits for an upgrade")]
+    Older(PathBuf),
+    /// The file is some other program's database.
+    #[error("{0} is a database, but not yore's")]
+    Foreign(PathBuf),
+    /// The file is damaged, or no database at all.
+    #[error("the database {path} is damaged: {detail}")]
+    Corrupt {
+        /// The database.
+        path: PathBuf,
+        /// SQLite's words.
+        detail: String,
+    },
+    /// No space left where the database lies.
+    #[error("no space left for {0}")]
+    DiskFull(PathBuf),
+    /// The database or its directory cannot be written.
+    #[error("cannot write {path}: {detail}")]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+        /// The system's words.
+        detail: String,
+    },
+    /// Another process held the database for longer than the busy timeout.
+    #[error("{0} is busy: another process has been writing for too long")]
+    Busy(PathBuf),
+    /// WAL needs shared memory, which network file systems do not give.
+    #[error("{path} lies on a network file system ({kind}), where SQLite cannot guard it")]
+    NetworkFileSystem {
+        /// The data directory.
+        path: PathBuf,
+        /// The file system's name.
+        kind: String,
+    },
+    /// The backup that must precede an upgrade could not be made.
+    #[error("cannot back up {path} before the upgrade: {detail}")]
+    Backup {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        detail: String,
+    },
+    /// Another process took over the file that was being read.
+    #[error("another process is reading {0}")]
+    LeaseLost(PathBuf),
+    /// A file operation failed.
+    #[error("{path}: {error}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        error: std::io::Error,
+    },
+    /// Any other failure of SQLite.
+    #[error("the database {path}: {error}")]
+    Sqlite {
+        /// The database.
+        path: PathBuf,
+        /// SQLite's error.
+        error: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    /// A stable code for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing(_) => "store/missing",
+            Self::Newer { .. } => "store/newer",
+            Self::Older(_) => "store/older",
+            Self::Foreign(_) => "store/foreign",
+            Self::Corrupt { .. } => "store/corrupt",
+            Self::DiskFull(_) => "store/disk-full",
+            Self::ReadOnly { .. } => "store/read-only",
+            Self::Busy(_) => "store/busy",
+            Self::NetworkFileSystem { .. } => "store/network-file-system",
+            Self::Backup { .. } => "store/backup",
+            Self::LeaseLost(_) => "store/lease-lost",
+            Self::Io { .. } => "store/io",
+            Self::Sqlite { .. } => "store/sqlite",
+        }
+    }
+
+    /// Whether the same call may succeed later without anybody doing anything (S5-014).
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Busy(_) | Self::LeaseLost(_))
+    }
+
+    pub(super) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
+        let path = path.to_path_buf();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt { path, detail: error.to_string() },
+            Some(ErrorCode::DiskFull) => Self::DiskFull(path),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                Self::ReadOnly { path, detail: error.to_string() }
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
+            _ => Self::Sqlite { path, error },
+        }
+    }
+
+    pub(super) fn from_io(path: &Path, error: std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::DiskFull(path),
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                Self::ReadOnly { path, detail: error.to_string() }
+            }
+            _ => Self::Io { path, error },
+        }
+    }
+}
+
+/// Result of a store operation.
+pub type StoreResult<T> = Result<T, StoreError>;

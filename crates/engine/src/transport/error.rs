@@ -1,0 +1,151 @@
+//! Why a page was not fetched.
+
+use std::io;
+use std::net::IpAddr;
+
+/// At most this many redirections are followed.
+pub(super) const MAX_REDIRECTS: usize = 5;
+
+/// Why a page was not fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The words are no address.
+    #[error("{address:?} is no address of a page: {detail}")]
+    Address {
+        /// The words, cut.
+        address: String,
+        /// Why not.
+        detail: String,
+    },
+    /// Another protocol.
+    #[error("{0}: addresses are not fetched, only http: and https:")]
+    Scheme(String),
+    /// The address holds a name or password.
+    #[error("the address of {0} holds a name or password")]
+    Credentials(String),
+    /// The address leads into a private network or to a machine's own services.
+    #[error("{host} leads to {address}, which is no public address")]
+    PrivateAddress {
+        /// The host that was asked for.
+        host: String,
+        /// One of its addresses.
+        address: IpAddr,
+    },
+    /// Nobody knows the name.
+    #[error("no host is known as {0}")]
+    UnknownHost(String),
+    /// No connection, or a broken one.
+    #[error("{host}: {error}")]
+    Connection {
+        /// The host.
+        host: String,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// No secure connection.
+    #[error("{host}: no secure connection: {detail}")]
+    Tls {
+        /// The host.
+        host: String,
+        /// The library's words.
+        detail: String,
+    },
+    /// It took too long.
+    #[error("{host} took too long")]
+    Timeout {
+        /// The host.
+        host: String,
+    },
+    /// The page is too large.
+    #[error("the page has more than {limit} bytes")]
+    TooLarge {
+        /// What is allowed.
+        limit: u64,
+    },
+    /// Redirections without end.
+    #[error("{host} redirects more than {limit} times", limit = MAX_REDIRECTS)]
+    TooManyRedirects {
+        /// The last host.
+        host: String,
+    },
+    /// The server says no.
+    #[error("{address}: the server answered {status}")]
+    Status {
+        /// The address that was asked for.
+        address: String,
+        /// Its status.
+        status: u16,
+    },
+    /// Neither words nor a PDF.
+    #[error("{address} is {content_type:?}, which is not read")]
+    ContentType {
+        /// The address.
+        address: String,
+        /// What the server calls it.
+        content_type: String,
+    },
+    /// The page has no words.
+    #[error("{address} has no text")]
+    NoText {
+        /// The address that gave it.
+        address: String,
+    },
+    /// The server's answer makes no sense.
+    #[error("{host}: {detail}")]
+    Protocol {
+        /// The host.
+        host: String,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The proxy's address is none.
+    #[error("{0:?} is no address of a proxy")]
+    Proxy(String),
+}
+
+impl FetchError {
+    /// A stable code for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Address { .. } => "fetch/address",
+            Self::Scheme(_) => "fetch/scheme",
+            Self::Credentials(_) => "fetch/credentials",
+            Self::PrivateAddress { .. } => "fetch/private-address",
+            Self::UnknownHost(_) => "fetch/unknown-host",
+            Self::Connection { .. } => "fetch/connection",
+            Self::Tls { .. } => "fetch/tls",
+            Self::Timeout { .. } => "fetch/timeout",
+            Self::TooLarge { .. } => "fetch/too-large",
+            Self::TooManyRedirects { .. } => "fetch/redirects",
+            Self::Status { .. } => "fetch/status",
+            Self::ContentType { .. } => "fetch/content-type",
+            Self::NoText { .. } => "fetch/no-text",
+            Self::Protocol { .. } => "fetch/protocol",
+            Self::Proxy(_) => "fetch/proxy",
+        }
+    }
+
+    /// What the person can do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Address { .. } => "give the whole address, beginning with https://",
+            Self::Scheme(_) => "give a file's path in place of its address; other protocols are not spoken",
+            Self::Credentials(_) => "pages behind a login are not fetched: save the page and ingest the file",
+            Self::PrivateAddress { .. } => "if the page is one of your own network, save it and name the file",
+            Self::UnknownHost(_) => "check the spelling and the connection to the network",
+            Self::Connection { .. } | Self::Timeout { .. } => "try again later",
+            Self::Tls { .. } => "check the computer's clock, and whether something stands between it and the server",
+            Self::TooLarge { .. } => "save the page and ingest the part that matters as a file",
+            Self::TooManyRedirects { .. } => "open the page in a browser and give the address that it ends at",
+            Self::Status { status: 401 | 403 | 407, .. } => {
+                "pages behind a login are not fetched: save the page and ingest the file"
+            }
+            Self::Status { status: 404 | 410, .. } => "check the address; what was read of the page before is kept",
+            Self::Status { .. } => "try again later",
+            Self::ContentType { .. } => "text, Markdown, HTML, JSON and PDF are read",
+            Self::NoText { .. } => "if scripts make the page, save it from the browser and ingest the file",
+            Self::Protocol { .. } => "open the page in a browser; if that works, please report the address",
+            Self::Proxy(_) => "give the proxy as http://host:port",
+        }
+    }
+}
