@@ -1,6 +1,7 @@
 //! Work that is done later, by whoever has the time: a durable queue.
 //!
-//! - [`NewJob`], [`Job`]: what is to be done, about what
+//! - [`Work`]: what can be done, a kind each; [`Lane`]: jobs that wait for each other
+//! - [`NewJob`], [`Job`]: work that is asked for, and in the queue
 //! - [`JobWorker`]: this process as one that works; its jobs return to the queue when it dies
 //! - the facade's methods: ask for work, take it, say how it ended
 //!
@@ -10,13 +11,15 @@
 //! after [`MOST_FAILURES`], stays visible, and is tried again when its target changes or somebody
 //! asks. No job waits for another.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
 
 use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::source::Stamp;
-use crate::ingest::{Holder, IngestError};
+use crate::ingest::{Holder, IngestError, SourceRoot};
 use crate::store::{Failed, JobRow, NewJob as NewRow, StoreResult};
 
 /// Failures of the kind that no waiting mends, before a job is given up.
@@ -26,28 +29,118 @@ const PAUSES: [UtcMillis; 5] = [1_000, 2_000, 4_000, 8_000, 10_000];
 /// An error's words are kept up to this many bytes.
 const LONGEST_ERROR: usize = 500;
 
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JobKind {
-    /// Read what is new in a unit; the payload is its source.
-    Ingest,
-    /// Look at all units under a root; the payload is their source.
-    Scan,
+/// What is to be done, with all that it needs. A further kind is a variant here, a row in [`Work::stored`] and
+/// [`Work::read`], and an arm where its lane is worked off.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Work {
+    /// Read what is new in a unit: the file that holds it.
+    Ingest(SourceRoot),
+    /// Look at all units under a root.
+    Scan(SourceRoot),
+    /// Keep the memory itself in order.
+    Upkeep(Upkeep),
 }
 
-impl JobKind {
+/// Work that comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Upkeep {
+    /// Copy the database, if the last copy is a day old and something was written since.
+    Backup,
+    /// Read the full-text index through, and make it anew where it is damaged.
+    CheckIndex,
+}
+
+/// Jobs that one thread works off: those of one lane never wait for those of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Reading what agents write.
+    Capture,
+    /// Keeping the memory in order, which may take minutes and is waited for by nobody.
+    Upkeep,
+}
+
+const INGEST: &str = "ingest";
+const SCAN: &str = "scan";
+const UPKEEP: &str = "upkeep";
+
+impl Lane {
+    /// The stored names of its kinds. What is of none of them, a newer yore's, is left alone.
+    fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::Capture => &[INGEST, SCAN],
+            Self::Upkeep => &[UPKEEP],
+        }
+    }
+}
+
+impl Upkeep {
+    /// All of it.
+    pub const ALL: [Self; 2] = [Self::Backup, Self::CheckIndex];
+
     /// The stored name.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Ingest => "ingest",
-            Self::Scan => "scan",
+            Self::Backup => "backup",
+            Self::CheckIndex => "check-index",
         }
     }
 
-    /// The kind with this stored name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Ingest, Self::Scan].into_iter().find(|kind| kind.as_str() == name)
+    /// Milliseconds between two runs. Whether a backup is due depends on the last one, too.
+    fn every_ms(self) -> UtcMillis {
+        const HOUR: UtcMillis = 60 * 60 * 1_000;
+        match self {
+            Self::Backup => HOUR,
+            Self::CheckIndex => 24 * HOUR,
+        }
+    }
+}
+
+impl Work {
+    /// The stored name of the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Ingest(_) => INGEST,
+            Self::Scan(_) => SCAN,
+            Self::Upkeep(_) => UPKEEP,
+        }
+    }
+
+    /// What it is about, for people: a path, or a name.
+    pub fn target(&self) -> String {
+        match self {
+            Self::Ingest(root) | Self::Scan(root) => root.path.display().to_string(),
+            Self::Upkeep(upkeep) => upkeep.as_str().to_owned(),
+        }
+    }
+
+    /// The histories that it reads.
+    pub fn root(&self) -> Option<&SourceRoot> {
+        match self {
+            Self::Ingest(root) | Self::Scan(root) => Some(root),
+            Self::Upkeep(_) => None,
+        }
+    }
+
+    /// Target and payload as they are stored: of a kind and a target one job waits. `None` for a path that is not
+    /// UTF-8.
+    fn stored(&self) -> Option<(String, &str)> {
+        match self {
+            Self::Ingest(root) => Some((root.path.to_str()?.to_owned(), &root.source)),
+            // One place may hold histories of several sources.
+            Self::Scan(root) => Some((format!("{}:{}", root.source, root.path.to_str()?), &root.source)),
+            Self::Upkeep(upkeep) => Some((upkeep.as_str().to_owned(), "")),
+        }
+    }
+
+    /// The work of a row; `None` where the row says nothing that can be done.
+    fn read(kind: &str, target: &str, payload: &str) -> Option<Self> {
+        let root = |path: &str| SourceRoot { source: payload.to_owned(), path: PathBuf::from(path) };
+        match kind {
+            INGEST => Some(Self::Ingest(root(target))),
+            SCAN => Some(Self::Scan(root(target.strip_prefix(payload)?.strip_prefix(':')?))),
+            UPKEEP => Upkeep::ALL.into_iter().find(|upkeep| upkeep.as_str() == target).map(Self::Upkeep),
+            _ => None,
+        }
     }
 }
 
@@ -55,11 +148,7 @@ impl JobKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewJob {
     /// What is to be done.
-    pub kind: JobKind,
-    /// About what: a path, an address.
-    pub target: String,
-    /// What the kind needs beside it.
-    pub payload: String,
+    pub work: Work,
     /// How long it waits for more of the same, from now, in milliseconds.
     pub delay_ms: UtcMillis,
     /// How the target stands, where that is known: a target that was given up is tried again only
@@ -69,15 +158,12 @@ pub struct NewJob {
 
 /// Work that was taken from the queue, or is shown in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "JobAsTold", try_from = "JobAsTold")]
 pub struct Job {
     /// Its number.
     pub id: i64,
     /// What is to be done.
-    pub kind: JobKind,
-    /// About what.
-    pub target: String,
-    /// What the kind needs beside it.
-    pub payload: String,
+    pub work: Work,
     /// When it was first asked for.
     pub arrived: UtcMillis,
     /// From when on it may be done.
@@ -90,14 +176,44 @@ pub struct Job {
     pub error: Option<(String, String)>,
 }
 
+/// A job as `--json` has it.
+#[derive(Serialize, Deserialize)]
+struct JobAsTold {
+    id: i64,
+    kind: String,
+    target: String,
+    payload: String,
+    arrived: UtcMillis,
+    not_before: UtcMillis,
+    failures: u32,
+    bad_failures: u32,
+    error: Option<(String, String)>,
+}
+
+impl From<Job> for JobAsTold {
+    fn from(job: Job) -> Self {
+        let Job { id, work, arrived, not_before, failures, bad_failures, error } = job;
+        let (target, payload) = work.stored().unwrap_or_else(|| (work.target(), ""));
+        let (kind, payload) = (work.kind().to_owned(), payload.to_owned());
+        Self { id, kind, target, payload, arrived, not_before, failures, bad_failures, error }
+    }
+}
+
+impl TryFrom<JobAsTold> for Job {
+    type Error = String;
+
+    fn try_from(told: JobAsTold) -> Result<Self, String> {
+        let JobAsTold { id, kind, target, payload, arrived, not_before, failures, bad_failures, error } = told;
+        let work = Work::read(&kind, &target, &payload).ok_or_else(|| format!("{kind} is no work that is known"))?;
+        Ok(Self { id, work, arrived, not_before, failures, bad_failures, error })
+    }
+}
+
 impl Job {
     fn of(row: JobRow) -> Option<Self> {
         Some(Self {
             id: row.id,
-            // A kind of a newer yore is left to it.
-            kind: JobKind::parse(&row.kind)?,
-            target: row.target,
-            payload: row.payload,
+            work: Work::read(&row.kind, &row.target, &row.payload)?,
             arrived: row.arrived,
             not_before: row.not_before,
             failures: row.failures,
@@ -155,43 +271,82 @@ impl Engine {
         Ok(JobWorker { holder: Holder::new(&directory, random).map_err(fail)? })
     }
 
-    /// Asks for work; tells of each job whether none of its kind and target waited yet.
+    /// Asks for work; tells of each job whether none of its kind and target waited yet. What lies under a name
+    /// that is not UTF-8 is not asked for: no unit has such a name.
     pub fn queue_jobs(&self, jobs: &[NewJob]) -> Result<Vec<bool>, EngineError> {
         let now = self.now();
+        let stored: Vec<Option<(String, &str)>> = jobs.iter().map(|job| job.work.stored()).collect();
         let rows: Vec<NewRow<'_>> = jobs
             .iter()
-            .map(|job| NewRow {
-                kind: job.kind.as_str(),
-                target: &job.target,
-                payload: &job.payload,
-                arrived: now,
-                not_before: now + job.delay_ms,
-                stamp: job.stamp.map(|stamp| (stamp.size, stamp.version)),
+            .zip(&stored)
+            .filter_map(|(job, stored)| {
+                let (target, payload) = stored.as_ref()?;
+                Some(NewRow {
+                    kind: job.work.kind(),
+                    target,
+                    payload,
+                    arrived: now,
+                    not_before: now + job.delay_ms,
+                    stamp: job.stamp.map(|stamp| (stamp.size, stamp.version)),
+                })
             })
             .collect();
-        Ok(self.store().queue_jobs(&rows)?)
+        let mut is_new = self.store().queue_jobs(&rows)?.into_iter();
+        Ok(stored.iter().map(|stored| stored.is_some() && is_new.next().unwrap_or(false)).collect())
     }
 
-    /// Takes jobs that are due, at most `limit`.
-    pub fn take_jobs(&self, worker: &JobWorker, limit: usize) -> Result<Vec<Job>, EngineError> {
-        let rows = self.store().take_jobs(worker.holder.name(), self.now(), limit)?;
-        Ok(rows.into_iter().filter_map(Job::of).collect())
+    /// Takes jobs of a lane that are due, at most `limit`.
+    pub fn take_jobs(&self, worker: &JobWorker, lane: Lane, limit: usize) -> Result<Vec<Job>, EngineError> {
+        let owner = worker.holder.name();
+        let mut jobs = Vec::new();
+        for row in self.store().take_jobs(owner, lane.kinds(), self.now(), limit)? {
+            let (id, failures) = (row.id, row.failures);
+            match Job::of(row) {
+                Some(job) => jobs.push(job),
+                // Put aside, where it is seen: nobody can do it.
+                None => {
+                    let (code, text) = ("job/unreadable", "this version of yore cannot read what is to be done");
+                    let failed =
+                        Failed { failures: failures + 1, bad_failures: MOST_FAILURES, code, text, again: None, stamp: None };
+                    self.store().fail_job(owner, id, &failed)?;
+                }
+            }
+        }
+        Ok(jobs)
     }
 
-    /// Milliseconds until a job is due, 0 when one is; `None` when none waits.
-    pub fn next_job_in(&self) -> Result<Option<UtcMillis>, EngineError> {
+    /// Milliseconds until a job of a lane is due, 0 when one is; `None` when none waits.
+    pub fn next_job_in(&self, lane: Lane) -> Result<Option<UtcMillis>, EngineError> {
         let now = self.now();
-        Ok(self.store().next_job(now)?.map(|due| (due - now).max(0)))
+        Ok(self.store().next_job(lane.kinds(), now)?.map(|due| (due - now).max(0)))
     }
 
-    /// Makes jobs of this kind due that wait for more of the same; returns how many.
-    pub fn hurry_jobs(&self, kind: JobKind) -> Result<usize, EngineError> {
-        Ok(self.store().hurry_jobs(kind.as_str(), self.now())?)
+    /// Makes units due that wait for more of the same; returns how many.
+    pub fn hurry_ingestion(&self) -> Result<usize, EngineError> {
+        Ok(self.store().hurry_jobs(INGEST, self.now())?)
     }
 
-    /// How many jobs are due or being done.
-    pub fn pressing_jobs(&self) -> Result<u64, EngineError> {
-        Ok(self.store().pressing_jobs(self.now())?)
+    /// Asks for the upkeep that is due. A computer that slept catches up, and so does one whose clock was set back.
+    pub fn queue_due_upkeep(&self) -> Result<(), EngineError> {
+        let now = self.now();
+        let mut due = Vec::new();
+        for upkeep in Upkeep::ALL {
+            let last = self.store().last_run(upkeep.as_str())?;
+            if last.is_none_or(|last| last > now || now - last >= upkeep.every_ms()) {
+                due.push(NewJob { work: Work::Upkeep(upkeep), delay_ms: 0, stamp: None });
+            }
+        }
+        self.queue_jobs(&due).map(drop)
+    }
+
+    /// Notes that upkeep was done now.
+    pub fn note_upkeep(&self, upkeep: Upkeep) -> Result<(), EngineError> {
+        Ok(self.store().note_run(upkeep.as_str(), self.now())?)
+    }
+
+    /// How many jobs of a lane are due or being done.
+    pub fn pressing_jobs(&self, lane: Lane) -> Result<u64, EngineError> {
+        Ok(self.store().pressing_jobs(lane.kinds(), self.now())?)
     }
 
     /// These jobs are done.
@@ -239,11 +394,6 @@ impl Engine {
         self.listed(self.store().jobs("dead", limit))
     }
 
-    /// What waits, in the order in which it is due.
-    pub fn queued_jobs(&self, limit: usize) -> Result<Vec<Job>, EngineError> {
-        self.listed(self.store().jobs("queued", limit))
-    }
-
     fn listed(&self, rows: StoreResult<Vec<JobRow>>) -> Result<Vec<Job>, EngineError> {
         Ok(rows?.into_iter().filter_map(Job::of).collect())
     }
@@ -253,9 +403,9 @@ impl Engine {
         Ok(self.store().knows_file(source, path)?)
     }
 
-    /// The queue in numbers.
-    pub fn job_counts(&self) -> Result<JobCounts, EngineError> {
-        let (queued, leased, dead) = self.store().job_counts()?;
+    /// A lane of the queue in numbers.
+    pub fn job_counts(&self, lane: Lane) -> Result<JobCounts, EngineError> {
+        let (queued, leased, dead) = self.store().job_counts(lane.kinds())?;
         Ok(JobCounts { queued, leased, dead })
     }
 }
@@ -302,7 +452,7 @@ mod tests {
     }
 
     fn file(target: &str) -> NewJob {
-        NewJob { kind: JobKind::Ingest, target: target.into(), payload: "jsonl".into(), delay_ms: 5_000, stamp: None }
+        NewJob { work: Work::Ingest(SourceRoot { source: "jsonl".into(), path: target.into() }), delay_ms: 5_000, stamp: None }
     }
 
     fn stamped(target: &str, size: u64) -> NewJob {
@@ -310,7 +460,7 @@ mod tests {
     }
 
     fn taken(fixture: &Fixture) -> Vec<Job> {
-        fixture.engine.take_jobs(&fixture.worker, 100).unwrap()
+        fixture.engine.take_jobs(&fixture.worker, Lane::Capture, 100).unwrap()
     }
 
     fn bad(is_transient: bool) -> Failure {
@@ -331,7 +481,7 @@ mod tests {
         // What comes while it is read is read afterwards.
         fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
         fixture.engine.finish_jobs(&fixture.worker, &[jobs[0].id]).unwrap();
-        assert_eq!(fixture.engine.next_job_in().unwrap(), Some(5_000));
+        assert_eq!(fixture.engine.next_job_in(Lane::Capture).unwrap(), Some(5_000));
         pass(5_000);
         assert_eq!(taken(&fixture).len(), 1);
     }
@@ -342,7 +492,7 @@ mod tests {
         fixture.engine.queue_jobs(&[file("/t/a"), file("/t/b")]).unwrap();
         pass(5_001);
         fixture.engine.queue_jobs(&[file("/t/c")]).unwrap();
-        let targets = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.target).collect::<Vec<_>>();
+        let targets = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.work.target()).collect::<Vec<_>>();
         assert_eq!(targets(taken(&fixture)), ["/t/a", "/t/b"]);
         pass(5_000);
         assert_eq!(targets(taken(&fixture)), ["/t/c"]);
@@ -352,16 +502,15 @@ mod tests {
     fn job_that_waits_is_pulled_forward_and_a_failed_one_keeps_its_pause() {
         let fixture = fixture();
         fixture.engine.queue_jobs(&[file("/t/a"), file("/t/b")]).unwrap();
-        assert_eq!(fixture.engine.pressing_jobs().unwrap(), 0);
+        assert_eq!(fixture.engine.pressing_jobs(Lane::Capture).unwrap(), 0);
         assert_eq!(fixture.engine.queue_jobs(&[NewJob { delay_ms: 0, ..file("/t/a") }]).unwrap(), [false]);
-        assert_eq!(fixture.engine.pressing_jobs().unwrap(), 1);
+        assert_eq!(fixture.engine.pressing_jobs(Lane::Capture).unwrap(), 1);
         let jobs = taken(&fixture);
-        assert_eq!((jobs.len(), jobs[0].target.as_str()), (1, "/t/a"));
+        assert_eq!((jobs.len(), jobs[0].work.target().as_str()), (1, "/t/a"));
         assert!(!fixture.engine.fail_job(&fixture.worker, &jobs[0], &bad(true), None).unwrap());
-        assert_eq!(fixture.engine.hurry_jobs(JobKind::Scan).unwrap(), 0);
-        assert_eq!(fixture.engine.hurry_jobs(JobKind::Ingest).unwrap(), 1);
-        assert_eq!(taken(&fixture)[0].target, "/t/b");
-        assert_eq!(fixture.engine.pressing_jobs().unwrap(), 1, "it is being done");
+        assert_eq!(fixture.engine.hurry_ingestion().unwrap(), 1);
+        assert_eq!(taken(&fixture)[0].work.target(), "/t/b");
+        assert_eq!(fixture.engine.pressing_jobs(Lane::Capture).unwrap(), 1, "it is being done");
     }
 
     #[test]
@@ -372,7 +521,7 @@ mod tests {
             let jobs = taken(&fixture);
             assert_eq!(jobs.len(), 1, "after {pause} s");
             assert!(!fixture.engine.fail_job(&fixture.worker, &jobs[0], &bad(true), None).unwrap());
-            assert_eq!(fixture.engine.next_job_in().unwrap(), Some(pause * 1_000));
+            assert_eq!(fixture.engine.next_job_in(Lane::Capture).unwrap(), Some(pause * 1_000));
             pass(pause * 1_000);
         }
     }
@@ -393,7 +542,7 @@ mod tests {
         pass(10_000);
         assert_eq!(taken(&fixture).len(), 1, "the other goes on");
         fixture.engine.queue_jobs(&[stamped("/t/bad", 8)]).unwrap();
-        assert_eq!(fixture.engine.job_counts().unwrap(), JobCounts { queued: 1, leased: 1, dead: 0 });
+        assert_eq!(fixture.engine.job_counts(Lane::Capture).unwrap(), JobCounts { queued: 1, leased: 1, dead: 0 });
     }
 
     #[test]
@@ -416,13 +565,13 @@ mod tests {
         fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
         pass(5_000);
         let other = fixture.engine.job_worker().unwrap();
-        assert_eq!(fixture.engine.take_jobs(&other, 10).unwrap().len(), 1);
+        assert_eq!(fixture.engine.take_jobs(&other, Lane::Capture, 10).unwrap().len(), 1);
         // The same was asked for again meanwhile: it waits once.
         fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
         assert_eq!(fixture.engine.recover_jobs(&fixture.worker).unwrap(), 0);
         drop(other);
         assert_eq!(fixture.engine.recover_jobs(&fixture.worker).unwrap(), 1);
-        assert_eq!(fixture.engine.job_counts().unwrap(), JobCounts { queued: 1, leased: 0, dead: 0 });
+        assert_eq!(fixture.engine.job_counts(Lane::Capture).unwrap(), JobCounts { queued: 1, leased: 0, dead: 0 });
     }
 
     #[test]
@@ -430,7 +579,7 @@ mod tests {
         let fixture = fixture();
         fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
         pass(-900_000);
-        assert_eq!(fixture.engine.next_job_in().unwrap(), Some(0));
+        assert_eq!(fixture.engine.next_job_in(Lane::Capture).unwrap(), Some(0));
         assert_eq!(taken(&fixture).len(), 1);
     }
 
@@ -442,5 +591,68 @@ mod tests {
         let jobs = taken(&fixture);
         fixture.engine.return_jobs(&fixture.worker, &[jobs[0].id]).unwrap();
         assert_eq!(taken(&fixture)[0].failures, 0);
+    }
+
+    #[test]
+    fn work_is_read_as_it_was_stored() {
+        let root = SourceRoot { source: "jsonl".into(), path: "/t/a:b".into() };
+        let upkeep = Upkeep::ALL.map(Work::Upkeep);
+        for work in [Work::Ingest(root.clone()), Work::Scan(root)].into_iter().chain(upkeep) {
+            let (target, payload) = work.stored().unwrap();
+            assert_eq!(Work::read(work.kind(), &target, payload), Some(work.clone()));
+            let lanes = [Lane::Capture, Lane::Upkeep].map(|lane| lane.kinds().contains(&work.kind()));
+            assert!(lanes[0] != lanes[1], "{work:?} is of one lane");
+            let job = Job { id: 1, work, arrived: 2, not_before: 3, failures: 0, bad_failures: 0, error: None };
+            let told = serde_json::to_string(&job).unwrap();
+            assert_eq!(serde_json::from_str::<Job>(&told).unwrap(), job);
+        }
+    }
+
+    #[test]
+    fn work_of_a_kind_that_is_not_known_is_left_alone() {
+        let fixture = fixture();
+        let row = NewRow { kind: "distil", target: "/t/a", payload: "", arrived: 1, not_before: 1, stamp: None };
+        fixture.engine.store().queue_jobs(&[row]).unwrap();
+        pass(10_000);
+        for lane in [Lane::Capture, Lane::Upkeep] {
+            assert_eq!(fixture.engine.take_jobs(&fixture.worker, lane, 10).unwrap(), []);
+            assert_eq!(fixture.engine.next_job_in(lane).unwrap(), None);
+        }
+        assert_eq!(fixture.engine.store().jobs("queued", 10).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn lanes_do_not_wait_for_each_other_and_upkeep_catches_up() {
+        let fixture = fixture();
+        let taken = |lane| -> Vec<Work> {
+            let jobs = fixture.engine.take_jobs(&fixture.worker, lane, 10).unwrap();
+            fixture.engine.finish_jobs(&fixture.worker, &jobs.iter().map(|job| job.id).collect::<Vec<_>>()).unwrap();
+            jobs.into_iter().map(|job| job.work).collect()
+        };
+        let done = |upkeep: &[Work]| {
+            for work in upkeep {
+                let Work::Upkeep(upkeep) = work else { panic!("{work:?}") };
+                fixture.engine.note_upkeep(*upkeep).unwrap();
+            }
+        };
+        fixture.engine.queue_due_upkeep().unwrap();
+        fixture.engine.queue_jobs(&[NewJob { delay_ms: 0, ..file("/t/a") }]).unwrap();
+        assert_eq!(taken(Lane::Capture).len(), 1);
+        let all = taken(Lane::Upkeep);
+        assert_eq!(all, Upkeep::ALL.map(Work::Upkeep));
+        done(&all);
+        fixture.engine.queue_due_upkeep().unwrap();
+        assert_eq!(taken(Lane::Upkeep), []);
+        pass(60 * 60 * 1_000);
+        fixture.engine.queue_due_upkeep().unwrap();
+        assert_eq!(taken(Lane::Upkeep), [Work::Upkeep(Upkeep::Backup)]);
+        // A night without power, and a clock that was wrong.
+        for jump in [40, -80] {
+            pass(jump * 60 * 60 * 1_000);
+            fixture.engine.queue_due_upkeep().unwrap();
+            let all = taken(Lane::Upkeep);
+            assert_eq!(all.len(), 2, "after {jump} hours");
+            done(&all);
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::policy::CapturePolicy;
 use super::source::{ReaderOptions, Stamp};
 
 /// A place to look for histories of one source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceRoot {
     /// Source kind, such as `claude-code`.
     pub source: String,

@@ -71,6 +71,10 @@ fn job_row(row: &Row<'_>) -> rusqlite::Result<JobRow> {
     })
 }
 
+fn json_of(kinds: &[&str]) -> String {
+    serde_json::Value::from(kinds.to_vec()).to_string()
+}
+
 impl Store {
     /// Puts jobs into the queue; tells of each whether it is new there. One that waits already
     /// waits no longer for it.
@@ -112,17 +116,21 @@ impl Store {
         })
     }
 
-    /// Takes up to `limit` jobs that are due, those that wait longest first.
-    pub(crate) fn take_jobs(&self, owner: &str, now: UtcMillis, limit: usize) -> StoreResult<Vec<JobRow>> {
+    /// Takes up to `limit` jobs of these kinds that are due, those that wait longest first.
+    pub(crate) fn take_jobs(&self, owner: &str, kinds: &[&str], now: UtcMillis, limit: usize) -> StoreResult<Vec<JobRow>> {
         // Most looks find nothing: they write nothing.
-        if self.next_job(now)?.is_none_or(|due| due > now) {
+        if self.next_job(kinds, now)?.is_none_or(|due| due > now) {
             return Ok(Vec::new());
         }
         self.write(|tx| {
-            let sql = format!("SELECT {COLUMNS} FROM job WHERE state = 'queued' AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS}) ORDER BY not_before_ms, id LIMIT ?2");
+            let sql = format!(
+                "SELECT {COLUMNS} FROM job WHERE state = 'queued' AND kind IN (SELECT value FROM json_each(?3))
+                     AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS}) ORDER BY not_before_ms, id LIMIT ?2"
+            );
             let jobs: Vec<JobRow> = {
                 let mut statement = tx.prepare_cached(&sql).map_err(|error| self.fail(error))?;
-                let rows = statement.query_map(params![now, limit as i64], job_row).map_err(|error| self.fail(error))?;
+                let rows =
+                    statement.query_map(params![now, limit as i64, json_of(kinds)], job_row).map_err(|error| self.fail(error))?;
                 rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
             };
             for job in &jobs {
@@ -134,14 +142,15 @@ impl Store {
         })
     }
 
-    /// When the next job is due, if any waits.
-    pub(crate) fn next_job(&self, now: UtcMillis) -> StoreResult<Option<UtcMillis>> {
+    /// When the next job of these kinds is due, if any waits.
+    pub(crate) fn next_job(&self, kinds: &[&str], now: UtcMillis) -> StoreResult<Option<UtcMillis>> {
         self.read(|db| {
             let sql = format!(
-                "SELECT min(iif(not_before_ms > ?1 + {MOST_WAIT_MS}, ?1, not_before_ms)) FROM job WHERE state = 'queued'"
+                "SELECT min(iif(not_before_ms > ?1 + {MOST_WAIT_MS}, ?1, not_before_ms)) FROM job
+                 WHERE state = 'queued' AND kind IN (SELECT value FROM json_each(?2))"
             );
             db.prepare_cached(&sql)
-                .and_then(|mut statement| statement.query_row([now], |row| row.get(0)))
+                .and_then(|mut statement| statement.query_row(params![now, json_of(kinds)], |row| row.get(0)))
                 .map_err(|error| self.fail(error))
         })
     }
@@ -169,15 +178,15 @@ impl Store {
         })
     }
 
-    /// How many jobs are due or being done.
-    pub(crate) fn pressing_jobs(&self, now: UtcMillis) -> StoreResult<u64> {
+    /// How many jobs of these kinds are due or being done.
+    pub(crate) fn pressing_jobs(&self, kinds: &[&str], now: UtcMillis) -> StoreResult<u64> {
         self.read(|db| {
             let sql = format!(
-                "SELECT count(*) FROM job WHERE state = 'leased'
-                     OR state = 'queued' AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS})"
+                "SELECT count(*) FROM job WHERE kind IN (SELECT value FROM json_each(?2)) AND (state = 'leased'
+                     OR state = 'queued' AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS}))"
             );
             db.prepare_cached(&sql)
-                .and_then(|mut statement| statement.query_row([now], |row| row.get::<_, i64>(0)))
+                .and_then(|mut statement| statement.query_row(params![now, json_of(kinds)], |row| row.get::<_, i64>(0)))
                 .map(|count| count as u64)
                 .map_err(|error| self.fail(error))
         })
@@ -286,7 +295,7 @@ impl Store {
         self.write(|tx| {
             let dead: Vec<(i64, String, String)> = {
                 let mut statement = tx
-                    .prepare_cached("SELECT id, kind, target FROM job WHERE state = 'dead' AND (?1 IS NULL OR target = ?1)")
+                    .prepare_cached("SELECT id, kind, target FROM job WHERE state = 'dead' AND (?1 IS NULL OR target IN (?1, payload || ':' || ?1))")
                     .map_err(|error| self.fail(error))?;
                 let rows = statement
                     .query_map([target], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
@@ -317,15 +326,33 @@ impl Store {
         })
     }
 
-    /// How many jobs wait, are being done, and were given up.
-    pub(crate) fn job_counts(&self) -> StoreResult<(u64, u64, u64)> {
+    /// When work of this name was done last.
+    pub(crate) fn last_run(&self, name: &str) -> StoreResult<Option<UtcMillis>> {
+        self.read(|db| {
+            db.prepare_cached("SELECT at_ms FROM last_run WHERE name = ?1")
+                .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
+                .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// Notes when work of this name was done.
+    pub(crate) fn note_run(&self, name: &str, at: UtcMillis) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute("INSERT OR REPLACE INTO last_run (name, at_ms) VALUES (?1, ?2)", params![name, at])
+                .map(drop)
+                .map_err(|error| self.fail(error))
+        })
+    }
+
+    /// How many jobs of these kinds wait, are being done, and were given up.
+    pub(crate) fn job_counts(&self, kinds: &[&str]) -> StoreResult<(u64, u64, u64)> {
         self.read(|db| {
             db.prepare_cached(
                 "SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'leased'),
-                        count(*) FILTER (WHERE state = 'dead') FROM job",
+                        count(*) FILTER (WHERE state = 'dead') FROM job WHERE kind IN (SELECT value FROM json_each(?1))",
             )
             .and_then(|mut statement| {
-                statement.query_row([], |row| {
+                statement.query_row([json_of(kinds)], |row| {
                     Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64))
                 })
             })

@@ -203,8 +203,8 @@ fn status(context: &mut Context) -> CliResult {
         let (code, words) = job.error.clone().unwrap_or_default();
         context.printer.line(format!(
             "given up: {} {}: {} [{code}]",
-            job.kind.as_str(),
-            text::harmless(&job.target),
+            job.work.kind(),
+            text::harmless(&job.work.target()),
             text::harmless(&words)
         ))?;
     }

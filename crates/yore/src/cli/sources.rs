@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use clap::Args;
 use serde_json::{Value, json};
 use yore_engine::ingest::source::{Nature, SOURCES, Source};
-use yore_engine::{JobKind, SkipCount, SourceFileSummary, Statistics};
+use yore_engine::{SkipCount, SourceFileSummary, Statistics};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
@@ -63,11 +63,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         let mut row = counts(kind, statistics.as_ref(), &files);
         row.is_enabled = config.capture.enabled && config.sources.of(kind).is_none_or(|settings| settings.enabled);
         row.roots = roots.iter().filter(|root| root.source == kind).map(|root| root.path.display().to_string()).collect();
-        let is_of_it = |job: &&yore_engine::Job| matches!(job.kind, JobKind::Ingest | JobKind::Scan) && job.payload == kind;
+        let is_of_it = |job: &&yore_engine::Job| job.work.root().is_some_and(|root| root.source == kind);
         row.dead = dead
             .iter()
             .filter(is_of_it)
-            .map(|job| (job.target.clone(), job.error.as_ref().map(|(_, words)| words.clone()).unwrap_or_default()))
+            .map(|job| (job.work.target(), job.error.as_ref().map(|(_, words)| words.clone()).unwrap_or_default()))
             .collect();
         rows.push((*source, row));
     }

@@ -4,7 +4,7 @@
 //! - [`run`]: the daemon, one for each data directory
 //! - `server`: a thread for each client
 //! - `watch`: notices changes, drains the hooks' spool, does what the clock says
-//! - `worker`: takes what is due from the queue and reads it
+//! - `worker`: takes what is due from the queue and reads it; `upkeep`: backups and checks
 //! - `embedder`: has the local model's vectors made, in a process of its own
 //! - `http`: a port for agents that speak MCP over HTTP
 //! - `shared`: what these threads have in common
@@ -20,11 +20,11 @@ pub mod log;
 mod memory;
 mod server;
 mod shared;
+mod upkeep;
 mod watch;
 mod worker;
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
@@ -93,7 +93,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         scope.spawn(|| end_on_signal(signals, shared));
         scope.spawn(|| worker::run(shared));
         scope.spawn(|| embedder::run(shared));
-        scope.spawn(move || run_daily_upkeep(shared, &ended));
+        scope.spawn(move || upkeep::run(shared, &ended));
         scope.spawn(|| server::run(shared, &listener, scope));
         if let Some((port, token)) = port {
             scope.spawn(|| http::run(shared, port, token, signal));
@@ -123,44 +123,6 @@ fn end_on_signal(mut signals: signal_hook::iterator::Signals, shared: &Shared<'_
         }
         shared.log.info(format!("asked to end by signal {signal}"));
         shared.stop();
-    }
-}
-
-/// Makes the day's backup and checks the index files once a day, when the histories have been read: on a large
-/// memory both take a while, and nobody waits for them. Damage that is found is told in the log; older backups stay
-/// then.
-fn run_daily_upkeep(shared: &Shared<'_>, ended: &Receiver<()>) {
-    const BEFORE_FIRST: Duration = Duration::from_secs(5);
-    const BETWEEN: Duration = Duration::from_secs(3600);
-    const BETWEEN_CHECKS: Duration = Duration::from_hours(24);
-    let mut wait = BEFORE_FIRST;
-    // A daemon that lives for minutes does not read the whole index each time it starts.
-    let mut next_check = Instant::now() + BETWEEN;
-    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(wait) {
-        wait = BETWEEN;
-        match shared.engine.back_up_if_due(shared.config.store.backups as usize) {
-            Ok(None) => {}
-            Ok(Some(made)) => {
-                shared.log.info(format!("backup made: {}", made.path.display()));
-                next_check = Instant::now();
-            }
-            Err(error) => shared.log.error(format!("no backup: {error} [{}]", error.code())),
-        }
-        if Instant::now() >= next_check {
-            mend_index(shared);
-            next_check = Instant::now() + BETWEEN_CHECKS;
-        }
-    }
-}
-
-/// Makes the full-text index anew where its files are damaged: it may answer in another order, and nobody would notice.
-fn mend_index(shared: &Shared<'_>) {
-    match shared.engine.mend_index() {
-        Ok(damaged) if damaged.is_empty() => {}
-        Ok(damaged) => {
-            shared.log.error(format!("the full-text index was made anew: {} of its files were damaged", damaged.len()));
-        }
-        Err(error) => shared.log.error(format!("the full-text index: {error} [{}]", error.code())),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use yore_engine::{Engine, EngineError};
+use yore_engine::{Engine, EngineError, Lane};
 
 use super::shared::{Shared, lock};
 use crate::error::CliResult;
@@ -232,7 +232,7 @@ fn status(shared: &Shared<'_>) -> CliResult<Status> {
         socket: shared.card.socket.clone(),
         watched,
         polled,
-        jobs: shared.engine.job_counts()?,
+        jobs: shared.engine.job_counts(Lane::Capture)?,
         dead: shared.engine.dead_jobs(LISTED)?,
         batches: shared.batches.load(Ordering::Relaxed),
         turns: shared.turns.load(Ordering::Relaxed),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestRequest, SourceRoot};
-use yore_engine::{Engine, Job, JobKind, NewJob};
+use yore_engine::{Engine, Lane, NewJob, Work};
 
 use super::log::Log;
 use crate::config::Config;
@@ -228,19 +228,14 @@ impl<'a> Shared<'a> {
 
     /// Jobs that look at whole roots, after a while.
     pub fn scans(&self, roots: &[SourceRoot], delay_ms: UtcMillis) -> Vec<NewJob> {
-        let job = |root: &SourceRoot| {
-            // One place may hold histories of several sources.
-            let target = format!("{}:{}", root.source, root.path.to_str()?);
-            Some(NewJob { kind: JobKind::Scan, target, payload: root.source.clone(), delay_ms, stamp: None })
-        };
-        roots.iter().filter_map(job).collect()
+        roots.iter().map(|root| NewJob { work: Work::Scan(root.clone()), delay_ms, stamp: None }).collect()
     }
 
     /// Reads what is known to be new, before somebody is told where things stand; waits for it, but
     /// not for long.
     pub fn settle(&self) {
         let until = Instant::now() + SETTLING;
-        match self.engine.hurry_jobs(JobKind::Ingest) {
+        match self.engine.hurry_ingestion() {
             Ok(0) => {}
             Ok(_) => {
                 let _ = self.notifier().send(Notice::Hurried);
@@ -249,7 +244,7 @@ impl<'a> Shared<'a> {
             // What cannot be hurried is read when it is due.
             Err(error) => self.failed("queue", &error.into()),
         }
-        let is_reading = || self.engine.pressing_jobs().is_ok_and(|jobs| jobs > 0);
+        let is_reading = || self.engine.pressing_jobs(Lane::Capture).is_ok_and(|jobs| jobs > 0);
         while !self.is_stopping() && Instant::now() < until && is_reading() {
             std::thread::sleep(SETTLED);
         }
@@ -275,15 +270,11 @@ impl<'a> Shared<'a> {
                 yore_engine::ingest::source::source_named(source)
                     .is_some_and(|source| !source.discover(&path, &yore_engine::ingest::source::NothingKnown).is_empty())
             };
-            if let (Some(root), Some(target)) = (root.filter(|root| accepts(&root.source)), path.to_str()) {
+            if let Some(root) = root.filter(|root| accepts(&root.source) && path.to_str().is_some()) {
                 let stamp = yore_engine::ingest::source::Stamp::of_file(&path).ok();
-                jobs.push(NewJob {
-                    kind: JobKind::Ingest,
-                    target: target.to_owned(),
-                    payload: root.source.clone(),
-                    delay_ms: if is_end || is_one_of(&STARTS, &event.event) { 0 } else { self.window_ms() },
-                    stamp,
-                });
+                let delay_ms = if is_end || is_one_of(&STARTS, &event.event) { 0 } else { self.window_ms() };
+                let work = Work::Ingest(SourceRoot { source: root.source.clone(), path });
+                jobs.push(NewJob { work, delay_ms, stamp });
             }
         }
         if jobs.is_empty() {
@@ -308,13 +299,6 @@ impl<'a> Shared<'a> {
 fn is_one_of(events: &[&str], event: &str) -> bool {
     let letters = || event.bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b'.')).map(|byte| byte.to_ascii_lowercase());
     events.iter().any(|known| known.bytes().eq(letters()))
-}
-
-/// Where a job looks.
-pub fn root_of(job: &Job) -> SourceRoot {
-    let place = job.target.strip_prefix(job.payload.as_str()).and_then(|rest| rest.strip_prefix(':'));
-    let path = place.filter(|_| job.kind == JobKind::Scan).unwrap_or(&job.target);
-    SourceRoot { source: job.payload.clone(), path: PathBuf::from(path) }
 }
 
 /// A lock that a panic elsewhere does not close.

@@ -14,7 +14,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::SourceRoot;
 use yore_engine::ingest::source::Stamp;
-use yore_engine::{JobKind, NewJob};
+use yore_engine::{Lane, NewJob, Work};
 
 use super::shared::{Notice, Shared, lock};
 use crate::error::CliResult;
@@ -131,7 +131,7 @@ impl Since {
 /// A line that says that all is well, or what waits.
 fn heartbeat(shared: &Shared<'_>) {
     let memory = super::memory::memory_bytes().map_or_else(String::new, |bytes| format!(" memory {} kB", bytes / 1024));
-    match shared.engine.job_counts() {
+    match shared.engine.job_counts(Lane::Capture) {
         Ok(jobs) => shared.log.info(format!(
             "alive: queued {} leased {} dead {} batches {} turns {}{memory}",
             jobs.queued,
@@ -167,7 +167,7 @@ struct Watching<'s, 'a> {
     /// since.
     waiting: HashMap<PathBuf, (Instant, bool)>,
     /// What is looked at once more, and when.
-    again: HashMap<(JobKind, String), (Instant, NewJob)>,
+    again: HashMap<Work, (Instant, NewJob)>,
     /// How long a path that is no history waits the next time.
     delays: HashMap<PathBuf, UtcMillis>,
     is_overflowed: bool,
@@ -211,8 +211,9 @@ impl<'s, 'a> Watching<'s, 'a> {
             Notice::Ended(jobs) => {
                 let at = Instant::now() + AGAIN;
                 for job in jobs {
-                    self.no_longer_waits(|path| database_of(path) == Path::new(&job.target));
-                    self.again.insert((job.kind, job.target.clone()), (at, job));
+                    let read = job.work.root().map(|root| root.path.as_path());
+                    self.no_longer_waits(|path| read == Some(&database_of(path)));
+                    self.again.insert(job.work.clone(), (at, job));
                 }
             }
             Notice::Hurried => self.no_longer_waits(|_| true),
@@ -235,13 +236,16 @@ impl<'s, 'a> Watching<'s, 'a> {
         let now = Instant::now();
         let due: Vec<NewJob> = self.again.extract_if(|_, (at, _)| *at <= now).map(|(_, (_, job))| job).collect();
         let later = |job: NewJob| {
-            let stamp = if job.kind == JobKind::Ingest { Stamp::of_file(Path::new(&job.target)).ok() } else { None };
+            let stamp = match &job.work {
+                Work::Ingest(file) => Stamp::of_file(&file.path).ok(),
+                Work::Scan(_) | Work::Upkeep(_) => None,
+            };
             NewJob { delay_ms: self.shared.window_ms(), stamp, ..job }
         };
         let jobs: Vec<NewJob> = due.into_iter().map(later).collect();
         if let Err(error) = self.shared.queue(&jobs) {
             self.shared.failed("queue", &error);
-            self.again.extend(jobs.into_iter().map(|job| ((job.kind, job.target.clone()), (now + AGAIN, job))));
+            self.again.extend(jobs.into_iter().map(|job| (job.work.clone(), (now + AGAIN, job))));
         }
     }
 
@@ -348,7 +352,7 @@ impl<'s, 'a> Watching<'s, 'a> {
             Ok(is_new) => {
                 let quiet = Duration::from_millis((self.shared.window_ms() - 500).max(0) as u64);
                 for ((path, job), is_new) in jobs.into_iter().zip(is_new) {
-                    if is_new && job.kind == JobKind::Ingest {
+                    if is_new && matches!(job.work, Work::Ingest(_)) {
                         self.waiting.insert(path, (now + quiet, false));
                     }
                 }
@@ -377,13 +381,8 @@ impl<'s, 'a> Watching<'s, 'a> {
         // A queue that cannot be asked takes the way that finds everything.
         if self.shared.engine.knows_file(&source, target).unwrap_or(false) {
             let stamp = Stamp::of_file(&database).ok();
-            let job = NewJob {
-                kind: JobKind::Ingest,
-                target: target.to_owned(),
-                payload: source,
-                delay_ms: self.shared.window_ms(),
-                stamp,
-            };
+            let work = Work::Ingest(SourceRoot { source, path: database });
+            let job = NewJob { work, delay_ms: self.shared.window_ms(), stamp };
             self.delays.remove(&path);
             jobs.push((path, job));
             return;

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::{Stamp, source_named};
 use yore_engine::ingest::{IngestReport, Observer, SourceRoot};
-use yore_engine::{Failure, Job, JobKind, JobWorker, NewJob, SyncReport};
+use yore_engine::{Failure, Job, JobWorker, Lane, NewJob, SyncReport, Work};
 
-use super::shared::{Shared, lock, root_of};
+use super::shared::{Shared, lock};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::wire::Ingested;
@@ -66,9 +66,10 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
         *is_rescued = true;
         rescue(shared)?;
     }
-    let jobs = shared.engine.take_jobs(worker, MOST_JOBS)?;
+    let jobs = shared.engine.take_jobs(worker, Lane::Capture, MOST_JOBS)?;
     if jobs.is_empty() {
-        let due = shared.engine.next_job_in()?.map_or(LOOK, |due| Duration::from_millis(due.max(0) as u64).min(LOOK));
+        let due =
+            shared.engine.next_job_in(Lane::Capture)?.map_or(LOOK, |due| Duration::from_millis(due.max(0) as u64).min(LOOK));
         let wanted = shared.wait(due.max(Duration::from_millis(5)));
         if !wanted.is_empty() {
             let answer = everything(shared);
@@ -88,17 +89,26 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
         }
         return Ok(());
     }
-    let (scans, files): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.kind == JobKind::Scan);
     let config = shared.settings.own_config()?;
-    let is_enabled =
-        |job: &Job| config.capture.enabled && config.sources.of(&job.payload).is_none_or(|settings| settings.enabled);
-    for batch in [files, scans] {
-        let (batch, unwanted): (Vec<Job>, Vec<Job>) = batch.into_iter().partition(is_enabled);
-        // Switched off since it was asked for.
-        shared.engine.finish_jobs(worker, &ids(&unwanted))?;
-        if batch.is_empty() {
-            continue;
+    let (mut files, mut scans, mut unwanted) = (Vec::new(), Vec::new(), Vec::new());
+    for job in jobs {
+        let batch = match &job.work {
+            Work::Ingest(_) => &mut files,
+            Work::Scan(_) => &mut scans,
+            // Of another lane.
+            Work::Upkeep(_) => continue,
+        };
+        let is_enabled =
+            |root: &SourceRoot| config.capture.enabled && config.sources.of(&root.source).is_none_or(|settings| settings.enabled);
+        if job.work.root().is_some_and(is_enabled) {
+            batch.push(job);
+        } else {
+            unwanted.push(job.id);
         }
+    }
+    // Switched off since it was asked for.
+    shared.engine.finish_jobs(worker, &unwanted)?;
+    for batch in [files, scans].into_iter().filter(|batch| !batch.is_empty()) {
         if shared.is_stopping() {
             shared.engine.return_jobs(worker, &ids(&batch))?;
             continue;
@@ -141,40 +151,30 @@ fn everything(shared: &Shared<'_>) -> CliResult<Ingested> {
 
 /// Does jobs of one kind at once, and says of each how it ended.
 fn do_batch(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job]) -> CliResult<()> {
-    let is_scan = jobs.iter().any(|job| job.kind == JobKind::Scan);
-    let roots = jobs.iter().map(root_of).collect();
+    let is_scan = jobs.iter().any(|job| matches!(job.work, Work::Scan(_)));
+    let roots = jobs.iter().filter_map(|job| job.work.root().cloned()).collect();
     match read(shared, roots, is_scan) {
         Ok(report) if report.is_cancelled => shared.engine.return_jobs(worker, &ids(jobs))?,
         Ok(report) if is_scan => {
             let mut found: Vec<NewJob> = Vec::new();
             for (path, reason) in report.unread() {
                 // What fails in a place fails by itself.
-                let is_below = |job: &&Job| {
-                    let root = root_of(job).path;
-                    path.starts_with(&root) || root.canonicalize().is_ok_and(|root| path.starts_with(root))
+                let is_below = |root: &&SourceRoot| {
+                    path.starts_with(&root.path) || root.path.canonicalize().is_ok_and(|root| path.starts_with(root))
                 };
-                let Some(source) = jobs.iter().find(is_below).map(|job| job.payload.clone()) else { continue };
+                let Some(root) = jobs.iter().filter_map(|job| job.work.root()).find(is_below) else { continue };
                 let file = file_of(path);
-                let Some(target) = file.to_str() else {
+                if file.to_str().is_none() {
                     shared.log.error(format!("unreadable {}: {reason}", path.display()));
                     continue;
-                };
-                found.push(NewJob {
-                    kind: JobKind::Ingest,
-                    target: target.to_owned(),
-                    payload: source,
-                    delay_ms: shared.window_ms(),
-                    stamp: Stamp::of_file(&file).ok(),
-                });
+                }
+                let stamp = Stamp::of_file(&file).ok();
+                let work = Work::Ingest(SourceRoot { source: root.source.clone(), path: file });
+                found.push(NewJob { work, delay_ms: shared.window_ms(), stamp });
             }
             if report.files_busy > 0 {
-                found.extend(jobs.iter().map(|job| NewJob {
-                    kind: JobKind::Scan,
-                    target: job.target.clone(),
-                    payload: job.payload.clone(),
-                    delay_ms: BUSY_DELAY_MS,
-                    stamp: None,
-                }));
+                let again = |job: &Job| NewJob { work: job.work.clone(), delay_ms: BUSY_DELAY_MS, stamp: None };
+                found.extend(jobs.iter().map(again));
             }
             shared.queue(&found)?;
             shared.engine.finish_jobs(worker, &ids(jobs))?;
@@ -213,9 +213,9 @@ fn files_done(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job], report: &In
     }
     let mut done = Vec::new();
     for job in jobs {
-        let path = Path::new(&job.target);
+        let Some(SourceRoot { path, .. }) = job.work.root() else { continue };
         let canonical = path.canonicalize().ok();
-        let reason = reasons.get(path).or_else(|| canonical.as_ref().and_then(|path| reasons.get(path)));
+        let reason = reasons.get(path.as_path()).or_else(|| canonical.as_ref().and_then(|path| reasons.get(path)));
         match reason {
             Some((reason, is_transient)) => {
                 let code = if *is_transient { "source/not-now" } else { "source/unreadable" };
@@ -233,10 +233,10 @@ fn files_done(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job], report: &In
 }
 
 fn fail(shared: &Shared<'_>, worker: &JobWorker, job: &Job, failure: &Failure) -> CliResult<()> {
-    let stamp = Stamp::of_file(Path::new(&job.target)).ok();
+    let stamp = job.work.root().and_then(|root| Stamp::of_file(&root.path).ok());
     let is_dead = shared.engine.fail_job(worker, job, failure, stamp)?;
     let outcome = if is_dead { "given up" } else { "will be tried again" };
-    shared.log.error(format!("{} {}: {} [{}], {outcome}", job.kind.as_str(), job.target, failure.text, failure.code));
+    shared.log.error(format!("{} {}: {} [{}], {outcome}", job.work.kind(), job.work.target(), failure.text, failure.code));
     Ok(())
 }
 
@@ -299,7 +299,7 @@ impl Observer for Watch<'_, '_> {
             return false;
         }
         self.looked.set(Instant::now());
-        matches!(self.shared.engine.next_job_in(), Ok(Some(0)))
+        matches!(self.shared.engine.next_job_in(Lane::Capture), Ok(Some(0)))
     }
 }
 
