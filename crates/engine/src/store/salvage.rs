@@ -219,9 +219,12 @@ impl Salvage {
     ) -> StoreResult<BTreeMap<i64, i64>> {
         let mut line_counts = BTreeMap::new();
         let mut ids = wanted.clone();
-        if let Some(db) = &self.db
-            && let Ok(last) = db.query_row("SELECT max(id) FROM blob", [], |row| row.get::<_, Option<i64>>(0))
-        {
+        let count_blobs =
+            |db: &Connection| db.query_row("SELECT max(id), count(data) FROM blob", [], |row| row.get::<_, Option<i64>>(0));
+        // Where SQLite cannot read the table to its end, blobs to which no segment refers any more are known by their
+        // pages alone.
+        let counted = self.db.as_ref().and_then(|db| count_blobs(db).ok());
+        if let Some(last) = counted {
             ids.extend(1..=last.unwrap_or(0).min(wanted.last().copied().unwrap_or(0) + 10_000));
         }
         for id in ids {
@@ -240,8 +243,8 @@ impl Salvage {
             }
         }
         // By the pages, what SQLite did not give.
-        let missing: BTreeSet<i64> = wanted.iter().copied().filter(|id| !line_counts.contains_key(id)).collect();
-        if !missing.is_empty() {
+        let mut missing: BTreeSet<i64> = wanted.iter().copied().filter(|id| !line_counts.contains_key(id)).collect();
+        if !missing.is_empty() || counted.is_none() {
             let mut failed = None;
             let bytes = self.bytes()?;
             // The hash by the index: noise in a row's own copy costs nothing.
@@ -253,8 +256,12 @@ impl Salvage {
                     indexed.insert(*id, hash.clone());
                 }
             });
+            if counted.is_none() {
+                missing.extend(indexed.keys().filter(|id| !line_counts.contains_key(id)));
+            }
+            let is_sought = |id: i64| counted.is_none() || missing.contains(&id);
             Pages::of(&bytes).each_row(&mut |rowid, values| {
-                let Some(id) = rowid.filter(|id| missing.contains(id) && !line_counts.contains_key(id)) else { return };
+                let Some(id) = rowid.filter(|id| is_sought(*id) && !line_counts.contains_key(id)) else { return };
                 if let [_, hash, _, _, Value::Blob(data)] = values
                     && let Some(content) = look(data)
                     && (*hash == Value::Blob(content.hash.to_vec())
