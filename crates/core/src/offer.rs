@@ -2,11 +2,59 @@
 //!
 //! - [`Wording`]: what a prompt's own words say about its need for memory
 //! - [`Signs`], [`sureness`]: how sure it is that what was found concerns a prompt
+//! - [`SkipReason`], [`OccasionKind`]: why nothing was given, and for what something was
 //! - [`is_announcement`]: words that say nothing but what comes next
 //!
 //! Most prompts ("run the tests", "yes, go on") need no memory, and words in common prove nothing: a
 //! project's history holds every common word. What is offered must stand out, the less so the more
 //! the prompt itself asks for what was before.
+
+open_named_enum! {
+    /// Why nothing is given unasked.
+    SkipReason {
+        /// Nothing is known.
+        Nothing = "nothing",
+        /// Nothing concerns the occasion enough.
+        Floor = "floor",
+        /// The session knows it already.
+        Known = "known",
+        /// Too few words to go by.
+        Short = "short",
+        /// It does not fit the budget.
+        Budget = "budget",
+        /// The project is not known.
+        ProjectUnknown = "project-unknown",
+        /// Too much waits for the index.
+        IndexBehind = "index-behind",
+        /// There is no error in it.
+        NoError = "no-error",
+        /// Nobody said what came of it.
+        NoOutcome = "no-outcome",
+    }
+}
+
+impl SkipReason {
+    /// Whether the same question may be answered a moment later.
+    pub fn is_passing(self) -> bool {
+        matches!(self, Self::IndexBehind | Self::ProjectUnknown)
+    }
+}
+
+open_named_enum! {
+    /// What an agent's event asks, whatever the event is called.
+    OccasionKind {
+        /// Where things stand.
+        Brief = "brief",
+        /// What concerns a prompt.
+        Prompt = "prompt",
+        /// What concerns a file.
+        Edit = "edit",
+        /// Where the same error was met.
+        Failure = "failure",
+        /// Nothing: the session forgot what it was given.
+        Forgot = "forgot",
+    }
+}
 
 /// What a prompt's own words say about its need for memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use yore_core::episode::Role;
-use yore_core::offer::is_announcement;
+use yore_core::offer::{SkipReason, is_announcement};
 use yore_core::query::Filter;
 
 use super::offered::{Offer, OfferRequest, Offered, Said};
@@ -70,7 +70,7 @@ pub(super) fn chosen(
         }
         memories.push(Offered { outcome: outcome(&hit)?, hit });
     }
-    let silence = memories.is_empty().then(|| "known".to_owned());
+    let silence = memories.is_empty().then_some(SkipReason::Known);
     Ok(Offer { memories, sureness, silence })
 }
 

@@ -1,7 +1,7 @@
 //! What concerns a file that is about to be changed.
 
 use yore_core::episode::Role;
-use yore_core::offer::is_announcement;
+use yore_core::offer::{SkipReason, is_announcement};
 use yore_core::query::Filter;
 use yore_core::scope::ProjectAlias;
 
@@ -25,7 +25,7 @@ pub(super) fn of_edit(engine: &Engine, request: &OfferRequest, filter: Filter, p
     let normal = path.trim().replace('\\', "/");
     // Two components tell most files apart and hold on every computer.
     let parts: Vec<&str> = normal.split('/').filter(|part| !part.is_empty()).collect();
-    let Some(name) = parts.last() else { return Ok(Offer::silent("short", 0.0)) };
+    let Some(name) = parts.last() else { return Ok(Offer::silent(SkipReason::Short, 0.0)) };
     let suffix = parts[parts.len().saturating_sub(2)..].join("/");
     let filter = Filter { files: vec![suffix.clone()], roles: vec![Role::Human, Role::Summary], ..filter };
     let answer = ask(engine, request, filter, name)?;
@@ -34,9 +34,9 @@ pub(super) fn of_edit(engine: &Engine, request: &OfferRequest, filter: Filter, p
     let mut offer = chosen(engine, request, answer, 1.0, |_| Ok(None))?;
     let is_changed = add_changes(engine, request, inside(request, &normal).unwrap_or(&suffix), &mut offer.memories)?;
     if offer.memories.is_empty() && !is_found && !is_changed {
-        return Ok(Offer::silent("nothing", 0.0));
+        return Ok(Offer::silent(SkipReason::Nothing, 0.0));
     }
-    offer.silence = offer.memories.is_empty().then(|| "known".to_owned());
+    offer.silence = offer.memories.is_empty().then_some(SkipReason::Known);
     Ok(offer)
 }
 

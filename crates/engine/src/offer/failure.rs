@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use yore_core::id::TurnId;
+use yore_core::offer::SkipReason;
 use yore_core::query::Filter;
 use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, steady};
 
@@ -23,13 +24,13 @@ const SAME_WORDS: f32 = 0.85;
 pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter, output: &str) -> Result<Offer, EngineError> {
     let reasons: Vec<String> = error_reasons(output, ERROR_LINES).into_iter().map(steady).collect();
     if reasons.is_empty() {
-        return Ok(Offer::silent("no-error", 0.0));
+        return Ok(Offer::silent(SkipReason::NoError, 0.0));
     }
     let is_reported = error_lines(output).next().is_some();
     let least = if is_reported { SAME_ERROR } else { SAME_WORDS };
     let mut answer = ask(engine, request, Filter { only_errors: true, ..filter }, &bounded(&reasons.join("\n")))?;
     if answer.hits.is_empty() {
-        return Ok(Offer::silent("nothing", 0.0));
+        return Ok(Offer::silent(SkipReason::Nothing, 0.0));
     }
     let rarity = engine.rarity(&answer.terms)?;
     let mut asked = Reasons::new(reasons, answer.terms.iter().cloned().zip(rarity).collect());
@@ -42,7 +43,7 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
         same >= least
     });
     if answer.hits.is_empty() {
-        return Ok(Offer::silent("floor", sureness));
+        return Ok(Offer::silent(SkipReason::Floor, sureness));
     }
     let conclusion = |hit: &Hit| -> Result<Option<Said>, EngineError> {
         let Found::Turn(turn) = &hit.found;
@@ -62,7 +63,7 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     }
     answer.hits.truncate(news);
     if answer.hits.is_empty() {
-        return Ok(Offer::silent("known", sureness));
+        return Ok(Offer::silent(SkipReason::Known, sureness));
     }
     let offer = chosen(engine, request, answer, sureness, conclusion);
     offer.map(|mut offer| {
@@ -70,7 +71,7 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
         let mut told: HashSet<TurnId> = HashSet::new();
         offer.memories.retain(|memory| memory.outcome.as_ref().is_some_and(|outcome| told.insert(outcome.turn)));
         if offer.memories.is_empty() && offer.silence.is_none() {
-            offer.silence = Some("no-outcome".to_owned());
+            offer.silence = Some(SkipReason::NoOutcome);
         }
         offer
     })

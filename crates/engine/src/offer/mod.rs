@@ -15,6 +15,7 @@ mod failure;
 mod offered;
 mod prompt;
 
+use yore_core::offer::SkipReason;
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
 
@@ -82,14 +83,14 @@ fn find(engine: &Engine, request: &OfferRequest) -> Result<Offer, EngineError> {
         let here = request.here.as_ref().map(|here| project_here(engine.store(), here)).transpose()?.flatten();
         if here.is_none() && engine.store().is_passive() {
             // Notes that hold everywhere are in the brief.
-            return Ok(Offer::silent("project-unknown", 0.0));
+            return Ok(Offer::silent(SkipReason::ProjectUnknown, 0.0));
         }
         ScopeChoice::CurrentOnly
     } else {
         ScopeChoice::Projects(request.projects.clone())
     };
     if engine.store().queue_length(MOST_PENDING + 1)? > MOST_PENDING {
-        return Ok(Offer::silent("index-behind", 0.0));
+        return Ok(Offer::silent(SkipReason::IndexBehind, 0.0));
     }
     let filter = Filter { scope, as_of: request.as_of, ..Filter::default() };
     match &request.occasion {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::TurnId;
+use yore_core::offer::SkipReason;
 use yore_core::query::Program;
 
 use crate::Hit;
@@ -69,13 +70,13 @@ pub struct Offer {
     pub memories: Vec<Offered>,
     /// How sure it is that they concern the occasion, 0 to 1; also where nothing is offered.
     pub sureness: f32,
-    /// Why nothing is offered: a stable code.
-    pub silence: Option<String>,
+    /// Why nothing is offered.
+    pub silence: Option<SkipReason>,
 }
 
 impl Offer {
     /// Nothing, and why.
-    pub(super) fn silent(code: &str, sureness: f32) -> Self {
-        Self { memories: Vec::new(), sureness, silence: Some(code.to_owned()) }
+    pub(super) fn silent(reason: SkipReason, sureness: f32) -> Self {
+        Self { memories: Vec::new(), sureness, silence: Some(reason) }
     }
 }

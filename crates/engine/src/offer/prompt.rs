@@ -1,6 +1,6 @@
 //! What concerns a prompt.
 
-use yore_core::offer::{Signs, Wording, sureness};
+use yore_core::offer::{Signs, SkipReason, Wording, sureness};
 use yore_core::query::{Filter, List, ListPlace};
 
 use super::choose::{ask, bounded, chosen, news};
@@ -14,14 +14,14 @@ const SHORTEST: usize = 8;
 pub(super) fn of_prompt(engine: &Engine, request: &OfferRequest, filter: Filter, prompt: &str) -> Result<Offer, EngineError> {
     let text = bounded(prompt.trim());
     if text.chars().count() < SHORTEST || text.starts_with('/') && !text.contains(' ') {
-        return Ok(Offer::silent("short", 0.0));
+        return Ok(Offer::silent(SkipReason::Short, 0.0));
     }
     let answer = ask(engine, request, filter, &text)?;
     let was_found = !answer.hits.is_empty();
     let answer = RecallAnswer { hits: news(engine, request, answer.hits)?, ..answer };
     let sureness = sureness(&signs(engine, &text, &answer)?);
     if sureness < request.floor {
-        let code = if was_found && answer.hits.is_empty() { "known" } else { "floor" };
+        let code = if was_found && answer.hits.is_empty() { SkipReason::Known } else { SkipReason::Floor };
         return Ok(Offer::silent(code, sureness));
     }
     chosen(engine, request, answer, sureness, |_| Ok(None))

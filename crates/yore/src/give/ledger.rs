@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use yore_core::offer::{OccasionKind, SkipReason};
 use yore_core::time::UtcMillis;
 use yore_engine::platform::{self, FileLock};
 
@@ -24,8 +25,6 @@ const FOLDER: &str = "given";
 const LONGEST: u64 = 4 << 20;
 /// From this length on, only what was given is written down.
 const LONG: u64 = 1 << 20;
-/// The kind of an entry that only says that the session forgot.
-pub const FORGOT: &str = "forgot";
 /// How often it is tried to be the only hook of a session.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// A ledger that nobody added to for this long is of an ended session.
@@ -44,10 +43,9 @@ pub struct Entry {
     pub agent_id: Option<String>,
     /// The event, such as `UserPromptSubmit`; `recall` and the like for tools.
     pub event: String,
-    /// What was asked, whatever the event is called: `brief`, `prompt`, `edit`, `failure`, or
-    /// [`FORGOT`]; nothing for tools.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub kind: String,
+    /// What was asked; nothing for tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<OccasionKind>,
     /// Ids of the turns, as [`yore_core::id::TurnId`] writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<String>,
@@ -57,7 +55,7 @@ pub struct Entry {
     pub micros: u64,
     /// Why nothing was given, where something could have been.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub silence: Option<String>,
+    pub silence: Option<SkipReason>,
     /// The directory that the session works in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -234,7 +232,7 @@ mod tests {
             append(directory.path(), "s", &given(7)).unwrap();
         }
         let before = length();
-        append(directory.path(), "s", &Entry { silence: Some("floor".to_owned()), ..Entry::default() }).unwrap();
+        append(directory.path(), "s", &Entry { silence: Some(SkipReason::Floor), ..Entry::default() }).unwrap();
         assert_eq!(length(), before);
         append(directory.path(), "s", &Entry { is_reset: true, ..Entry::default() }).unwrap();
         append(directory.path(), "s", &given(9)).unwrap();

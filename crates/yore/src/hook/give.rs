@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use yore_core::id::TurnId;
+use yore_core::offer::{OccasionKind, SkipReason};
 use yore_core::query::Program;
 use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
@@ -167,14 +168,14 @@ impl Wanted {
             agent: self.event.agent.clone(),
             agent_id: self.agent_id.clone(),
             event: self.event.event.clone(),
-            kind: wish.kind().to_owned(),
+            kind: Some(wish.kind()),
             directory: self.recorded_directory(),
             is_reset: wish.is_reset(),
             ..Entry::default()
         };
         // Before anything is asked for: whatever becomes of the brief, the session forgot.
         if entry.is_reset && holds_something(past, self.agent_id.as_deref()) {
-            entries.push(Entry { kind: ledger::FORGOT.to_owned(), ..entry.clone() });
+            entries.push(Entry { kind: Some(OccasionKind::Forgot), ..entry.clone() });
         }
         if *wish == Wish::Forgets {
             return entries;
@@ -206,10 +207,10 @@ impl Wanted {
         }
         held(past, self.agent_id.as_deref()).any(|entry| {
             // By its kind: what one agent tells may be told by another's hooks under another name.
-            let is_same = entry.kind == wish.kind() && entry.about.as_deref() == about;
+            let is_same = entry.kind == Some(wish.kind()) && entry.about.as_deref() == about;
             // A session may be compacted soon after it began.
             let is_at_once = entry.at_ms > at_once && entry.is_reset == is_reset;
-            let is_lasting = entry.tokens > 0 || !is_passing(entry.silence.as_deref());
+            let is_lasting = entry.tokens > 0 || !entry.silence.is_some_and(SkipReason::is_passing);
             let is_known = match wish {
                 // A resumed session still holds what it was told when it began.
                 Wish::Brief(Beginning { is_reset, moment: Moment::Start, .. }) => !is_reset && entry.tokens > 0,
@@ -224,7 +225,7 @@ impl Wanted {
     }
 
     /// What there is to tell, and why there is nothing.
-    fn given(&mut self, wish: &Wish, budget: usize, known: &[TurnId]) -> Option<(Given, Option<String>)> {
+    fn given(&mut self, wish: &Wish, budget: usize, known: &[TurnId]) -> Option<(Given, Option<SkipReason>)> {
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
         let occasion = match wish {
@@ -235,7 +236,7 @@ impl Wanted {
                     brief = Brief { project: brief.project, standing: brief.standing, ..Brief::default() };
                 }
                 let given = text::brief(&brief, budget);
-                let silence = given.text.is_empty().then(|| "nothing".to_owned());
+                let silence = given.text.is_empty().then_some(SkipReason::Nothing);
                 return Some((given, silence));
             }
             Wish::Prompt(prompt) => Occasion::Prompt(prompt.clone()),
@@ -245,7 +246,7 @@ impl Wanted {
         };
         let offer = self.offer(offer_request(occasion.clone(), here, session, known.to_vec(), self.floor))?;
         let given = text::offer(&offer, &occasion, budget);
-        let silence = if given.text.is_empty() { offer.silence.or_else(|| Some("budget".to_owned())) } else { None };
+        let silence = if given.text.is_empty() { offer.silence.or(Some(SkipReason::Budget)) } else { None };
         Some((given, silence))
     }
 
@@ -354,8 +355,8 @@ fn known(past: &[Entry], agent_id: Option<&str>) -> Vec<TurnId> {
 /// A brief of a session whose last news was that it was compacted tells it of itself.
 fn after_compaction(wish: &Wish, past: &[Entry], agent_id: Option<&str>) -> Wish {
     let last = past.iter().rfind(|entry| entry.agent_id.as_deref() == agent_id);
-    let was_compacted =
-        last.is_some_and(|entry| entry.kind == ledger::FORGOT && entry.event.to_ascii_lowercase().contains("compact"));
+    let was_compacted = last
+        .is_some_and(|entry| entry.kind == Some(OccasionKind::Forgot) && entry.event.to_ascii_lowercase().contains("compact"));
     match wish {
         Wish::Brief(beginning) if was_compacted && beginning.moment != Moment::SubAgent => {
             Wish::Brief(Beginning { is_compacted: true, ..*beginning })
@@ -366,12 +367,7 @@ fn after_compaction(wish: &Wish, past: &[Entry], agent_id: Option<&str>) -> Wish
 
 /// Whether there is something to forget.
 fn holds_something(past: &[Entry], agent_id: Option<&str>) -> bool {
-    held(past, agent_id).any(|entry| entry.kind != ledger::FORGOT)
-}
-
-/// Whether there may be something to tell a little later.
-fn is_passing(silence: Option<&str>) -> bool {
-    matches!(silence, Some("index-behind" | "project-unknown"))
+    held(past, agent_id).any(|entry| entry.kind != Some(OccasionKind::Forgot))
 }
 
 fn form_of(named: Named) -> Option<Form> {
@@ -427,8 +423,8 @@ mod tests {
 
     const KEY: [u8; 32] = [7; 32];
 
-    fn entry(kind: &str, about: Option<&str>, at_ms: i64, tokens: usize, is_reset: bool) -> Entry {
-        Entry { kind: kind.to_owned(), about: about.map(|text| digest(&KEY, text)), at_ms, tokens, is_reset, ..Entry::default() }
+    fn entry(kind: OccasionKind, about: Option<&str>, at_ms: i64, tokens: usize, is_reset: bool) -> Entry {
+        Entry { kind: Some(kind), about: about.map(|text| digest(&KEY, text)), at_ms, tokens, is_reset, ..Entry::default() }
     }
 
     fn wanted() -> Wanted {
@@ -457,38 +453,41 @@ mod tests {
     fn nothing_is_answered_twice_until_the_session_forgets() {
         let file = Wish::File("/a".to_owned());
         assert!(!is_answered(&file, &[]));
-        assert!(is_answered(&file, &[entry("edit", Some("/a"), 5, 0, false)]));
-        assert!(!is_answered(&file, &[entry("edit", Some("/b"), 5, 0, false)]));
-        let past = [entry("edit", Some("/a"), 5, 9, false), entry("brief", None, 6, 9, true)];
+        assert!(is_answered(&file, &[entry(OccasionKind::Edit, Some("/a"), 5, 0, false)]));
+        assert!(!is_answered(&file, &[entry(OccasionKind::Edit, Some("/b"), 5, 0, false)]));
+        let past = [entry(OccasionKind::Edit, Some("/a"), 5, 9, false), entry(OccasionKind::Brief, None, 6, 9, true)];
         assert!(!is_answered(&file, &past), "it was compacted since");
-        let unknown = Entry { kind: "edit".to_owned(), tokens: 9, ..Entry::default() };
+        let unknown = Entry { kind: Some(OccasionKind::Edit), tokens: 9, ..Entry::default() };
         assert!(!wanted().was_answered(&file, &[unknown], None), "without a key nothing is the same");
         let prompt = Wish::Prompt("why?".to_owned());
-        assert!(!is_answered(&prompt, &[entry("prompt", Some("why?"), 5, 9, false)]), "asked again later");
-        assert!(is_answered(&prompt, &[entry("prompt", Some("why?"), now(), 9, false)]), "asked by two hooks");
+        assert!(!is_answered(&prompt, &[entry(OccasionKind::Prompt, Some("why?"), 5, 9, false)]), "asked again later");
+        assert!(is_answered(&prompt, &[entry(OccasionKind::Prompt, Some("why?"), now(), 9, false)]), "asked by two hooks");
         let start = beginning(Moment::Start, false);
-        assert!(is_answered(&start, &[entry("brief", None, 5, 9, false)]), "resumed");
+        assert!(is_answered(&start, &[entry(OccasionKind::Brief, None, 5, 9, false)]), "resumed");
         let compacted = beginning(Moment::Start, true);
-        assert!(!is_answered(&compacted, &[entry("brief", None, 5, 9, false)]));
-        assert!(!is_answered(&compacted, &[entry("brief", None, now(), 9, false)]), "soon after it began");
-        assert!(is_answered(&compacted, &[entry("brief", None, now(), 9, true)]), "by two hooks");
-        let past = [entry("prompt", Some("why?"), now(), 9, false), entry("brief", None, now(), 9, true)];
+        assert!(!is_answered(&compacted, &[entry(OccasionKind::Brief, None, 5, 9, false)]));
+        assert!(!is_answered(&compacted, &[entry(OccasionKind::Brief, None, now(), 9, false)]), "soon after it began");
+        assert!(is_answered(&compacted, &[entry(OccasionKind::Brief, None, now(), 9, true)]), "by two hooks");
+        let past = [entry(OccasionKind::Prompt, Some("why?"), now(), 9, false), entry(OccasionKind::Brief, None, now(), 9, true)];
         assert!(!is_answered(&prompt, &past), "asked again after it was compacted");
     }
 
     #[test]
     fn brief_that_rides_on_a_prompt_is_asked_for_once_even_where_it_is_empty() {
-        let empty = Entry { silence: Some("nothing".to_owned()), ..entry("brief", None, 5, 0, false) };
-        let behind = Entry { silence: Some("index-behind".to_owned()), ..empty.clone() };
+        let empty = Entry { silence: Some(SkipReason::Nothing), ..entry(OccasionKind::Brief, None, 5, 0, false) };
+        let behind = Entry { silence: Some(SkipReason::IndexBehind), ..empty.clone() };
         for moment in [Moment::FirstPrompt, Moment::SubAgent] {
             let wish = beginning(moment, false);
             assert!(is_answered(&wish, std::slice::from_ref(&empty)), "{moment:?}");
             assert!(!is_answered(&wish, std::slice::from_ref(&behind)), "{moment:?}");
         }
-        let told = entry("brief", None, 5, 9, false);
+        let told = entry(OccasionKind::Brief, None, 5, 9, false);
         assert!(!is_answered(&beginning(Moment::Start, false), &[empty]));
         assert!(!is_answered(&beginning(Moment::EachStart, false), &[told]), "the agent has not kept it");
-        assert!(is_answered(&beginning(Moment::EachStart, false), &[entry("brief", None, now(), 9, false)]), "by two hooks");
+        assert!(
+            is_answered(&beginning(Moment::EachStart, false), &[entry(OccasionKind::Brief, None, now(), 9, false)]),
+            "by two hooks"
+        );
     }
 
     #[test]
@@ -496,7 +495,7 @@ mod tests {
         let turn = TurnId::derive("a", "b", "c", 0);
         let given = Entry { turns: vec![turn.to_string()], ..Entry::default() };
         assert_eq!(known(std::slice::from_ref(&given), None), [turn]);
-        assert_eq!(known(&[given, entry("brief", None, 6, 9, true)], None), []);
+        assert_eq!(known(&[given, entry(OccasionKind::Brief, None, 6, 9, true)], None), []);
     }
 
     #[test]
@@ -504,9 +503,9 @@ mod tests {
         let (turn, other) = (TurnId::derive("a", "b", "c", 0), TurnId::derive("a", "b", "c", 1));
         let of = |agent_id: Option<&str>, entry: Entry| Entry { agent_id: agent_id.map(str::to_owned), ..entry };
         let past = [
-            of(None, Entry { turns: vec![turn.to_string()], ..entry("edit", Some("/a"), 5, 9, false) }),
-            of(Some("a1"), Entry { turns: vec![other.to_string()], ..entry("prompt", Some("why?"), 6, 9, false) }),
-            of(Some("a1"), entry(ledger::FORGOT, None, 7, 0, true)),
+            of(None, Entry { turns: vec![turn.to_string()], ..entry(OccasionKind::Edit, Some("/a"), 5, 9, false) }),
+            of(Some("a1"), Entry { turns: vec![other.to_string()], ..entry(OccasionKind::Prompt, Some("why?"), 6, 9, false) }),
+            of(Some("a1"), entry(OccasionKind::Forgot, None, 7, 0, true)),
         ];
         assert_eq!(known(&past[..2], None), [turn]);
         assert_eq!(known(&past[..2], Some("a1")), [other]);
@@ -521,9 +520,15 @@ mod tests {
 
     #[test]
     fn what_could_not_be_told_yet_is_asked_again() {
-        let silent = |code: &str| Entry { silence: Some(code.to_owned()), ..entry("edit", Some("/a"), 5, 0, false) };
-        for (code, is_known) in [("index-behind", false), ("project-unknown", false), ("nothing", true), ("budget", true)] {
-            assert_eq!(is_answered(&Wish::File("/a".to_owned()), &[silent(code)]), is_known, "{code}");
+        let silent = |reason| Entry { silence: Some(reason), ..entry(OccasionKind::Edit, Some("/a"), 5, 0, false) };
+        let reasons = [
+            (SkipReason::IndexBehind, false),
+            (SkipReason::ProjectUnknown, false),
+            (SkipReason::Nothing, true),
+            (SkipReason::Budget, true),
+        ];
+        for (reason, is_known) in reasons {
+            assert_eq!(is_answered(&Wish::File("/a".to_owned()), &[silent(reason)]), is_known, "{reason:?}");
         }
     }
 
@@ -536,7 +541,7 @@ mod tests {
             let switches = Switches::read(None, None, &|_| None, &[]);
             Wanted::of(named(agent), event, None, b"{}", &switches, directory.path().to_owned(), None).unwrap()
         };
-        let told = [entry("brief", None, 5, 9, false)];
+        let told = [entry(OccasionKind::Brief, None, 5, 9, false)];
         for (agent, event) in [("cursor", "sessionStart"), (CLAUDE_CODE, "SessionStart"), ("cline", "TaskResume")] {
             let wanted = begin(agent, event);
             assert!(wanted.was_answered(&wanted.wishes[0].0, &told, None), "{agent} {event}");
@@ -546,9 +551,10 @@ mod tests {
     #[test]
     fn session_that_was_compacted_in_another_process_is_told_of_itself() {
         let brief = |is_compacted| Wish::Brief(Beginning { is_compacted, ..Beginning::default() });
-        let forgot = Entry { event: "session.compacted".to_owned(), is_reset: true, ..entry(ledger::FORGOT, None, 0, 1, true) };
+        let forgot =
+            Entry { event: "session.compacted".to_owned(), is_reset: true, ..entry(OccasionKind::Forgot, None, 0, 1, true) };
         let cleared = Entry { event: "SessionStart".to_owned(), ..forgot.clone() };
-        let past = [cleared, forgot, entry("brief", None, 9, 2, false)];
+        let past = [cleared, forgot, entry(OccasionKind::Brief, None, 9, 2, false)];
         assert_eq!(after_compaction(&brief(false), &past[..2], None), brief(true));
         assert_eq!(after_compaction(&brief(false), &past[..2], Some("a1")), brief(false), "another conversation");
         assert_eq!(after_compaction(&brief(false), &past[..1], None), brief(false), "it was cleared");
@@ -564,7 +570,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let agent_id = agent_id.map(str::to_owned);
             let turns = vec![TurnId::derive("a", "b", "c", 0).to_string()];
-            let given = Entry { turns, agent_id: agent_id.clone(), ..entry("prompt", None, 5, 9, false) };
+            let given = Entry { turns, agent_id: agent_id.clone(), ..entry(OccasionKind::Prompt, None, 5, 9, false) };
             ledger::append(directory.path(), "s", &given).unwrap();
             let event =
                 Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
+use yore_core::offer::{OccasionKind, SkipReason};
 use yore_core::time::UtcMillis;
 use yore_engine::EngineError;
 use yore_engine::ingest::names_of;
@@ -99,11 +100,11 @@ impl Session {
         self.entries.iter().rev().find_map(|entry| entry.directory.as_deref())
     }
 
-    /// Why nothing was given, by its code, and how often.
-    fn silences(&self) -> BTreeMap<&str, u64> {
+    /// Why nothing was given, and how often.
+    fn silences(&self) -> BTreeMap<SkipReason, u64> {
         let mut silences = BTreeMap::new();
-        for code in self.entries.iter().filter_map(|entry| entry.silence.as_deref()) {
-            *silences.entry(code).or_default() += 1;
+        for reason in self.entries.iter().filter_map(|entry| entry.silence) {
+            *silences.entry(reason).or_default() += 1;
         }
         silences
     }
@@ -129,7 +130,7 @@ impl Session {
         let mut of = vec![text::harmless(&self.id)];
         of.extend(self.agent().map(text::harmless));
         of.extend(self.directory().map(|directory| text::harmless(&names_of(directory).name)));
-        let is_speaking = |entry: &&Entry| entry.silence.is_none() && entry.kind != ledger::FORGOT;
+        let is_speaking = |entry: &&Entry| entry.silence.is_none() && entry.kind != Some(OccasionKind::Forgot);
         let speaking = self.entries.iter().filter(is_speaking).count() as u64;
         let given = format!(
             "{} {}, {} in {}",
@@ -140,7 +141,7 @@ impl Session {
         );
         let mut rows = vec![vec!["session".to_owned(), of.join(" · ")], vec!["given".to_owned(), given]];
         let silences: Vec<String> =
-            self.silences().iter().map(|(code, count)| format!("{} × {}", text::count(*count), in_words(code))).collect();
+            self.silences().iter().map(|(reason, count)| format!("{} × {}", text::count(*count), in_words(*reason))).collect();
         if !silences.is_empty() {
             rows.push(vec!["silent".to_owned(), silences.join(", ")]);
         }
@@ -157,26 +158,26 @@ impl Session {
 }
 
 /// Why nothing was given, as people read it.
-fn in_words(code: &str) -> String {
-    match code {
-        "nothing" => "nothing is known".to_owned(),
-        "floor" => "nothing concerns it enough".to_owned(),
-        "known" => "the session knows it".to_owned(),
-        "short" => "too few words to go by".to_owned(),
-        "budget" => "it does not fit the budget".to_owned(),
-        "project-unknown" => "the project is not known".to_owned(),
-        "index-behind" => "the index is behind".to_owned(),
-        "no-error" => "there is no error in it".to_owned(),
-        "no-outcome" => "nobody said what came of it".to_owned(),
-        other => text::harmless(other),
+fn in_words(reason: SkipReason) -> &'static str {
+    match reason {
+        SkipReason::Nothing => "nothing is known",
+        SkipReason::Floor => "nothing concerns it enough",
+        SkipReason::Known => "the session knows it",
+        SkipReason::Short => "too few words to go by",
+        SkipReason::Budget => "it does not fit the budget",
+        SkipReason::ProjectUnknown => "the project is not known",
+        SkipReason::IndexBehind => "the index is behind",
+        SkipReason::NoError => "there is no error in it",
+        SkipReason::NoOutcome => "nobody said what came of it",
+        SkipReason::Other => "for a reason that another version knows",
     }
 }
 
 /// One answer as a row: when, by what, what, how long.
 fn answer(entry: &Entry) -> Vec<String> {
     let what = match &entry.silence {
-        _ if entry.kind == ledger::FORGOT => "the session forgot what it was given".to_owned(),
-        Some(code) => format!("nothing: {}", in_words(code)),
+        _ if entry.kind == Some(OccasionKind::Forgot) => "the session forgot what it was given".to_owned(),
+        Some(reason) => format!("nothing: {}", in_words(*reason)),
         None => {
             let turns = entry.turns.len() as u64;
             let noun = if turns == 1 { "memory" } else { "memories" };
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn what_a_session_forgot_is_no_answer_and_side_conversations_count() {
         let forgot =
-            Entry { kind: ledger::FORGOT.to_owned(), event: "PreCompact".to_owned(), is_reset: true, ..Entry::default() };
+            Entry { kind: Some(OccasionKind::Forgot), event: "PreCompact".to_owned(), is_reset: true, ..Entry::default() };
         let given = |agent_id: Option<&str>, turn: &str| Entry {
             agent_id: agent_id.map(str::to_owned),
             event: "UserPromptSubmit".to_owned(),

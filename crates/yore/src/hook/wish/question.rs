@@ -1,6 +1,6 @@
 //! What may be asked.
 
-use crate::give::ledger;
+use yore_core::offer::OccasionKind;
 
 /// A question that an event asks.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,13 +44,13 @@ pub(in crate::hook) enum Moment {
 
 impl Wish {
     /// The same for all events that ask it; as the ledger keeps it.
-    pub(in crate::hook) fn kind(&self) -> &'static str {
+    pub(in crate::hook) fn kind(&self) -> OccasionKind {
         match self {
-            Self::Brief(_) => "brief",
-            Self::Prompt(_) => "prompt",
-            Self::File(_) => "edit",
-            Self::Failure(_) => "failure",
-            Self::Forgets => ledger::FORGOT,
+            Self::Brief(_) => OccasionKind::Brief,
+            Self::Prompt(_) => OccasionKind::Prompt,
+            Self::File(_) => OccasionKind::Edit,
+            Self::Failure(_) => OccasionKind::Failure,
+            Self::Forgets => OccasionKind::Forgot,
         }
     }
 
