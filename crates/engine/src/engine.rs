@@ -15,7 +15,7 @@ use crate::embed::{EmbedCache, LoadOptions, ModelFolder, TextEmbedder};
 use crate::embedding::{self, EmbedReport};
 use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
-use crate::ingest::redact::{RedactionCounts, Redactor};
+use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use crate::ingest::source::{ReaderOptions, Stamp, note, source_named};
 use crate::ingest::{
     ForgetTarget, GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
@@ -200,7 +200,7 @@ pub struct Engine {
     index: RwLock<Option<Arc<LexicalIndex>>>,
     semantic: OnceLock<SemanticIndex>,
     model: Mutex<Option<Arc<TextEmbedder>>>,
-    redactor: OnceLock<Redactor>,
+    redactor: Mutex<Option<Arc<Redactor>>>,
     tokenizer: Mutex<Tokenizer>,
 }
 
@@ -224,7 +224,7 @@ impl Engine {
             index: RwLock::default(),
             semantic: OnceLock::new(),
             model: Mutex::default(),
-            redactor: OnceLock::new(),
+            redactor: Mutex::default(),
             tokenizer: Mutex::default(),
         })
     }
@@ -1018,7 +1018,18 @@ impl Engine {
 
     /// What reads into the store.
     pub(crate) fn reader(&self) -> Result<Ingest<'_>, EngineError> {
-        Ok(Ingest::new(&self.store, &self.options.directory, &self.options.redaction_patterns, self.options.now)?)
+        Ok(Ingest::new(&self.store, &self.options.directory, |key| self.redactor(key), self.options.now)?)
+    }
+
+    /// The rules of redaction, compiled once for a key.
+    fn redactor(&self, key: &[u8; 32]) -> Result<Arc<Redactor>, RedactionPatternError> {
+        let mut shared = self.redactor.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = shared.as_ref().filter(|known| known.is_of(key)) {
+            return Ok(Arc::clone(known));
+        }
+        let made = Arc::new(Redactor::with_patterns(key, &self.options.redaction_patterns)?);
+        *shared = Some(Arc::clone(&made));
+        Ok(made)
     }
 
     /// Redacts what leaves unasked once more: a rule may be younger than what it should have met.
@@ -1028,16 +1039,9 @@ impl Engine {
             // Compiling the rules takes longer than all else that a hook does.
             return Ok(());
         }
-        let redactor = match self.redactor.get() {
-            Some(redactor) => redactor,
-            None => {
-                let directory = &self.options.directory;
-                let keys = Keys::for_reading(directory).map_err(|error| StoreError::Io { path: directory.join("key"), error })?;
-                let patterns = &self.options.redaction_patterns;
-                let made = Redactor::with_patterns(&keys.redaction, patterns).map_err(IngestError::from)?;
-                self.redactor.get_or_init(|| made)
-            }
-        };
+        let directory = &self.options.directory;
+        let keys = Keys::for_reading(directory).map_err(|error| StoreError::Io { path: directory.join("key"), error })?;
+        let redactor = self.redactor(&keys.redaction).map_err(IngestError::from)?;
         let mut counts = RedactionCounts::default();
         for text in texts {
             if let Some(redacted) = redactor.text(text, &mut counts) {

@@ -185,6 +185,11 @@ impl Redactor {
         Redactor { key: *key, prefilter: Prefilter::new(), patterns: Patterns::none(), custom: CustomPatterns::default() }
     }
 
+    /// Whether its markers are keyed by this key.
+    pub(crate) fn is_of(&self, key: &[u8; 32]) -> bool {
+        self.key == *key
+    }
+
     /// Tells the person's own patterns from other ones.
     pub fn fingerprint(&self) -> String {
         self.custom.fingerprint()

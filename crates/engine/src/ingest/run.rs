@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 use yore_core::time::UtcMillis;
@@ -15,7 +16,7 @@ use super::lease::{self, Holder};
 use super::peek::first_string;
 use super::policy::CapturePolicy;
 use super::project::ProjectResolver;
-use super::redact::{RedactionCounts, Redactor};
+use super::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use super::report::{IngestReport, LearnedUnit, Observer, Silent};
 use super::request::{GivenDocument, IngestRequest};
 use super::source::{self, Framing, Source, Unit};
@@ -26,7 +27,7 @@ use crate::store::{FileRow, Store};
 pub struct Ingest<'a> {
     pub(super) store: &'a Store,
     pub(super) keys: Keys,
-    pub(super) redactor: Redactor,
+    pub(super) redactor: Arc<Redactor>,
     pub(super) holder: Holder,
     pub(super) now: fn() -> UtcMillis,
     pub(super) tombstones: HashSet<[u8; 16]>,
@@ -36,12 +37,15 @@ pub struct Ingest<'a> {
 impl<'a> Ingest<'a> {
     /// Prepares this process to read into `store`, whose data directory is `directory`.
     ///
+    /// `redactor` gives the rules for a key; compiling them takes milliseconds, so that whoever reads often shares
+    /// them.
+    ///
     /// # Errors
     /// When the directory's key or locks cannot be read or written, or a pattern cannot be used.
     pub(crate) fn new(
         store: &'a Store,
         directory: &Path,
-        redaction_patterns: &[String],
+        redactor: impl FnOnce(&[u8; 32]) -> Result<Arc<Redactor>, RedactionPatternError>,
         now: fn() -> UtcMillis,
     ) -> Result<Self, IngestError> {
         let fail = |name: &str| {
@@ -52,7 +56,7 @@ impl<'a> Ingest<'a> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(|error| fail("key")(io::Error::other(error.to_string())))?;
         let holder = Holder::new(&directory.join("locks"), random).map_err(fail("locks"))?;
-        let redactor = Redactor::with_patterns(&keys.redaction, redaction_patterns)?;
+        let redactor = redactor(&keys.redaction)?;
         let tombstones = store.tombstones()?;
         let is_new = !store.is_keyed()?;
         let ingest = Self { store, keys, redactor, holder, now, tombstones, resolver: ProjectResolver::default() };
