@@ -709,7 +709,7 @@ impl Engine {
         }
         let target =
             ForgetTarget { agent, native_session: native, episodes, native_ids, keep_tombstones: request.keep_tombstones };
-        let outcome = self.reader()?.forget(&target, 9, now)?;
+        let outcome = self.reader()?.forget(&target, now)?;
         self.finish_forgetting(outcome, false)
     }
 

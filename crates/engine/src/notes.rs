@@ -41,8 +41,6 @@ pub const CONTEXT: &str = "context";
 const INDEX_PATIENCE_MS: u64 = 500;
 /// Ids that fit an ambiguous beginning, as far as they are told.
 const TOLD: usize = 9;
-/// Of the archive, where nobody chose.
-const COMPRESSION_LEVEL: i32 = 9;
 
 /// A note to remember.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -62,8 +60,6 @@ pub struct RememberRequest {
     pub directory: Option<String>,
     /// Whether an agent wrote it, not the person.
     pub is_by_agent: bool,
-    /// Of the archive, 1 to 22.
-    pub compression_level: i32,
 }
 
 /// What became of it.
@@ -152,12 +148,7 @@ impl Engine {
             records: note_records(&wanted.note(at)),
         };
         // What somebody gives is kept, whatever may be captured from agents.
-        let mut ingest = IngestRequest::new(Vec::new());
-        ingest.compression_level = match request.compression_level {
-            ..1 => COMPRESSION_LEVEL,
-            level => level,
-        };
-        let report = reader.put_in_turn(&turn, &Notes, document, &ingest)?;
+        let report = reader.put_in_turn(&turn, &Notes, document, &IngestRequest::new(Vec::new()))?;
         drop(turn);
         self.is_stored(&report)?;
         // It is kept by now, and found in the queue if the index cannot take it.

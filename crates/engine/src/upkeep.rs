@@ -101,15 +101,14 @@ impl Engine {
     }
 
     /// Looks through everything that is kept with today's rules of redaction, and takes out what older ones let
-    /// through: from the archive, the turns, the indexes and the backups. `level` is zstd's. A dry run only says what
-    /// would go.
+    /// through: from the archive, the turns, the indexes and the backups. A dry run only says
+    /// what would go.
     ///
     /// # Errors
     /// As ingestion. What was begun is finished by the next call.
     pub fn scan(
         &self,
         is_dry_run: bool,
-        level: i32,
         options: &ReaderOptions,
         observer: &mut dyn Observer,
     ) -> Result<ScanReport, EngineError> {
@@ -119,7 +118,7 @@ impl Engine {
             // Until all of it is done: a process that is killed leaves turns and indexes behind.
             self.store().set_index_state(OWED, if self.store().index_state(OWED)?.is_some() { "again" } else { "begun" })?;
         }
-        let report = reader.scan(is_dry_run, level, observer)?;
+        let report = reader.scan(is_dry_run, observer)?;
         if is_dry_run {
             return Ok(report);
         }

@@ -42,6 +42,7 @@ pub fn options(directory: &Path, create: bool, config: &Config, model: Option<Pa
         store: StoreOptions {
             busy_timeout: Duration::from_millis(u64::from(config.store.busy_timeout_ms)),
             backup_before_upgrade: config.store.backup_before_upgrade,
+            compression_level: config.archive.compression_level,
             is_passive: false,
         },
         redaction_patterns: config.redaction.extra_patterns.clone(),

@@ -99,14 +99,13 @@ pub(crate) struct ArchivePlan {
 pub(crate) struct Archive<'a> {
     store: &'a Store,
     line_key: [u8; 32],
-    level: i32,
     cache: Vec<(i64, LineBuffer)>,
 }
 
 impl<'a> Archive<'a> {
     /// `line_key` keys the hashes of lines, `level` is zstd's.
-    pub(crate) fn new(store: &'a Store, line_key: [u8; 32], level: i32) -> Self {
-        Self { store, line_key, level, cache: Vec::new() }
+    pub(crate) fn new(store: &'a Store, line_key: [u8; 32]) -> Self {
+        Self { store, line_key, cache: Vec::new() }
     }
 
     /// Keyed hash by which a line is found again.
@@ -188,7 +187,7 @@ impl<'a> Archive<'a> {
                 *first += offset;
             }
         }
-        let data = zstd::bulk::compress(&content.bytes, self.level)
+        let data = zstd::bulk::compress(&content.bytes, self.store.compression_level())
             .map_err(|error| StoreError::Io { path: self.store.path().to_path_buf(), error })?;
         let blob = NewBlob {
             hash: *blake3::hash(&content.bytes).as_bytes(),
@@ -339,7 +338,7 @@ pub(crate) fn decompressed(data: &[u8]) -> Option<Vec<u8>> {
 
 /// Every blob that does not hold what its hash says, or is gone though files refer to it.
 pub(crate) fn damaged_blobs(store: &Store) -> StoreResult<Vec<i64>> {
-    let mut archive = Archive::new(store, [0; 32], 1);
+    let mut archive = Archive::new(store, [0; 32]);
     let mut damaged = Vec::new();
     for blob in store.blob_ids()? {
         if archive.load(blob)?.is_none() {
@@ -352,7 +351,7 @@ pub(crate) fn damaged_blobs(store: &Store) -> StoreResult<Vec<i64>> {
 /// Writes a file as it is archived (redacted) to `out`, the last generation; lines that were forgotten or kept
 /// out are left out.
 pub(crate) fn write_archived(store: &Store, file: &FileRow, out: &mut dyn io::Write) -> StoreResult<()> {
-    let mut archive = Archive::new(store, [0; 32], 1);
+    let mut archive = Archive::new(store, [0; 32]);
     archive.read_file(file.id, file.checkpoint.generation, |line| {
         if line.is_empty() {
             return Ok(());

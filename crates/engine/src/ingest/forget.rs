@@ -37,7 +37,7 @@ pub(crate) struct ForgetTarget {
 
 impl Ingest<'_> {
     /// Removes a session from the archive and the store. The caller takes it out of the index.
-    pub(crate) fn forget(&mut self, target: &ForgetTarget, level: i32, now: UtcMillis) -> Result<Forgotten, IngestError> {
+    pub(crate) fn forget(&mut self, target: &ForgetTarget, now: UtcMillis) -> Result<Forgotten, IngestError> {
         let mut outcome = Forgotten {
             episodes: target.native_ids.clone(),
             turns: self.store.count_turns(&target.episodes)?,
@@ -48,7 +48,7 @@ impl Ingest<'_> {
         // Nobody may read the session in again while it is taken out.
         let _turn = self.take_turn(&Silent)?;
         let generations: Vec<(i64, i64)> = self.generations_of(source)?;
-        let mut archive = Archive::new(self.store, self.keys.line, level);
+        let mut archive = Archive::new(self.store, self.keys.line);
         // First the session's own lines, for the ids of all its messages, then copies of them
         // and lines about them in any file.
         let mut messages = HashSet::new();

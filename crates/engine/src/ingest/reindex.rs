@@ -79,7 +79,7 @@ impl Ingest<'_> {
     ) -> Result<(), IngestError> {
         let source = source_named(&row.source).ok_or_else(|| IngestError::UnknownSource(row.source.clone()))?;
         let mut reader = source.reader(Path::new(&row.path), "", options);
-        let mut archive = Archive::new(self.store, self.keys.line, 1);
+        let mut archive = Archive::new(self.store, self.keys.line);
         let mut writer = Writer {
             store: self.store,
             holder: self.holder.name(),
@@ -179,7 +179,7 @@ impl Ingest<'_> {
                 .filter(|(file, generation)| *file == row.id && (!is_document || *generation == row.checkpoint.generation))
             {
                 let mut reader = source.reader(Path::new(&row.path), "", options);
-                let mut archive = Archive::new(self.store, self.keys.line, 1);
+                let mut archive = Archive::new(self.store, self.keys.line);
                 let (mut values, mut readings, mut mark) = (Vec::new(), Vec::new(), LineMark::default());
                 let mut take = |readings: &mut Vec<Reading>| {
                     cap_texts(readings, 0);

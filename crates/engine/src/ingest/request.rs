@@ -26,8 +26,6 @@ pub struct IngestRequest {
     pub roots: Vec<SourceRoot>,
     /// Told to readers.
     pub reader: ReaderOptions,
-    /// zstd level of the archive, 1 to 19.
-    pub compression_level: i32,
     /// Longer lines are counted and skipped.
     pub max_line_bytes: usize,
     /// What may be kept at all.
@@ -44,7 +42,6 @@ impl IngestRequest {
         Self {
             roots,
             reader: ReaderOptions::default(),
-            compression_level: 9,
             max_line_bytes: MAX_LINE_BYTES,
             policy: Arc::default(),
             is_dry_run: false,

@@ -56,14 +56,14 @@ impl Ingest<'_> {
 
     /// Looks through the archive and the names, and redacts them, unless it is to look only. Turns and indexes are
     /// the caller's to make anew.
-    pub(crate) fn scan(&mut self, is_dry_run: bool, level: i32, observer: &mut dyn Observer) -> Result<ScanReport, IngestError> {
+    pub(crate) fn scan(&mut self, is_dry_run: bool, observer: &mut dyn Observer) -> Result<ScanReport, IngestError> {
         // Nobody may read in what is just being looked through.
         let _turn = self.take_turn(observer)?;
         let mut report = ScanReport::default();
         let files = self.store.files()?;
         let generations = self.store.generations()?;
         observer.found(files.len(), files.iter().map(|file| file.checkpoint.archived_bytes).sum());
-        let mut archive = Archive::new(self.store, self.keys.line, level);
+        let mut archive = Archive::new(self.store, self.keys.line);
         let mut touched: HashSet<i64> = HashSet::new();
         let mut values = Vec::new();
         for file in &files {

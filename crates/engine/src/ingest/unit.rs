@@ -163,7 +163,7 @@ impl Ingest<'_> {
             known_lines: 0,
             own_sessions: HashSet::new(),
         };
-        let mut archive = Archive::new(self.store, self.keys.line, request.compression_level);
+        let mut archive = Archive::new(self.store, self.keys.line);
         let mut writer = Writer {
             store: self.store,
             holder: self.holder.name(),

@@ -57,6 +57,11 @@ impl Store {
         self.options.is_passive
     }
 
+    /// How much the archive is compressed.
+    pub(crate) fn compression_level(&self) -> i32 {
+        self.options.compression_level
+    }
+
     /// The database file.
     pub fn path(&self) -> &Path {
         &self.path

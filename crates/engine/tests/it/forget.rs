@@ -226,13 +226,13 @@ fn what_older_rules_let_through_is_in_no_byte_after_a_scan() {
     let engine = yore_engine::Engine::open(options.clone()).unwrap();
     assert!(engine.is_scan_due().unwrap(), "the person's own patterns are rules too");
     let readers = ReaderOptions::default();
-    let planned = engine.scan(true, 9, &readers, &mut yore_engine::ingest::Silent).unwrap();
+    let planned = engine.scan(true, &readers, &mut yore_engine::ingest::Silent).unwrap();
     assert!(planned.changed_lines > 10 && planned.changed_names > 3, "{planned:?}");
     assert!(engine.is_scan_due().unwrap());
-    let done = engine.scan(false, 9, &readers, &mut yore_engine::ingest::Silent).unwrap();
+    let done = engine.scan(false, &readers, &mut yore_engine::ingest::Silent).unwrap();
     assert_eq!(done.changed_lines, planned.changed_lines);
     assert!(!engine.is_scan_due().unwrap());
-    assert!(engine.scan(false, 9, &readers, &mut yore_engine::ingest::Silent).unwrap().is_clean());
+    assert!(engine.scan(false, &readers, &mut yore_engine::ingest::Silent).unwrap().is_clean());
     let findings = engine.examine(Some(&readers)).unwrap();
     assert!(findings.iter().all(|finding| finding.severity < yore_engine::Severity::Warning), "{findings:#?}");
     drop(engine);

@@ -84,7 +84,6 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         tags,
         directory: directory.clone(),
         is_by_agent: false,
-        compression_level: context.settings.config().archive.compression_level,
     })?;
     let id = remembered.episode.to_string();
     if context.printer.is_json() {

@@ -69,7 +69,7 @@ pub fn offer(engine: &Engine, is_agreed: bool, context: &mut Context) -> CliResu
 fn scan(engine: &Engine, is_dry_run: bool, context: &Context) -> CliResult<ScanReport> {
     let options = reader_options(context.settings.config());
     let mut bar = Progress::new("looking through the archive", context.printer.shows_progress());
-    let report = engine.scan(is_dry_run, context.settings.config().archive.compression_level, &options, &mut bar);
+    let report = engine.scan(is_dry_run, &options, &mut bar);
     bar.finish();
     Ok(report?)
 }

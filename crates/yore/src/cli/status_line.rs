@@ -234,7 +234,7 @@ fn when_captured(directory: &Path, session: &str) -> Receiver<Option<UtcMillis>>
     let options = EngineOptions {
         directory: directory.to_path_buf(),
         create: false,
-        store: StoreOptions { busy_timeout: MEMORY_PATIENCE, backup_before_upgrade: true, is_passive: true },
+        store: StoreOptions { busy_timeout: MEMORY_PATIENCE, is_passive: true, ..StoreOptions::default() },
         redaction_patterns: Vec::new(),
         model: None,
         model_threads: 1,

@@ -14,7 +14,6 @@ use crate::settings::{Settings, find_project_file};
 pub fn request(roots: Vec<SourceRoot>, settings: &Settings) -> CliResult<IngestRequest> {
     let config = settings.config();
     let mut request = IngestRequest::new(roots);
-    request.compression_level = config.archive.compression_level;
     request.reader.tool_bytes = if config.index.tool_output { config.index.tool_result_bytes } else { 0 };
     // PDFs are read by this program in a process of its own.
     request.reader.pdf_extractor = std::env::current_exe().ok();

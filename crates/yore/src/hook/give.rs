@@ -285,7 +285,7 @@ impl Wanted {
         Engine::open(EngineOptions {
             directory: self.directory.clone(),
             create: false,
-            store: StoreOptions { busy_timeout: BUSY, backup_before_upgrade: true, is_passive: true },
+            store: StoreOptions { busy_timeout: BUSY, is_passive: true, ..StoreOptions::default() },
             // One that is none makes that nothing is given.
             redaction_patterns: self.patterns.clone(),
             model: None,

@@ -158,7 +158,6 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
                 directory,
                 // Whoever is given it later shall see that no person typed it.
                 is_by_agent: true,
-                compression_level: access.handle.config().archive.compression_level,
             })?;
             Ok(Stored {
                 id: remembered.episode,
