@@ -19,7 +19,7 @@ use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use crate::ingest::source::{ReaderOptions, Stamp, note, source_named};
 use crate::ingest::{
     ForgetTarget, GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
-    damaged_blobs, is_there, write_archived,
+    write_archived,
 };
 use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
@@ -31,11 +31,6 @@ use crate::store::{
 /// How often and how long a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
-/// Sources that changed within so much time are not said to be behind: whoever reads them has not had the time.
-const BEING_WRITTEN: Duration = Duration::from_secs(60);
-/// What helps against damage.
-const DAMAGE_REMEDY: &str =
-    "run `yore repair`, which saves what is whole and reads again what still exists, or `yore restore`, which takes a backup";
 /// Turns embedded between two updates of the vector index.
 const EMBEDDED_PER_SYNC: u64 = 1_000;
 /// An answer counts the turns that lack vectors up to here.
@@ -164,32 +159,6 @@ pub struct Statistics {
     pub vectors: VectorHealth,
     /// Bytes of the whole data directory.
     pub directory_bytes: u64,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// As it should be.
-    Fine,
-    /// Worth knowing.
-    Note,
-    /// Something is not as it should be; nothing is lost.
-    Warning,
-    /// Something is broken.
-    Broken,
-}
-
-/// One thing that `doctor` looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Stable code.
-    pub code: &'static str,
-    /// How bad.
-    pub severity: Severity,
-    /// What was found.
-    pub text: String,
-    /// What to do, when something is to be done.
-    pub remedy: Option<String>,
 }
 
 /// Remembers and retrieves. Shared freely between threads.
@@ -745,253 +714,19 @@ impl Engine {
         Err(StoreError::Busy(self.index()?.directory().to_path_buf()).into())
     }
 
-    /// Turns that do not say what the archive says, as far as the archive is whole: how many, in words.
-    fn differing_turns(&self, options: &ReaderOptions) -> Result<Vec<String>, EngineError> {
-        let differing = self.reader()?.compare(options)?;
-        let told = [(differing.missing, "are missing"), (differing.changed, "say something else than the archive")];
-        Ok(told.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} turns {what}")).collect())
+    /// Files of the full-text index that are damaged.
+    pub(crate) fn damaged_index_files(&self) -> Result<usize, EngineError> {
+        Ok(self.index()?.damaged_files()?.len())
     }
 
-    /// Looks at everything that can be wrong; with `deep` every blob, turn and index file is read, as a reader with
-    /// these options would read them.
-    pub fn examine(&self, deep: Option<&ReaderOptions>) -> Result<Vec<Finding>, EngineError> {
-        let mut findings = Vec::new();
-        let mut report = |code, severity, text: String, remedy: Option<&str>| {
-            findings.push(Finding { code, severity, text, remedy: remedy.map(str::to_owned) });
-        };
-        // Damage is never an error here: it is what is looked for.
-        let found = |result: Result<Vec<String>, EngineError>| result.unwrap_or_else(|error| vec![error.to_string()]);
-        let path = self.store.path().display().to_string();
-        if let Some(options) = deep {
-            match found(self.store.integrity_problems().map_err(EngineError::from)).as_slice() {
-                [] => report("store", Severity::Fine, format!("{path} is sound"), None),
-                problems => report(
-                    "store",
-                    Severity::Broken,
-                    format!("the database is damaged: {}", problems.join("; ")),
-                    Some(DAMAGE_REMEDY),
-                ),
-            }
-            let damaged = damaged_blobs(&self.store).map(|blobs| blobs.iter().map(i64::to_string).collect());
-            match found(damaged.map_err(EngineError::from)).as_slice() {
-                [] => report("archive", Severity::Fine, "every blob of the archive holds what its hash says".to_owned(), None),
-                blobs => report(
-                    "archive",
-                    Severity::Broken,
-                    format!("{} blobs of the archive are damaged: {}", blobs.len(), shortened(blobs)),
-                    Some(DAMAGE_REMEDY),
-                ),
-            }
-            match found(self.differing_turns(options)).as_slice() {
-                [] => report("turns", Severity::Fine, "every turn says what the archive says".to_owned(), None),
-                problems => report(
-                    "turns",
-                    Severity::Warning,
-                    shortened(problems),
-                    Some("run `yore reindex`, which reads them from the archive again"),
-                ),
-            }
-        } else {
-            report(
-                "store",
-                Severity::Note,
-                format!("{path} opens; what is in it was not checked"),
-                Some("`yore doctor --deep` reads all of it"),
-            );
-        }
-        match Keys::problem(&self.store, &self.options.directory) {
-            Ok(None) => {}
-            Ok(Some(problem)) => {
-                let error = Keys::refused(&self.store, &self.options.directory.join("key"), problem);
-                report(
-                    "key",
-                    Severity::Broken,
-                    error.to_string(),
-                    Some("put it back from a copy of the data directory, or `yore restore`"),
-                );
-            }
-            Err(error) => report("key", Severity::Broken, error.to_string(), None),
-        }
-        if self.is_scan_due().unwrap_or(false) {
-            report(
-                "redaction",
-                Severity::Note,
-                "some of what is kept was redacted with other rules than today's".to_owned(),
-                Some("`yore scan` looks through all of it and takes out what they let through"),
-            );
-        }
-        let mut behind = (0u64, 0u64, 0u64);
-        let mut being_written = 0u64;
-        for file in self.store.source_files()? {
-            let path = Path::new(&file.path);
-            // Notes and pages are no files, and a part of a database is there as long as that is.
-            if !path.is_absolute() || !path.exists() && is_there(path) {
-                continue;
-            }
-            match std::fs::metadata(path) {
-                // What is not read on from its end is archived in another form.
-                Ok(meta) if !file.grows_at_its_end => {
-                    // What stands in a database's log counts as part of it.
-                    let size = crate::ingest::size_with_log(path).unwrap_or(meta.len());
-                    if file.size == meta.len() || file.size == size {
-                        continue;
-                    }
-                    if crate::ingest::changed_within(path, BEING_WRITTEN) {
-                        being_written += 1;
-                    } else {
-                        behind.0 += 1;
-                        behind.1 += size.abs_diff(file.size);
-                    }
-                }
-                Ok(meta) if meta.len() > file.archived_bytes && crate::ingest::changed_within(path, BEING_WRITTEN) => {
-                    being_written += 1;
-                }
-                Ok(meta) if meta.len() > file.archived_bytes => {
-                    behind.0 += 1;
-                    behind.1 += meta.len() - file.archived_bytes;
-                }
-                Ok(_) => {}
-                Err(_) => behind.2 += 1,
-            }
-        }
-        if being_written > 0 && behind.0 == 0 {
-            report(
-                "archive-sources",
-                Severity::Note,
-                format!("{being_written} source files changed within the last minute and are not read yet"),
-                Some("the daemon reads them in a moment; without one, `yore ingest` does"),
-            );
-        }
-        match behind {
-            (0, _, 0) if being_written > 0 => {}
-            (0, _, 0) => {
-                report("archive-sources", Severity::Fine, "every source was read to its end".to_owned(), None);
-            }
-            (0, _, gone) => {
-                report("archive-sources", Severity::Note, format!("{gone} source files are gone; the archive has them"), None);
-            }
-            (files, bytes, gone) => report(
-                "archive-sources",
-                Severity::Warning,
-                format!("{files} source files have {bytes} bytes that are not archived; {gone} are gone and archived"),
-                Some("run `yore ingest`"),
-            ),
-        }
-        let health = self.index_health()?;
-        if health.queued > 0 {
-            report(
-                "index",
-                Severity::Note,
-                format!("{} turns wait for the full-text index and are searched in memory", health.queued),
-                Some("run `yore ingest` or `yore reindex`"),
-            );
-        } else if health.indexed != health.expected {
-            report(
-                "index",
-                Severity::Warning,
-                format!("the full-text index holds {} turns instead of {}", health.indexed, health.expected),
-                Some("run `yore reindex`"),
-            );
-        } else {
-            report("index", Severity::Fine, format!("the full-text index holds all {} turns", health.indexed), None);
-        }
-        let damaged = self.index()?.damaged_files()?;
-        if !damaged.is_empty() {
-            report(
-                "index-files",
-                Severity::Warning,
-                format!("{} files of the full-text index are damaged", damaged.len()),
-                Some("run `yore reindex`"),
-            );
-        }
-        match self.vector_health() {
-            Err(error) => report(
-                "vectors",
-                Severity::Warning,
-                format!("the vector indexes cannot be used, words alone answer: {error}"),
-                Some("run `yore reindex`"),
-            ),
-            Ok(health) => {
-                if health.queued > 0 {
-                    report(
-                        "vectors",
-                        Severity::Note,
-                        format!("{} turns wait for the vector indexes", health.queued),
-                        Some("run `yore ingest` or `yore reindex`"),
-                    );
-                } else {
-                    report(
-                        "vectors",
-                        Severity::Fine,
-                        format!("the static table's index holds the {} turns that have words", health.static_turns),
-                        None,
-                    );
-                }
-                match (&health.model, health.waiting) {
-                    (Some(_), 0) => report(
-                        "embedding",
-                        Severity::Fine,
-                        format!("{} turns have vectors of the local model", health.embedded_turns),
-                        None,
-                    ),
-                    (Some(_), waiting) => report(
-                        "embedding",
-                        Severity::Note,
-                        format!("{waiting} turns lack vectors of the local model, {} have them", health.embedded_turns),
-                        Some("run `yore embed`"),
-                    ),
-                    (None, _) => {}
-                }
-            }
-        }
-        if let Ok(semantic) = self.semantic() {
-            for damage in semantic.damage() {
-                report("vectors-files", Severity::Warning, damage, Some("run `yore reindex`"));
-            }
-        }
-        let open: Vec<String> = private_paths(&self.options.directory)
-            .into_iter()
-            .filter(|path| platform::is_open_to_others(path).unwrap_or(false))
-            .map(|path| path.display().to_string())
-            .collect();
-        match open.as_slice() {
-            [] => report("permissions", Severity::Fine, "only you can read the data directory".to_owned(), None),
-            open => report(
-                "permissions",
-                Severity::Broken,
-                format!("others can read {}", open.join(", ")),
-                Some("run `yore doctor --fix`"),
-            ),
-        }
-        if self.options.model.is_some()
-            && let Some((turns, error)) = self.store.embed_failures()?
-        {
-            let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
-            report(
-                "embedding",
-                Severity::Note,
-                format!("the local model failed on {turns}, found by words and the static table: {error}"),
-                Some("`yore embed` tries again; `yore models verify` looks at the model"),
-            );
-        }
-        let backups = self.store.backups();
-        if !backups.is_empty() {
-            report(
-                "backups",
-                Severity::Note,
-                format!("{} backups from upgrades lie beside the database", backups.len()),
-                Some("delete them when the upgrade has proved itself"),
-            );
-        }
-        Ok(findings)
+    /// What is damaged of the vector indexes, in words; nothing where they cannot be opened.
+    pub(crate) fn vector_damage(&self) -> Vec<String> {
+        self.semantic().map(SemanticIndex::damage).unwrap_or_default()
     }
 
-    /// Takes all permissions on the data directory from others.
-    pub fn make_private(&self) -> Result<(), EngineError> {
-        for path in private_paths(&self.options.directory) {
-            platform::make_private(&path).map_err(|error| StoreError::Io { path, error })?;
-        }
-        Ok(())
+    /// Whether a local model was named.
+    pub(crate) fn has_model_folder(&self) -> bool {
+        self.options.model.is_some()
     }
 
     /// Gives the memory of the local model back, if it is loaded; the next question or text that
@@ -1090,7 +825,7 @@ impl Engine {
         Ok(Arc::clone(model.insert(opened)))
     }
 
-    fn vector_health(&self) -> Result<VectorHealth, EngineError> {
+    pub(crate) fn vector_health(&self) -> Result<VectorHealth, EngineError> {
         let semantic = self.semantic()?;
         let chosen = self.store.chosen_embedder()?;
         let counts = self.store.vector_counts(chosen)?;
@@ -1112,7 +847,7 @@ impl Engine {
         })
     }
 
-    fn index_health(&self) -> Result<IndexHealth, EngineError> {
+    pub(crate) fn index_health(&self) -> Result<IndexHealth, EngineError> {
         let index = self.index()?;
         Ok(IndexHealth {
             indexed: index.len(),
@@ -1121,15 +856,6 @@ impl Engine {
             bytes: directory_bytes(index.directory()),
         })
     }
-}
-
-/// The data directory and everything in it that must be private.
-fn private_paths(directory: &Path) -> Vec<PathBuf> {
-    let mut paths = vec![directory.to_path_buf()];
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        paths.push(entry.path());
-    }
-    paths
 }
 
 fn directory_bytes(directory: &Path) -> u64 {
@@ -1143,11 +869,4 @@ fn directory_bytes(directory: &Path) -> u64 {
             Err(_) => 0,
         })
         .sum()
-}
-
-/// Some of several words, and how many more there are.
-fn shortened(words: &[String]) -> String {
-    const MOST: usize = 12;
-    let shown = words[..words.len().min(MOST)].join(", ");
-    if words.len() > MOST { format!("{shown} and {} more", words.len() - MOST) } else { shown }
 }

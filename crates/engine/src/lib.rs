@@ -11,6 +11,7 @@ pub mod embed;
 mod embedding;
 mod engine;
 mod error;
+mod health;
 mod index;
 pub mod ingest;
 mod jobs;
@@ -26,10 +27,10 @@ mod upkeep;
 pub use conversations::ConversationsRequest;
 pub use embedding::EmbedReport;
 pub use engine::{
-    Engine, EngineOptions, Finding, ForgetRequest, IndexHealth, SessionsRequest, Severity, ShowAnswer, ShowRequest, Statistics,
-    VectorHealth,
+    Engine, EngineOptions, ForgetRequest, IndexHealth, SessionsRequest, ShowAnswer, ShowRequest, Statistics, VectorHealth,
 };
 pub use error::EngineError;
+pub use health::{Finding, Severity};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
     VectorSearch, VectorWriter, Written,

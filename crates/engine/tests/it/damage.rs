@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestRequest, KeyProblem, Silent, SourceRoot};
-use yore_engine::{Engine, ForgetRequest, SessionsRequest, Severity, backups, repair, restore};
+use yore_engine::{Engine, Finding, ForgetRequest, SessionsRequest, Severity, backups, repair, restore};
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf};
 
 /// Sessions, each in a file and a blob of its own.
@@ -36,10 +36,10 @@ fn damage_blob(memory: &Memory, blob: i64) {
     db.execute("UPDATE blob SET data = ?2 WHERE id = ?1", rusqlite::params![blob, data]).unwrap();
 }
 
-fn finding(memory: &Memory, deep: bool, code: &str) -> Option<(Severity, String)> {
+fn finding(memory: &Memory, deep: bool, code: &str) -> Option<Finding> {
     let options = ReaderOptions::default();
     let found = memory.engine().examine(deep.then_some(&options)).unwrap();
-    found.into_iter().find(|finding| finding.code == code).map(|finding| (finding.severity, finding.text))
+    found.into_iter().find(|finding| finding.code() == code)
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn memory_without_its_key_writes_nothing_and_says_what_it_would_cost() {
         // What was said is still answered, and nothing came back.
         assert_eq!(memory.turns(SessionBuilder::new(101).turns(8).id()).len(), turns);
         assert!(memory.turns(&id).is_empty());
-        assert_eq!(finding(&memory, false, "key").unwrap().0, Severity::Broken);
+        assert_eq!(finding(&memory, false, "key").unwrap().severity(), Severity::Broken);
         assert_eq!(key.exists(), foreign.is_some(), "no key is made");
     }
     fs::write(&key, own).unwrap();
@@ -78,25 +78,22 @@ fn memory_without_its_key_writes_nothing_and_says_what_it_would_cost() {
 #[test]
 fn damaged_blob_is_never_shown_as_what_was_said() {
     let memory = memory_of(3);
-    assert_eq!(finding(&memory, true, "archive").unwrap().0, Severity::Fine);
+    assert_eq!(finding(&memory, true, "archive").unwrap().severity(), Severity::Fine);
     damage_blob(&memory, 2);
     let mut out = Vec::new();
     let session = SessionBuilder::new(101).turns(8).id().to_owned();
     let error = memory.engine().write_original(&session, &mut out).unwrap_err();
     assert_eq!(error.code(), "store/corrupt");
     assert!(out.is_empty());
-    let (severity, text) = finding(&memory, true, "archive").unwrap();
-    assert_eq!((severity, text.as_str()), (Severity::Broken, "1 blobs of the archive are damaged: 2"));
+    assert_eq!(finding(&memory, true, "archive"), Some(Finding::BlobsDamaged(vec![2])));
 }
 
 #[test]
 fn plain_look_says_that_it_did_not_check_and_a_deep_one_checks() {
     let memory = memory_of(2);
-    let (severity, text) = finding(&memory, false, "store").unwrap();
-    assert_eq!(severity, Severity::Note);
-    assert!(text.contains("not checked") && !text.contains("sound"), "{text}");
+    assert!(matches!(finding(&memory, false, "store"), Some(Finding::StoreUnchecked(_))));
     assert_eq!(finding(&memory, false, "archive"), None);
-    assert_eq!(finding(&memory, true, "turns").unwrap(), (Severity::Fine, "every turn says what the archive says".to_owned()));
+    assert_eq!(finding(&memory, true, "turns"), Some(Finding::TurnsSound));
     let db = database(&memory);
     let (turn, mut words): (i64, Vec<u8>) = db
         .query_row("SELECT turn_id, words FROM turn_text ORDER BY length(words) DESC LIMIT 1", [], |row| {
@@ -106,10 +103,13 @@ fn plain_look_says_that_it_did_not_check_and_a_deep_one_checks() {
     let last = words.len() - 1;
     words[last] ^= 1;
     db.execute("UPDATE turn_text SET words = ?2 WHERE turn_id = ?1", rusqlite::params![turn, words]).unwrap();
-    let (severity, text) = finding(&memory, true, "turns").unwrap();
-    assert!(severity == Severity::Warning && text.starts_with("1 turns "), "{text}");
+    assert_eq!(
+        finding(&memory, true, "turns"),
+        Some(Finding::TurnsDiffer { missing: 1, changed: 0 }),
+        "words that cannot be read"
+    );
     memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
-    assert_eq!(finding(&memory, true, "turns").unwrap().0, Severity::Fine);
+    assert_eq!(finding(&memory, true, "turns").unwrap().severity(), Severity::Fine);
 }
 
 #[test]
@@ -242,9 +242,9 @@ fn repair_saves_what_is_whole_names_the_rest_and_reads_again_what_still_exists()
         assert_eq!(after[seed], before[seed], "{seed}");
     }
     assert!(after[3].is_empty(), "its blob is lost and its source gone: {:?}", after[3]);
-    assert_eq!(finding(&memory, true, "store").unwrap().0, Severity::Fine);
-    assert_eq!(finding(&memory, true, "archive").unwrap().0, Severity::Fine);
-    assert_eq!(finding(&memory, true, "turns").unwrap().0, Severity::Fine);
+    assert_eq!(finding(&memory, true, "store").unwrap().severity(), Severity::Fine);
+    assert_eq!(finding(&memory, true, "archive").unwrap().severity(), Severity::Fine);
+    assert_eq!(finding(&memory, true, "turns").unwrap().severity(), Severity::Fine);
     let is_forgotten = !memory.ask(&before[5][0].1).iter().any(|hit| hit.turn().id.to_string() == before[5][0].0);
     assert!(is_forgotten, "what was forgotten stays so");
 }
@@ -292,7 +292,7 @@ fn noise_in_ten_places_is_found_and_every_whole_blob_survives_it() {
         let found = match Engine::open(options.clone()) {
             Ok(engine) => match engine.examine(Some(&ReaderOptions::default())) {
                 Ok(findings) => {
-                    findings.iter().any(|finding| finding.severity >= Severity::Warning && finding.code != "archive-sources")
+                    findings.iter().any(|finding| finding.severity() >= Severity::Warning && finding.code() != "archive-sources")
                 }
                 Err(_) => true,
             },
@@ -324,7 +324,7 @@ fn noise_in_ten_places_is_found_and_every_whole_blob_survives_it() {
         let whole = told.iter().filter(|session| session.turns >= 8).count() as u64;
         assert!(whole + lost >= 24, "seed {seed}: {whole} sessions are whole, {lost} blobs lost");
         let findings = engine.examine(Some(&ReaderOptions::default())).unwrap();
-        let broken: Vec<_> = findings.iter().filter(|finding| ["store", "archive", "turns"].contains(&finding.code)).collect();
-        assert!(broken.iter().all(|finding| finding.severity == Severity::Fine), "seed {seed}: {broken:?}");
+        let broken: Vec<_> = findings.iter().filter(|finding| ["store", "archive", "turns"].contains(&finding.code())).collect();
+        assert!(broken.iter().all(|finding| finding.severity() == Severity::Fine), "seed {seed}: {broken:?}");
     }
 }

@@ -94,7 +94,7 @@ fn everything_else_is_as_if_the_session_had_never_been() {
     let different: Vec<(&str, &str)> = a.lines().zip(b.lines()).filter(|(a, b)| a != b).take(6).collect();
     assert!(a == b, "{different:#?}");
     let findings = memory.engine().examine(Some(&ReaderOptions::default())).unwrap();
-    assert!(findings.iter().all(|finding| finding.severity < yore_engine::Severity::Warning), "{findings:#?}");
+    assert!(findings.iter().all(|finding| finding.severity() < yore_engine::Severity::Warning), "{findings:#?}");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn what_older_rules_let_through_is_in_no_byte_after_a_scan() {
     assert!(!engine.is_scan_due().unwrap());
     assert!(engine.scan(false, &readers, &mut yore_engine::ingest::Silent).unwrap().is_clean());
     let findings = engine.examine(Some(&readers)).unwrap();
-    assert!(findings.iter().all(|finding| finding.severity < yore_engine::Severity::Warning), "{findings:#?}");
+    assert!(findings.iter().all(|finding| finding.severity() < yore_engine::Severity::Warning), "{findings:#?}");
     drop(engine);
     assert_eq!(Scan::of(&memory.data()).places(PLANTED), Vec::<&str>::new());
     memory.open();

@@ -205,8 +205,8 @@ fn database_whose_log_is_not_merged_yet_is_archived_in_full() {
     harbour(&connection);
     memory.read_as("opencode", &memory.sources().join("opencode"));
     let findings = memory.engine().examine(None).unwrap();
-    let sources = findings.iter().find(|finding| finding.code == "archive-sources").unwrap();
-    assert_eq!(sources.severity, Severity::Fine, "{}", sources.text);
+    let sources = findings.iter().find(|finding| finding.code() == "archive-sources").unwrap();
+    assert_eq!(sources.severity(), Severity::Fine, "{sources:?}");
     drop(connection);
 }
 

@@ -143,7 +143,7 @@ fn notes_and_documents_are_neither_gone_nor_behind() {
     memory.index();
     let of = |code: &str| {
         let findings = memory.engine().examine(None).unwrap();
-        findings.into_iter().find(|finding| finding.code == code).map(|finding| finding.severity)
+        findings.into_iter().find(|finding| finding.code() == code).map(|finding| finding.severity())
     };
     assert_eq!(of("archive-sources"), Some(Severity::Fine));
     // Whoever reads as it is written has not had the time yet.

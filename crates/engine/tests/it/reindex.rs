@@ -114,7 +114,7 @@ fn damaged_index_is_made_again_by_whoever_meets_it_and_never_answers_wrong() {
             assert_eq!(answers(&memory), found, "{}", path.display());
             let is_fine = |code: &str| {
                 let findings = memory.engine().examine(None).unwrap();
-                !findings.iter().any(|finding| finding.code == code && finding.severity > yore_engine::Severity::Fine)
+                !findings.iter().any(|finding| finding.code() == code && finding.severity() > yore_engine::Severity::Fine)
             };
             assert!(is_fine("index") && is_fine("index-files"));
             memory.close();

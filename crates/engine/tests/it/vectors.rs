@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use yore_core::episode::Role;
 use yore_core::query::{List, MissingCode, Program};
-use yore_engine::{Hit, RecallAnswer};
+use yore_engine::{Finding, Hit, RecallAnswer};
 use yore_testing::{Memory, SessionBuilder, TurnOf, write_failing_embedder, write_tiny_embedder};
 
 const CARS: &str = "The automobile needs its tyres replaced before the winter.";
@@ -227,13 +227,9 @@ fn text_that_the_model_fails_on_is_tried_again_and_shown() {
     memory.write("projects/p/bad.jsonl", session.text());
     memory.open_with_model(Some(write_failing_embedder(models.path(), "tiny", 1, "quartz")));
     memory.learn();
-    let told = |memory: &Memory| -> Vec<String> {
+    let told = |memory: &Memory| -> Vec<Finding> {
         let findings = memory.engine().examine(None).unwrap().into_iter();
-        findings
-            .filter(|finding| finding.code == "embedding")
-            .map(|finding| finding.text)
-            .filter(|text| text.contains("failed"))
-            .collect()
+        findings.filter(|finding| matches!(finding, Finding::EmbedFailed { .. })).collect()
     };
     assert!(told(&memory).is_empty());
     let first = memory.embed();
@@ -243,7 +239,7 @@ fn text_that_the_model_fails_on_is_tried_again_and_shown() {
     }
     assert_eq!(memory.embed().failed, 0, "five times is enough");
     let shown = told(&memory);
-    assert!(shown.len() == 1 && shown[0].starts_with("the local model failed on 1 turn, "), "{shown:?}");
+    assert!(matches!(shown.as_slice(), [Finding::EmbedFailed { turns: 1, .. }]), "{shown:?}");
     assert_eq!(memory.engine().embed(None, true, &mut |_| true).unwrap().failed, 1, "somebody asked for it");
     memory.open_with_model(Some(write_tiny_embedder(models.path(), "mended", 2)));
     assert_eq!(memory.embed().failed, 0);

@@ -1,12 +1,13 @@
 //! What lies in the data directory: store, archive, indexes, permissions.
 
 use yore_engine::ingest::source::ReaderOptions;
-use yore_engine::{Engine, EngineError, Severity};
+use yore_engine::{Engine, EngineError, Finding, Severity};
 
 use super::super::Context;
 use super::super::reindex::reader_options;
 use super::Told;
 use crate::error::{CliError, CliResult};
+use crate::render::text;
 
 /// How long mending waits for whoever writes the index.
 const PATIENCE_MS: u64 = 5_000;
@@ -32,7 +33,7 @@ pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec
 /// A store that fails while it is looked at is a finding too.
 fn of_engine(engine: &Engine, deep: Option<&ReaderOptions>) -> CliResult<Vec<Told>> {
     match engine.examine(deep) {
-        Ok(findings) => Ok(findings.into_iter().map(Told::from).collect()),
+        Ok(findings) => Ok(findings.iter().map(in_words).collect()),
         Err(error) if error.store_error().is_some() || matches!(error, EngineError::Index(_)) => {
             Ok(vec![told(Severity::Broken, error.into())])
         }
@@ -46,4 +47,94 @@ fn told(severity: Severity, error: CliError) -> Told {
         Some(hint) => told.remedy(hint),
         None => told,
     }
+}
+
+/// What helps against damage.
+const REPAIR: &str =
+    "run `yore repair`, which saves what is whole and reads again what still exists, or `yore restore`, which takes a backup";
+const REINDEX: &str = "run `yore reindex`";
+const CATCH_UP: &str = "run `yore ingest` or `yore reindex`";
+
+/// A finding and what to do about it, as people read it.
+fn in_words(finding: &Finding) -> Told {
+    let (text, remedy) = match finding {
+        Finding::StoreUnchecked(path) => {
+            (format!("{} opens; what is in it was not checked", path.display()), Some("`yore doctor --deep` reads all of it"))
+        }
+        Finding::StoreSound(path) => (format!("{} is sound", path.display()), None),
+        Finding::StoreDamaged(problems) => (format!("the database is damaged: {}", problems.join("; ")), Some(REPAIR)),
+        Finding::BlobsSound => ("every blob of the archive holds what its hash says".to_owned(), None),
+        Finding::BlobsDamaged(blobs) => {
+            (format!("{} blobs of the archive are damaged: {}", blobs.len(), shortened(blobs)), Some(REPAIR))
+        }
+        Finding::BlobsUnreadable(error) => (format!("the archive cannot be read: {error}"), Some(REPAIR)),
+        Finding::TurnsSound => ("every turn says what the archive says".to_owned(), None),
+        Finding::TurnsDiffer { missing, changed } => {
+            let counts = [(missing, "are missing"), (changed, "say something else than the archive")];
+            let told = counts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} turns {what}"));
+            (told.collect::<Vec<_>>().join(", "), Some("run `yore reindex`, which reads them from the archive again"))
+        }
+        Finding::TurnsUnreadable(error) => (error.clone(), Some("run `yore reindex`, which reads them from the archive again")),
+        Finding::KeyRefused { error, is_other } => {
+            (error.clone(), is_other.then_some("put it back from a copy of the data directory, or `yore restore`"))
+        }
+        Finding::RedactionDue => (
+            "some of what is kept was redacted with other rules than today's".to_owned(),
+            Some("`yore scan` looks through all of it and takes out what they let through"),
+        ),
+        Finding::SourcesBeingWritten(files) => (
+            format!("{files} source files changed within the last minute and are not read yet"),
+            Some("the daemon reads them in a moment; without one, `yore ingest` does"),
+        ),
+        Finding::SourcesRead => ("every source was read to its end".to_owned(), None),
+        Finding::SourcesGone(gone) => (format!("{gone} source files are gone; the archive has them"), None),
+        Finding::SourcesBehind { files, bytes, gone } => (
+            format!("{files} source files have {bytes} bytes that are not archived; {gone} are gone and archived"),
+            Some("run `yore ingest`"),
+        ),
+        Finding::IndexWhole(turns) => (format!("the full-text index holds all {turns} turns"), None),
+        Finding::IndexBehind(turns) => {
+            (format!("{turns} turns wait for the full-text index and are searched in memory"), Some(CATCH_UP))
+        }
+        Finding::IndexDiffers { indexed, expected } => {
+            (format!("the full-text index holds {indexed} turns instead of {expected}"), Some(REINDEX))
+        }
+        Finding::IndexFilesDamaged(files) => (format!("{files} files of the full-text index are damaged"), Some(REINDEX)),
+        Finding::VectorsUnusable(error) => {
+            (format!("the vector indexes cannot be used, words alone answer: {error}"), Some(REINDEX))
+        }
+        Finding::VectorsWhole(turns) => (format!("the static table's index holds the {turns} turns that have words"), None),
+        Finding::VectorsBehind(turns) => (format!("{turns} turns wait for the vector indexes"), Some(CATCH_UP)),
+        Finding::VectorFilesDamaged(damage) => (damage.clone(), Some(REINDEX)),
+        Finding::Embedded(turns) => (format!("{turns} turns have vectors of the local model"), None),
+        Finding::Unembedded { waiting, embedded } => {
+            (format!("{waiting} turns lack vectors of the local model, {embedded} have them"), Some("run `yore embed`"))
+        }
+        Finding::EmbedFailed { turns, error } => (
+            format!("the local model failed on {}, found by words and the static table: {error}", text::counted(*turns, "turn")),
+            Some("`yore embed` tries again; `yore models verify` looks at the model"),
+        ),
+        Finding::Private => ("only you can read the data directory".to_owned(), None),
+        Finding::OpenToOthers(paths) => {
+            let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+            (format!("others can read {}", paths.join(", ")), Some("run `yore doctor --fix`"))
+        }
+        Finding::UpgradeBackups(backups) => (
+            format!("{backups} backups from upgrades lie beside the database"),
+            Some("delete them when the upgrade has proved itself"),
+        ),
+    };
+    let told = Told::new(finding.code(), finding.severity(), text);
+    match remedy {
+        Some(remedy) => told.remedy(remedy),
+        None => told,
+    }
+}
+
+/// Some of several numbers, and how many more there are.
+fn shortened(numbers: &[i64]) -> String {
+    const MOST: usize = 12;
+    let shown: Vec<String> = numbers.iter().take(MOST).map(i64::to_string).collect();
+    let shown = shown.join(", ");
+    if numbers.len() > MOST { format!("{shown} and {} more", numbers.len() - MOST) } else { shown }
 }

@@ -1,7 +1,7 @@
 //! What the doctor says.
 
 use serde_json::{Map, Value, json};
-use yore_engine::{Finding, Severity};
+use yore_engine::Severity;
 
 use crate::render::text;
 
@@ -47,13 +47,6 @@ impl Told {
         let mut lines = vec![format!("{color}{mark}{} {:<16} {}", text::RESET, self.code, text::harmless(&self.text))];
         lines.extend(self.remedy.as_ref().map(|remedy| format!("  {:<16} {remedy}", "")));
         lines
-    }
-}
-
-impl From<Finding> for Told {
-    fn from(finding: Finding) -> Self {
-        let Finding { code, severity, text, remedy } = finding;
-        Self { code, severity, text, remedy, facts: Map::new() }
     }
 }
 
