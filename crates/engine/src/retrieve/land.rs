@@ -48,7 +48,34 @@ impl Candidates {
             let weight = if standing.is_document { weights.document } else { weights.conversation };
             let (list, part, rank) = (row.list, row.part, at + 1);
             let contribution = Contribution { list, part, rank, own_score: score, value: weight * height, address };
-            self.all[place].contributions.push(contribution);
+            let contributions = &mut self.all[place].contributions;
+            // Two lists of one part (a vector that waits is in both) say the same thing: the later one counts.
+            contributions.iter_mut().filter(|known| known.part == part).for_each(|known| known.value = 0.0);
+            contributions.push(contribution);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retrieve::candidate::Standing;
+
+    #[test]
+    fn what_two_lists_of_one_part_propose_counts_once() {
+        let standing = Standing { episode: 1, position: 0, at: 0, is_document: false };
+        let proposal = |row, score| Proposal { key: Key::Turn(row), standing, score, address: None };
+        let weights = Weights { conversation: 1.0, document: 1.0 };
+        let mut candidates = Candidates::default();
+        for (list, scores) in [(List::Words, [3.0, 1.0]), (List::Model, [0.9, 0.5]), (List::Static, [0.8, 0.4])] {
+            let proposals = vec![proposal(1, scores[0]), proposal(2, scores[1])];
+            candidates.add(row_of(list).unwrap(), weights, proposals);
+        }
+        let best = &candidates.all[0];
+        let value = |list| best.by(list).unwrap().value;
+        assert_eq!(best.contributions.len(), 3, "each list is told");
+        assert_eq!(value(List::Model), 0.0);
+        assert!(value(List::Words) > 0.0 && value(List::Static) > 0.0);
+        assert_eq!(best.score(), value(List::Words) + value(List::Static));
     }
 }

@@ -1,5 +1,5 @@
-//! The lists that can be asked, a row each. A further list is a function and a row here, a [`List`], and its weight in
-//! [`super::plan`].
+//! The lists that can be asked, a row each. A further list is a function and a row here, a [`List`], and in
+//! [`super::plan`] its weight and where it is asked.
 
 use yore_core::query::{List, Part};
 
