@@ -1,6 +1,6 @@
 //! Work that is done later, by whoever has the time: a durable queue.
 //!
-//! - [`Work`]: what can be done, a kind each; [`Lane`]: jobs that wait for each other
+//! - [`Work`]: what can be done, a kind each; [`Lane`]: jobs that one thread does one after another
 //! - [`NewJob`], [`Job`]: work that is asked for, and in the queue
 //! - [`JobWorker`]: this process as one that works; its jobs return to the queue when it dies
 //! - the facade's methods: ask for work, take it, say how it ended
@@ -9,7 +9,7 @@
 //! for: what goes on without a pause is not put off for ever. A failure that passes by itself is
 //! tried again for ever, after 1, 2, 4, 8, and then each 10 seconds; one that does not is given up
 //! after [`MOST_FAILURES`], stays visible, and is tried again when its target changes or somebody
-//! asks. No job waits for another.
+//! asks. A job that fails keeps no other waiting.
 
 use std::path::PathBuf;
 
@@ -29,8 +29,8 @@ const PAUSES: [UtcMillis; 5] = [1_000, 2_000, 4_000, 8_000, 10_000];
 /// An error's words are kept up to this many bytes.
 const LONGEST_ERROR: usize = 500;
 
-/// What is to be done, with all that it needs. A further kind is a variant here, a row in [`Work::stored`] and
-/// [`Work::read`], and an arm where its lane is worked off.
+/// What is to be done, with all that it needs. A further kind is a variant here, an arm in each of its methods, its
+/// name in [`Lane`]'s kinds, and an arm where its lane is worked off.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Work {
     /// Read what is new in a unit: the file that holds it.
@@ -39,6 +39,15 @@ pub enum Work {
     Scan(SourceRoot),
     /// Keep the memory itself in order.
     Upkeep(Upkeep),
+    /// Something that this version does not know: it is shown, and never done.
+    Unknown {
+        /// Its stored name.
+        kind: String,
+        /// What it is about.
+        target: String,
+        /// What it needs beside that.
+        payload: String,
+    },
 }
 
 /// Work that comes back.
@@ -97,11 +106,12 @@ impl Upkeep {
 
 impl Work {
     /// The stored name of the kind.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &str {
         match self {
             Self::Ingest(_) => INGEST,
             Self::Scan(_) => SCAN,
             Self::Upkeep(_) => UPKEEP,
+            Self::Unknown { kind, .. } => kind,
         }
     }
 
@@ -110,6 +120,7 @@ impl Work {
         match self {
             Self::Ingest(root) | Self::Scan(root) => root.path.display().to_string(),
             Self::Upkeep(upkeep) => upkeep.as_str().to_owned(),
+            Self::Unknown { target, .. } => target.clone(),
         }
     }
 
@@ -117,7 +128,16 @@ impl Work {
     pub fn root(&self) -> Option<&SourceRoot> {
         match self {
             Self::Ingest(root) | Self::Scan(root) => Some(root),
-            Self::Upkeep(_) => None,
+            Self::Upkeep(_) | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// The jobs that it is done among, if it can be done.
+    pub fn lane(&self) -> Option<Lane> {
+        match self {
+            Self::Ingest(_) | Self::Scan(_) => Some(Lane::Capture),
+            Self::Upkeep(_) => Some(Lane::Upkeep),
+            Self::Unknown { .. } => None,
         }
     }
 
@@ -129,18 +149,22 @@ impl Work {
             // One place may hold histories of several sources.
             Self::Scan(root) => Some((format!("{}:{}", root.source, root.path.to_str()?), &root.source)),
             Self::Upkeep(upkeep) => Some((upkeep.as_str().to_owned(), "")),
+            Self::Unknown { target, payload, .. } => Some((target.clone(), payload)),
         }
     }
 
-    /// The work of a row; `None` where the row says nothing that can be done.
-    fn read(kind: &str, target: &str, payload: &str) -> Option<Self> {
-        let root = |path: &str| SourceRoot { source: payload.to_owned(), path: PathBuf::from(path) };
-        match kind {
-            INGEST => Some(Self::Ingest(root(target))),
-            SCAN => Some(Self::Scan(root(target.strip_prefix(payload)?.strip_prefix(':')?))),
+    /// The work of a row.
+    fn read(kind: String, target: String, payload: String) -> Self {
+        let read = match kind.as_str() {
+            INGEST => Some(Self::Ingest(SourceRoot { source: payload.clone(), path: PathBuf::from(&target) })),
+            SCAN => target
+                .strip_prefix(&payload)
+                .and_then(|rest| rest.strip_prefix(':'))
+                .map(|path| Self::Scan(SourceRoot { source: payload.clone(), path: PathBuf::from(path) })),
             UPKEEP => Upkeep::ALL.into_iter().find(|upkeep| upkeep.as_str() == target).map(Self::Upkeep),
             _ => None,
-        }
+        };
+        read.unwrap_or(Self::Unknown { kind, target, payload })
     }
 }
 
@@ -158,7 +182,7 @@ pub struct NewJob {
 
 /// Work that was taken from the queue, or is shown in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "JobAsTold", try_from = "JobAsTold")]
+#[serde(into = "JobAsTold", from = "JobAsTold")]
 pub struct Job {
     /// Its number.
     pub id: i64,
@@ -199,27 +223,24 @@ impl From<Job> for JobAsTold {
     }
 }
 
-impl TryFrom<JobAsTold> for Job {
-    type Error = String;
-
-    fn try_from(told: JobAsTold) -> Result<Self, String> {
+impl From<JobAsTold> for Job {
+    fn from(told: JobAsTold) -> Self {
         let JobAsTold { id, kind, target, payload, arrived, not_before, failures, bad_failures, error } = told;
-        let work = Work::read(&kind, &target, &payload).ok_or_else(|| format!("{kind} is no work that is known"))?;
-        Ok(Self { id, work, arrived, not_before, failures, bad_failures, error })
+        Self { id, work: Work::read(kind, target, payload), arrived, not_before, failures, bad_failures, error }
     }
 }
 
-impl Job {
-    fn of(row: JobRow) -> Option<Self> {
-        Some(Self {
+impl From<JobRow> for Job {
+    fn from(row: JobRow) -> Self {
+        Self {
             id: row.id,
-            work: Work::read(&row.kind, &row.target, &row.payload)?,
+            work: Work::read(row.kind, row.target, row.payload),
             arrived: row.arrived,
             not_before: row.not_before,
             failures: row.failures,
             bad_failures: row.bad_failures,
             error: row.error,
-        })
+        }
     }
 }
 
@@ -298,19 +319,14 @@ impl Engine {
     /// Takes jobs of a lane that are due, at most `limit`.
     pub fn take_jobs(&self, worker: &JobWorker, lane: Lane, limit: usize) -> Result<Vec<Job>, EngineError> {
         let owner = worker.holder.name();
-        let mut jobs = Vec::new();
-        for row in self.store().take_jobs(owner, lane.kinds(), self.now(), limit)? {
-            let (id, failures) = (row.id, row.failures);
-            match Job::of(row) {
-                Some(job) => jobs.push(job),
-                // Put aside, where it is seen: nobody can do it.
-                None => {
-                    let (code, text) = ("job/unreadable", "this version of yore cannot read what is to be done");
-                    let failed =
-                        Failed { failures: failures + 1, bad_failures: MOST_FAILURES, code, text, again: None, stamp: None };
-                    self.store().fail_job(owner, id, &failed)?;
-                }
-            }
+        let rows = self.store().take_jobs(owner, lane.kinds(), self.now(), limit)?;
+        let (jobs, unknown): (Vec<Job>, Vec<Job>) =
+            rows.into_iter().map(Job::from).partition(|job| job.work.lane() == Some(lane));
+        for job in unknown {
+            // Of a kind that is known, but with something that is not: it is put aside, and shown.
+            let text = "this version of yore does not know what is to be done".to_owned();
+            let failure = Failure { code: "job/unknown".to_owned(), text, is_transient: false };
+            self.fail_job(worker, &Job { bad_failures: MOST_FAILURES, ..job }, &failure, None)?;
         }
         Ok(jobs)
     }
@@ -395,7 +411,7 @@ impl Engine {
     }
 
     fn listed(&self, rows: StoreResult<Vec<JobRow>>) -> Result<Vec<Job>, EngineError> {
-        Ok(rows?.into_iter().filter_map(Job::of).collect())
+        Ok(rows?.into_iter().map(Job::from).collect())
     }
 
     /// Whether a file was read, as a whole or in parts.
@@ -599,9 +615,10 @@ mod tests {
         let upkeep = Upkeep::ALL.map(Work::Upkeep);
         for work in [Work::Ingest(root.clone()), Work::Scan(root)].into_iter().chain(upkeep) {
             let (target, payload) = work.stored().unwrap();
-            assert_eq!(Work::read(work.kind(), &target, payload), Some(work.clone()));
-            let lanes = [Lane::Capture, Lane::Upkeep].map(|lane| lane.kinds().contains(&work.kind()));
-            assert!(lanes[0] != lanes[1], "{work:?} is of one lane");
+            assert_eq!(Work::read(work.kind().to_owned(), target, payload.to_owned()), work);
+            for lane in [Lane::Capture, Lane::Upkeep] {
+                assert_eq!(lane.kinds().contains(&work.kind()), Some(lane) == work.lane(), "{work:?}");
+            }
             let job = Job { id: 1, work, arrived: 2, not_before: 3, failures: 0, bad_failures: 0, error: None };
             let told = serde_json::to_string(&job).unwrap();
             assert_eq!(serde_json::from_str::<Job>(&told).unwrap(), job);
@@ -619,6 +636,12 @@ mod tests {
             assert_eq!(fixture.engine.next_job_in(lane).unwrap(), None);
         }
         assert_eq!(fixture.engine.store().jobs("queued", 10).unwrap().len(), 1);
+        // Of a kind that is known, but with something that is not.
+        let row = NewRow { kind: UPKEEP, target: "polish", payload: "", arrived: 1, not_before: 1, stamp: None };
+        fixture.engine.store().queue_jobs(&[row]).unwrap();
+        assert_eq!(fixture.engine.take_jobs(&fixture.worker, Lane::Upkeep, 10).unwrap(), []);
+        let dead = fixture.engine.dead_jobs(10).unwrap();
+        assert_eq!((dead.len(), dead[0].work.target()), (1, "polish".to_owned()));
     }
 
     #[test]

@@ -17,7 +17,7 @@
 mod embedder;
 mod http;
 pub mod log;
-mod memory;
+mod process;
 mod server;
 mod shared;
 mod upkeep;

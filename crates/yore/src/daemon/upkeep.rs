@@ -15,8 +15,6 @@ use crate::error::CliResult;
 const BEFORE_FIRST: Duration = Duration::from_secs(5);
 /// How often it is looked what is due.
 const LOOK: Duration = Duration::from_secs(600);
-/// Jobs that are taken at once.
-const MOST_JOBS: usize = 10;
 
 /// Works until everything ends.
 pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
@@ -40,12 +38,13 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option
         None => worker.insert(engine.job_worker()?),
     };
     engine.queue_due_upkeep()?;
-    for job in engine.take_jobs(worker, Lane::Upkeep, MOST_JOBS)? {
-        if shared.is_stopping() {
-            engine.return_jobs(worker, &[job.id])?;
-            continue;
-        }
-        do_job(shared, worker, &job)?;
+    while !shared.is_stopping()
+        && let Some(job) = engine.take_jobs(worker, Lane::Upkeep, 1)?.pop()
+    {
+        do_job(shared, worker, &job).inspect_err(|_| {
+            // What cannot be noted is done once more.
+            let _ = engine.return_jobs(worker, &[job.id]);
+        })?;
     }
     Ok(engine.next_job_in(Lane::Upkeep)?.map(|milliseconds| Duration::from_millis(milliseconds.max(0) as u64)))
 }

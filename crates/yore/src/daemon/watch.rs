@@ -130,7 +130,7 @@ impl Since {
 
 /// A line that says that all is well, or what waits.
 fn heartbeat(shared: &Shared<'_>) {
-    let memory = super::memory::memory_bytes().map_or_else(String::new, |bytes| format!(" memory {} kB", bytes / 1024));
+    let memory = super::process::memory_bytes().map_or_else(String::new, |bytes| format!(" memory {} kB", bytes / 1024));
     match shared.engine.job_counts(Lane::Capture) {
         Ok(jobs) => shared.log.info(format!(
             "alive: queued {} leased {} dead {} batches {} turns {}{memory}",
@@ -238,7 +238,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         let later = |job: NewJob| {
             let stamp = match &job.work {
                 Work::Ingest(file) => Stamp::of_file(&file.path).ok(),
-                Work::Scan(_) | Work::Upkeep(_) => None,
+                Work::Scan(_) | Work::Upkeep(_) | Work::Unknown { .. } => None,
             };
             NewJob { delay_ms: self.shared.window_ms(), stamp, ..job }
         };

@@ -96,7 +96,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
             Work::Ingest(_) => &mut files,
             Work::Scan(_) => &mut scans,
             // Of another lane.
-            Work::Upkeep(_) => continue,
+            Work::Upkeep(_) | Work::Unknown { .. } => continue,
         };
         let is_enabled =
             |root: &SourceRoot| config.capture.enabled && config.sources.of(&root.source).is_none_or(|settings| settings.enabled);

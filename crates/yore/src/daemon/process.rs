@@ -1,4 +1,4 @@
-//! How much memory this process takes.
+//! This process, as the system sees it.
 
 /// Bytes of memory of this process that no file backs, where the system tells.
 pub fn memory_bytes() -> Option<u64> {
