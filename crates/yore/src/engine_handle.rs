@@ -20,7 +20,7 @@ use crate::ask;
 use crate::config::Config;
 use crate::error::CliResult;
 use crate::ipc::client::{self, Client, NoAnswer, PATIENCE};
-use crate::ipc::wire::{Ingested, Question, Request, Status, settings_of};
+use crate::ipc::wire::{Ingested, Question, Request, Status};
 use crate::settings::Settings;
 
 /// Milliseconds since 1970 by the system's clock.
@@ -276,7 +276,7 @@ impl Memory {
 /// Has the daemon read all that is new; `None` where it cannot, or by other settings: then it is
 /// done in process.
 pub fn ingest_by_daemon(directory: &Path, config: &Config) -> Option<CliResult<Ingested>> {
-    match daemon_of(directory, config)?.ask(&Request::Ingest { settings: settings_of(config) }, PATIENCE) {
+    match daemon_of(directory, config)?.ask(&Request::Ingest { settings: config.reading_identity() }, PATIENCE) {
         Ok(ingested) => Some(Ok(ingested)),
         Err(NoAnswer::Refused(error)) => Some(Err(error)),
         Err(NoAnswer::Unavailable) => None,

@@ -16,7 +16,7 @@ use crate::engine_handle::Uses;
 use crate::error::{CliError, CliResult};
 use crate::histories::{known_roots, request};
 use crate::ipc::card::Card;
-use crate::ipc::wire::{Ingested, settings_of};
+use crate::ipc::wire::Ingested;
 use crate::settings::Settings;
 use crate::spool::Event;
 
@@ -291,7 +291,7 @@ impl<'a> Shared<'a> {
 
     /// What distinguishes the settings by which histories are read.
     pub fn settings(&self) -> String {
-        settings_of(&self.config)
+        self.config.reading_identity()
     }
 }
 

@@ -19,12 +19,11 @@ use yore_engine::{
 };
 
 use super::socket::Stream;
-use crate::config::Config;
 use crate::error::{CliError, Exit};
 use crate::spool::Event;
 
 /// Version of what is said.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 /// A request is shorter.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// An answer is shorter: one that would not be is given in process.
@@ -294,11 +293,4 @@ impl Lines {
         self.stream.set_write_timeout(Some(patience))?;
         self.stream.write_all(&line)
     }
-}
-
-/// What distinguishes settings by which histories are read: two processes with the same do the
-/// same.
-pub fn settings_of(config: &Config) -> String {
-    serde_json::to_string(&(&config.capture, &config.sources, &config.redaction, &config.archive, &config.index))
-        .unwrap_or_default()
 }

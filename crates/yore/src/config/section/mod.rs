@@ -74,6 +74,13 @@ pub struct Config {
     pub forget: Forget,
 }
 
+impl Config {
+    /// What distinguishes settings by which histories are read: two processes with the same read the same.
+    pub fn reading_identity(&self) -> String {
+        serde_json::to_string(&(&self.capture, &self.sources, &self.redaction, &self.archive, &self.index)).unwrap_or_default()
+    }
+}
+
 /// Every key, section by section, in the order in which they are shown.
 pub(super) const TABLE: &[&[Key]] = &[
     capture::KEYS,
