@@ -425,10 +425,14 @@ fn killed_embedding_loses_nothing_and_the_next_goes_on() {
             .yore(command.iter().copied().chain(["--config", "models.embedder=tiny"]))
             .env("YORE_MODELS", models.path("models"))
     };
-    let undisturbed = reference.copy();
-    let began = Instant::now();
-    let _ = with_model(&undisturbed, &["embed"]).run().success();
-    let took = began.elapsed();
+    let run = || {
+        let undisturbed = reference.copy();
+        let began = Instant::now();
+        let _ = with_model(&undisturbed, &["embed"]).run().success();
+        (began.elapsed(), undisturbed)
+    };
+    // The first one may be slower than those that are killed.
+    let (took, undisturbed) = [run(), run()].into_iter().min_by_key(|(took, _)| *took).unwrap();
     let wanted = embedded(&undisturbed);
     assert!(wanted.0 > 300 && wanted.2 == 0, "{wanted:?}");
     let answer = |environment: &TestEnvironment| {
