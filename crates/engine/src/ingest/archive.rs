@@ -103,7 +103,7 @@ pub(crate) struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// `line_key` keys the hashes of lines, `level` is zstd's.
+    /// `line_key` keys the hashes of lines.
     pub(crate) fn new(store: &'a Store, line_key: [u8; 32]) -> Self {
         Self { store, line_key, cache: Vec::new() }
     }

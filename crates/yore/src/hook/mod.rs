@@ -46,6 +46,7 @@ use crate::spool::{self, Event};
 const DEADLINE: Duration = Duration::from_millis(900);
 /// Of a session that begins: nobody types yet.
 const BRIEF_DEADLINE: Duration = Duration::from_millis(2_500);
+
 /// Does what a hook does and says nothing about it.
 pub fn run(call: &Call) -> ExitCode {
     // Not even a panic may reach the agent.

@@ -32,8 +32,9 @@ const HEAD: Duration = Duration::from_secs(20);
 const MOST_HEADERS: usize = 64;
 /// How long what is being said may keep everything from ending.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Calls that ask the memory at once; the rest wait.
+/// Calls that may block at once; the rest wait.
 const MOST_THREADS: usize = 8;
+
 /// A port of this computer's own address, listened to.
 pub struct Listener {
     inner: TcpListener,
