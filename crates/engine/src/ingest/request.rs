@@ -32,7 +32,7 @@ pub struct IngestRequest {
     pub policy: Arc<CapturePolicy>,
     /// Only look: write nothing.
     pub is_dry_run: bool,
-    /// Only units with these names (as [`source::Unit::name`] gives them), where that is said.
+    /// Only units with these names (as [`super::source::Unit::name`] gives them), where that is said.
     pub only: Option<Arc<HashSet<String>>>,
 }
 
@@ -59,6 +59,6 @@ pub struct GivenDocument {
     pub stamp: Stamp,
     /// Whatever the giver wants to know the next time, kept beside the checkpoint.
     pub state: String,
-    /// Its records, as [`Source::records`] would give them.
+    /// Its records, as [`super::source::Source::records`] would give them.
     pub records: Vec<Value>,
 }

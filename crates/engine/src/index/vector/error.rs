@@ -20,7 +20,7 @@ pub enum VectorError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// A file of the index is not what was written; found by [`VectorIndex::verify`].
+    /// A file of the index is not what was written; found by [`super::VectorIndex::verify`].
     #[error("the vector index {path} is damaged: {detail}; delete its directory to have it made again")]
     Damaged {
         /// The file.
