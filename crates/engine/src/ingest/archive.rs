@@ -6,13 +6,11 @@
 //! new blob swallows the file's last one while that is small: each byte is compressed again only
 //! a logarithmic number of times.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use rusqlite::Transaction;
-
-use crate::store::{FileRow, LineRun, Store, StoreError, StoreResult};
+use crate::store::{ArchivePlan, FileRow, LineRun, NewBlob, Run, Store, StoreError, StoreResult};
 
 /// No blob grows beyond this many bytes before compression, unless a single line is longer.
 pub(crate) const MAX_BLOB_BYTES: usize = 4 * 1024 * 1024;
@@ -71,28 +69,6 @@ impl LineBuffer {
         ends.push(bytes.len());
         Self { bytes, ends }
     }
-}
-
-/// A new blob, ready to be stored.
-struct NewBlob {
-    hash: [u8; 32],
-    raw_bytes: usize,
-    data: Vec<u8>,
-    line_hashes: Vec<i64>,
-    /// The file's last blobs, whose lines are the first of this one: each with its first line here.
-    swallows: Vec<(i64, u32)>,
-}
-
-/// Where a run's lines come from.
-enum Run {
-    Stored(LineRun),
-    New { first: u32, count: u32 },
-}
-
-/// What storing some lines of a file will write; made outside the transaction.
-pub(crate) struct ArchivePlan {
-    blob: Option<NewBlob>,
-    runs: Vec<Run>,
 }
 
 /// Puts lines into the archive and takes them out.
@@ -197,41 +173,6 @@ impl<'a> Archive<'a> {
             swallows,
         };
         Ok(ArchivePlan { blob: Some(blob), runs })
-    }
-
-    /// Writes a plan. `None` when another process changed a blob that the plan refers to: plan
-    /// again.
-    pub(crate) fn apply(&self, tx: &Transaction<'_>, plan: &ArchivePlan) -> StoreResult<Option<Vec<LineRun>>> {
-        let mut referred: HashSet<i64> =
-            plan.runs.iter().filter_map(|run| if let Run::Stored(run) = run { Some(run.blob) } else { None }).collect();
-        referred.extend(plan.blob.iter().flat_map(|blob| blob.swallows.iter().map(|(old, _)| *old)));
-        for blob in referred {
-            if !self.store.has_blob(tx, blob)? {
-                return Ok(None);
-            }
-        }
-        let mut new_blob = 0;
-        let mut moved = HashMap::new();
-        if let Some(blob) = &plan.blob {
-            new_blob = self.store.put_blob(tx, &blob.hash, blob.raw_bytes, blob.line_hashes.len(), &blob.data)?;
-            for (old, offset) in blob.swallows.iter().filter(|(old, _)| *old != new_blob) {
-                self.store.supersede_blob(tx, *old, new_blob, *offset)?;
-                moved.insert(*old, *offset);
-            }
-            self.store.put_lines(tx, new_blob, &blob.line_hashes)?;
-        }
-        let runs = plan
-            .runs
-            .iter()
-            .map(|run| match run {
-                Run::Stored(run) => match moved.get(&run.blob) {
-                    Some(offset) => LineRun { blob: new_blob, first: run.first + offset, ..*run },
-                    None => *run,
-                },
-                Run::New { first, count } => LineRun { blob: new_blob, first: *first, count: *count },
-            })
-            .collect();
-        Ok(Some(runs))
     }
 
     /// All lines of one generation of a file, run by run.

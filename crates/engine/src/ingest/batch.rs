@@ -1,7 +1,7 @@
 //! Reading ahead: a file's next lines, parsed, redacted and understood, ready to be stored in one
 //! transaction. Runs in a thread of its own and knows no database.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
@@ -14,14 +14,12 @@ use super::parse::{NotJson, is_whole_object, parse_line};
 use super::policy::CapturePolicy;
 use super::redact::{RedactionCounts, Redactor};
 use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of};
+use crate::store::Skips;
 
 /// At most this many turns in a transaction (decision 3).
 const MAX_TURNS: usize = 200;
 /// At most about this many bytes of lines in a transaction.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-
-/// Skipped lines: (reason, detail) to (count, first line, first offset).
-pub(crate) type Skips = BTreeMap<(String, String), (u64, u64, u64)>;
 
 /// What one transaction stores of a file.
 #[derive(Default)]

@@ -20,7 +20,7 @@ use super::report::Silent;
 use super::run::Ingest;
 use super::source::ReaderOptions;
 use super::source::{SOURCES, Source, source_named};
-use crate::store::{Forgotten, LineRun, StoreResult};
+use crate::store::{Forgetting, Forgotten, StoreResult};
 
 /// What is to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,13 +100,17 @@ impl Ingest<'_> {
         let touched: Vec<i64> = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
         let mut buried: Vec<[u8; 16]> = vec![self.keys.tombstone_hash(&target.agent, "session", &target.native_session)];
         buried.extend(messages.iter().map(|message| self.keys.tombstone_hash(&target.agent, "message", message)));
-        self.store.write(|tx| {
-            self.store.delete_copies(tx, &target.agent, messages.iter())?;
-            self.store.delete_episodes(tx, &target.episodes)?;
-            self.store.release_blobs(tx)?;
-            if target.keep_tombstones { self.store.bury(tx, &buried, now) } else { Ok(()) }
+        if !target.keep_tombstones {
+            buried.clear();
+        }
+        self.store.forget(&Forgetting {
+            agent: &target.agent,
+            messages: &messages,
+            episodes: &target.episodes,
+            tombstones: &buried,
+            now,
         })?;
-        self.tombstones.extend(buried.iter().filter(|_| target.keep_tombstones));
+        self.tombstones.extend(&buried);
         self.derive_titles(&touched, &titled)?;
         Ok(outcome)
     }
@@ -163,17 +167,7 @@ impl Ingest<'_> {
         for piece in pieces.iter().filter(|piece| piece.len() > 0) {
             plans.push(archive.plan_without_last(piece, |blob| !touched.contains(&blob))?);
         }
-        self.store.write(|tx| {
-            let mut runs: Vec<LineRun> = Vec::new();
-            for plan in &plans {
-                match archive.apply(tx, plan)? {
-                    Some(more) => runs.extend(more),
-                    None => return Err(crate::store::StoreError::LeaseLost(self.store.path().to_path_buf())),
-                }
-            }
-            self.store.replace_segments(tx, file, generation, &runs)
-        })?;
-        Ok(())
+        Ok(self.store.rewrite_generation(file, generation, &plans)?)
     }
 }
 

@@ -13,11 +13,13 @@
 //!
 //! - `request`, `report`, `error`: what goes in and comes out
 //!
-//! `Ingest::run` is the whole way: find files (`run`), take each and read what is new (`unit`), store it (`writer`).
+//! `Ingest::run` is the whole way: find files (`run`), take each and read what is new (`unit`), look up what
+//! it refers to (`entries`), store it (`writer`).
 
 mod archive;
 mod batch;
 mod disk;
+mod entries;
 mod error;
 mod file_error;
 mod foreign;

@@ -1,21 +1,20 @@
 //! The archive read again, by the readers of today: everything derived from it is rebuilt while
 //! ids stay, because they derive from native ids alone. Nothing needs the source files.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::archive::Archive;
-use super::batch::Skips;
+use super::entries::EntryMaker;
 use super::error::IngestError;
 use super::parse::{NotJson, parse_line};
 use super::report::Observer;
 use super::run::Ingest;
 use super::source::ReaderOptions;
 use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of, source_named};
-use super::writer::Writer;
-use crate::store::{FileRow, StoreResult};
+use crate::store::{FileRow, Skips, StoreResult};
 
 /// Turns in one transaction.
 const MAX_TURNS: usize = 200;
@@ -50,7 +49,7 @@ impl Ingest<'_> {
         let mut report = ReindexReport::default();
         let generations = self.store.generations()?;
         for row in &files {
-            self.store.write(|tx| self.store.reset_skips(tx, row.id))?;
+            self.store.reset_skips(row.id)?;
             // Of a document only the newest text is read; conversations were said as often as they changed.
             let is_document = source_named(&row.source).is_some_and(|source| source.nature() == Nature::Document);
             for (_, generation) in generations
@@ -80,40 +79,21 @@ impl Ingest<'_> {
         let source = source_named(&row.source).ok_or_else(|| IngestError::UnknownSource(row.source.clone()))?;
         let mut reader = source.reader(Path::new(&row.path), "", options);
         let mut archive = Archive::new(self.store, self.keys.line);
-        let mut writer = Writer {
-            store: self.store,
-            holder: self.holder.name(),
-            keys: &self.keys,
-            redactor: &self.redactor,
-            now: self.now,
-            resolver: &mut self.resolver,
-            source: source.kind(),
-            reading,
-            is_document: source.nature() == Nature::Document,
-            replaces: None,
-            owners: HashSet::new(),
-        };
+        let store = self.store;
+        let mut maker = EntryMaker { redactor: &self.redactor, resolver: &mut self.resolver, source, reading, now: self.now };
         let mut values: Vec<Value> = Vec::new();
         let mut pending: Vec<Reading> = Vec::new();
         let mut skips = Skips::new();
         let mut mark = LineMark::default();
-        let store = |writer: &mut Writer<'_>,
-                     pending: &mut Vec<Reading>,
-                     skips: &mut Skips,
-                     report: &mut ReindexReport|
-         -> StoreResult<()> {
+        let mut commit = |pending: &mut Vec<Reading>, skips: &mut Skips, report: &mut ReindexReport| -> StoreResult<()> {
             if only_titles {
                 pending.retain(|reading| matches!(reading, Reading::Title(..) | Reading::TitleOfMessage(..)));
                 skips.clear();
             }
-            let names = writer.project_names(pending);
-            let now = (writer.now)();
-            let outcomes = writer.store.write(|tx| {
-                writer.store.count_skips(tx, row.id, skips)?;
-                writer.store_readings(tx, row.id, pending, &names, now)
-            })?;
-            report.turns_added += outcomes[0];
-            report.turns_updated += outcomes[1];
+            let names = maker.project_names(pending);
+            let stored = store.store_again(row.id, &maker.entries(pending, &names), skips)?;
+            report.turns_added += stored.added;
+            report.turns_updated += stored.updated;
             pending.clear();
             skips.clear();
             Ok(())
@@ -139,13 +119,13 @@ impl Ingest<'_> {
                 }
                 _ => true,
             });
-            if pending.len() >= MAX_TURNS { store(&mut writer, &mut pending, &mut skips, report) } else { Ok(()) }
+            if pending.len() >= MAX_TURNS { commit(&mut pending, &mut skips, report) } else { Ok(()) }
         })?;
         let before = pending.len();
         reader.finish(&mut pending);
         count_cut(&mut pending, before, &mut skips);
         drop_own_words(&mut pending, before);
-        store(&mut writer, &mut pending, &mut skips, report)?;
+        commit(&mut pending, &mut skips, report)?;
         if !damaged.is_empty() {
             // What a reader cannot find because its lines are damaged is not gone: the words are kept.
             self.store.keep_turns_of(row.id, reading)?;

@@ -105,7 +105,7 @@ impl Ingest<'_> {
                 })?;
             }
         }
-        self.store.write(|tx| self.store.release_blobs(tx).map(drop))?;
+        self.store.free_blobs()?;
         Ok(report)
     }
 

@@ -10,6 +10,7 @@ use super::IngestError;
 use super::archive::Archive;
 use super::batch::{Batch, Reader, Start, owner_hash};
 use super::disk::is_passing;
+use super::entries::EntryMaker;
 use super::file_error::FileError;
 use super::found::{Content, FoundUnit, stamp_of};
 use super::parse;
@@ -168,12 +169,13 @@ impl Ingest<'_> {
             store: self.store,
             holder: self.holder.name(),
             keys: &self.keys,
-            redactor: &self.redactor,
-            now: self.now,
-            resolver: &mut self.resolver,
-            source: found.source.kind(),
-            reading: 0,
-            is_document: found.source.nature() == Nature::Document,
+            entries: EntryMaker {
+                redactor: &self.redactor,
+                resolver: &mut self.resolver,
+                source: found.source,
+                reading: 0,
+                now: self.now,
+            },
             replaces: matches!(begin, Begin::Records).then(HashSet::new),
             owners: HashSet::new(),
         };

@@ -1,10 +1,12 @@
 //! Blobs of redacted lines and the segments that put a file together from them. What is stored is
 //! described here, when to merge and how to compress is decided in `ingest::archive`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Row, params};
 
+use super::transaction::WriteTx;
 use super::{Store, StoreError, StoreResult};
 
 /// Consecutive lines of one blob.
@@ -37,17 +39,55 @@ pub(crate) struct SegmentRow {
     pub run: LineRun,
 }
 
+/// A new blob, ready to be stored.
+pub(crate) struct NewBlob {
+    /// Hash of what it holds.
+    pub hash: [u8; 32],
+    /// Bytes before compression.
+    pub raw_bytes: usize,
+    /// Compressed.
+    pub data: Vec<u8>,
+    /// Keyed hash of each line.
+    pub line_hashes: Vec<i64>,
+    /// The file's last blobs, whose lines are the first of this one: each with its first line here.
+    pub swallows: Vec<(i64, u32)>,
+}
+
+/// Where a run's lines come from.
+pub(crate) enum Run {
+    /// The archive has them.
+    Stored(LineRun),
+    /// Lines of the new blob.
+    New {
+        /// The first, from 0.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
+}
+
+/// What storing some lines of a file writes; made outside the transaction.
+pub(crate) struct ArchivePlan {
+    /// What no blob holds yet.
+    pub blob: Option<NewBlob>,
+    /// The lines, in order.
+    pub runs: Vec<Run>,
+}
+
+fn segment_row(row: &Row<'_>) -> rusqlite::Result<SegmentRow> {
+    Ok(SegmentRow { seq: row.get(0)?, run: LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? } })
+}
+
 impl Store {
     /// Where lines with these keyed hashes may stand already.
     pub(crate) fn find_lines(&self, hashes: &[i64]) -> StoreResult<Vec<Option<(i64, u32)>>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached("SELECT blob_id, line_no FROM archive_line WHERE hash = ?1")
-                .map_err(|error| self.fail(error))?;
+        self.read(|view| {
             hashes
                 .iter()
                 .map(|hash| {
-                    statement.query_row([hash], |row| Ok((row.get(0)?, row.get(1)?))).optional().map_err(|error| self.fail(error))
+                    view.first("SELECT blob_id, line_no FROM archive_line WHERE hash = ?1", [hash], |row| {
+                        Ok((row.get(0)?, row.get(1)?))
+                    })
                 })
                 .collect()
         })
@@ -55,93 +95,73 @@ impl Store {
 
     /// A blob as it is stored; `None` when it is gone, or its row cannot be read.
     pub(crate) fn blob(&self, id: i64) -> StoreResult<Option<StoredBlob>> {
-        let found = self.read(|db| {
-            db.prepare_cached("SELECT hash, raw_bytes, data FROM blob WHERE id = ?1")
-                .and_then(|mut statement| {
-                    statement
-                        .query_row([id], |row| {
-                            Ok(StoredBlob { hash: row.get(0)?, raw_bytes: row.get::<_, i64>(1)? as usize, data: row.get(2)? })
-                        })
-                        .optional()
-                })
-                .map_err(|error| match error {
-                    // Noise made another type or length of it.
-                    rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..) => {
-                        StoreError::Corrupt { path: self.path().to_path_buf(), detail: error.to_string() }
-                    }
-                    error => self.fail(error),
-                })
+        let found = self.read(|view| {
+            view.first("SELECT hash, raw_bytes, data FROM blob WHERE id = ?1", [id], |row| {
+                Ok(StoredBlob { hash: row.get(0)?, raw_bytes: row.get::<_, i64>(1)? as usize, data: row.get(2)? })
+            })
         });
         match found {
-            Err(StoreError::Corrupt { .. }) => Ok(None),
+            // Noise made another type or length of it.
+            Err(
+                StoreError::Corrupt { .. }
+                | StoreError::Sqlite {
+                    error: rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..),
+                    ..
+                },
+            ) => Ok(None),
             found => found,
         }
     }
 
     /// Every blob that files refer to, and every other one.
     pub(crate) fn blob_ids(&self) -> StoreResult<Vec<i64>> {
-        self.read(|db| self.collect(db, "SELECT blob_id FROM segment UNION SELECT id FROM blob ORDER BY 1", |row| row.get(0)))
+        self.read(|view| view.column("SELECT blob_id FROM segment UNION SELECT id FROM blob ORDER BY 1", []))
     }
 
     /// The last blobs of a file, the very last first, each with its size before compression.
     pub(crate) fn last_blobs(&self, file: i64, generation: i64, limit: usize) -> StoreResult<Vec<(i64, usize)>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT blob.id, blob.raw_bytes FROM segment JOIN blob ON blob.id = segment.blob_id
-                     WHERE file_id = ?1 AND generation = ?2 ORDER BY seq DESC LIMIT ?3",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map(params![file, generation, limit as i64], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))
-                .map_err(|error| self.fail(error))?;
+        self.read(|view| {
             let mut blobs: Vec<(i64, usize)> = Vec::new();
-            for row in rows {
-                let row = row.map_err(|error| self.fail(error))?;
-                if blobs.iter().any(|(blob, _)| *blob == row.0) {
-                    // A blob that comes twice with another between them cannot be folded.
-                    if blobs.last().is_some_and(|(blob, _)| *blob != row.0) {
-                        break;
+            view.each(
+                "SELECT blob.id, blob.raw_bytes FROM segment JOIN blob ON blob.id = segment.blob_id
+                 WHERE file_id = ?1 AND generation = ?2 ORDER BY seq DESC LIMIT ?3",
+                [file, generation, limit as i64],
+                |row| {
+                    let (blob, bytes): (i64, i64) = (row.get(0)?, row.get(1)?);
+                    if blobs.iter().all(|(known, _)| *known != blob) {
+                        blobs.push((blob, bytes as usize));
+                    } else if blobs.last().is_some_and(|(last, _)| *last != blob) {
+                        // A blob that comes twice with another between them cannot be folded.
+                        return Ok(ControlFlow::Break(()));
                     }
-                } else {
-                    blobs.push(row);
-                }
-            }
+                    Ok(ControlFlow::Continue(()))
+                },
+            )?;
             Ok(blobs)
         })
     }
 
     /// The segments of one generation of a file, in order.
     pub(crate) fn segments(&self, file: i64, generation: i64) -> StoreResult<Vec<SegmentRow>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached("SELECT seq, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation = ?2 ORDER BY seq")
-                .map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map([file, generation], |row| {
-                    Ok(SegmentRow { seq: row.get(0)?, run: LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? } })
-                })
-                .map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        self.read(|view| {
+            view.all(
+                "SELECT seq, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation = ?2 ORDER BY seq",
+                [file, generation],
+                segment_row,
+            )
         })
     }
 
     /// The generations before `newest`, each with the runs of its lines, in order, and whether
     /// the newest holds them too: a unit that is read as a whole each time repeats what it said.
     pub(crate) fn older_generations(&self, file: i64, newest: i64) -> StoreResult<BTreeMap<i64, Vec<(LineRun, bool)>>> {
-        let rows: Vec<(i64, LineRun)> = self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT generation, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation <= ?2
-                     ORDER BY generation, seq",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map([file, newest], |row| {
-                    Ok((row.get(0)?, LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? }))
-                })
-                .map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        let rows: Vec<(i64, LineRun)> = self.read(|view| {
+            view.all(
+                "SELECT generation, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation <= ?2
+                 ORDER BY generation, seq",
+                [file, newest],
+                |row| Ok((row.get(0)?, LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? })),
+            )
         })?;
         // The newest generation's lines by blob, as disjoint ranges in order.
         let mut held: HashMap<i64, Vec<(u32, u32)>> = HashMap::new();
@@ -175,58 +195,121 @@ impl Store {
         }
         self.write(|tx| {
             for generation in generations {
-                tx.execute("DELETE FROM segment WHERE file_id = ?1 AND generation = ?2", [file, *generation])
-                    .map_err(|error| self.fail(error))?;
+                tx.drop_segments(file, *generation)?;
             }
-            if frees_blobs { self.release_blobs(tx).map(drop) } else { Ok(()) }
+            if frees_blobs { tx.release_blobs() } else { Ok(()) }
         })
     }
 
-    /// Stores a blob, or finds the one with the same content.
-    pub(crate) fn put_blob(
-        &self,
-        tx: &Transaction<'_>,
-        hash: &[u8; 32],
-        raw_bytes: usize,
-        line_count: usize,
-        data: &[u8],
-    ) -> StoreResult<i64> {
-        let known: Option<i64> = tx
-            .prepare_cached("SELECT id FROM blob WHERE hash = ?1")
-            .and_then(|mut statement| statement.query_row([hash], |row| row.get(0)).optional())
-            .map_err(|error| self.fail(error))?;
-        if let Some(id) = known {
-            return Ok(id);
+    /// Every (file, generation) with segments.
+    pub(crate) fn generations(&self) -> StoreResult<Vec<(i64, i64)>> {
+        self.read(|view| {
+            view.all("SELECT DISTINCT file_id, generation FROM segment ORDER BY 1, 2", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        })
+    }
+
+    /// Stores one generation of a file in place of what was stored of it.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] where another process changed a blob that a plan refers to.
+    pub(crate) fn rewrite_generation(&self, file: i64, generation: i64, plans: &[ArchivePlan]) -> StoreResult<()> {
+        self.write(|tx| {
+            let mut runs: Vec<LineRun> = Vec::new();
+            for plan in plans {
+                match tx.store_blob(plan)? {
+                    Some(more) => runs.extend(more),
+                    None => return Err(StoreError::LeaseLost(self.path().to_path_buf())),
+                }
+            }
+            tx.drop_segments(file, generation)?;
+            tx.append_segments(file, generation, &runs)
+        })
+    }
+
+    /// Deletes blobs that no file refers to.
+    pub(crate) fn free_blobs(&self) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.release_blobs()?;
+            Ok(())
+        })
+    }
+}
+
+impl WriteTx<'_> {
+    /// Adds the lines of a plan to the end of a file. `false` when another process changed a blob that the plan
+    /// refers to: plan again.
+    pub(super) fn store_lines(&self, file: i64, generation: i64, plan: &ArchivePlan) -> StoreResult<bool> {
+        let Some(runs) = self.store_blob(plan)? else { return Ok(false) };
+        self.append_segments(file, generation, &runs)?;
+        Ok(true)
+    }
+
+    /// Stores the new blob of a plan; returns where the plan's lines stand then. `None` when another process changed
+    /// a blob that the plan refers to.
+    fn store_blob(&self, plan: &ArchivePlan) -> StoreResult<Option<Vec<LineRun>>> {
+        let mut referred: HashSet<i64> =
+            plan.runs.iter().filter_map(|run| if let Run::Stored(run) = run { Some(run.blob) } else { None }).collect();
+        referred.extend(plan.blob.iter().flat_map(|blob| blob.swallows.iter().map(|(old, _)| *old)));
+        for blob in referred {
+            if !self.exists("SELECT 1 FROM blob WHERE id = ?1", [blob])? {
+                return Ok(None);
+            }
         }
-        tx.prepare_cached("INSERT INTO blob (hash, raw_bytes, line_count, data) VALUES (?1, ?2, ?3, ?4)")
-            .and_then(|mut statement| statement.execute(params![hash, raw_bytes as i64, line_count as i64, data]))
-            .map_err(|error| self.fail(error))?;
-        Ok(tx.last_insert_rowid())
+        let mut new_blob = 0;
+        let mut moved = HashMap::new();
+        if let Some(blob) = &plan.blob {
+            new_blob = self.put_blob(blob)?;
+            for (old, offset) in blob.swallows.iter().filter(|(old, _)| *old != new_blob) {
+                self.supersede_blob(*old, new_blob, *offset)?;
+                moved.insert(*old, *offset);
+            }
+            self.put_lines(new_blob, &blob.line_hashes)?;
+        }
+        let runs = plan
+            .runs
+            .iter()
+            .map(|run| match run {
+                Run::Stored(run) => match moved.get(&run.blob) {
+                    Some(offset) => LineRun { blob: new_blob, first: run.first + offset, ..*run },
+                    None => *run,
+                },
+                Run::New { first, count } => LineRun { blob: new_blob, first: *first, count: *count },
+            })
+            .collect();
+        Ok(Some(runs))
+    }
+
+    /// Stores a blob, or finds the one with the same content.
+    fn put_blob(&self, blob: &NewBlob) -> StoreResult<i64> {
+        if let Some(known) = self.first_value("SELECT id FROM blob WHERE hash = ?1", [blob.hash])? {
+            return Ok(known);
+        }
+        self.insert(
+            "INSERT INTO blob (hash, raw_bytes, line_count, data) VALUES (?1, ?2, ?3, ?4)",
+            params![blob.hash, blob.raw_bytes as i64, blob.line_hashes.len() as i64, blob.data],
+        )
     }
 
     /// Says where the lines of a blob stand, for later lookups.
-    pub(crate) fn put_lines(&self, tx: &Transaction<'_>, blob: i64, hashes: &[i64]) -> StoreResult<()> {
-        let mut statement = tx
-            .prepare_cached("INSERT INTO archive_line (hash, blob_id, line_no) VALUES (?1, ?2, ?3) ON CONFLICT (hash) DO UPDATE SET blob_id = excluded.blob_id, line_no = excluded.line_no")
-            .map_err(|error| self.fail(error))?;
+    fn put_lines(&self, blob: i64, hashes: &[i64]) -> StoreResult<()> {
         for (line, hash) in hashes.iter().enumerate() {
-            statement.execute(params![hash, blob, line as i64]).map_err(|error| self.fail(error))?;
+            self.execute(
+                "INSERT INTO archive_line (hash, blob_id, line_no) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (hash) DO UPDATE SET blob_id = excluded.blob_id, line_no = excluded.line_no",
+                [*hash, blob, line as i64],
+            )?;
         }
         Ok(())
     }
 
     /// Adds runs of lines to the end of a file, joining neighbours.
-    pub(crate) fn append_segments(&self, tx: &Transaction<'_>, file: i64, generation: i64, runs: &[LineRun]) -> StoreResult<()> {
-        let last: Option<SegmentRow> = tx
-            .prepare_cached("SELECT seq, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation = ?2 ORDER BY seq DESC LIMIT 1")
-            .and_then(|mut statement| {
-                statement
-                    .query_row([file, generation], |row| {
-                        Ok(SegmentRow { seq: row.get(0)?, run: LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? } })
-                    })
-                    .optional()
-            })
-            .map_err(|error| self.fail(error))?;
+    fn append_segments(&self, file: i64, generation: i64, runs: &[LineRun]) -> StoreResult<()> {
+        let last = self.first(
+            "SELECT seq, blob_id, first_line, line_count FROM segment WHERE file_id = ?1
+                 AND generation = ?2 ORDER BY seq DESC LIMIT 1",
+            [file, generation],
+            segment_row,
+        )?;
         let mut joined: Vec<SegmentRow> = last.into_iter().collect();
         for run in runs.iter().filter(|run| run.count > 0) {
             match joined.last_mut() {
@@ -239,37 +322,38 @@ impl Store {
                 }
             }
         }
-        let mut statement = tx
-            .prepare_cached(
-                "INSERT INTO segment (file_id, generation, seq, blob_id, first_line, line_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT (file_id, generation, seq) DO UPDATE SET blob_id = excluded.blob_id, first_line = excluded.first_line, line_count = excluded.line_count",
-            )
-            .map_err(|error| self.fail(error))?;
         for segment in joined {
-            statement
-                .execute(params![file, generation, segment.seq, segment.run.blob, segment.run.first, segment.run.count])
-                .map_err(|error| self.fail(error))?;
+            self.execute(
+                "INSERT INTO segment (file_id, generation, seq, blob_id, first_line, line_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (file_id, generation, seq) DO UPDATE SET blob_id = excluded.blob_id, first_line = excluded.first_line,
+                     line_count = excluded.line_count",
+                params![file, generation, segment.seq, segment.run.blob, segment.run.first, segment.run.count],
+            )?;
         }
         Ok(())
     }
 
-    /// Puts `new` in the place of `old` in every file; the lines of `old` begin at line `offset` of
-    /// `new`.
-    pub(crate) fn supersede_blob(&self, tx: &Transaction<'_>, old: i64, new: i64, offset: u32) -> StoreResult<()> {
-        tx.prepare_cached("UPDATE segment SET blob_id = ?2, first_line = first_line + ?3 WHERE blob_id = ?1")
-            .and_then(|mut statement| statement.execute(params![old, new, offset]))
-            .map_err(|error| self.fail(error))?;
-        tx.prepare_cached("DELETE FROM blob WHERE id = ?1")
-            .and_then(|mut statement| statement.execute([old]))
-            .map(drop)
-            .map_err(|error| self.fail(error))
+    /// Deletes the segments of one generation of a file.
+    fn drop_segments(&self, file: i64, generation: i64) -> StoreResult<()> {
+        self.execute("DELETE FROM segment WHERE file_id = ?1 AND generation = ?2", [file, generation]).map(drop)
     }
 
-    /// Whether a blob is still there.
-    pub(crate) fn has_blob(&self, tx: &Transaction<'_>, id: i64) -> StoreResult<bool> {
-        tx.prepare_cached("SELECT 1 FROM blob WHERE id = ?1")
-            .and_then(|mut statement| statement.query_row([id], |_| Ok(())).optional())
-            .map(|found| found.is_some())
-            .map_err(|error| self.fail(error))
+    /// Puts `new` in the place of `old` in every file; the lines of `old` begin at line `offset` of
+    /// `new`.
+    fn supersede_blob(&self, old: i64, new: i64, offset: u32) -> StoreResult<()> {
+        self.execute(
+            "UPDATE segment SET blob_id = ?2, first_line = first_line + ?3 WHERE blob_id = ?1",
+            [old, new, i64::from(offset)],
+        )?;
+        self.execute("DELETE FROM blob WHERE id = ?1", [old]).map(drop)
+    }
+
+    /// Deletes blobs that no file refers to.
+    pub(super) fn release_blobs(&self) -> StoreResult<()> {
+        self.execute(
+            "DELETE FROM archive_line WHERE blob_id IN (SELECT id FROM blob WHERE id NOT IN (SELECT blob_id FROM segment))",
+            [],
+        )?;
+        self.execute("DELETE FROM blob WHERE id NOT IN (SELECT blob_id FROM segment)", []).map(drop)
     }
 }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::error::{StoreError, StoreResult};
 use super::migrate::{self, SCHEMA_VERSION};
 use super::options::StoreOptions;
+use super::transaction::{View, WriteTx};
 
 /// Name of the database in the data directory.
 pub const DATABASE_FILE: &str = "yore.db";
@@ -41,7 +42,7 @@ impl Store {
             store.with_writer(|_| Ok(()))?;
             return Ok(store);
         }
-        let version = store.read(|db| migrate::check(db, &store.path))?;
+        let version = store.with_reader(|db| migrate::check(db, &store.path))?;
         if version < SCHEMA_VERSION {
             if store.options.is_passive {
                 return Err(StoreError::Older(store.path));
@@ -67,9 +68,22 @@ impl Store {
         &self.path
     }
 
-    /// Runs `work` on a connection that only reads, with a consistent view if it begins a
-    /// transaction.
-    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> StoreResult<T>) -> StoreResult<T> {
+    /// Runs `work` on a connection that only reads. Each statement sees what was committed when it began.
+    pub(super) fn read<T>(&self, work: impl FnOnce(&View<'_>) -> StoreResult<T>) -> StoreResult<T> {
+        self.with_reader(|db| work(&View::new(db, &self.path)))
+    }
+
+    /// Runs `work` in one `BEGIN IMMEDIATE` transaction: all of it or nothing.
+    pub(super) fn write<T>(&self, work: impl FnOnce(&WriteTx<'_>) -> StoreResult<T>) -> StoreResult<T> {
+        self.with_writer(|db| {
+            let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|error| self.fail(error))?;
+            let value = work(&WriteTx::new(&tx, &self.path))?;
+            tx.commit().map_err(|error| self.fail(error))?;
+            Ok(value)
+        })
+    }
+
+    fn with_reader<T>(&self, work: impl FnOnce(&Connection) -> StoreResult<T>) -> StoreResult<T> {
         let pooled = self.readers().pop();
         let connection = match pooled {
             Some(connection) => connection,
@@ -80,18 +94,8 @@ impl Store {
         result
     }
 
-    /// Runs `work` in one `BEGIN IMMEDIATE` transaction: all of it or nothing.
-    pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> StoreResult<T>) -> StoreResult<T> {
-        self.with_writer(|db| {
-            let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|error| self.fail(error))?;
-            let value = work(&tx)?;
-            tx.commit().map_err(|error| self.fail(error))?;
-            Ok(value)
-        })
-    }
-
     /// Runs `work` on the writing connection outside a transaction (checkpoint, vacuum, backup).
-    pub(crate) fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> StoreResult<T>) -> StoreResult<T> {
+    pub(super) fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> StoreResult<T>) -> StoreResult<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_none() {
             *writer = Some(self.open_writer()?);
@@ -101,7 +105,7 @@ impl Store {
     }
 
     /// Names this database in an error of SQLite.
-    pub(crate) fn fail(&self, error: rusqlite::Error) -> StoreError {
+    pub(super) fn fail(&self, error: rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(&self.path, error)
     }
 
@@ -120,10 +124,10 @@ impl Store {
 
     /// SQLite's own check of the whole file: empty when it is sound.
     pub(crate) fn integrity_problems(&self) -> StoreResult<Vec<String>> {
-        self.read(|db| {
-            let mut problems: Vec<String> = self.collect(db, "PRAGMA integrity_check(20)", |row| row.get(0))?;
+        self.read(|view| {
+            let mut problems: Vec<String> = view.column("PRAGMA integrity_check(20)", [])?;
             problems.retain(|line| line != "ok");
-            let foreign: Vec<String> = self.collect(db, "PRAGMA foreign_key_check", |row| {
+            let foreign: Vec<String> = view.all("PRAGMA foreign_key_check", [], |row| {
                 Ok(format!(
                     "{} row {:?} refers to a missing row of {}",
                     row.get::<_, String>(0)?,
@@ -134,18 +138,6 @@ impl Store {
             problems.extend(foreign);
             Ok(problems)
         })
-    }
-
-    /// All rows of a statement without parameters.
-    pub(crate) fn collect<T>(
-        &self,
-        db: &Connection,
-        sql: &'static str,
-        map: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
-    ) -> StoreResult<Vec<T>> {
-        let mut statement = db.prepare_cached(sql).map_err(|error| self.fail(error))?;
-        let rows = statement.query_map([], map).map_err(|error| self.fail(error))?;
-        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
     }
 
     pub(super) fn readers(&self) -> MutexGuard<'_, Vec<Connection>> {

@@ -2,19 +2,25 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Row, params};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::query::Place;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
+use super::transaction::View;
 use super::{Store, StoreResult, words};
 
 /// Distance between two turns that were said one after the other in an episode: room for turns
 /// that another snapshot has in between. What tools took and gave in between adds little to it.
 pub(crate) const SPOKEN_GAP: i64 = 1 << 20;
+
+/// SQL that is true of a turn that recall may return, in a statement that names the table `turn`. A test holds it
+/// to `Role::is_recalled`.
+pub(super) const IS_RECALLED: &str = "turn.role NOT IN ('system', 'injected')";
 
 /// Bytes of a turn that vectors are made of.
 const SPOKEN_BYTES: usize = 512 * 1024;
@@ -170,13 +176,12 @@ fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
 impl Store {
     /// The turns of these rows that still exist and are not forgotten, in no order.
     pub(crate) fn shown_turns(&self, rows: &[i64]) -> StoreResult<Vec<ShownTurn>> {
-        self.read(|db| {
+        self.read(|view| {
             let sql =
                 format!("SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL");
-            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
             let mut turns = Vec::with_capacity(rows.len());
             for row in rows {
-                turns.extend(statement.query_row([row], shown_turn).optional().map_err(|error| self.fail(error))?);
+                turns.extend(view.first(&sql, [row], shown_turn)?);
             }
             Ok(turns)
         })
@@ -184,23 +189,21 @@ impl Store {
 
     /// The turns of an episode in order, those it shares with other sessions included.
     pub(crate) fn episode_turns(&self, episode: i64) -> StoreResult<Vec<ShownTurn>> {
-        self.read(|db| {
+        self.read(|view| {
             let sql = format!(
                 "SELECT {SHOWN_COLUMNS} FROM (
                      SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
                      UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
                  ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL ORDER BY place.position, turn.id"
             );
-            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([episode], shown_turn).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+            view.all(&sql, [episode], shown_turn)
         })
     }
 
     /// The last turns of an episode that somebody in this role spoke, last first, those it shares
     /// with other sessions included.
     pub(crate) fn last_spoken(&self, episode: i64, role: Role, limit: usize) -> StoreResult<Vec<ShownTurn>> {
-        self.read(|db| {
+        self.read(|view| {
             let sql = format!(
                 "SELECT {SHOWN_COLUMNS} FROM (
                      SELECT place.turn_id, place.position FROM (
@@ -209,47 +212,39 @@ impl Store {
                      ) AS place JOIN turn ON turn.id = place.turn_id WHERE turn.role = ?2 ORDER BY place.position DESC LIMIT ?3
                  ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL ORDER BY place.position DESC"
             );
-            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map(params![episode, role.as_str(), limit as i64], shown_turn)
-                .map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+            view.all(&sql, params![episode, role.as_str(), limit as i64], shown_turn)
         })
     }
 
     /// Asks whether a session called a tool, in its own turns or in turns that it shares.
     pub(crate) fn has_tool_calls(&self, episode: i64) -> StoreResult<bool> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM turn WHERE episode_id = ?1 AND role IN ('tool_call', 'tool_result'))
+        self.read(|view| {
+            view.value(
+                "SELECT EXISTS (SELECT 1 FROM turn WHERE episode_id = ?1 AND role IN ('tool_call', 'tool_result'))
                          OR EXISTS (SELECT 1 FROM turn_share JOIN turn ON turn.id = turn_id
                                     WHERE turn_share.episode_id = ?1 AND role IN ('tool_call', 'tool_result'))",
-                )
-                .map_err(|error| self.fail(error))?;
-            statement.query_row([episode], |row| row.get(0)).map_err(|error| self.fail(error))
+                [episode],
+            )
         })
     }
 
     /// Those of these turns that the sessions with this native id repeat from others.
     pub(crate) fn shared_with(&self, native_session: &str, turns: &[i64]) -> StoreResult<HashSet<i64>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT turn_id FROM turn_share JOIN episode ON episode.id = turn_share.episode_id
-                     WHERE turn_id IN (SELECT value FROM json_each(?1)) AND episode.native_id = ?2",
-                )
-                .map_err(|error| self.fail(error))?;
+        self.read(|view| {
             let list = format!("[{}]", turns.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
-            let rows = statement.query_map(params![list, native_session], |row| row.get(0)).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+            let shared = view.column(
+                "SELECT turn_id FROM turn_share JOIN episode ON episode.id = turn_share.episode_id
+                 WHERE turn_id IN (SELECT value FROM json_each(?1)) AND episode.native_id = ?2",
+                params![list, native_session],
+            )?;
+            Ok(shared.into_iter().collect())
         })
     }
 
     /// The last words of the agent before the next human turn: what came of what happened in this
     /// turn. Its own, where it is the last.
     pub(crate) fn conclusion(&self, turn: i64) -> StoreResult<Option<ShownTurn>> {
-        self.read(|db| {
+        self.read(|view| {
             let sql = format!(
                 "SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL AND turn.id = (
                      SELECT later.id FROM turn AS asked JOIN turn AS later ON later.episode_id = asked.episode_id
@@ -261,28 +256,23 @@ impl Store {
                      ORDER BY later.position DESC LIMIT 1
                  )"
             );
-            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
-            statement.query_row([turn], shown_turn).optional().map_err(|error| self.fail(error))
+            view.first(&sql, [turn], shown_turn)
         })
     }
 
     /// Turns whose id, short id or native id begins with `prefix` (at least 4 characters).
     pub(crate) fn turns_by_prefix(&self, prefix: &str, limit: usize) -> StoreResult<Vec<i64>> {
-        self.read(|db| {
+        self.read(|view| {
             let mut found = Vec::new();
             if let Some((low, high)) = uuid_range(prefix) {
-                let mut statement = db
-                    .prepare_cached(
-                        "SELECT id FROM turn WHERE uid BETWEEN ?1 AND ?2 UNION SELECT id FROM turn WHERE native_id BETWEEN ?1 AND ?2 LIMIT ?3",
-                    )
-                    .map_err(|error| self.fail(error))?;
-                let rows = statement.query_map(params![low, high, limit as i64], |row| row.get(0)).map_err(|error| self.fail(error))?;
-                found = rows.collect::<rusqlite::Result<Vec<i64>>>().map_err(|error| self.fail(error))?;
+                found = view.column(
+                    "SELECT id FROM turn WHERE uid BETWEEN ?1 AND ?2 UNION SELECT id FROM turn
+                 WHERE native_id BETWEEN ?1 AND ?2 LIMIT ?3",
+                    params![low, high, limit as i64],
+                )?;
             }
             if found.is_empty() {
-                let mut statement = db.prepare_cached("SELECT id FROM turn WHERE native_id = ?1 LIMIT ?2").map_err(|error| self.fail(error))?;
-                let rows = statement.query_map(params![prefix, limit as i64], |row| row.get(0)).map_err(|error| self.fail(error))?;
-                found = rows.collect::<rusqlite::Result<Vec<i64>>>().map_err(|error| self.fail(error))?;
+                found = view.column("SELECT id FROM turn WHERE native_id = ?1 LIMIT ?2", params![prefix, limit as i64])?;
             }
             Ok(found)
         })
@@ -296,22 +286,15 @@ impl Store {
         with_forgotten: bool,
         limit: usize,
     ) -> StoreResult<Vec<(i64, String, String)>> {
-        self.read(|db| {
+        self.read(|view| {
             let (low, high) = uuid_range(prefix).unwrap_or(([0xff; 16], [0; 16]));
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT id, agent, native_id FROM episode
+            let mut found: Vec<(i64, String, String)> = view.all(
+                "SELECT id, agent, native_id FROM episode
                      WHERE (uid BETWEEN ?1 AND ?2 OR substr(native_id, 1, length(?3)) = ?3) AND (?4 OR forgotten_ms IS NULL)
                      ORDER BY native_id = ?3 DESC, length(native_id), id LIMIT ?5",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map(params![low, high, prefix, with_forgotten, limit as i64], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-                })
-                .map_err(|error| self.fail(error))?;
-            let mut found: Vec<(i64, String, String)> =
-                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+                params![low, high, prefix, with_forgotten, limit as i64],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )?;
             // An exact native id beats the sessions that merely begin with it (sub-agents do).
             if found.first().is_some_and(|(_, _, native)| native == prefix) {
                 found.truncate(1);
@@ -334,57 +317,16 @@ impl Store {
         Ok(found)
     }
 
-    /// What the lexical index needs of a turn; `None` when the turn is gone, forgotten, or of a
-    /// role that recall never looks at.
-    pub(crate) fn indexed_turn(&self, db: &Connection, row: i64) -> StoreResult<Option<IndexedTurn>> {
-        let found = db
-            .prepare_cached(
-                "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text, turn_text.words, turn.position,
-                        episode.kind = 'document'
-                 FROM turn JOIN episode ON episode.id = turn.episode_id JOIN turn_text ON turn_text.turn_id = turn.id
-                 LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id
-                 WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL AND turn.role NOT IN ('system', 'injected')",
-            )
-            .and_then(|mut statement| {
-                statement
-                    .query_row([row], |found| {
-                        let words: Vec<u8> = found.get(6)?;
-                        let (text, tool_text) = words::decode(&words).unwrap_or_default();
-                        Ok(IndexedTurn {
-                            row,
-                            episode: found.get(0)?,
-                            project: found.get::<_, Option<i64>>(1)?.unwrap_or(0),
-                            branch: found.get::<_, Option<i64>>(2)?.unwrap_or(0),
-                            role: Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System),
-                            at: found.get(4)?,
-                            position: found.get(7)?,
-                            is_document: found.get(8)?,
-                            speaker: found.get(5)?,
-                            text,
-                            tool_text,
-                        })
-                    })
-                    .optional()
-            })
-            .map_err(|error| self.fail(error))?;
-        Ok(found)
-    }
-
     /// What was said last before a turn in its episode, by whomever; tools in between say nothing.
     pub(crate) fn said_before(&self, turn: &IndexedTurn) -> StoreResult<Option<String>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT id FROM turn WHERE episode_id = ?1 AND position < ?2 AND role IN ('human', 'assistant')
+        self.read(|view| {
+            let rows = view.column(
+                "SELECT id FROM turn WHERE episode_id = ?1 AND position < ?2 AND role IN ('human', 'assistant')
                      ORDER BY position DESC LIMIT 4",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map([turn.episode, turn.position], |row| row.get(0))
-                .and_then(Iterator::collect::<rusqlite::Result<Vec<i64>>>)
-                .map_err(|error| self.fail(error))?;
+                [turn.episode, turn.position],
+            )?;
             for row in rows {
-                let before = self.indexed_turn(db, row)?.map(|turn| turn.spoken());
+                let before = view.indexed_turn(row)?.map(|turn| turn.spoken());
                 if before.as_ref().is_some_and(|words| !words.trim().is_empty()) {
                     return Ok(before);
                 }
@@ -395,14 +337,10 @@ impl Store {
 
     /// Rows of the labels with these texts.
     pub(crate) fn label_rows(&self, texts: &[String]) -> StoreResult<Vec<i64>> {
-        self.read(|db| {
+        self.read(|view| {
             let mut rows = Vec::new();
             for text in texts {
-                rows.extend(
-                    db.prepare_cached("SELECT id FROM label WHERE text = ?1")
-                        .and_then(|mut statement| statement.query_row([text], |row| row.get::<_, i64>(0)).optional())
-                        .map_err(|error| self.fail(error))?,
-                );
+                rows.extend(view.first_value::<i64>("SELECT id FROM label WHERE text = ?1", [text])?);
             }
             Ok(rows)
         })
@@ -410,9 +348,9 @@ impl Store {
 
     /// Rows of the episodes of these agents and kinds; an empty list means any.
     pub(crate) fn episode_rows(&self, agents: &[String], kinds: &[EpisodeKind]) -> StoreResult<Vec<i64>> {
-        self.read(|db| {
+        self.read(|view| {
             let all: Vec<(i64, String, String)> =
-                self.collect(db, "SELECT id, agent, kind FROM episode", |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+                view.all("SELECT id, agent, kind FROM episode", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             Ok(all
                 .into_iter()
                 .filter(|(_, agent, _)| agents.is_empty() || agents.contains(agent))
@@ -424,105 +362,76 @@ impl Store {
 
     /// Rows of the sub-agent episodes that a session started, however deep.
     pub(crate) fn descendants(&self, episode: i64) -> StoreResult<Vec<i64>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "WITH RECURSIVE family (id) AS (
-                         SELECT ?1 UNION
-                         SELECT child.id FROM episode AS child JOIN episode AS parent ON parent.native_id = child.parent_native_id AND parent.agent = child.agent
-                         JOIN family ON family.id = parent.id
-                     ) SELECT id FROM family WHERE id <> ?1",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([episode], |row| row.get(0)).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
-        })
-    }
-
-    /// Removes the turns up to row `up_to` that the reading `reading` of the whole archive did not
-    /// see; returns how many.
-    pub(crate) fn sweep_turns(&self, reading: i64, up_to: i64) -> StoreResult<u64> {
-        self.write(|tx| {
-            tx.execute(
-                "INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE reading <> ?1 AND id <= ?2",
-                [reading, up_to],
+        self.read(|view| {
+            view.column(
+                "WITH RECURSIVE family (id) AS ( SELECT ?1 UNION SELECT child.id FROM episode AS child
+                 JOIN episode AS parent ON parent.native_id = child.parent_native_id
+                 AND parent.agent = child.agent JOIN family ON family.id = parent.id ) SELECT id FROM family
+                 WHERE id <> ?1",
+                [episode],
             )
-            .map_err(|error| self.fail(error))?;
-            tx.execute(
-                "DELETE FROM turn_text WHERE turn_id IN (SELECT id FROM turn WHERE reading <> ?1 AND id <= ?2)",
-                [reading, up_to],
-            )
-            .map_err(|error| self.fail(error))?;
-            let swept = tx
-                .execute("DELETE FROM turn WHERE reading <> ?1 AND id <= ?2", [reading, up_to])
-                .map_err(|error| self.fail(error))?;
-            Ok(swept as u64)
         })
     }
 
     /// The words of every turn, or `None` where they are gone or cannot be read.
     pub(crate) fn each_words(&self, mut each: impl FnMut([u8; 16], Option<(&str, &str)>)) -> StoreResult<()> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare("SELECT turn.uid, turn_text.words FROM turn LEFT JOIN turn_text ON turn_text.turn_id = turn.id")
-                .map_err(|error| self.fail(error))?;
-            let mut rows = statement.query([]).map_err(|error| self.fail(error))?;
-            while let Some(row) = rows.next().map_err(|error| self.fail(error))? {
-                let uid = row.get(0).map_err(|error| self.fail(error))?;
+        self.read(|view| {
+            let sql = "SELECT turn.uid, turn_text.words FROM turn LEFT JOIN turn_text ON turn_text.turn_id = turn.id";
+            view.each(sql, [], |row| {
                 let words = row.get::<_, Option<Vec<u8>>>(1).ok().flatten().and_then(|words| super::words::decode(&words));
-                each(uid, words.as_ref().map(|(text, tool_text)| (text.as_str(), tool_text.as_str())));
-            }
-            Ok(())
+                each(row.get(0)?, words.as_ref().map(|(text, tool_text)| (text.as_str(), tool_text.as_str())));
+                Ok(ControlFlow::Continue(()))
+            })
         })
     }
 
     /// Counts the turns of a file as found by a reading that could not find them.
     pub(crate) fn keep_turns_of(&self, file: i64, reading: i64) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", [file, reading])
-                .map(drop)
-                .map_err(|error| self.fail(error))
-        })
-    }
-
-    /// Removes the turns of a document that its new reading does not give any more; the archive
-    /// keeps the old text.
-    pub(crate) fn retire_turns(&self, tx: &Transaction<'_>, file: i64, given: &HashSet<TurnId>) -> StoreResult<u64> {
-        let stored: Vec<(i64, [u8; 16])> = {
-            let mut statement =
-                tx.prepare_cached("SELECT id, uid FROM turn WHERE file_id = ?1").map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([file], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
-        };
-        let mut retired = 0;
-        for (row, uid) in stored {
-            if given.contains(&TurnId::from_bytes(uid)) {
-                continue;
-            }
-            for sql in [
-                "INSERT INTO lexical_queue (turn_id) VALUES (?1)",
-                "DELETE FROM turn_text WHERE turn_id = ?1",
-                "DELETE FROM turn WHERE id = ?1",
-            ] {
-                tx.prepare_cached(sql).and_then(|mut statement| statement.execute([row])).map_err(|error| self.fail(error))?;
-            }
-            retired += 1;
-        }
-        Ok(retired)
+        self.write(|tx| tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", [file, reading]).map(drop))
     }
 
     /// The row of the newest turn.
     pub(crate) fn newest_turn(&self) -> StoreResult<i64> {
-        self.read(|db| {
-            db.query_row("SELECT coalesce(max(id), 0) FROM turn", [], |row| row.get(0)).map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.value("SELECT coalesce(max(id), 0) FROM turn", []))
     }
 
     /// The number of the last reading of the whole archive.
     pub(crate) fn last_reading(&self) -> StoreResult<i64> {
-        self.read(|db| {
-            db.query_row("SELECT coalesce(max(reading), 0) FROM turn", [], |row| row.get(0)).map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.value("SELECT coalesce(max(reading), 0) FROM turn", []))
+    }
+}
+
+impl View<'_> {
+    /// What the lexical index needs of a turn; `None` when the turn is gone, forgotten, or of a
+    /// role that recall never looks at.
+    pub(crate) fn indexed_turn(&self, row: i64) -> StoreResult<Option<IndexedTurn>> {
+        self.first(
+            &format!(
+                "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text,
+                 turn_text.words, turn.position, episode.kind = 'document' FROM turn
+                 JOIN episode ON episode.id = turn.episode_id JOIN turn_text ON turn_text.turn_id = turn.id LEFT
+                 JOIN label AS speaker ON speaker.id = turn.speaker_id WHERE turn.id = ?1
+                 AND episode.forgotten_ms IS NULL AND {IS_RECALLED}"
+            ),
+            [row],
+            |found| {
+                let words: Vec<u8> = found.get(6)?;
+                let (text, tool_text) = words::decode(&words).unwrap_or_default();
+                Ok(IndexedTurn {
+                    row,
+                    episode: found.get(0)?,
+                    project: found.get::<_, Option<i64>>(1)?.unwrap_or(0),
+                    branch: found.get::<_, Option<i64>>(2)?.unwrap_or(0),
+                    role: Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System),
+                    at: found.get(4)?,
+                    position: found.get(7)?,
+                    is_document: found.get(8)?,
+                    speaker: found.get(5)?,
+                    text,
+                    tool_text,
+                })
+            },
+        )
     }
 }
 
@@ -556,5 +465,18 @@ fn native_id(value: ValueRef<'_>) -> String {
         },
         ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sql_and_core_agree_on_what_recall_may_return() {
+        for role in Role::ALL {
+            let is_listed = IS_RECALLED.contains(&format!("'{}'", role.as_str()));
+            assert_eq!(role.is_recalled(), !is_listed, "{role:?}");
+        }
     }
 }

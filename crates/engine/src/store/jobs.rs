@@ -1,8 +1,9 @@
 //! The durable queue of work: what is asked for, who does it, what failed.
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Row, params};
 use yore_core::time::UtcMillis;
 
+use super::transaction::{View, WriteTx};
 use super::{Store, StoreResult};
 
 /// No job waits longer: one that seems to was put there before the clock was set back.
@@ -85,32 +86,26 @@ impl Store {
         self.write(|tx| {
             let mut added = Vec::with_capacity(jobs.len());
             for job in jobs {
-                let dead: Option<(i64, Option<i64>, Option<i64>)> = tx
-                    .prepare_cached(
-                        "SELECT id, stamp_size, stamp_version FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'",
-                    )
-                    .and_then(|mut statement| {
-                        statement.query_row([job.kind, job.target], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
-                    })
-                    .map_err(|error| self.fail(error))?;
+                let dead: Option<(i64, Option<i64>, Option<i64>)> = tx.first(
+                    "SELECT id, stamp_size, stamp_version FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'",
+                    [job.kind, job.target],
+                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                )?;
                 if let Some((id, size, version)) = dead {
                     let known = size.zip(version).map(|(size, version)| (size as u64, version));
                     if job.stamp.is_some() && known == job.stamp {
                         added.push(false);
                         continue;
                     }
-                    tx.execute("DELETE FROM job WHERE id = ?1", [id]).map_err(|error| self.fail(error))?;
+                    tx.execute("DELETE FROM job WHERE id = ?1", [id])?;
                 }
-                added.push(!self.waits(tx, job.kind, job.target)?);
-                tx.prepare_cached(
+                added.push(!tx.waits(job.kind, job.target)?);
+                tx.execute(
                     "INSERT INTO job (kind, target, payload, arrived_ms, not_before_ms) VALUES (?1, ?2, ?3, ?4, ?5)
                          ON CONFLICT (kind, target) WHERE state = 'queued' DO UPDATE SET not_before_ms = excluded.not_before_ms
                          WHERE failures = 0 AND excluded.not_before_ms < not_before_ms",
-                )
-                .and_then(|mut statement| {
-                    statement.execute(params![job.kind, job.target, job.payload, job.arrived, job.not_before])
-                })
-                .map_err(|error| self.fail(error))?;
+                    params![job.kind, job.target, job.payload, job.arrived, job.not_before],
+                )?;
             }
             Ok(added)
         })
@@ -127,16 +122,9 @@ impl Store {
                 "SELECT {COLUMNS} FROM job WHERE state = 'queued' AND kind IN (SELECT value FROM json_each(?3))
                      AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS}) ORDER BY not_before_ms, id LIMIT ?2"
             );
-            let jobs: Vec<JobRow> = {
-                let mut statement = tx.prepare_cached(&sql).map_err(|error| self.fail(error))?;
-                let rows =
-                    statement.query_map(params![now, limit as i64, json_of(kinds)], job_row).map_err(|error| self.fail(error))?;
-                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
-            };
+            let jobs = tx.all(&sql, params![now, limit as i64, json_of(kinds)], job_row)?;
             for job in &jobs {
-                tx.prepare_cached("UPDATE job SET state = 'leased', lease_owner = ?2 WHERE id = ?1")
-                    .and_then(|mut statement| statement.execute(params![job.id, owner]))
-                    .map_err(|error| self.fail(error))?;
+                tx.execute("UPDATE job SET state = 'leased', lease_owner = ?2 WHERE id = ?1", params![job.id, owner])?;
             }
             Ok(jobs)
         })
@@ -144,14 +132,12 @@ impl Store {
 
     /// When the next job of these kinds is due, if any waits.
     pub(crate) fn next_job(&self, kinds: &[&str], now: UtcMillis) -> StoreResult<Option<UtcMillis>> {
-        self.read(|db| {
+        self.read(|view| {
             let sql = format!(
                 "SELECT min(iif(not_before_ms > ?1 + {MOST_WAIT_MS}, ?1, not_before_ms)) FROM job
                  WHERE state = 'queued' AND kind IN (SELECT value FROM json_each(?2))"
             );
-            db.prepare_cached(&sql)
-                .and_then(|mut statement| statement.query_row(params![now, json_of(kinds)], |row| row.get(0)))
-                .map_err(|error| self.fail(error))
+            view.value(&sql, params![now, json_of(kinds)])
         })
     }
 
@@ -159,12 +145,11 @@ impl Store {
     /// its pause.
     pub(crate) fn hurry_jobs(&self, kind: &str, now: UtcMillis) -> StoreResult<usize> {
         // Mostly there is nothing to hurry: that writes nothing.
-        let waits: bool = self.read(|db| {
-            db.prepare_cached(
+        let waits: bool = self.read(|view| {
+            view.value(
                 "SELECT EXISTS (SELECT 1 FROM job WHERE state = 'queued' AND kind = ?1 AND failures = 0 AND not_before_ms > ?2)",
+                params![kind, now],
             )
-            .and_then(|mut statement| statement.query_row(params![kind, now], |row| row.get(0)))
-            .map_err(|error| self.fail(error))
         })?;
         if !waits {
             return Ok(0);
@@ -174,21 +159,17 @@ impl Store {
                 "UPDATE job SET not_before_ms = ?2 WHERE state = 'queued' AND kind = ?1 AND failures = 0 AND not_before_ms > ?2",
                 params![kind, now],
             )
-            .map_err(|error| self.fail(error))
         })
     }
 
     /// How many jobs of these kinds are due or being done.
     pub(crate) fn pressing_jobs(&self, kinds: &[&str], now: UtcMillis) -> StoreResult<u64> {
-        self.read(|db| {
+        self.read(|view| {
             let sql = format!(
                 "SELECT count(*) FROM job WHERE kind IN (SELECT value FROM json_each(?2)) AND (state = 'leased'
                      OR state = 'queued' AND (not_before_ms <= ?1 OR not_before_ms > ?1 + {MOST_WAIT_MS}))"
             );
-            db.prepare_cached(&sql)
-                .and_then(|mut statement| statement.query_row(params![now, json_of(kinds)], |row| row.get::<_, i64>(0)))
-                .map(|count| count as u64)
-                .map_err(|error| self.fail(error))
+            view.count(&sql, params![now, json_of(kinds)])
         })
     }
 
@@ -199,9 +180,7 @@ impl Store {
         }
         self.write(|tx| {
             for job in jobs {
-                tx.prepare_cached("DELETE FROM job WHERE id = ?1 AND lease_owner = ?2")
-                    .and_then(|mut statement| statement.execute(params![job, owner]))
-                    .map_err(|error| self.fail(error))?;
+                tx.execute("DELETE FROM job WHERE id = ?1 AND lease_owner = ?2", params![job, owner])?;
             }
             Ok(())
         })
@@ -210,46 +189,41 @@ impl Store {
     /// Puts a job that failed back, or aside for good.
     pub(crate) fn fail_job(&self, owner: &str, job: i64, failed: &Failed<'_>) -> StoreResult<()> {
         self.write(|tx| {
-            let Some(row) = self.leased_job(tx, owner, job)? else { return Ok(()) };
+            let Some(row) = tx.leased_job(owner, job)? else { return Ok(()) };
             match failed.again {
                 Some(again) => {
                     // What came meanwhile is the same work: one row waits, with what is known of both.
-                    let is_waiting = tx
-                        .execute(
-                            "UPDATE job SET failures = ?3, bad_failures = ?4, error_code = ?5, error_text = ?6,
+                    let is_waiting = tx.execute(
+                        "UPDATE job SET failures = ?3, bad_failures = ?4, error_code = ?5, error_text = ?6,
                                     not_before_ms = max(not_before_ms, ?7), arrived_ms = min(arrived_ms, ?8)
                              WHERE kind = ?1 AND target = ?2 AND state = 'queued'",
-                            params![
-                                row.kind,
-                                row.target,
-                                failed.failures,
-                                failed.bad_failures,
-                                failed.code,
-                                failed.text,
-                                again,
-                                row.arrived
-                            ],
-                        )
-                        .map_err(|error| self.fail(error))?
-                        > 0;
+                        params![
+                            row.kind,
+                            row.target,
+                            failed.failures,
+                            failed.bad_failures,
+                            failed.code,
+                            failed.text,
+                            again,
+                            row.arrived
+                        ],
+                    )? > 0;
                     if is_waiting {
-                        tx.execute("DELETE FROM job WHERE id = ?1", [job]).map(drop).map_err(|error| self.fail(error))
+                        tx.execute("DELETE FROM job WHERE id = ?1", [job]).map(drop)
                     } else {
                         tx.execute(
-                            "UPDATE job SET state = 'queued', lease_owner = NULL, failures = ?2, bad_failures = ?3, error_code = ?4,
-                                    error_text = ?5, not_before_ms = ?6 WHERE id = ?1",
+                            "UPDATE job SET state = 'queued', lease_owner = NULL, failures = ?2, bad_failures = ?3, error_code =
+                 ?4, error_text = ?5, not_before_ms = ?6 WHERE id = ?1",
                             params![job, failed.failures, failed.bad_failures, failed.code, failed.text, again],
                         )
                         .map(drop)
-                        .map_err(|error| self.fail(error))
                     }
                 }
                 None => {
-                    tx.execute("DELETE FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'", [&row.kind, &row.target])
-                        .map_err(|error| self.fail(error))?;
+                    tx.execute("DELETE FROM job WHERE kind = ?1 AND target = ?2 AND state = 'dead'", [&row.kind, &row.target])?;
                     tx.execute(
-                        "UPDATE job SET state = 'dead', lease_owner = NULL, failures = ?2, bad_failures = ?3, error_code = ?4,
-                                error_text = ?5, stamp_size = ?6, stamp_version = ?7 WHERE id = ?1",
+                        "UPDATE job SET state = 'dead', lease_owner = NULL, failures = ?2, bad_failures = ?3, error_code =
+                 ?4, error_text = ?5, stamp_size = ?6, stamp_version = ?7 WHERE id = ?1",
                         params![
                             job,
                             failed.failures,
@@ -261,7 +235,6 @@ impl Store {
                         ],
                     )
                     .map(drop)
-                    .map_err(|error| self.fail(error))
                 }
             }
         })
@@ -272,13 +245,13 @@ impl Store {
         if jobs.is_empty() {
             return Ok(());
         }
-        self.write(|tx| jobs.iter().try_for_each(|job| self.return_job(tx, owner, *job)))
+        self.write(|tx| jobs.iter().try_for_each(|job| tx.return_job(owner, *job)))
     }
 
     /// Puts the jobs of those who are dead back; returns how many.
     pub(crate) fn recover_jobs(&self, is_alive: impl Fn(&str) -> bool) -> StoreResult<usize> {
-        let leased: Vec<(i64, String)> = self.read(|db| {
-            self.collect(db, "SELECT id, lease_owner FROM job WHERE state = 'leased'", |row| {
+        let leased: Vec<(i64, String)> = self.read(|view| {
+            view.all("SELECT id, lease_owner FROM job WHERE state = 'leased'", [], |row| {
                 Ok((row.get(0)?, row.get::<_, Option<String>>(1)?.unwrap_or_default()))
             })
         })?;
@@ -286,7 +259,7 @@ impl Store {
         if orphaned.is_empty() {
             return Ok(0);
         }
-        self.write(|tx| orphaned.iter().try_for_each(|(job, owner)| self.return_job(tx, owner, *job)))?;
+        self.write(|tx| orphaned.iter().try_for_each(|(job, owner)| tx.return_job(owner, *job)))?;
         Ok(orphaned.len())
     }
 
@@ -294,23 +267,22 @@ impl Store {
     pub(crate) fn revive_jobs(&self, target: Option<&str>, now: UtcMillis) -> StoreResult<usize> {
         self.write(|tx| {
             let dead: Vec<(i64, String, String)> = {
-                let mut statement = tx
-                    .prepare_cached("SELECT id, kind, target FROM job WHERE state = 'dead' AND (?1 IS NULL OR target IN (?1, payload || ':' || ?1))")
-                    .map_err(|error| self.fail(error))?;
-                let rows = statement
-                    .query_map([target], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-                    .map_err(|error| self.fail(error))?;
-                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
+                tx.all(
+                    "SELECT id, kind, target FROM job WHERE state = 'dead'
+                 AND (?1 IS NULL OR target IN (?1, payload || ':' || ?1))",
+                    [target],
+                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                )?
             };
             for (id, kind, target) in &dead {
-                let is_waiting = self.waits(tx, kind, target)?;
+                let is_waiting = tx.waits(kind, target)?;
                 let sql = if is_waiting {
                     "DELETE FROM job WHERE id = ?1 AND ?2 IS NOT NULL"
                 } else {
                     "UPDATE job SET state = 'queued', failures = 0, bad_failures = 0, not_before_ms = ?2, stamp_size = NULL,
                             stamp_version = NULL WHERE id = ?1"
                 };
-                tx.execute(sql, params![id, now]).map_err(|error| self.fail(error))?;
+                tx.execute(sql, params![id, now])?;
             }
             Ok(dead.len())
         })
@@ -318,82 +290,66 @@ impl Store {
 
     /// Jobs in a state, those that wait longest first.
     pub(crate) fn jobs(&self, state: &str, limit: usize) -> StoreResult<Vec<JobRow>> {
-        self.read(|db| {
+        self.read(|view| {
             let sql = format!("SELECT {COLUMNS} FROM job WHERE state = ?1 ORDER BY not_before_ms, id LIMIT ?2");
-            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
-            let rows = statement.query_map(params![state, limit as i64], job_row).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+            view.all(&sql, params![state, limit as i64], job_row)
         })
     }
 
     /// When work of this name was done last.
     pub(crate) fn last_run(&self, name: &str) -> StoreResult<Option<UtcMillis>> {
-        self.read(|db| {
-            db.prepare_cached("SELECT at_ms FROM last_run WHERE name = ?1")
-                .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
-                .map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.first_value("SELECT at_ms FROM last_run WHERE name = ?1", [name]))
     }
 
     /// Notes when work of this name was done.
     pub(crate) fn note_run(&self, name: &str, at: UtcMillis) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute("INSERT OR REPLACE INTO last_run (name, at_ms) VALUES (?1, ?2)", params![name, at])
-                .map(drop)
-                .map_err(|error| self.fail(error))
-        })
+        self.write(|tx| tx.execute("INSERT OR REPLACE INTO last_run (name, at_ms) VALUES (?1, ?2)", params![name, at]).map(drop))
     }
 
     /// How many jobs of these kinds wait, are being done, and were given up.
     pub(crate) fn job_counts(&self, kinds: &[&str]) -> StoreResult<(u64, u64, u64)> {
-        self.read(|db| {
-            db.prepare_cached(
+        self.read(|view| {
+            view.one(
                 "SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'leased'),
                         count(*) FILTER (WHERE state = 'dead') FROM job WHERE kind IN (SELECT value FROM json_each(?1))",
+                [json_of(kinds)],
+                |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64)),
             )
-            .and_then(|mut statement| {
-                statement.query_row([json_of(kinds)], |row| {
-                    Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64))
-                })
-            })
-            .map_err(|error| self.fail(error))
         })
     }
 
     /// Whether a file was read, as a whole or in parts.
     pub(crate) fn knows_file(&self, source: &str, path: &str) -> StoreResult<bool> {
-        self.read(|db| {
+        self.read(|view| {
             // `$` follows `#`, behind which a part is named.
-            db.prepare_cached(
+            view.value(
                 "SELECT EXISTS (SELECT 1 FROM source_file WHERE source = ?1 AND path = ?2)
                      OR EXISTS (SELECT 1 FROM source_file WHERE source = ?1 AND path > ?2 || '#' AND path < ?2 || '$')",
+                [source, path],
             )
-            .and_then(|mut statement| statement.query_row([source, path], |row| row.get(0)))
-            .map_err(|error| self.fail(error))
         })
     }
+}
 
-    fn leased_job(&self, db: &Connection, owner: &str, job: i64) -> StoreResult<Option<JobRow>> {
+impl View<'_> {
+    fn leased_job(&self, owner: &str, job: i64) -> StoreResult<Option<JobRow>> {
         let sql = format!("SELECT {COLUMNS} FROM job WHERE id = ?1 AND state = 'leased' AND lease_owner = ?2");
-        db.prepare_cached(&sql)
-            .and_then(|mut statement| statement.query_row(params![job, owner], job_row).optional())
-            .map_err(|error| self.fail(error))
+        self.first(&sql, params![job, owner], job_row)
     }
 
-    fn waits(&self, db: &Connection, kind: &str, target: &str) -> StoreResult<bool> {
-        db.prepare_cached("SELECT count(*) FROM job WHERE kind = ?1 AND target = ?2 AND state = 'queued'")
-            .and_then(|mut statement| statement.query_row([kind, target], |row| row.get::<_, i64>(0)))
-            .map(|count| count > 0)
-            .map_err(|error| self.fail(error))
+    fn waits(&self, kind: &str, target: &str) -> StoreResult<bool> {
+        self.exists("SELECT 1 FROM job WHERE kind = ?1 AND target = ?2 AND state = 'queued'", [kind, target])
     }
+}
 
-    fn return_job(&self, tx: &Transaction<'_>, owner: &str, job: i64) -> StoreResult<()> {
-        let Some(row) = self.leased_job(tx, owner, job)? else { return Ok(()) };
-        let sql = if self.waits(tx, &row.kind, &row.target)? {
+impl WriteTx<'_> {
+    fn return_job(&self, owner: &str, job: i64) -> StoreResult<()> {
+        let Some(row) = self.leased_job(owner, job)? else { return Ok(()) };
+        let sql = if self.waits(&row.kind, &row.target)? {
             "DELETE FROM job WHERE id = ?1"
         } else {
             "UPDATE job SET state = 'queued', lease_owner = NULL WHERE id = ?1"
         };
-        tx.execute(sql, [job]).map(drop).map_err(|error| self.fail(error))
+        self.execute(sql, [job]).map(drop)
     }
 }

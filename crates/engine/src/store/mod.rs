@@ -2,6 +2,8 @@
 //!
 //! - [`Store`] (`connection`): opens, migrates and hands out connections; `options`, `error`
 //! - `migrate`: numbered migrations, each in a transaction after a backup
+//! - `transaction`: statements, with errors that name the database
+//! - `commit`: what an ingestion stores in one transaction
 //! - `upsert`, `episodes`, `words`: projects, episodes, turns: written, read, packed
 //! - `archive`: blobs and segments
 //! - `backup`, `salvage`: copies of the database, and what can be saved of a damaged one
@@ -11,14 +13,15 @@
 //! - `vectors`: what was embedded, and turns that the embedder and the vector indexes must still take
 //! - `jobs`: work that waits
 //! - `notes`: notes, and what belongs to no project
-//! - `forget`: deletion that leaves nothing
+//! - `forget`: deletion that leaves nothing; the one way to remove a turn
 //! - `overview`: counts for people
 //!
-//! Rows never leave this module, domain types do. Every statement has fixed text and bound
-//! parameters. A migrated table is described in `migrations/`.
+//! Rows and SQL never leave this module, domain types do: callers say what they want done, and only this module
+//! begins transactions. Every statement has fixed text and bound parameters. A migrated table is described in `migrations/`.
 
 mod archive;
 pub(crate) mod backup;
+mod commit;
 mod connection;
 mod episodes;
 mod error;
@@ -32,16 +35,19 @@ mod queue;
 mod salvage;
 mod shape;
 mod sources;
+mod transaction;
 mod upsert;
 mod vectors;
 mod words;
 
-pub(crate) use archive::{LineRun, StoredBlob};
+pub(crate) use archive::{ArchivePlan, LineRun, NewBlob, Run, StoredBlob};
 pub use backup::Backup;
+pub(crate) use commit::{Commit, Entries, Entry, Home, SaidTurn};
 pub use connection::{DATABASE_FILE, Store};
 pub use episodes::ShownTurn;
 pub(crate) use episodes::{IndexedTurn, SPOKEN_GAP};
 pub use error::{StoreError, StoreResult};
+pub(crate) use forget::Forgetting;
 pub use forget::Forgotten;
 pub(crate) use jobs::{Failed, JobRow, NewJob};
 pub use migrate::SCHEMA_VERSION;
@@ -54,6 +60,5 @@ pub(crate) use salvage::{Content, Salvage};
 pub use shape::ConversationSummary;
 pub(crate) use shape::{ChangeFilter, ConversationFilter};
 pub use sources::SourceFileSummary;
-pub(crate) use sources::{Advance, Checkpoint, FileRow};
-pub(crate) use upsert::{TurnFacts, UpsertOutcome, Upserter};
+pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
 pub(crate) use vectors::{EmbeddedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};

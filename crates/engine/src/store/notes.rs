@@ -1,11 +1,14 @@
 //! Notes, and what else belongs to no project: read by what holds where. What a document's new
 //! text says anew is forgotten before it is stored.
 
-use rusqlite::{Row, Transaction};
+use std::ops::ControlFlow;
+
+use rusqlite::Row;
 use yore_core::episode::Role;
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::time::UtcMillis;
 
+use super::transaction::WriteTx;
 use super::{Store, StoreResult, words};
 
 /// A note as it is stored.
@@ -70,52 +73,51 @@ impl Store {
         limit: usize,
         mut is_wanted: impl FnMut(&StoredNote) -> bool,
     ) -> StoreResult<Vec<StoredNote>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT episode.id, episode.uid, turn.uid, episode.native_id, episode.title, project.id, project.name, episode.cwd,
-                            turn.role, turn.at_ms,
-                            (SELECT json_group_array(value ORDER BY value) FROM episode_link WHERE episode_id = episode.id AND kind = 'tag'),
-                            turn_text.words, episode.forgotten_ms IS NOT NULL
-                     FROM episode JOIN turn ON turn.episode_id = episode.id JOIN turn_text ON turn_text.turn_id = turn.id
-                     LEFT JOIN project ON project.id = episode.project_id
-                     WHERE episode.agent = ?1 AND +turn.native_id = ?2 ORDER BY turn.at_ms DESC, turn.id DESC",
-                )
-                .map_err(|error| self.fail(error))?;
-            let mut rows = statement.query([agent, message]).map_err(|error| self.fail(error))?;
+        self.read(|view| {
             let mut found = Vec::new();
-            while found.len() < limit {
-                let Some(row) = rows.next().map_err(|error| self.fail(error))? else { break };
-                let mut note = stored_note(row).map_err(|error| self.fail(error))?;
-                if is_wanted(&note) {
-                    let packed: Vec<u8> = row.get(WORDS).map_err(|error| self.fail(error))?;
-                    note.text = words::decode(&packed).unwrap_or_default().0;
-                    found.push(note);
-                }
-            }
+            view.each(
+                "SELECT episode.id, episode.uid, turn.uid, episode.native_id, episode.title, project.id,
+                 project.name, episode.cwd, turn.role, turn.at_ms, (SELECT json_group_array(value
+                 ORDER BY value) FROM episode_link WHERE episode_id = episode.id
+                 AND kind = 'tag'), turn_text.words, episode.forgotten_ms IS NOT NULL FROM episode
+                 JOIN turn ON turn.episode_id = episode.id JOIN turn_text ON turn_text.turn_id = turn.id LEFT
+                 JOIN project ON project.id = episode.project_id WHERE episode.agent = ?1
+                 AND +turn.native_id = ?2 ORDER BY turn.at_ms DESC, turn.id DESC",
+                [agent, message],
+                |row| {
+                    if found.len() >= limit {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    let mut note = stored_note(row)?;
+                    if is_wanted(&note) {
+                        let packed: Vec<u8> = row.get(WORDS)?;
+                        note.text = words::decode(&packed).unwrap_or_default().0;
+                        found.push(note);
+                    }
+                    Ok(ControlFlow::Continue(()))
+                },
+            )?;
             Ok(found)
         })
     }
 
     /// Rows of an agent's episodes that belong to no project.
     pub(crate) fn episodes_without_project(&self, agent: &str) -> StoreResult<Vec<i64>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached("SELECT id FROM episode WHERE agent = ?1 AND project_id IS NULL AND forgotten_ms IS NULL")
-                .map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([agent], |row| row.get(0)).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        self.read(|view| {
+            view.column("SELECT id FROM episode WHERE agent = ?1 AND project_id IS NULL AND forgotten_ms IS NULL", [agent])
         })
     }
+}
 
+impl WriteTx<'_> {
     /// Forgets what a document's old text said of the whole: its title, and what it points to.
-    pub(crate) fn reset_document(&self, tx: &Transaction<'_>, file: i64) -> StoreResult<()> {
+    pub(super) fn reset_document(&self, file: i64) -> StoreResult<()> {
         for sql in [
             "UPDATE episode SET title = NULL, title_rank = 'first_words', title_ms = NULL, title_line = 0
              WHERE id IN (SELECT episode_id FROM file_episode WHERE file_id = ?1)",
             "DELETE FROM episode_link WHERE episode_id IN (SELECT episode_id FROM file_episode WHERE file_id = ?1)",
         ] {
-            tx.prepare_cached(sql).and_then(|mut statement| statement.execute([file])).map_err(|error| self.fail(error))?;
+            self.execute(sql, [file])?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use yore_core::episode::EpisodeKind;
 use yore_core::id::{EpisodeId, ProjectId};
 use yore_core::time::UtcMillis;
 
+use super::transaction::View;
 use super::{Store, StoreResult};
 
 /// How many sessions and turns an agent contributed.
@@ -162,11 +163,7 @@ struct Wanted<'w> {
 impl Store {
     /// What is known of the data directory under a name.
     pub(crate) fn fact(&self, name: &str) -> StoreResult<Option<String>> {
-        self.read(|db| {
-            db.prepare_cached("SELECT value FROM fact WHERE name = ?1")
-                .and_then(|mut statement| rusqlite::OptionalExtension::optional(statement.query_row([name], |row| row.get(0))))
-                .map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.first_value("SELECT value FROM fact WHERE name = ?1", [name]))
     }
 
     /// Notes what is known of the data directory.
@@ -177,7 +174,6 @@ impl Store {
                 [name, value],
             )
             .map(drop)
-            .map_err(|error| self.fail(error))
         })
     }
 
@@ -204,17 +200,15 @@ impl Store {
             let mut changed = 0;
             for (table, column) in NAMES {
                 let sql = format!("SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL");
-                let mut statement = tx.prepare(&sql).map_err(|error| self.fail(error))?;
-                let names: Vec<String> =
-                    statement.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(|error| self.fail(error))?;
+                let names: Vec<String> = tx.column(&sql, [])?;
                 for name in names {
                     let Some(new) = becomes(&name) else { continue };
                     changed += 1;
                     if !is_dry_run {
                         let sql = format!("UPDATE OR IGNORE {table} SET {column} = ?2 WHERE {column} = ?1");
-                        tx.execute(&sql, [&name, &new]).map_err(|error| self.fail(error))?;
+                        tx.execute(&sql, [&name, &new])?;
                         let sql = format!("UPDATE {table} SET {column} = ?2 || '~' || abs(random()) WHERE {column} = ?1");
-                        tx.execute(&sql, [&name, &new]).map_err(|error| self.fail(error))?;
+                        tx.execute(&sql, [&name, &new])?;
                     }
                 }
             }
@@ -224,36 +218,37 @@ impl Store {
 
     /// Whether anything was written with the data directory's key: lines, or what must not come back.
     pub(crate) fn is_keyed(&self) -> StoreResult<bool> {
-        self.read(|db| {
-            db.query_row("SELECT EXISTS (SELECT 1 FROM segment) OR EXISTS (SELECT 1 FROM tombstone)", [], |row| row.get(0))
-                .map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.value("SELECT EXISTS (SELECT 1 FROM segment) OR EXISTS (SELECT 1 FROM tombstone)", []))
     }
 
     /// How many sessions and messages were forgotten for good.
     pub(crate) fn tombstone_count(&self) -> StoreResult<u64> {
-        self.read(|db| {
-            db.query_row("SELECT count(*) FROM tombstone", [], |row| row.get::<_, i64>(0))
-                .map(i64::unsigned_abs)
-                .map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.count("SELECT count(*) FROM tombstone", []))
     }
 
     /// Counts everything.
     pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
-        self.read(|db| {
-            let sum = |sql: &'static str| db.query_row(sql, [], |row| row.get::<_, Option<i64>>(0)).map(|sum| sum.unwrap_or(0) as u64).map_err(|error| self.fail(error));
+        self.read(|view| {
+            let sum = |sql: &'static str| view.value::<Option<i64>>(sql, []).map(|sum| sum.unwrap_or(0) as u64);
             Ok(StoreStats {
-                agents: self.collect(
-                    db,
-                    "SELECT episode.agent, count(DISTINCT CASE WHEN kind = 'session' THEN episode.id END), count(DISTINCT CASE WHEN kind = 'subagent' THEN episode.id END),
+                agents: view.all(
+                    "SELECT episode.agent, count(DISTINCT CASE WHEN kind = 'session' THEN episode.id END),
+                            count(DISTINCT CASE WHEN kind = 'subagent' THEN episode.id END),
                             count(DISTINCT CASE WHEN kind = 'document' THEN episode.id END), count(turn.id)
-                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id WHERE forgotten_ms IS NULL GROUP BY 1 ORDER BY 5 DESC",
+                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id WHERE forgotten_ms IS NULL
+                     GROUP BY 1 ORDER BY 5 DESC",
+                    [],
                     |row| {
-                        Ok(AgentCount { agent: row.get(0)?, sessions: count(row, 1)?, subagents: count(row, 2)?, documents: count(row, 3)?, turns: count(row, 4)? })
+                        Ok(AgentCount {
+                            agent: row.get(0)?,
+                            sessions: count(row, 1)?,
+                            subagents: count(row, 2)?,
+                            documents: count(row, 3)?,
+                            turns: count(row, 4)?,
+                        })
                     },
                 )?,
-                roles: self.collect(db, "SELECT role, count(*) FROM turn GROUP BY 1 ORDER BY 2 DESC", |row| {
+                roles: view.all("SELECT role, count(*) FROM turn GROUP BY 1 ORDER BY 2 DESC", [], |row| {
                     Ok(EpisodeCount { role: row.get(0)?, turns: count(row, 1)? })
                 })?,
                 projects: sum("SELECT count(*) FROM project")?,
@@ -266,13 +261,13 @@ impl Store {
                 archive_bytes: sum("SELECT sum(length(data)) FROM blob")?,
                 words_bytes: sum("SELECT sum(length(words)) FROM turn_text")?,
                 database_bytes: sum("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")?,
-                redactions: self.collect(db, "SELECT kind, sum(count) FROM redaction GROUP BY 1 ORDER BY 2 DESC, 1", |row| {
+                redactions: view.all("SELECT kind, sum(count) FROM redaction GROUP BY 1 ORDER BY 2 DESC, 1", [], |row| {
                     Ok(RedactionCount { kind: row.get(0)?, count: count(row, 1)? })
                 })?,
-                skips: self.collect(
-                    db,
-                    "SELECT source, reason, detail, sum(count), min(path), min(first_line) FROM skip JOIN source_file ON source_file.id = skip.file_id
-                     GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 3",
+                skips: view.all(
+                    "SELECT source, reason, detail, sum(count), min(path), min(first_line) FROM skip
+                 JOIN source_file ON source_file.id = skip.file_id GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2, 3",
+                    [],
                     |row| {
                         Ok(SkipCount {
                             source: row.get(0)?,
@@ -290,13 +285,15 @@ impl Store {
 
     /// All projects, last used first.
     pub(crate) fn projects(&self) -> StoreResult<Vec<ProjectSummary>> {
-        self.read(|db| {
-            let mut projects = self.collect(
-                db,
+        self.read(|view| {
+            let mut projects = view.all(
                 "SELECT project.id, project.uid, project.name,
-                        (SELECT count(*) FROM episode WHERE episode.project_id = project.id AND kind <> 'subagent' AND forgotten_ms IS NULL),
-                        (SELECT count(*) FROM turn WHERE turn.project_id = project.id), (SELECT max(at_ms) FROM turn WHERE turn.project_id = project.id)
+                        (SELECT count(*) FROM episode WHERE episode.project_id = project.id AND kind <> 'subagent'
+                             AND forgotten_ms IS NULL),
+                        (SELECT count(*) FROM turn WHERE turn.project_id = project.id),
+                        (SELECT max(at_ms) FROM turn WHERE turn.project_id = project.id)
                  FROM project ORDER BY 6 DESC, project.id",
+                [],
                 |row| {
                     Ok(ProjectSummary {
                         row: row.get(0)?,
@@ -310,7 +307,9 @@ impl Store {
                 },
             )?;
             let aliases: Vec<(i64, String, String)> =
-                self.collect(db, "SELECT project_id, kind, recorded FROM project_alias ORDER BY kind, recorded", |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+                view.all("SELECT project_id, kind, recorded FROM project_alias ORDER BY kind, recorded", [], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                })?;
             for (project, kind, recorded) in aliases {
                 if let Some(project) = projects.iter_mut().find(|candidate| candidate.row == project) {
                     project.aliases.push((kind, recorded));
@@ -322,8 +321,8 @@ impl Store {
 
     /// All projects by row, id and name, without counts.
     pub(crate) fn project_names(&self) -> StoreResult<Vec<(i64, ProjectId, String)>> {
-        self.read(|db| {
-            self.collect(db, "SELECT id, uid, name FROM project ORDER BY id", |row| {
+        self.read(|view| {
+            view.all("SELECT id, uid, name FROM project ORDER BY id", [], |row| {
                 Ok((row.get(0)?, ProjectId::from_bytes(row.get(1)?), row.get(2)?))
             })
         })
@@ -331,19 +330,15 @@ impl Store {
 
     /// The projects that have this alias, in key form or as it was met.
     pub(crate) fn projects_by_alias(&self, recorded: &str, key: &str) -> StoreResult<Vec<i64>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached("SELECT DISTINCT project_id FROM project_alias WHERE recorded = ?1 OR value = ?2")
-                .map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([recorded, key], |row| row.get(0)).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        self.read(|view| {
+            view.column("SELECT DISTINCT project_id FROM project_alias WHERE recorded = ?1 OR value = ?2", [recorded, key])
         })
     }
 
     /// The directories by which projects are recognised, as they were recorded.
     pub(crate) fn project_directories(&self) -> StoreResult<Vec<String>> {
-        self.read(|db| {
-            self.collect(db, "SELECT DISTINCT recorded FROM project_alias WHERE kind = 'directory' ORDER BY recorded", |row| {
+        self.read(|view| {
+            view.all("SELECT DISTINCT recorded FROM project_alias WHERE kind = 'directory' ORDER BY recorded", [], |row| {
                 row.get(0)
             })
         })
@@ -351,22 +346,12 @@ impl Store {
 
     /// The project known by an alias.
     pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<i64>> {
-        self.read(|db| {
-            db.prepare_cached("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2")
-                .and_then(|mut statement| {
-                    rusqlite::OptionalExtension::optional(statement.query_row([kind, value], |row| row.get(0)))
-                })
-                .map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.first_value("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2", [kind, value]))
     }
 
     /// Gives a project another name.
     pub(crate) fn rename_project(&self, project: i64, name: &str) -> StoreResult<()> {
-        self.write(|tx| {
-            tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", rusqlite::params![project, name])
-                .map(drop)
-                .map_err(|error| self.fail(error))
-        })
+        self.write(|tx| tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", rusqlite::params![project, name]).map(drop))
     }
 
     /// Makes one project of two: everything of `from` belongs to `into` afterwards.
@@ -379,7 +364,7 @@ impl Store {
                 "UPDATE turn SET project_id = ?2 WHERE project_id = ?1",
                 "DELETE FROM project WHERE id = ?1 AND ?1 <> ?2",
             ] {
-                tx.execute(sql, [from, into]).map_err(|error| self.fail(error))?;
+                tx.execute(sql, [from, into])?;
             }
             Ok(())
         })
@@ -412,24 +397,24 @@ impl Store {
 
     fn listed(&self, wanted: &Wanted<'_>, order: SessionOrder, limit: usize) -> StoreResult<Vec<EpisodeSummary>> {
         let Wanted { projects, with_subagents, with_forgotten, only_sessions, native_id } = *wanted;
-        self.read(|db| {
+        self.read(|view| {
             let direction = match order {
                 SessionOrder::Recent => "updated_ms DESC",
                 SessionOrder::Oldest => "started_ms ASC",
             };
             let chosen = format!("[{}]", projects.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
             let sql = format!(
-                "SELECT episode.id, episode.uid, agent, native_id, kind, title, project.name, cwd, started_ms, updated_ms,
-                        (SELECT count(*) FROM turn WHERE episode_id = episode.id) + (SELECT count(*) FROM turn_share WHERE episode_id = episode.id), forgotten_ms
-                 FROM episode LEFT JOIN project ON project.id = episode.project_id
+                "SELECT episode.id, episode.uid, agent, native_id, kind, title, project.name, cwd, started_ms,
+                 updated_ms, (SELECT count(*) FROM turn WHERE episode_id = episode.id) + (SELECT count(*)
+                 FROM turn_share WHERE episode_id = episode.id), forgotten_ms FROM episode LEFT
+                 JOIN project ON project.id = episode.project_id
                  WHERE (?1 = '[]' OR episode.project_id IN (SELECT value FROM json_each(?1)))
-                   AND (?2 OR kind <> 'subagent') AND (?3 OR forgotten_ms IS NULL) AND (?5 IS NULL OR native_id = ?5)
-                   AND (NOT ?6 OR kind = 'session')
+                 AND (?2 OR kind <> 'subagent') AND (?3 OR forgotten_ms IS NULL)
+                 AND (?5 IS NULL OR native_id = ?5) AND (NOT ?6 OR kind = 'session')
                  ORDER BY {direction}, episode.id LIMIT ?4"
             );
-            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map(params![chosen, with_subagents, with_forgotten, limit as i64, native_id, only_sessions], |row| {
+            let mut episodes: Vec<EpisodeSummary> =
+                view.all(&sql, params![chosen, with_subagents, with_forgotten, limit as i64, native_id, only_sessions], |row| {
                     Ok(EpisodeSummary {
                         row: row.get(0)?,
                         id: EpisodeId::from_bytes(row.get(1)?),
@@ -445,31 +430,30 @@ impl Store {
                         forgotten: row.get(11)?,
                         links: Vec::new(),
                     })
-                })
-                .map_err(|error| self.fail(error))?;
-            let mut episodes: Vec<EpisodeSummary> = rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+                })?;
             for episode in &mut episodes {
-                let mut statement =
-                    db.prepare_cached("SELECT kind, value FROM episode_link WHERE episode_id = ?1 ORDER BY kind, value").map_err(|error| self.fail(error))?;
-                let links = statement.query_map([episode.row], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
-                episode.links = links.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+                episode.links = view.all(
+                    "SELECT kind, value FROM episode_link WHERE episode_id = ?1 ORDER BY kind, value",
+                    [episode.row],
+                    |row| Ok((row.get(0)?, row.get(1)?)),
+                )?;
                 if episode.title.is_none() {
-                    episode.title = self.first_human_words(db, episode.row)?;
+                    episode.title = view.first_human_words(episode.row)?;
                 }
             }
             Ok(episodes)
         })
     }
+}
 
+impl View<'_> {
     /// The first line of the first human turn, at most 100 characters.
-    fn first_human_words(&self, db: &rusqlite::Connection, episode: i64) -> StoreResult<Option<String>> {
-        let words: Option<Vec<u8>> = db
-            .prepare_cached(
-                "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
-                 WHERE episode_id = ?1 ORDER BY role <> 'human', position LIMIT 1",
-            )
-            .and_then(|mut statement| rusqlite::OptionalExtension::optional(statement.query_row([episode], |row| row.get(0))))
-            .map_err(|error| self.fail(error))?;
+    fn first_human_words(&self, episode: i64) -> StoreResult<Option<String>> {
+        let words: Option<Vec<u8>> = self.first_value(
+            "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
+             WHERE episode_id = ?1 ORDER BY role <> 'human', position LIMIT 1",
+            [episode],
+        )?;
         let Some((text, _)) = words.and_then(|words| super::words::decode(&words)) else { return Ok(None) };
         let line: String = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().chars().take(100).collect();
         Ok((!line.is_empty()).then_some(line))

@@ -3,8 +3,9 @@
 //! older than these tables. Conversations are listed from here (S1-022, S1-023).
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::params;
 use yore_core::episode::{FileAction, FileUse, Outcome, Role, ToolUse, Turn};
 use yore_core::exchange::{is_prose, preview};
 use yore_core::id::EpisodeId;
@@ -12,6 +13,7 @@ use yore_core::query::Filter;
 use yore_core::text::{CodeBlock, code_blocks, error_lines, language_name, paths};
 use yore_core::time::UtcMillis;
 
+use super::transaction::View;
 use super::upsert::Upserter;
 use super::{Store, StoreResult, words};
 
@@ -178,7 +180,7 @@ impl Upserter<'_, '_> {
     }
 
     fn run(&self, sql: &'static str, id: i64) -> StoreResult<()> {
-        self.tx.prepare_cached(sql).and_then(|mut statement| statement.execute([id])).map(drop).map_err(|error| self.fail(error))
+        self.tx.execute(sql, [id]).map(drop)
     }
 
     fn clear_shape(&self, id: i64) -> StoreResult<()> {
@@ -212,10 +214,10 @@ impl Upserter<'_, '_> {
                 }
             }
             let outcome = outcome.map(Outcome::as_str);
-            self.tx
-                .prepare_cached("INSERT INTO tool_use (turn_id, seq, call, name_id, outcome) VALUES (?1, ?2, ?3, ?4, ?5)")
-                .and_then(|mut statement| statement.execute(params![id, seq as i64, key, name, outcome]))
-                .map_err(|error| self.fail(error))?;
+            self.tx.execute(
+                "INSERT INTO tool_use (turn_id, seq, call, name_id, outcome) VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![id, seq as i64, key, name, outcome],
+            )?;
         }
         Ok(())
     }
@@ -224,29 +226,24 @@ impl Upserter<'_, '_> {
     fn answer(&mut self, key: i64, id: i64, outcome: Outcome) -> StoreResult<Option<i64>> {
         let call = match self.calls.get(&key) {
             Some(call) => Some(*call),
-            None => self
-                .tx
-                .prepare_cached("SELECT turn_id, seq, name_id FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND name_id IS NOT NULL LIMIT 1")
-                .and_then(|mut statement| {
-                    statement.query_row([key, id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
-                })
-                .map_err(|error| self.fail(error))?,
+            None => self.tx.first(
+                "SELECT turn_id, seq, name_id FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND name_id IS NOT NULL LIMIT 1",
+                [key, id],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )?,
         };
         let Some((turn, seq, name)) = call else { return Ok(None) };
         self.tx
-            .prepare_cached("UPDATE tool_use SET outcome = ?3 WHERE turn_id = ?1 AND seq = ?2")
-            .and_then(|mut statement| statement.execute(params![turn, seq, outcome.as_str()]))
-            .map_err(|error| self.fail(error))?;
+            .execute("UPDATE tool_use SET outcome = ?3 WHERE turn_id = ?1 AND seq = ?2", params![turn, seq, outcome.as_str()])?;
         Ok(name)
     }
 
     /// The outcome that an answer to a call of turn `id` told before.
     fn outcome_of(&self, key: i64, id: i64) -> StoreResult<Option<Outcome>> {
-        let found: Option<String> = self
-            .tx
-            .prepare_cached("SELECT outcome FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND outcome IS NOT NULL LIMIT 1")
-            .and_then(|mut statement| statement.query_row([key, id], |row| row.get(0)).optional())
-            .map_err(|error| self.fail(error))?;
+        let found: Option<String> = self.tx.first_value(
+            "SELECT outcome FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND outcome IS NOT NULL LIMIT 1",
+            [key, id],
+        )?;
         Ok(found.as_deref().and_then(Outcome::parse))
     }
 
@@ -257,10 +254,10 @@ impl Upserter<'_, '_> {
         files.retain(|(path, _)| !path.is_empty() && path.len() <= MAX_PATH_BYTES && seen.insert(path));
         for (path, action) in files.iter().take(MAX_FILES) {
             let path = self.path(path)?;
-            self.tx
-                .prepare_cached("INSERT OR IGNORE INTO turn_file (turn_id, path_id, action) VALUES (?1, ?2, ?3)")
-                .and_then(|mut statement| statement.execute(params![id, path, action.as_str()]))
-                .map_err(|error| self.fail(error))?;
+            self.tx.execute(
+                "INSERT OR IGNORE INTO turn_file (turn_id, path_id, action) VALUES (?1, ?2, ?3)",
+                params![id, path, action.as_str()],
+            )?;
         }
         Ok(())
     }
@@ -272,14 +269,10 @@ impl Upserter<'_, '_> {
                 Some(path) => Some(self.path(path)?),
                 None => None,
             };
-            self.tx
-                .prepare_cached(
-                    "INSERT INTO code_block (turn_id, seq, language_id, path_id, first_line, line_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                )
-                .and_then(|mut statement| {
-                    statement.execute(params![id, seq as i64, language, path, block.first_line, block.line_count])
-                })
-                .map_err(|error| self.fail(error))?;
+            self.tx.execute(
+                "INSERT INTO code_block (turn_id, seq, language_id, path_id, first_line, line_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![id, seq as i64, language, path, block.first_line, block.line_count],
+            )?;
         }
         Ok(())
     }
@@ -289,20 +282,10 @@ impl Upserter<'_, '_> {
         if let Some(id) = self.paths.get(path) {
             return Ok(*id);
         }
-        let found: Option<i64> = self
-            .tx
-            .prepare_cached("SELECT id FROM path WHERE text = ?1")
-            .and_then(|mut statement| statement.query_row([path], |row| row.get(0)).optional())
-            .map_err(|error| self.fail(error))?;
+        let found: Option<i64> = self.tx.first_value("SELECT id FROM path WHERE text = ?1", [path])?;
         let id = match found {
             Some(id) => id,
-            None => {
-                self.tx
-                    .prepare_cached("INSERT INTO path (text, name) VALUES (?1, ?2)")
-                    .and_then(|mut statement| statement.execute([path, &name_of(path)]))
-                    .map_err(|error| self.fail(error))?;
-                self.tx.last_insert_rowid()
-            }
+            None => self.tx.insert("INSERT INTO path (text, name) VALUES (?1, ?2)", [path, &name_of(path)])?,
         };
         self.paths.insert(path.to_owned(), id);
         Ok(id)
@@ -316,11 +299,8 @@ fn cut(text: &str, bytes: usize) -> &str {
 impl Store {
     /// Number of turns whose words have not been looked through yet, counted up to `limit`.
     pub(crate) fn shape_queue_length(&self, limit: usize) -> StoreResult<usize> {
-        self.read(|db| {
-            db.prepare_cached("SELECT count(*) FROM (SELECT 1 FROM shape_queue LIMIT ?1)")
-                .and_then(|mut statement| statement.query_row([limit as i64], |row| row.get::<_, i64>(0)))
-                .map(|count| count as usize)
-                .map_err(|error| self.fail(error))
+        self.read(|view| {
+            view.count("SELECT count(*) FROM (SELECT 1 FROM shape_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
         })
     }
 
@@ -332,23 +312,17 @@ impl Store {
         }
         self.write(|tx| {
             type Queued = (i64, Option<(String, bool, Vec<u8>)>);
-            let queued: Vec<Queued> = {
-                let mut statement = tx
-                    .prepare_cached(
-                        "SELECT shape_queue.turn_id, role, is_error, words FROM shape_queue JOIN turn ON turn.id = shape_queue.turn_id
+            let queued: Vec<Queued> = tx.all(
+                "SELECT shape_queue.turn_id, role, is_error, words FROM shape_queue JOIN turn ON turn.id = shape_queue.turn_id
                          LEFT JOIN turn_text ON turn_text.turn_id = turn.id ORDER BY shape_queue.turn_id DESC LIMIT ?1",
-                    )
-                    .map_err(|error| self.fail(error))?;
-                let rows = statement
-                    .query_map([RESHAPED_TURNS as i64], |row| {
-                        let words: Option<Vec<u8>> = row.get(3)?;
-                        let facts = (row.get(1)?, row.get(2)?);
-                        Ok((row.get(0)?, words.map(|words| (facts.0, facts.1, words))))
-                    })
-                    .map_err(|error| self.fail(error))?;
-                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
-            };
-            let mut upserter = Upserter::new(self, tx);
+                [RESHAPED_TURNS as i64],
+                |row| {
+                    let words: Option<Vec<u8>> = row.get(3)?;
+                    let facts = (row.get(1)?, row.get(2)?);
+                    Ok((row.get(0)?, words.map(|words| (facts.0, facts.1, words))))
+                },
+            )?;
+            let mut upserter = Upserter::new(tx);
             for (id, facts) in &queued {
                 if let Some((role, is_error, stored)) = facts
                     && let (Some(role), Some((text, tool_text))) = (Role::parse(role), words::decode(stored))
@@ -369,13 +343,12 @@ impl Store {
                 [],
             )
             .map(drop)
-            .map_err(|error| self.fail(error))
         })
     }
 
     /// Rows of the turns that hold what a filter asks for ([`Filter::asks_for_content`]).
     pub(crate) fn turns_holding(&self, filter: &Filter) -> StoreResult<HashSet<i64>> {
-        self.read(|db| {
+        self.read(|view| {
             let mut passing: Option<HashSet<i64>> = None;
             let mut narrow = |rows: HashSet<i64>| {
                 passing = Some(match passing.take() {
@@ -384,27 +357,27 @@ impl Store {
                 });
             };
             if filter.only_errors {
-                narrow(self.collect(db, "SELECT turn_id FROM turn_error", |row| row.get(0))?.into_iter().collect());
+                narrow(HashSet::from_iter(view.column("SELECT turn_id FROM turn_error", [])?));
             }
             if !filter.languages.is_empty() {
                 let mut rows = HashSet::new();
                 for language in &filter.languages {
                     let sql = "SELECT turn_id FROM code_block JOIN label ON label.id = language_id WHERE label.text = ?1";
-                    rows.extend(self.rows_of(db, sql, &language_name(language.trim()))?);
+                    rows.extend(view.column::<i64>(sql, [language_name(language.trim())])?);
                 }
                 narrow(rows);
             } else if filter.has_code {
-                narrow(self.collect(db, "SELECT turn_id FROM code_block WHERE seq = 0", |row| row.get(0))?.into_iter().collect());
+                narrow(HashSet::from_iter(view.column("SELECT turn_id FROM code_block WHERE seq = 0", [])?));
             }
             if !filter.files.is_empty() {
                 let mut rows = HashSet::new();
                 for file in &filter.files {
-                    for path in self.paths_ending(db, file)? {
+                    for path in view.paths_ending(file)? {
                         for sql in [
                             "SELECT turn_id FROM turn_file WHERE path_id = ?1",
                             "SELECT turn_id FROM code_block WHERE path_id = ?1",
                         ] {
-                            rows.extend(self.rows_of(db, sql, &path)?);
+                            rows.extend(view.column::<i64>(sql, [path])?);
                         }
                     }
                 }
@@ -417,24 +390,22 @@ impl Store {
     /// The last change of a file in each session, latest first. Of a file that is met everywhere
     /// only the places that were stored last are looked at.
     pub(crate) fn last_changes(&self, filter: &ChangeFilter<'_>, limit: usize) -> StoreResult<Vec<Change>> {
-        self.read(|db| {
+        self.read(|view| {
             let mut written: Vec<i64> = Vec::new();
-            let mut places = db
-                .prepare_cached("SELECT turn_id, action = 'written' FROM turn_file WHERE path_id = ?1 ORDER BY turn_id DESC LIMIT ?2")
-                .map_err(|error| self.fail(error))?;
-            for path in self.paths_ending(db, filter.file)?.into_iter().take(MAX_NAMED_PATHS) {
-                let rows = places
-                    .query_map([path, MAX_PLACES as i64], |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))
-                    .map_err(|error| self.fail(error))?;
-                let found: Vec<(i64, bool)> = rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+            for path in view.paths_ending(filter.file)?.into_iter().take(MAX_NAMED_PATHS) {
+                let found: Vec<(i64, bool)> = view.all(
+                    "SELECT turn_id, action = 'written' FROM turn_file WHERE path_id = ?1 ORDER BY turn_id DESC LIMIT ?2",
+                    [path, MAX_PLACES as i64],
+                    |row| Ok((row.get(0)?, row.get(1)?)),
+                )?;
                 written.extend(found.into_iter().filter(|(_, is_written)| *is_written).map(|(turn, _)| turn));
             }
             written.sort_unstable_by(|a, b| b.cmp(a));
             written.dedup();
             written.truncate(MAX_PLACES);
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT id, (SELECT asked.id FROM turn AS asked
+            let list = |rows: &[i64]| format!("[{}]", rows.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
+            view.all(
+                "SELECT id, (SELECT asked.id FROM turn AS asked
                                  WHERE asked.episode_id = last.episode_id AND asked.position < last.position AND asked.role = 'human'
                                  ORDER BY asked.position DESC LIMIT 1)
                      FROM (SELECT turn.id, turn.episode_id, turn.position, max(coalesce(turn.at_ms, 0)) AS at_ms
@@ -444,71 +415,39 @@ impl Store {
                              AND (?4 IS NULL OR turn.at_ms < ?4)
                            GROUP BY turn.episode_id ORDER BY 4 DESC, 1 DESC LIMIT ?5) AS last
                      ORDER BY at_ms DESC, id DESC",
-                )
-                .map_err(|error| self.fail(error))?;
-            let list = |rows: &[i64]| format!("[{}]", rows.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
-            let rows = statement
-                .query_map(params![list(&written), list(filter.projects), filter.session, filter.as_of, limit as i64], |row| {
-                    Ok(Change { turn: row.get(0)?, asked: row.get(1)? })
-                })
-                .map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+                params![list(&written), list(filter.projects), filter.session, filter.as_of, limit as i64],
+                |row| Ok(Change { turn: row.get(0)?, asked: row.get(1)? }),
+            )
         })
-    }
-
-    /// Rows of the paths that end with these components.
-    fn paths_ending(&self, db: &Connection, suffix: &str) -> StoreResult<Vec<i64>> {
-        let suffix = suffix.trim().trim_end_matches(['/', '\\']);
-        let mut statement = db.prepare_cached("SELECT id, text FROM path WHERE name = ?1").map_err(|error| self.fail(error))?;
-        let rows = statement
-            .query_map([name_of(suffix)], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))
-            .map_err(|error| self.fail(error))?;
-        let found: Vec<(i64, String)> = rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
-        let is_named = !suffix.is_empty();
-        Ok(found.into_iter().filter(|(_, path)| is_named && ends_with_components(path, suffix)).map(|(row, _)| row).collect())
-    }
-
-    fn rows_of(&self, db: &Connection, sql: &'static str, value: &dyn rusqlite::ToSql) -> StoreResult<Vec<i64>> {
-        let mut statement = db.prepare_cached(sql).map_err(|error| self.fail(error))?;
-        let rows = statement.query_map([value], |row| row.get(0)).map_err(|error| self.fail(error))?;
-        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
     }
 
     /// What the sources of these turns record of tools and files, in the order of `rows`. The id of
     /// a call binds call and answer; it is not the agent's own.
     pub(crate) fn recorded_shapes(&self, rows: &[i64]) -> StoreResult<Vec<RecordedShape>> {
-        self.read(|db| {
-            let mut tools = db
-                .prepare_cached(
-                    "SELECT call, coalesce(label.text, ''), outcome FROM tool_use LEFT JOIN label ON label.id = name_id
-                     WHERE turn_id = ?1 ORDER BY seq",
-                )
-                .map_err(|error| self.fail(error))?;
-            let mut files = db
-                .prepare_cached(
-                    "SELECT path.text, action FROM turn_file JOIN path ON path.id = path_id
-                     WHERE turn_id = ?1 AND action <> 'mentioned' ORDER BY path.text",
-                )
-                .map_err(|error| self.fail(error))?;
+        self.read(|view| {
             let mut shapes = Vec::with_capacity(rows.len());
             for row in rows {
-                let tools = tools
-                    .query_map([row], |row| {
+                let tools = view.all(
+                    "SELECT call, coalesce(label.text, ''), outcome FROM tool_use LEFT JOIN label ON label.id = name_id
+                     WHERE turn_id = ?1 ORDER BY seq",
+                    [row],
+                    |row| {
                         Ok(ToolUse {
                             call_id: row.get::<_, Option<i64>>(0)?.map(|key| format!("{key:016x}")),
                             name: row.get(1)?,
                             outcome: row.get::<_, Option<String>>(2)?.and_then(|outcome| Outcome::parse(&outcome)),
                         })
-                    })
-                    .and_then(Iterator::collect)
-                    .map_err(|error| self.fail(error))?;
-                let files = files
-                    .query_map([row], |row| {
+                    },
+                )?;
+                let files = view.all(
+                    "SELECT path.text, action FROM turn_file JOIN path ON path.id = path_id
+                     WHERE turn_id = ?1 AND action <> 'mentioned' ORDER BY path.text",
+                    [row],
+                    |row| {
                         let action: String = row.get(1)?;
                         Ok(FileUse { path: row.get(0)?, action: FileAction::parse(&action).unwrap_or(FileAction::Mentioned) })
-                    })
-                    .and_then(Iterator::collect)
-                    .map_err(|error| self.fail(error))?;
+                    },
+                )?;
                 shapes.push(RecordedShape { tools, files });
             }
             Ok(shapes)
@@ -517,25 +456,19 @@ impl Store {
 
     /// Rows of conversations, last used first.
     pub(crate) fn conversation_rows(&self, filter: &ConversationFilter<'_>) -> StoreResult<Vec<i64>> {
-        self.read(|db| {
+        self.read(|view| {
             let projects = format!("[{}]", filter.projects.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT id, agent FROM episode
+            let found: Vec<(i64, String)> = view.all(
+                "SELECT id, agent FROM episode
                      WHERE forgotten_ms IS NULL AND (kind = 'session' OR ?1 AND kind = 'subagent')
                        AND (?2 = '[]' OR project_id IN (SELECT value FROM json_each(?2)))
                        AND (?3 IS NULL OR updated_ms >= ?3) AND (?4 IS NULL OR started_ms < ?4)
                        AND (NOT ?5 OR EXISTS (SELECT 1 FROM turn JOIN code_block ON turn_id = turn.id WHERE turn.episode_id = episode.id)
                             OR EXISTS (SELECT 1 FROM turn_share JOIN code_block USING (turn_id) WHERE turn_share.episode_id = episode.id))
                      ORDER BY updated_ms DESC, id DESC",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map(params![filter.with_subagents, projects, filter.since, filter.until, filter.has_code], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })
-                .map_err(|error| self.fail(error))?;
-            let found: Vec<(i64, String)> = rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?;
+                params![filter.with_subagents, projects, filter.since, filter.until, filter.has_code],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
             let is_wanted = |agent: &String| filter.agents.is_empty() || filter.agents.contains(agent);
             Ok(found.into_iter().filter(|(_, agent)| is_wanted(agent)).map(|(row, _)| row).collect())
         })
@@ -543,70 +476,57 @@ impl Store {
 
     /// Whether the title or the prose of a conversation holds `text`, which is in lower case.
     pub(crate) fn conversation_says(&self, episode: i64, text: &str) -> StoreResult<bool> {
-        self.read(|db| {
-            let title: Option<String> = db
-                .prepare_cached("SELECT title FROM episode WHERE id = ?1")
-                .and_then(|mut statement| statement.query_row([episode], |row| row.get(0)).optional())
-                .map_err(|error| self.fail(error))?
-                .flatten();
+        self.read(|view| {
+            let title: Option<String> = view.first_value("SELECT title FROM episode WHERE id = ?1", [episode])?.flatten();
             if title.is_some_and(|title| title.to_lowercase().contains(text)) {
                 return Ok(true);
             }
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
-                     WHERE role IN ('human', 'assistant', 'summary')
-                       AND (episode_id = ?1 OR turn.id IN (SELECT turn_id FROM turn_share WHERE turn_share.episode_id = ?1))",
-                )
-                .map_err(|error| self.fail(error))?;
-            let mut rows = statement.query([episode]).map_err(|error| self.fail(error))?;
-            while let Some(row) = rows.next().map_err(|error| self.fail(error))? {
-                let stored: Vec<u8> = row.get(0).map_err(|error| self.fail(error))?;
-                if words::decode(&stored).is_some_and(|(said, _)| said.to_lowercase().contains(text)) {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
+            let mut says = false;
+            view.each(
+                "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
+                 WHERE role IN ('human', 'assistant', 'summary')
+                   AND (episode_id = ?1 OR turn.id IN (SELECT turn_id FROM turn_share WHERE turn_share.episode_id = ?1))",
+                [episode],
+                |row| {
+                    let stored: Vec<u8> = row.get(0)?;
+                    says = words::decode(&stored).is_some_and(|(said, _)| said.to_lowercase().contains(text));
+                    Ok(if says { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                },
+            )?;
+            Ok(says)
         })
     }
 
     /// The summary of a conversation; `None` when it is gone or forgotten.
     pub(crate) fn conversation(&self, episode: i64) -> StoreResult<Option<ConversationSummary>> {
-        self.read(|db| {
-            let found = db
-                .prepare_cached(
-                    "SELECT episode.uid, native_id, title, agent, started_ms, updated_ms, project.name,
+        self.read(|view| {
+            let found = view.first(
+                "SELECT episode.uid, native_id, title, agent, started_ms, updated_ms, project.name,
                             (SELECT count(*) FROM turn WHERE episode_id = ?1 AND role IN ('human', 'assistant'))
                             + (SELECT count(*) FROM turn_share JOIN turn ON turn.id = turn_id
                                WHERE turn_share.episode_id = ?1 AND role IN ('human', 'assistant'))
                      FROM episode LEFT JOIN project ON project.id = episode.project_id WHERE episode.id = ?1 AND forgotten_ms IS NULL",
-                )
-                .and_then(|mut statement| {
-                    statement
-                        .query_row([episode], |row| {
-                            Ok(ConversationSummary {
-                                id: EpisodeId::from_bytes(row.get(0)?),
-                                native_id: row.get(1)?,
-                                title: row.get(2)?,
-                                agent: row.get(3)?,
-                                created: row.get(4)?,
-                                updated: row.get(5)?,
-                                project: row.get(6)?,
-                                message_count: row.get::<_, i64>(7)? as u64,
-                                has_code: false,
-                                languages: Vec::new(),
-                                preview: String::new(),
-                                files: Vec::new(),
-                            })
-                        })
-                        .optional()
-                })
-                .map_err(|error| self.fail(error))?;
+                [episode],
+                |row| {
+                    Ok(ConversationSummary {
+                        id: EpisodeId::from_bytes(row.get(0)?),
+                        native_id: row.get(1)?,
+                        title: row.get(2)?,
+                        agent: row.get(3)?,
+                        created: row.get(4)?,
+                        updated: row.get(5)?,
+                        project: row.get(6)?,
+                        message_count: row.get::<_, i64>(7)? as u64,
+                        has_code: false,
+                        languages: Vec::new(),
+                        preview: String::new(),
+                        files: Vec::new(),
+                    })
+                },
+            )?;
             let Some(mut summary) = found else { return Ok(None) };
             let names = |sql: &'static str, limit: usize| -> StoreResult<Vec<Option<String>>> {
-                let mut statement = db.prepare_cached(sql).map_err(|error| self.fail(error))?;
-                let rows = statement.query_map([episode, limit as i64], |row| row.get(0)).map_err(|error| self.fail(error))?;
-                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+                view.column(sql, [episode, limit as i64])
             };
             let languages = names(
                 "SELECT label.text, count(*) FROM (SELECT id FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
@@ -626,25 +546,35 @@ impl Store {
             .into_iter()
             .flatten()
             .collect();
-            summary.preview = self.first_prose(db, episode)?.map(|words| preview(&words)).unwrap_or_default();
+            summary.preview = view.first_prose(episode)?.map(|words| preview(&words)).unwrap_or_default();
             if summary.title.is_none() {
                 summary.title = (!summary.preview.is_empty()).then(|| summary.preview.chars().take(100).collect());
             }
             Ok(Some(summary))
         })
     }
+}
+
+impl View<'_> {
+    /// Rows of the paths that end with these components.
+    fn paths_ending(&self, suffix: &str) -> StoreResult<Vec<i64>> {
+        let suffix = suffix.trim().trim_end_matches(['/', '\\']);
+        let found: Vec<(i64, String)> = self.all("SELECT id, text FROM path WHERE name = ?1", [name_of(suffix)], |row| {
+            Ok((row.get(0)?, row.get::<_, String>(1)?))
+        })?;
+        let is_named = !suffix.is_empty();
+        Ok(found.into_iter().filter(|(_, path)| is_named && ends_with_components(path, suffix)).map(|(row, _)| row).collect())
+    }
 
     /// The words of the first human message, or of the first message at all.
-    fn first_prose(&self, db: &Connection, episode: i64) -> StoreResult<Option<String>> {
-        let stored: Option<Vec<u8>> = db
-            .prepare_cached(
-                "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1
+    fn first_prose(&self, episode: i64) -> StoreResult<Option<String>> {
+        let stored: Option<Vec<u8>> = self.first_value(
+            "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1
                                     UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
                  JOIN turn ON turn.id = place.id JOIN turn_text ON turn_text.turn_id = turn.id
                  WHERE role IN ('human', 'assistant', 'summary') ORDER BY role <> 'human', place.position LIMIT 1",
-            )
-            .and_then(|mut statement| statement.query_row([episode], |row| row.get(0)).optional())
-            .map_err(|error| self.fail(error))?;
+            [episode],
+        )?;
         Ok(stored.and_then(|stored| words::decode(&stored)).map(|(text, _)| text))
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Row, params};
 use yore_core::id::EpisodeId;
 use yore_core::time::UtcMillis;
 
+use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
 /// How far a file was archived and read. `archived` is the end of what is stored, `read` the
@@ -27,6 +28,9 @@ pub(crate) struct Checkpoint {
     /// A directory whose lines were kept out; empty when it was not recorded.
     pub kept_out: Option<String>,
 }
+
+/// Skipped lines: (reason, detail) to (count, first line, first offset).
+pub(crate) type Skips = BTreeMap<(String, String), (u64, u64, u64)>;
 
 /// How a checkpoint is moved.
 #[derive(Clone, Copy, Debug)]
@@ -100,49 +104,37 @@ fn file_row(row: &Row<'_>) -> rusqlite::Result<FileRow> {
 impl Store {
     /// What is known of a file.
     pub(crate) fn find_file(&self, source: &str, path: &str) -> StoreResult<Option<FileRow>> {
-        self.read(|db| self.find_file_in(db, source, path))
-    }
-
-    fn find_file_in(&self, db: &Connection, source: &str, path: &str) -> StoreResult<Option<FileRow>> {
-        let sql = format!("SELECT {FILE_COLUMNS} FROM source_file WHERE source = ?1 AND path = ?2");
-        db.prepare_cached(&sql)
-            .and_then(|mut statement| statement.query_row([source, path], file_row).optional())
-            .map_err(|error| self.fail(error))
+        self.read(|view| view.find_file_in(source, path))
     }
 
     /// The recorded directory of a session that a file speaks of.
     pub(crate) fn directory_of_file(&self, file: i64) -> StoreResult<Option<String>> {
-        self.read(|db| {
-            db.prepare_cached(
+        self.read(|view| {
+            view.first_value(
                 "SELECT episode.cwd FROM file_episode JOIN episode ON episode.id = file_episode.episode_id
                  WHERE file_id = ?1 AND episode.cwd IS NOT NULL ORDER BY last_turn DESC LIMIT 1",
+                [file],
             )
-            .and_then(|mut statement| statement.query_row([file], |row| row.get(0)).optional())
-            .map_err(|error| self.fail(error))
         })
     }
 
     /// Every file, in the order in which they were first read.
     pub(crate) fn files(&self) -> StoreResult<Vec<FileRow>> {
-        self.read(|db| {
+        self.read(|view| {
             let sql = format!("SELECT {FILE_COLUMNS} FROM source_file ORDER BY id");
-            let mut statement = db.prepare_cached(&sql).map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([], file_row).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+            view.all(&sql, [], file_row)
         })
     }
 
     /// When a file that is named after a session was read last; `None` where none is, or none was.
     pub(crate) fn last_read_of(&self, session: &str) -> StoreResult<Option<UtcMillis>> {
-        let read: Vec<(String, UtcMillis)> = self.read(|db| {
+        let read: Vec<(String, UtcMillis)> = self.read(|view| {
             // Few rows hold the name; which of them are named so is told by the path.
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT path, last_read_ms FROM source_file WHERE instr(path, ?1) > 0 AND last_read_ms IS NOT NULL",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+            view.all(
+                "SELECT path, last_read_ms FROM source_file WHERE instr(path, ?1) > 0 AND last_read_ms IS NOT NULL",
+                [session],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
         })?;
         let is_of_it = |path: &str| {
             let stem = std::path::Path::new(path).file_stem().and_then(std::ffi::OsStr::to_str);
@@ -153,12 +145,11 @@ impl Store {
 
     /// The files that speak of an episode.
     pub(crate) fn files_of_episode(&self, episode: &EpisodeId) -> StoreResult<Vec<FileRow>> {
-        let rows: Vec<i64> = self.read(|db| {
-            let mut statement = db
-                .prepare_cached("SELECT file_id FROM file_episode JOIN episode ON episode.id = episode_id WHERE episode.uid = ?1")
-                .map_err(|error| self.fail(error))?;
-            let rows = statement.query_map([episode.as_bytes()], |row| row.get(0)).map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+        let rows: Vec<i64> = self.read(|view| {
+            view.column(
+                "SELECT file_id FROM file_episode JOIN episode ON episode.id = episode_id WHERE episode.uid = ?1",
+                [episode.as_bytes()],
+            )
         })?;
         Ok(self.files()?.into_iter().filter(|file| rows.contains(&file.id)).collect())
     }
@@ -174,16 +165,15 @@ impl Store {
         is_alive: impl Fn(&str) -> bool,
     ) -> StoreResult<Option<FileRow>> {
         self.write(|tx| {
-            tx.prepare_cached("INSERT OR IGNORE INTO source_file (source, path, first_seen_ms) VALUES (?1, ?2, ?3)")
-                .and_then(|mut statement| statement.execute(params![source, path, now]))
-                .map_err(|error| self.fail(error))?;
-            let Some(file) = self.find_file_in(tx, source, path)? else { return Ok(None) };
+            tx.execute(
+                "INSERT OR IGNORE INTO source_file (source, path, first_seen_ms) VALUES (?1, ?2, ?3)",
+                params![source, path, now],
+            )?;
+            let Some(file) = tx.find_file_in(source, path)? else { return Ok(None) };
             if file.lease_owner.as_deref().is_some_and(|other| other != owner && is_alive(other)) {
                 return Ok(None);
             }
-            tx.prepare_cached("UPDATE source_file SET lease_owner = ?2, gone_ms = NULL WHERE id = ?1")
-                .and_then(|mut statement| statement.execute(params![file.id, owner]))
-                .map_err(|error| self.fail(error))?;
+            tx.execute("UPDATE source_file SET lease_owner = ?2, gone_ms = NULL WHERE id = ?1", params![file.id, owner])?;
             Ok(Some(file))
         })
     }
@@ -193,98 +183,12 @@ impl Store {
         self.write(|tx| {
             tx.execute("UPDATE source_file SET lease_owner = NULL WHERE id = ?1 AND lease_owner = ?2", params![file, owner])
                 .map(drop)
-                .map_err(|error| self.fail(error))
         })
     }
 
-    /// Moves a file's checkpoint, provided that it still stands where this reading began and the
-    /// lease is still ours.
-    pub(crate) fn advance_file(
-        &self,
-        tx: &Transaction<'_>,
-        file: &FileRow,
-        to: &Checkpoint,
-        advance: Advance<'_>,
-    ) -> StoreResult<()> {
-        let from = &file.checkpoint;
-        let moved = tx
-            .prepare_cached(
-                "UPDATE source_file SET generation = ?2, size = ?3, mtime_ns = ?4, archived_bytes = ?5, archived_lines = ?6, read_bytes = ?7,
-                        read_lines = ?8, reader_state = ?9, fingerprint = ?10, rules_version = ?11, last_read_ms = ?12,
-                        lease_owner = CASE WHEN ?13 THEN NULL ELSE lease_owner END, kept_out = ?18
-                 WHERE id = ?1 AND lease_owner = ?14 AND generation = ?15 AND archived_bytes = ?16 AND read_bytes = ?17",
-            )
-            .and_then(|mut statement| {
-                statement.execute(params![
-                    file.id,
-                    to.generation,
-                    to.size as i64,
-                    to.mtime_ns,
-                    to.archived_bytes as i64,
-                    to.archived_lines as i64,
-                    to.read_bytes as i64,
-                    to.read_lines as i64,
-                    to.reader_state,
-                    to.fingerprint,
-                    to.rules_version,
-                    advance.now,
-                    advance.release,
-                    advance.owner,
-                    from.generation,
-                    from.archived_bytes as i64,
-                    from.read_bytes as i64,
-                    to.kept_out
-                ])
-            })
-            .map_err(|error| self.fail(error))?;
-        if moved == 0 { Err(StoreError::LeaseLost(file.path.clone().into())) } else { Ok(()) }
-    }
-
-    /// Counts lines that could not be read: (reason, detail) to (count, first line, first offset).
-    pub(crate) fn count_skips(
-        &self,
-        tx: &Transaction<'_>,
-        file: i64,
-        skips: &BTreeMap<(String, String), (u64, u64, u64)>,
-    ) -> StoreResult<()> {
-        for ((reason, detail), (count, line, offset)) in skips {
-            tx.prepare_cached(
-                "INSERT INTO skip (file_id, reason, detail, count, first_line, first_offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT (file_id, reason, detail) DO UPDATE SET count = count + excluded.count",
-            )
-            .and_then(|mut statement| {
-                statement.execute(params![file, reason, detail, *count as i64, *line as i64, *offset as i64])
-            })
-            .map_err(|error| self.fail(error))?;
-        }
-        Ok(())
-    }
-
     /// Forgets the counts of a file's lines that a reading of the archive counts again.
-    pub(crate) fn reset_skips(&self, tx: &Transaction<'_>, file: i64) -> StoreResult<()> {
-        tx.execute("DELETE FROM skip WHERE file_id = ?1 AND reason <> 'too-long'", [file])
-            .map(drop)
-            .map_err(|error| self.fail(error))
-    }
-
-    /// Forgets all counts of a file that is read anew from its beginning.
-    pub(crate) fn reset_counts(&self, tx: &Transaction<'_>, file: i64) -> StoreResult<()> {
-        for sql in ["DELETE FROM skip WHERE file_id = ?1", "DELETE FROM redaction WHERE file_id = ?1"] {
-            tx.execute(sql, [file]).map_err(|error| self.fail(error))?;
-        }
-        Ok(())
-    }
-
-    /// Counts redactions by kind.
-    pub(crate) fn count_redactions(&self, tx: &Transaction<'_>, file: i64, counts: &[(&str, u64)]) -> StoreResult<()> {
-        for (kind, count) in counts.iter().filter(|(_, count)| *count > 0) {
-            tx.prepare_cached(
-                "INSERT INTO redaction (file_id, kind, count) VALUES (?1, ?2, ?3) ON CONFLICT (file_id, kind) DO UPDATE SET count = count + excluded.count",
-            )
-            .and_then(|mut statement| statement.execute(params![file, kind, *count as i64]))
-            .map_err(|error| self.fail(error))?;
-        }
-        Ok(())
+    pub(crate) fn reset_skips(&self, file: i64) -> StoreResult<()> {
+        self.write(|tx| tx.execute("DELETE FROM skip WHERE file_id = ?1 AND reason <> 'too-long'", [file]).map(drop))
     }
 
     /// Notes which files of a source are no longer there. Their content stays.
@@ -294,8 +198,7 @@ impl Store {
         }
         self.write(|tx| {
             for file in files {
-                tx.execute("UPDATE source_file SET gone_ms = ?2 WHERE id = ?1 AND gone_ms IS NULL", [*file, now])
-                    .map_err(|error| self.fail(error))?;
+                tx.execute("UPDATE source_file SET gone_ms = ?2 WHERE id = ?1 AND gone_ms IS NULL", [*file, now])?;
             }
             Ok(())
         })
@@ -303,7 +206,7 @@ impl Store {
 
     /// Keyed hashes of the sessions and messages that were forgotten for good.
     pub(crate) fn tombstones(&self) -> StoreResult<HashSet<[u8; 16]>> {
-        self.read(|db| Ok(self.collect(db, "SELECT hash FROM tombstone", |row| row.get(0))?.into_iter().collect()))
+        self.read(|view| Ok(view.column("SELECT hash FROM tombstone", [])?.into_iter().collect()))
     }
 
     /// Files with their sizes, for `doctor`.
@@ -322,5 +225,80 @@ impl Store {
                 last_read_ms: file.last_read_ms,
             })
             .collect())
+    }
+}
+
+impl View<'_> {
+    fn find_file_in(&self, source: &str, path: &str) -> StoreResult<Option<FileRow>> {
+        let sql = format!("SELECT {FILE_COLUMNS} FROM source_file WHERE source = ?1 AND path = ?2");
+        self.first(&sql, [source, path], file_row)
+    }
+}
+
+impl WriteTx<'_> {
+    /// Moves a file's checkpoint, provided that it still stands where this reading began and the
+    /// lease is still ours.
+    pub(super) fn advance_file(&self, file: &FileRow, to: &Checkpoint, advance: Advance<'_>) -> StoreResult<()> {
+        let from = &file.checkpoint;
+        let moved = self.execute(
+            "UPDATE source_file SET generation = ?2, size = ?3, mtime_ns = ?4, archived_bytes = ?5,
+                 archived_lines = ?6, read_bytes = ?7, read_lines = ?8, reader_state = ?9, fingerprint = ?10,
+                 rules_version = ?11, last_read_ms = ?12, lease_owner = CASE WHEN ?13 THEN NULL ELSE lease_owner END,
+                 kept_out = ?18 WHERE id = ?1 AND lease_owner = ?14 AND generation = ?15 AND archived_bytes = ?16
+                 AND read_bytes = ?17",
+            params![
+                file.id,
+                to.generation,
+                to.size as i64,
+                to.mtime_ns,
+                to.archived_bytes as i64,
+                to.archived_lines as i64,
+                to.read_bytes as i64,
+                to.read_lines as i64,
+                to.reader_state,
+                to.fingerprint,
+                to.rules_version,
+                advance.now,
+                advance.release,
+                advance.owner,
+                from.generation,
+                from.archived_bytes as i64,
+                from.read_bytes as i64,
+                to.kept_out
+            ],
+        )?;
+        if moved == 0 { Err(StoreError::LeaseLost(file.path.clone().into())) } else { Ok(()) }
+    }
+
+    /// Counts lines that could not be read: (reason, detail) to (count, first line, first offset).
+    pub(super) fn count_skips(&self, file: i64, skips: &Skips) -> StoreResult<()> {
+        for ((reason, detail), (count, line, offset)) in skips {
+            self.execute(
+                "INSERT INTO skip (file_id, reason, detail, count, first_line, first_offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (file_id, reason, detail) DO UPDATE SET count = count + excluded.count",
+                params![file, reason, detail, *count as i64, *line as i64, *offset as i64],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Forgets all counts of a file that is read anew from its beginning.
+    pub(super) fn reset_counts(&self, file: i64) -> StoreResult<()> {
+        for sql in ["DELETE FROM skip WHERE file_id = ?1", "DELETE FROM redaction WHERE file_id = ?1"] {
+            self.execute(sql, [file])?;
+        }
+        Ok(())
+    }
+
+    /// Counts redactions by kind.
+    pub(super) fn count_redactions(&self, file: i64, counts: &[(&str, u64)]) -> StoreResult<()> {
+        for (kind, count) in counts.iter().filter(|(_, count)| *count > 0) {
+            self.execute(
+                "INSERT INTO redaction (file_id, kind, count) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (file_id, kind) DO UPDATE SET count = count + excluded.count",
+                params![file, kind, *count as i64],
+            )?;
+        }
+        Ok(())
     }
 }

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{OptionalExtension, Row, ToSql, Transaction, params};
+use rusqlite::{Row, ToSql, params};
 use yore_core::episode::{Episode, Title, TitleRank, Turn};
 use yore_core::id::{EpisodeId, ProjectId};
-use yore_core::scope::ProjectAlias;
+use yore_core::scope::{ProjectAlias, directory_name};
 use yore_core::time::UtcMillis;
 
 use super::episodes::SPOKEN_GAP;
-use super::{Store, StoreError, StoreResult, words};
+use super::transaction::WriteTx;
+use super::{Store, StoreResult, words};
 
 /// Distance to a turn that is a tool's input or output only: those do not part what was said
 /// before from what was said after.
@@ -18,7 +19,7 @@ const TOOL_GAP: i64 = 1 << 12;
 
 /// What a turn's upsert did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UpsertOutcome {
+pub(super) enum UpsertOutcome {
     /// A new turn.
     Added,
     /// A fuller or better read copy replaced the stored one.
@@ -31,7 +32,7 @@ pub(crate) enum UpsertOutcome {
 
 /// An episode as a writer needs it.
 #[derive(Clone, Debug)]
-pub(crate) struct EpisodeRow {
+pub(super) struct EpisodeRow {
     /// Row id.
     pub id: i64,
     /// Its project.
@@ -42,7 +43,7 @@ pub(crate) struct EpisodeRow {
 
 /// Where a turn was read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TurnFacts {
+pub(super) struct TurnFacts {
     /// The file.
     pub file: i64,
     /// 1-based line of its first words.
@@ -56,9 +57,8 @@ pub(crate) struct TurnFacts {
 }
 
 /// Writes episodes and turns inside one transaction, remembering what it looked up there.
-pub(crate) struct Upserter<'tx, 'db> {
-    pub(super) tx: &'tx Transaction<'db>,
-    store: &'tx Store,
+pub(super) struct Upserter<'tx, 'db> {
+    pub(super) tx: &'tx WriteTx<'db>,
     labels: HashMap<String, i64>,
     projects: HashMap<ProjectAlias, i64>,
     episodes: HashMap<EpisodeId, EpisodeRow>,
@@ -75,10 +75,9 @@ fn gap_before(says_something: bool) -> i64 {
 }
 
 impl<'tx, 'db> Upserter<'tx, 'db> {
-    pub(crate) fn new(store: &'tx Store, tx: &'tx Transaction<'db>) -> Self {
+    pub(super) fn new(tx: &'tx WriteTx<'db>) -> Self {
         Self {
             tx,
-            store,
             labels: HashMap::new(),
             projects: HashMap::new(),
             episodes: HashMap::new(),
@@ -88,30 +87,19 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         }
     }
 
-    pub(super) fn fail(&self, error: rusqlite::Error) -> StoreError {
-        self.store.fail(error)
-    }
-
     /// The project that is known by any of `aliases` (the first that matches decides), created
-    /// under `name` if none is; it is known by all of them afterwards.
-    pub(crate) fn project(
-        &mut self,
-        aliases: &[(ProjectAlias, String)],
-        name: &str,
-        fresh: ProjectId,
-        now: UtcMillis,
-    ) -> StoreResult<i64> {
+    /// under `name` (that of the directory, where it is empty) if none is; it is known by all of them afterwards.
+    pub(super) fn project(&mut self, aliases: &[(ProjectAlias, String)], name: &str, now: UtcMillis) -> StoreResult<i64> {
         let mut found = None;
         for (alias, _) in aliases {
             if let Some(project) = self.projects.get(alias) {
                 found = Some(*project);
                 break;
             }
-            found = self
-                .tx
-                .prepare_cached("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2")
-                .and_then(|mut statement| statement.query_row(params![alias.kind(), alias.value()], |row| row.get(0)).optional())
-                .map_err(|error| self.fail(error))?;
+            found = self.tx.first_value(
+                "SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2",
+                [alias.kind(), alias.value()],
+            )?;
             if found.is_some() {
                 break;
             }
@@ -119,43 +107,36 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         let project = match found {
             Some(project) => project,
             None => {
-                let name = if name.is_empty() { "unnamed" } else { name };
-                self.tx
-                    .execute(
-                        "INSERT INTO project (uid, name, created_ms) VALUES (?1, ?2, ?3)",
-                        params![fresh.as_bytes(), name, now],
-                    )
-                    .map_err(|error| self.fail(error))?;
-                self.tx.last_insert_rowid()
+                let of_directory = aliases.first().map_or("", |(alias, _)| directory_name(alias.value()));
+                let name = [name, of_directory, "unnamed"].into_iter().find(|name| !name.is_empty());
+                let mut random = [0u8; 10];
+                getrandom::fill(&mut random).map_err(|error| self.tx.failed(std::io::Error::other(error.to_string())))?;
+                let fresh = ProjectId::new(now.max(0) as u64, random);
+                self.tx.insert(
+                    "INSERT INTO project (uid, name, created_ms) VALUES (?1, ?2, ?3)",
+                    params![fresh.as_bytes(), name, now],
+                )?
             }
         };
         for (alias, recorded) in aliases {
             if self.projects.insert(alias.clone(), project).is_none() {
-                self.tx
-                    .prepare_cached(
-                        "INSERT OR IGNORE INTO project_alias (kind, value, recorded, project_id) VALUES (?1, ?2, ?3, ?4)",
-                    )
-                    .and_then(|mut statement| statement.execute(params![alias.kind(), alias.value(), recorded, project]))
-                    .map_err(|error| self.fail(error))?;
+                self.tx.execute(
+                    "INSERT OR IGNORE INTO project_alias (kind, value, recorded, project_id) VALUES (?1, ?2, ?3, ?4)",
+                    params![alias.kind(), alias.value(), recorded, project],
+                )?;
             }
         }
         Ok(project)
     }
 
     /// The stored episode, if any.
-    pub(crate) fn find_episode(&mut self, id: &EpisodeId) -> StoreResult<Option<EpisodeRow>> {
+    pub(super) fn find_episode(&mut self, id: &EpisodeId) -> StoreResult<Option<EpisodeRow>> {
         if let Some(row) = self.episodes.get(id) {
             return Ok(Some(row.clone()));
         }
-        let row = self
-            .tx
-            .prepare_cached("SELECT id, project_id, cwd FROM episode WHERE uid = ?1")
-            .and_then(|mut statement| {
-                statement
-                    .query_row([id.as_bytes()], |row| Ok(EpisodeRow { id: row.get(0)?, project: row.get(1)?, cwd: row.get(2)? }))
-                    .optional()
-            })
-            .map_err(|error| self.fail(error))?;
+        let row = self.tx.first("SELECT id, project_id, cwd FROM episode WHERE uid = ?1", [id.as_bytes()], |row| {
+            Ok(EpisodeRow { id: row.get(0)?, project: row.get(1)?, cwd: row.get(2)? })
+        })?;
         if let Some(row) = &row {
             self.episodes.insert(*id, row.clone());
         }
@@ -163,161 +144,137 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Stores an episode, or fills in what an earlier reading did not know.
-    pub(crate) fn episode(&mut self, episode: &Episode, project: Option<i64>) -> StoreResult<EpisodeRow> {
+    pub(super) fn episode(&mut self, episode: &Episode, project: Option<i64>) -> StoreResult<EpisodeRow> {
         let known = self.find_episode(&episode.id)?;
         if let Some(row) = known {
             let lacks = row.cwd.is_none() && episode.cwd.is_some() || row.project.is_none() && project.is_some();
             if !lacks {
                 return Ok(row);
             }
-            self.tx
-                .execute(
-                    "UPDATE episode SET cwd = coalesce(cwd, ?2), project_id = coalesce(project_id, ?3) WHERE id = ?1",
-                    params![row.id, episode.cwd, project],
-                )
-                .map_err(|error| self.fail(error))?;
+            self.tx.execute(
+                "UPDATE episode SET cwd = coalesce(cwd, ?2), project_id = coalesce(project_id, ?3) WHERE id = ?1",
+                params![row.id, episode.cwd, project],
+            )?;
             let row = EpisodeRow { cwd: row.cwd.or_else(|| episode.cwd.clone()), project: row.project.or(project), ..row };
             self.episodes.insert(episode.id, row.clone());
             return Ok(row);
         }
-        self.tx
-            .prepare_cached(
-                "INSERT INTO episode (uid, agent, native_id, kind, parent_native_id, project_id, cwd, client_version)
+        let id = self.tx.insert(
+            "INSERT INTO episode (uid, agent, native_id, kind, parent_native_id, project_id, cwd, client_version)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            )
-            .and_then(|mut statement| {
-                statement.execute(params![
-                    episode.id.as_bytes(),
-                    episode.agent,
-                    episode.native_id,
-                    episode.kind.as_str(),
-                    episode.parent_native_id,
-                    project,
-                    episode.cwd,
-                    episode.client_version
-                ])
-            })
-            .map_err(|error| self.fail(error))?;
-        let row = EpisodeRow { id: self.tx.last_insert_rowid(), project, cwd: episode.cwd.clone() };
+            params![
+                episode.id.as_bytes(),
+                episode.agent,
+                episode.native_id,
+                episode.kind.as_str(),
+                episode.parent_native_id,
+                project,
+                episode.cwd,
+                episode.client_version
+            ],
+        )?;
+        let row = EpisodeRow { id, project, cwd: episode.cwd.clone() };
         self.episodes.insert(episode.id, row.clone());
         Ok(row)
     }
 
     /// Gives an episode a title unless it has a surer one, or as sure a one that is younger.
-    pub(crate) fn title(&mut self, episode: i64, title: &Title) -> StoreResult<()> {
-        let known = self
-            .tx
-            .prepare_cached("SELECT title, title_rank, title_ms, title_line FROM episode WHERE id = ?1 AND title IS NOT NULL")
-            .and_then(|mut statement| statement.query_row([episode], title_of_row).optional())
-            .map_err(|error| self.fail(error))?;
+    pub(super) fn title(&mut self, episode: i64, title: &Title) -> StoreResult<()> {
+        let known = self.tx.first(
+            "SELECT title, title_rank, title_ms, title_line FROM episode WHERE id = ?1 AND title IS NOT NULL",
+            [episode],
+            title_of_row,
+        )?;
         if known.is_some_and(|known| known == *title || !title.replaces(&known)) {
             return Ok(());
         }
-        self.tx
-            .execute(
+        self.tx.execute(
                 "UPDATE episode SET title = ?2, title_rank = ?3, title_ms = coalesce(?4, title_ms), title_line = ?5 WHERE id = ?1",
                 params![episode, title.text, title.rank.as_str(), title.at, title.line as i64],
-            )
-            .map(drop)
-            .map_err(|error| self.fail(error))
+            ).map(drop)
     }
 
     /// Keeps a title for whichever episode will hold a message.
-    pub(crate) fn title_later(&self, agent: &str, message: &str, title: &Title) -> StoreResult<()> {
+    pub(super) fn title_later(&self, agent: &str, message: &str, title: &Title) -> StoreResult<()> {
         self.tx
-            .prepare_cached(
-                "INSERT INTO pending_title (agent, message, title, title_rank, title_ms, title_line) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT (agent, message) DO UPDATE SET title = excluded.title, title_rank = excluded.title_rank,
-                     title_ms = excluded.title_ms, title_line = excluded.title_line",
+            .execute(
+                "INSERT INTO pending_title (agent, message, title, title_rank, title_ms, title_line)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (agent, message) DO UPDATE
+                 SET title = excluded.title, title_rank = excluded.title_rank, title_ms = excluded.title_ms,
+                 title_line = excluded.title_line",
+                params![agent, message, title.text, title.rank.as_str(), title.at, title.line as i64],
             )
-            .and_then(|mut statement| {
-                statement.execute(params![agent, message, title.text, title.rank.as_str(), title.at, title.line as i64])
-            })
             .map(drop)
-            .map_err(|error| self.fail(error))
     }
 
     /// Remembers something that an episode points to, such as a pull request.
-    pub(crate) fn link(&mut self, episode: i64, kind: &str, value: &str) -> StoreResult<()> {
+    pub(super) fn link(&mut self, episode: i64, kind: &str, value: &str) -> StoreResult<()> {
         self.tx
-            .prepare_cached("INSERT OR IGNORE INTO episode_link (episode_id, kind, value) VALUES (?1, ?2, ?3)")
-            .and_then(|mut statement| statement.execute(params![episode, kind, value]))
+            .execute(
+                "INSERT OR IGNORE INTO episode_link (episode_id, kind, value) VALUES (?1, ?2, ?3)",
+                params![episode, kind, value],
+            )
             .map(drop)
-            .map_err(|error| self.fail(error))
     }
 
     /// The episode of an agent that holds the message with this native id. Of several, of which one owns it and the
     /// others repeat it, the one that `file` speaks of: what a session's own file says of its messages is about it.
-    pub(crate) fn episode_of_message(
+    pub(super) fn episode_of_message(
         &mut self,
         agent: &str,
         native_message: &str,
         file: Option<i64>,
     ) -> StoreResult<Option<i64>> {
         if let Some(file) = file {
-            let repeating: Vec<i64> = self
-                .tx
-                .prepare_cached(
-                    "SELECT turn_share.episode_id FROM turn JOIN turn_share ON turn_share.turn_id = turn.id
-                     JOIN episode ON episode.id = turn_share.episode_id WHERE turn.native_id = ?1 AND episode.agent = ?2",
-                )
-                .and_then(|mut statement| {
-                    statement.query_map(params![NativeId(native_message), agent], |row| row.get(0))?.collect()
-                })
-                .map_err(|error| self.fail(error))?;
+            let repeating: Vec<i64> = self.tx.column(
+                "SELECT turn_share.episode_id FROM turn JOIN turn_share ON turn_share.turn_id = turn.id
+                 JOIN episode ON episode.id = turn_share.episode_id WHERE turn.native_id = ?1 AND episode.agent = ?2",
+                params![NativeId(native_message), agent],
+            )?;
             for episode in repeating {
                 let is_read_now = self.cursors.contains_key(&(file, episode));
                 let is_of_file = is_read_now
-                    || self
-                        .tx
-                        .prepare_cached("SELECT 1 FROM file_episode WHERE file_id = ?1 AND episode_id = ?2")
-                        .and_then(|mut statement| statement.exists([file, episode]))
-                        .map_err(|error| self.fail(error))?;
+                    || self.tx.exists("SELECT 1 FROM file_episode WHERE file_id = ?1 AND episode_id = ?2", [file, episode])?;
                 if is_of_file {
                     return Ok(Some(episode));
                 }
             }
         }
-        self.tx
-            .prepare_cached("SELECT episode.id FROM turn JOIN episode ON episode.id = turn.episode_id WHERE turn.native_id = ?1 AND episode.agent = ?2 LIMIT 1")
-            .and_then(|mut statement| statement.query_row(params![NativeId(native_message), agent], |row| row.get(0)).optional())
-            .map_err(|error| self.fail(error))
+        self.tx.first(
+            "SELECT episode.id FROM turn JOIN episode ON episode.id = turn.episode_id
+                 WHERE turn.native_id = ?1 AND episode.agent = ?2 LIMIT 1",
+            params![NativeId(native_message), agent],
+            |row| row.get(0),
+        )
     }
 
     /// Stores a turn of an episode.
-    pub(crate) fn turn(
+    pub(super) fn turn(
         &mut self,
         agent: &str,
         episode: &EpisodeRow,
         turn: &Turn,
         facts: TurnFacts,
     ) -> StoreResult<UpsertOutcome> {
-        let stored = self
-            .tx
-            .prepare_cached("SELECT id, episode_id, parts, role, is_error, reading, project_id FROM turn WHERE uid = ?1")
-            .and_then(|mut statement| {
-                statement
-                    .query_row([turn.id.as_bytes()], |row| {
-                        Ok((
-                            row.get::<_, i64>(0)?,
-                            row.get::<_, i64>(1)?,
-                            row.get::<_, u32>(2)?,
-                            row.get::<_, String>(3)?,
-                            row.get::<_, bool>(4)?,
-                            row.get::<_, i64>(5)?,
-                            row.get::<_, Option<i64>>(6)?,
-                        ))
-                    })
-                    .optional()
-            })
-            .map_err(|error| self.fail(error))?;
+        let stored = self.tx.first(
+            "SELECT id, episode_id, parts, role, is_error, reading, project_id FROM turn WHERE uid = ?1",
+            [turn.id.as_bytes()],
+            |row| {
+                Ok((
+                    row.get::<_, i64>(0)?,
+                    row.get::<_, i64>(1)?,
+                    row.get::<_, u32>(2)?,
+                    row.get::<_, String>(3)?,
+                    row.get::<_, bool>(4)?,
+                    row.get::<_, i64>(5)?,
+                    row.get::<_, Option<i64>>(6)?,
+                ))
+            },
+        )?;
         if let Some((id, _, parts, role, is_error, reading, project)) = stored {
             self.cursors.insert((facts.file, episode.id), Some(id));
             if reading < facts.reading {
-                self.tx
-                    .prepare_cached("UPDATE turn SET reading = ?2 WHERE id = ?1")
-                    .and_then(|mut statement| statement.execute(params![id, facts.reading]))
-                    .map_err(|error| self.fail(error))?;
+                self.tx.execute("UPDATE turn SET reading = ?2 WHERE id = ?1", params![id, facts.reading])?;
             }
             if project.is_none() && facts.project.is_some() {
                 self.learn_project(id, turn, facts.project)?;
@@ -328,10 +285,10 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 && self.words(id)? == (turn.text.clone(), turn.tool_text.clone());
             if same && facts.is_document {
                 // The words stay, but may stand elsewhere now.
-                self.tx
-                    .prepare_cached("UPDATE turn SET file_id = ?2, line = ?3 WHERE id = ?1 AND (file_id, line) IS NOT (?2, ?3)")
-                    .and_then(|mut statement| statement.execute(params![id, facts.file, facts.line as i64]))
-                    .map_err(|error| self.fail(error))?;
+                self.tx.execute(
+                    "UPDATE turn SET file_id = ?2, line = ?3 WHERE id = ?1 AND (file_id, line) IS NOT (?2, ?3)",
+                    params![id, facts.file, facts.line as i64],
+                )?;
             }
             if (turn.parts < parts && !facts.is_document) || same {
                 // A reader of today may know more of its tools and files.
@@ -346,10 +303,10 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         }
         if let Some(owner) = self.owner_elsewhere(agent, episode.id, turn)? {
             let position = self.position_for(facts.file, episode.id, turn)?;
-            self.tx
-                .prepare_cached("INSERT OR IGNORE INTO turn_share (episode_id, turn_id, position) VALUES (?1, ?2, ?3)")
-                .and_then(|mut statement| statement.execute(params![episode.id, owner, position]))
-                .map_err(|error| self.fail(error))?;
+            self.tx.execute(
+                "INSERT OR IGNORE INTO turn_share (episode_id, turn_id, position) VALUES (?1, ?2, ?3)",
+                params![episode.id, owner, position],
+            )?;
             self.cursors.insert((facts.file, episode.id), Some(owner));
             self.stretch(episode.id, turn.time.utc)?;
             return Ok(UpsertOutcome::Shared);
@@ -361,37 +318,33 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             self.label(turn.model.as_deref())?,
             self.label(turn.speaker.as_deref())?,
         );
-        self.tx
-            .prepare_cached(
-                "INSERT INTO turn (uid, episode_id, native_id, position, role, is_error, parts, at_ms, at_original, at_offset_min, at_quality,
-                                   project_id, branch_id, cwd_id, model_id, speaker_id, file_id, line, reading)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
-            )
-            .and_then(|mut statement| {
-                statement.execute(params![
-                    turn.id.as_bytes(),
-                    episode.id,
-                    NativeId(&turn.native_id),
-                    position,
-                    turn.role.as_str(),
-                    turn.is_error,
-                    turn.parts,
-                    turn.time.utc,
-                    turn.time.original,
-                    turn.time.offset_minutes,
-                    turn.time.quality.as_str(),
-                    facts.project,
-                    branch,
-                    cwd,
-                    model,
-                    speaker,
-                    facts.file,
-                    facts.line as i64,
-                    facts.reading
-                ])
-            })
-            .map_err(|error| self.fail(error))?;
-        let id = self.tx.last_insert_rowid();
+        let id = self.tx.insert(
+            "INSERT INTO turn (uid, episode_id, native_id, position, role, is_error, parts, at_ms, at_original,
+                 at_offset_min, at_quality, project_id, branch_id, cwd_id, model_id, speaker_id, file_id, line,
+                 reading) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+                 ?19)",
+            params![
+                turn.id.as_bytes(),
+                episode.id,
+                NativeId(&turn.native_id),
+                position,
+                turn.role.as_str(),
+                turn.is_error,
+                turn.parts,
+                turn.time.utc,
+                turn.time.original,
+                turn.time.offset_minutes,
+                turn.time.quality.as_str(),
+                facts.project,
+                branch,
+                cwd,
+                model,
+                speaker,
+                facts.file,
+                facts.line as i64,
+                facts.reading
+            ],
+        )?;
         self.write_words(id, episode.id, turn, false)?;
         self.cursors.insert((facts.file, episode.id), Some(id));
         self.stretch(episode.id, turn.time.utc)?;
@@ -399,15 +352,13 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Writes what the file's next reading must know. Call once, before the commit.
-    pub(crate) fn finish(self) -> StoreResult<()> {
+    pub(super) fn finish(self) -> StoreResult<()> {
         for ((file, episode), last) in &self.cursors {
-            self.tx
-                .prepare_cached(
-                    "INSERT INTO file_episode (file_id, episode_id, last_turn) VALUES (?1, ?2, ?3)
+            self.tx.execute(
+                "INSERT INTO file_episode (file_id, episode_id, last_turn) VALUES (?1, ?2, ?3)
                      ON CONFLICT (file_id, episode_id) DO UPDATE SET last_turn = excluded.last_turn",
-                )
-                .and_then(|mut statement| statement.execute(params![file, episode, last]))
-                .map_err(|error| self.fail(error))?;
+                params![file, episode, last],
+            )?;
         }
         Ok(())
     }
@@ -416,64 +367,58 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     fn learn_project(&mut self, id: i64, turn: &Turn, project: Option<i64>) -> StoreResult<()> {
         let cwd = self.label(turn.cwd.as_deref())?;
         self.tx
-            .prepare_cached("UPDATE turn SET project_id = ?2, cwd_id = coalesce(cwd_id, ?3) WHERE id = ?1")
-            .and_then(|mut statement| statement.execute(params![id, project, cwd]))
-            .map_err(|error| self.fail(error))?;
+            .execute("UPDATE turn SET project_id = ?2, cwd_id = coalesce(cwd_id, ?3) WHERE id = ?1", params![id, project, cwd])?;
         self.queue(id, turn, true)
     }
 
     fn replace(&mut self, id: i64, episode: i64, turn: &Turn, facts: TurnFacts) -> StoreResult<()> {
         let model = self.label(turn.model.as_deref())?;
-        self.tx
-            .prepare_cached("UPDATE turn SET native_id = ?2, role = ?3, is_error = ?4, parts = ?5, model_id = ?6, file_id = ?7, line = ?8 WHERE id = ?1")
-            .and_then(|mut statement| {
-                statement.execute(params![id, NativeId(&turn.native_id), turn.role.as_str(), turn.is_error, turn.parts, model, facts.file, facts.line as i64])
-            })
-            .map_err(|error| self.fail(error))?;
+        self.tx.execute(
+            "UPDATE turn SET native_id = ?2, role = ?3, is_error = ?4, parts = ?5, model_id = ?6, file_id = ?7,
+                 line = ?8 WHERE id = ?1",
+            params![
+                id,
+                NativeId(&turn.native_id),
+                turn.role.as_str(),
+                turn.is_error,
+                turn.parts,
+                model,
+                facts.file,
+                facts.line as i64
+            ],
+        )?;
         if facts.is_document {
-            self.tx
-                .prepare_cached("UPDATE turn SET at_ms = ?2, at_original = ?3, at_offset_min = ?4, at_quality = ?5 WHERE id = ?1")
-                .and_then(|mut statement| {
-                    let time = &turn.time;
-                    statement.execute(params![id, time.utc, time.original, time.offset_minutes, time.quality.as_str()])
-                })
-                .map_err(|error| self.fail(error))?;
+            let time = &turn.time;
+            self.tx.execute(
+                "UPDATE turn SET at_ms = ?2, at_original = ?3, at_offset_min = ?4, at_quality = ?5 WHERE id = ?1",
+                params![id, time.utc, time.original, time.offset_minutes, time.quality.as_str()],
+            )?;
         }
         self.write_words(id, episode, turn, true)
     }
 
     fn write_words(&mut self, id: i64, episode: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         self.write_shape(id, episode, turn, is_replaced)?;
-        self.tx
-            .prepare_cached("INSERT INTO turn_text (turn_id, words) VALUES (?1, ?2) ON CONFLICT (turn_id) DO UPDATE SET words = excluded.words")
-            .and_then(|mut statement| statement.execute(params![id, words::encode(&turn.text, &turn.tool_text)]))
-            .map_err(|error| self.fail(error))?;
+        self.tx.execute(
+            "INSERT INTO turn_text (turn_id, words) VALUES (?1, ?2) ON CONFLICT (turn_id) DO UPDATE SET words = excluded.words",
+            params![id, words::encode(&turn.text, &turn.tool_text)],
+        )?;
         self.queue(id, turn, is_replaced)
     }
 
     /// Puts a turn on the lists of what the indexes have yet to take.
     fn queue(&self, id: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if turn.role.is_recalled() {
-            self.tx
-                .prepare_cached("INSERT INTO lexical_queue (turn_id) VALUES (?1)")
-                .and_then(|mut statement| statement.execute([id]))
-                .map_err(|error| self.fail(error))?;
+            self.tx.execute("INSERT INTO lexical_queue (turn_id) VALUES (?1)", [id])?;
             if is_replaced || !turn.text.is_empty() {
-                self.tx
-                    .prepare_cached("INSERT INTO embed_queue (turn_id) VALUES (?1)")
-                    .and_then(|mut statement| statement.execute([id]))
-                    .map_err(|error| self.fail(error))?;
+                self.tx.execute("INSERT INTO embed_queue (turn_id) VALUES (?1)", [id])?;
             }
         }
         Ok(())
     }
 
     fn words(&self, id: i64) -> StoreResult<(String, String)> {
-        let stored: Option<Vec<u8>> = self
-            .tx
-            .prepare_cached("SELECT words FROM turn_text WHERE turn_id = ?1")
-            .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())
-            .map_err(|error| self.fail(error))?;
+        let stored: Option<Vec<u8>> = self.tx.first_value("SELECT words FROM turn_text WHERE turn_id = ?1", [id])?;
         Ok(stored.and_then(|stored| words::decode(&stored)).unwrap_or_default())
     }
 
@@ -483,17 +428,11 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         if uuid::Uuid::try_parse(&turn.native_id).is_err() {
             return Ok(None);
         }
-        let mut statement = self
-            .tx
-            .prepare_cached(
-                "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
-                 WHERE turn.native_id = ?1 AND turn.episode_id <> ?2 AND turn.role = ?3 AND episode.agent = ?4 ORDER BY turn.id",
-            )
-            .map_err(|error| self.fail(error))?;
-        let found = statement
-            .query_map(params![NativeId(&turn.native_id), episode, turn.role.as_str(), agent], |row| row.get(0))
-            .and_then(Iterator::collect::<rusqlite::Result<Vec<i64>>>)
-            .map_err(|error| self.fail(error))?;
+        let found: Vec<i64> = self.tx.column(
+            "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
+             WHERE turn.native_id = ?1 AND turn.episode_id <> ?2 AND turn.role = ?3 AND episode.agent = ?4 ORDER BY turn.id",
+            params![NativeId(&turn.native_id), episode, turn.role.as_str(), agent],
+        )?;
         for owner in found.iter().filter(|_| found.len() > 1) {
             let (text, tool_text) = self.words(*owner)?;
             if text == turn.text && tool_text == turn.tool_text {
@@ -510,24 +449,55 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             Some(last) => *last,
             None => self
                 .tx
-                .prepare_cached("SELECT last_turn FROM file_episode WHERE file_id = ?1 AND episode_id = ?2")
-                .and_then(|mut statement| statement.query_row([file, episode], |row| row.get::<_, Option<i64>>(0)).optional())
-                .map_err(|error| self.fail(error))?
+                .first_value::<Option<i64>>(
+                    "SELECT last_turn FROM file_episode WHERE file_id = ?1 AND episode_id = ?2",
+                    [file, episode],
+                )?
                 .flatten(),
         };
         loop {
             let after = match last {
-                Some(turn) => self.query_position("SELECT max(position) FROM (SELECT position FROM turn WHERE id = ?2 AND episode_id = ?1 UNION ALL SELECT position FROM turn_share WHERE turn_id = ?2 AND episode_id = ?1)", episode, turn)?,
+                Some(turn) => self.query_position(
+                    "SELECT max(position) FROM (SELECT position FROM turn WHERE id = ?2 AND episode_id = ?1
+                 UNION ALL SELECT position FROM turn_share WHERE turn_id = ?2 AND episode_id = ?1)",
+                    episode,
+                    turn,
+                )?,
                 None => None,
             };
             let (before, next) = match (after, time) {
-                (Some(after), _) => (Some(after), self.query_position("SELECT min(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position > ?2 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position > ?2)", episode, after)?),
+                (Some(after), _) => (
+                    Some(after),
+                    self.query_position(
+                        "SELECT min(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position > ?2
+                 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position > ?2)",
+                        episode,
+                        after,
+                    )?,
+                ),
                 (None, Some(time)) => {
-                    let next = self.query_position("SELECT min(position) FROM turn WHERE episode_id = ?1 AND at_ms > ?2", episode, time)?;
-                    let before = self.query_position("SELECT max(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position < ?2 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position < ?2)", episode, next.unwrap_or(i64::MAX))?;
+                    let next = self.query_position(
+                        "SELECT min(position) FROM turn WHERE episode_id = ?1 AND at_ms > ?2",
+                        episode,
+                        time,
+                    )?;
+                    let before = self.query_position(
+                        "SELECT max(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position < ?2
+                 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position < ?2)",
+                        episode,
+                        next.unwrap_or(i64::MAX),
+                    )?;
                     (before, next)
                 }
-                (None, None) => (self.query_position("SELECT max(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position < ?2 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position < ?2)", episode, i64::MAX)?, None),
+                (None, None) => (
+                    self.query_position(
+                        "SELECT max(position) FROM (SELECT position FROM turn WHERE episode_id = ?1 AND position < ?2
+                 UNION ALL SELECT position FROM turn_share WHERE episode_id = ?1 AND position < ?2)",
+                        episode,
+                        i64::MAX,
+                    )?,
+                    None,
+                ),
             };
             match (before, next) {
                 (None, None) => return Ok(0),
@@ -540,29 +510,19 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     fn query_position(&self, sql: &'static str, episode: i64, bound: i64) -> StoreResult<Option<i64>> {
-        self.tx
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row([episode, bound], |row| row.get(0)))
-            .map_err(|error| self.fail(error))
+        self.tx.value(sql, [episode, bound])
     }
 
     /// Spreads the turns of an episode out again, in their order.
     fn renumber(&self, episode: i64) -> StoreResult<()> {
-        let order: Vec<(i64, bool, bool)> = {
-            let mut statement = self
-                .tx
-                .prepare_cached(
-                    "SELECT id, 0, position, role IN ('tool_call', 'tool_result') FROM turn WHERE episode_id = ?1
-                     UNION ALL SELECT turn_id, 1, turn_share.position, role IN ('tool_call', 'tool_result')
-                         FROM turn_share JOIN turn ON turn.id = turn_id WHERE turn_share.episode_id = ?1
-                     ORDER BY 3, 1",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map([episode], |row| Ok((row.get(0)?, row.get(1)?, row.get(3)?)))
-                .map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
-        };
+        let order: Vec<(i64, bool, bool)> = self.tx.all(
+            "SELECT id, 0, position, role IN ('tool_call', 'tool_result') FROM turn WHERE episode_id = ?1
+             UNION ALL SELECT turn_id, 1, turn_share.position, role IN ('tool_call', 'tool_result')
+                 FROM turn_share JOIN turn ON turn.id = turn_id WHERE turn_share.episode_id = ?1
+             ORDER BY 3, 1",
+            [episode],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(3)?)),
+        )?;
         let mut position = 0;
         for (turn, is_share, is_tool) in order {
             position += gap_before(!is_tool);
@@ -570,29 +530,26 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 self.tx.execute(
                     "UPDATE turn_share SET position = ?3 WHERE episode_id = ?1 AND turn_id = ?2",
                     [episode, turn, position],
-                )
+                )?;
             } else {
-                self.tx.execute("UPDATE turn SET position = ?2 WHERE id = ?1", [turn, position])
+                self.tx.execute("UPDATE turn SET position = ?2 WHERE id = ?1", [turn, position])?;
             }
-            .map_err(|error| self.fail(error))?;
         }
         // The indexes hold positions.
-        self.tx
-            .execute("INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE episode_id = ?1", [episode])
-            .map_err(|error| self.fail(error))?;
+        self.tx.execute("INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE episode_id = ?1", [episode])?;
         Ok(())
     }
 
     fn stretch(&self, episode: i64, time: Option<UtcMillis>) -> StoreResult<()> {
         let Some(time) = time else { return Ok(()) };
         self.tx
-            .prepare_cached(
-                "UPDATE episode SET started_ms = min(coalesce(started_ms, ?2), ?2), updated_ms = max(coalesce(updated_ms, ?2), ?2)
-                 WHERE id = ?1 AND (started_ms IS NULL OR started_ms > ?2 OR updated_ms < ?2)",
+            .execute(
+                "UPDATE episode SET started_ms = min(coalesce(started_ms, ?2), ?2), updated_ms =
+                 max(coalesce(updated_ms, ?2), ?2) WHERE id = ?1
+                 AND (started_ms IS NULL OR started_ms > ?2 OR updated_ms < ?2)",
+                params![episode, time],
             )
-            .and_then(|mut statement| statement.execute(params![episode, time]))
             .map(drop)
-            .map_err(|error| self.fail(error))
     }
 
     pub(super) fn label(&mut self, text: Option<&str>) -> StoreResult<Option<i64>> {
@@ -600,17 +557,10 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         if let Some(id) = self.labels.get(text) {
             return Ok(Some(*id));
         }
-        let found: Option<i64> = self
-            .tx
-            .prepare_cached("SELECT id FROM label WHERE text = ?1")
-            .and_then(|mut statement| statement.query_row([text], |row| row.get(0)).optional())
-            .map_err(|error| self.fail(error))?;
+        let found: Option<i64> = self.tx.first_value("SELECT id FROM label WHERE text = ?1", [text])?;
         let id = match found {
             Some(id) => id,
-            None => {
-                self.tx.execute("INSERT INTO label (text) VALUES (?1)", [text]).map_err(|error| self.fail(error))?;
-                self.tx.last_insert_rowid()
-            }
+            None => self.tx.insert("INSERT INTO label (text) VALUES (?1)", [text])?,
         };
         self.labels.insert(text.to_owned(), id);
         Ok(Some(id))
@@ -629,12 +579,12 @@ fn title_of_row(row: &Row<'_>) -> rusqlite::Result<Title> {
 impl Store {
     /// Gives kept titles to the episodes that were read since; returns how many.
     pub(crate) fn settle_titles(&self) -> StoreResult<u64> {
-        let due: Vec<(String, String)> = self.read(|db| {
-            self.collect(
-                db,
-                "SELECT agent, message FROM pending_title WHERE EXISTS (
-                     SELECT 1 FROM turn JOIN episode ON episode.id = episode_id WHERE turn.native_id IN (message, unhex(replace(message, '-', '')))
-                     AND episode.agent = pending_title.agent)",
+        let due: Vec<(String, String)> = self.read(|view| {
+            view.all(
+                "SELECT agent, message FROM pending_title WHERE EXISTS ( SELECT 1 FROM turn
+                 JOIN episode ON episode.id = episode_id WHERE turn.native_id IN (message, unhex(replace(message,
+                 '-', ''))) AND episode.agent = pending_title.agent)",
+                [],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
         })?;
@@ -642,20 +592,17 @@ impl Store {
             return Ok(0);
         }
         self.write(|tx| {
-            let mut upserter = Upserter::new(self, tx);
+            let mut upserter = Upserter::new(tx);
             for (agent, message) in &due {
-                let title = tx
-                    .prepare_cached(
-                        "SELECT title, title_rank, title_ms, title_line FROM pending_title WHERE agent = ?1 AND message = ?2",
-                    )
-                    .and_then(|mut statement| statement.query_row([agent, message], title_of_row).optional())
-                    .map_err(|error| self.fail(error))?;
+                let title = tx.first(
+                    "SELECT title, title_rank, title_ms, title_line FROM pending_title WHERE agent = ?1 AND message = ?2",
+                    [agent, message],
+                    title_of_row,
+                )?;
                 if let (Some(title), Some(episode)) = (title, upserter.episode_of_message(agent, message, None)?) {
                     upserter.title(episode, &title)?;
                 }
-                tx.prepare_cached("DELETE FROM pending_title WHERE agent = ?1 AND message = ?2")
-                    .and_then(|mut statement| statement.execute([agent, message]))
-                    .map_err(|error| self.fail(error))?;
+                tx.execute("DELETE FROM pending_title WHERE agent = ?1 AND message = ?2", [agent, message])?;
             }
             Ok(due.len() as u64)
         })

@@ -1,8 +1,10 @@
 //! Vectors of the local model, the queue of turns that lack them, and the queue that the vector
 //! indexes follow.
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::params;
 
+use super::episodes::IS_RECALLED;
+use super::transaction::WriteTx;
 use super::{IndexedTurn, Store, StoreResult};
 
 /// A keyed hash of a chunk's text.
@@ -53,28 +55,21 @@ impl Store {
             tx.execute(
                 "INSERT OR IGNORE INTO embedder (identity, dimensions) VALUES (?1, ?2)",
                 params![identity, dimensions as i64],
-            )
-            .and_then(|_| tx.query_row("SELECT id FROM embedder WHERE identity = ?1", [identity], |row| row.get(0)))
-            .map_err(|error| self.fail(error))
+            )?;
+            tx.value("SELECT id FROM embedder WHERE identity = ?1", [identity])
         })
     }
 
     fn known_embedder(&self, identity: &str) -> StoreResult<Option<i64>> {
-        self.read(|db| {
-            db.prepare_cached("SELECT id FROM embedder WHERE identity = ?1")
-                .and_then(|mut statement| statement.query_row([identity], |row| row.get(0)).optional())
-                .map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.first_value("SELECT id FROM embedder WHERE identity = ?1", [identity]))
     }
 
     /// Identity and width of an embedder.
     pub(crate) fn embedder_facts(&self, embedder: i64) -> StoreResult<Option<(String, usize)>> {
-        self.read(|db| {
-            db.prepare_cached("SELECT identity, dimensions FROM embedder WHERE id = ?1")
-                .and_then(|mut statement| {
-                    statement.query_row([embedder], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize))).optional()
-                })
-                .map_err(|error| self.fail(error))
+        self.read(|view| {
+            view.first("SELECT identity, dimensions FROM embedder WHERE id = ?1", [embedder], |row| {
+                Ok((row.get(0)?, row.get::<_, i64>(1)? as usize))
+            })
         })
     }
 
@@ -82,16 +77,17 @@ impl Store {
     pub(crate) fn choose_embedder(&self, embedder: i64) -> StoreResult<()> {
         self.write(|tx| {
             // Another model may not fail where the last one did.
-            tx.execute_batch("DELETE FROM embed_queue; DELETE FROM embed_failure;").map_err(|error| self.fail(error))?;
+            tx.batch("DELETE FROM embed_queue; DELETE FROM embed_failure;")?;
             tx.execute(
-                "INSERT INTO embed_queue (turn_id)
-                 SELECT turn.id FROM turn WHERE turn.role NOT IN ('system', 'injected')
+                &format!(
+                    "INSERT INTO embed_queue (turn_id)
+                 SELECT turn.id FROM turn WHERE {IS_RECALLED}
                      AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.turn_id = turn.id AND chunk.embedder_id = ?1)
-                 ORDER BY turn.id",
+                 ORDER BY turn.id"
+                ),
                 [embedder],
-            )
-            .map_err(|error| self.fail(error))?;
-            set_state(tx, "embedder", &embedder.to_string()).map_err(|error| self.fail(error))
+            )?;
+            tx.set_state("embedder", &embedder.to_string())
         })
     }
 
@@ -103,37 +99,28 @@ impl Store {
     /// Deletes the vectors of all embedders but one.
     pub(crate) fn drop_other_vectors(&self, embedder: i64) -> StoreResult<u64> {
         self.write(|tx| {
-            tx.execute("DELETE FROM chunk WHERE embedder_id <> ?1", [embedder]).map_err(|error| self.fail(error))?;
-            let dropped =
-                tx.execute("DELETE FROM vector WHERE embedder_id <> ?1", [embedder]).map_err(|error| self.fail(error))?;
-            tx.execute("DELETE FROM embedder WHERE id <> ?1", [embedder]).map_err(|error| self.fail(error))?;
+            tx.execute("DELETE FROM chunk WHERE embedder_id <> ?1", [embedder])?;
+            let dropped = tx.execute("DELETE FROM vector WHERE embedder_id <> ?1", [embedder])?;
+            tx.execute("DELETE FROM embedder WHERE id <> ?1", [embedder])?;
             Ok(dropped as u64)
         })
     }
 
     /// Up to `limit` turns that lack vectors, newest first. A turn that is gone comes as `None`.
     pub(crate) fn unembedded_turns(&self, limit: usize) -> StoreResult<Vec<(i64, i64, Option<IndexedTurn>)>> {
-        self.read(|db| {
-            let queued: Vec<(i64, i64)> = {
-                let mut statement = db
-                    .prepare_cached("SELECT seq, turn_id FROM embed_queue ORDER BY seq DESC LIMIT ?1")
-                    .map_err(|error| self.fail(error))?;
-                let rows = statement
-                    .query_map([limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
-                    .map_err(|error| self.fail(error))?;
-                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
-            };
-            queued.into_iter().map(|(seq, row)| Ok((seq, row, self.indexed_turn(db, row)?))).collect()
+        self.read(|view| {
+            let queued: Vec<(i64, i64)> =
+                view.all("SELECT seq, turn_id FROM embed_queue ORDER BY seq DESC LIMIT ?1", [limit as i64], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
+            queued.into_iter().map(|(seq, row)| Ok((seq, row, view.indexed_turn(row)?))).collect()
         })
     }
 
     /// Number of turns that lack vectors, counted up to `limit`.
     pub(crate) fn unembedded_count(&self, limit: usize) -> StoreResult<u64> {
-        self.read(|db| {
-            db.prepare_cached("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM embed_queue LIMIT ?1)")
-                .and_then(|mut statement| statement.query_row([limit as i64], |row| row.get::<_, i64>(0)))
-                .map(|count| count as u64)
-                .map_err(|error| self.fail(error))
+        self.read(|view| {
+            view.count("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM embed_queue LIMIT ?1)", [limit as i64])
         })
     }
 
@@ -146,107 +133,51 @@ impl Store {
                 [most],
             )
             .map(drop)
-            .map_err(|error| self.fail(error))
         })
     }
 
     /// How many turns the model failed on, and what it said of the last of them.
     pub(crate) fn embed_failures(&self) -> StoreResult<Option<(u64, String)>> {
-        self.read(|db| {
-            db.prepare_cached("SELECT count(*), error_text, max(turn_id) FROM embed_failure HAVING count(*) > 0")
-                .and_then(|mut statement| {
-                    statement.query_row([], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?))).optional()
-                })
-                .map_err(|error| self.fail(error))
+        self.read(|view| {
+            view.first("SELECT count(*), error_text, max(turn_id) FROM embed_failure HAVING count(*) > 0", [], |row| {
+                Ok((row.get::<_, i64>(0)? as u64, row.get(1)?))
+            })
         })
     }
 
     /// Which of these texts an embedder has vectors for.
     pub(crate) fn has_vector(&self, embedder: i64, hash: &TextHash) -> StoreResult<bool> {
-        self.read(|db| {
-            db.prepare_cached("SELECT 1 FROM vector WHERE embedder_id = ?1 AND text_hash = ?2")
-                .and_then(|mut statement| statement.exists(params![embedder, hash]))
-                .map_err(|error| self.fail(error))
-        })
+        self.read(|view| view.exists("SELECT 1 FROM vector WHERE embedder_id = ?1 AND text_hash = ?2", params![embedder, hash]))
     }
 
     /// Stores what was embedded and takes the turns off the queue, unless they changed meanwhile.
     pub(crate) fn store_vectors(&self, embedder: i64, turns: &[EmbeddedTurn]) -> StoreResult<()> {
-        self.write(|tx| turns.iter().try_for_each(|turn| self.store_turn_vectors(tx, embedder, turn)))
-    }
-
-    fn store_turn_vectors(&self, tx: &Transaction<'_>, embedder: i64, turn: &EmbeddedTurn) -> StoreResult<()> {
-        let run = || -> rusqlite::Result<()> {
-            tx.prepare_cached("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2")?.execute([turn.row, turn.seq])?;
-            if !tx.prepare_cached("SELECT 1 FROM turn WHERE id = ?1")?.exists([turn.row])? {
-                return Ok(());
-            }
-            let before: Vec<i64> = tx
-                .prepare_cached("SELECT vector_id FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2")?
-                .query_map([turn.row, embedder], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
-            tx.prepare_cached("DELETE FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2")?.execute([turn.row, embedder])?;
-            for (ordinal, (hash, vector)) in turn.chunks.iter().enumerate() {
-                if let Some(vector) = vector {
-                    tx.prepare_cached("INSERT OR IGNORE INTO vector (embedder_id, text_hash, data) VALUES (?1, ?2, ?3)")?
-                        .execute(params![embedder, hash, pack(vector)])?;
-                }
-                // A vector that another process dropped meanwhile leaves a gap, which the queue
-                // does not know of: the turn then answers with its other chunks.
-                tx.prepare_cached(
-                    "INSERT INTO chunk (turn_id, embedder_id, ordinal, vector_id)
-                     SELECT ?1, ?2, ?3, id FROM vector WHERE embedder_id = ?2 AND text_hash = ?4",
-                )?
-                .execute(params![turn.row, embedder, ordinal as i64, hash])?;
-            }
-            match &turn.failure {
-                None => tx.prepare_cached("DELETE FROM embed_failure WHERE turn_id = ?1")?.execute([turn.row])?,
-                Some(error) => tx
-                    .prepare_cached(
-                        "INSERT INTO embed_failure (turn_id, failures, error_text) VALUES (?1, 1, ?2)
-                         ON CONFLICT (turn_id) DO UPDATE SET failures = failures + 1, error_text = excluded.error_text",
-                    )?
-                    .execute(params![turn.row, error])?,
-            };
-            for vector in before {
-                tx.prepare_cached("DELETE FROM vector WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM chunk WHERE vector_id = ?1)")?
-                    .execute([vector])?;
-            }
-            tx.prepare_cached("INSERT INTO vector_queue (turn_id, lists) VALUES (?1, 2)")?.execute([turn.row])?;
-            Ok(())
-        };
-        run().map_err(|error| self.fail(error))
+        self.write(|tx| turns.iter().try_for_each(|turn| tx.store_turn_vectors(embedder, turn)))
     }
 
     /// The chunks of a turn: ordinal, row of the vector, vector.
     pub(crate) fn turn_vectors(&self, embedder: i64, turn: i64) -> StoreResult<Vec<(u16, i64, Vec<f32>)>> {
-        self.read(|db| {
-            let mut statement = db
-                .prepare_cached(
-                    "SELECT ordinal, vector.id, data FROM chunk JOIN vector ON vector.id = vector_id
+        self.read(|view| {
+            view.all(
+                "SELECT ordinal, vector.id, data FROM chunk JOIN vector ON vector.id = vector_id
                      WHERE turn_id = ?1 AND chunk.embedder_id = ?2 ORDER BY ordinal",
-                )
-                .map_err(|error| self.fail(error))?;
-            let rows = statement
-                .query_map([turn, embedder], |row| {
+                [turn, embedder],
+                |row| {
                     let data: Vec<u8> = row.get(2)?;
                     Ok((row.get::<_, i64>(0)? as u16, row.get(1)?, unpack(&data)))
-                })
-                .map_err(|error| self.fail(error))?;
-            rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))
+                },
+            )
         })
     }
 
     /// Vectors by row; `None` for one that is gone.
     pub(crate) fn vectors(&self, rows: &[i64]) -> StoreResult<Vec<Option<Vec<f32>>>> {
-        self.read(|db| {
-            let mut statement = db.prepare_cached("SELECT data FROM vector WHERE id = ?1").map_err(|error| self.fail(error))?;
+        self.read(|view| {
             rows.iter()
                 .map(|row| {
-                    statement
-                        .query_row([row], |found| Ok(found.get_ref(0)?.as_blob().map(unpack).unwrap_or_default()))
-                        .optional()
-                        .map_err(|error| self.fail(error))
+                    view.first("SELECT data FROM vector WHERE id = ?1", [row], |found| {
+                        Ok(found.get_ref(0)?.as_blob().map(unpack).unwrap_or_default())
+                    })
                 })
                 .collect()
         })
@@ -254,47 +185,36 @@ impl Store {
 
     /// Up to `limit` rows of the vector queue after `after`, oldest first.
     pub(crate) fn queued_vectors(&self, after: i64, limit: usize) -> StoreResult<Vec<QueuedVector>> {
-        self.read(|db| {
-            let queued: Vec<(i64, i64, u8)> = {
-                let mut statement = db
-                    .prepare_cached("SELECT seq, turn_id, lists FROM vector_queue WHERE seq > ?1 ORDER BY seq LIMIT ?2")
-                    .map_err(|error| self.fail(error))?;
-                let rows = statement
-                    .query_map([after, limit as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-                    .map_err(|error| self.fail(error))?;
-                rows.collect::<rusqlite::Result<_>>().map_err(|error| self.fail(error))?
-            };
-            queued.into_iter().map(|(seq, row, lists)| Ok((seq, row, lists, self.indexed_turn(db, row)?))).collect()
+        self.read(|view| {
+            let queued: Vec<(i64, i64, u8)> = view.all(
+                "SELECT seq, turn_id, lists FROM vector_queue WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+                [after, limit as i64],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )?;
+            queued.into_iter().map(|(seq, row, lists)| Ok((seq, row, lists, view.indexed_turn(row)?))).collect()
         })
     }
 
     /// Length of that queue, counted up to `limit`.
     pub(crate) fn vector_queue_length(&self, limit: usize) -> StoreResult<usize> {
-        self.read(|db| {
-            db.prepare_cached("SELECT count(*) FROM (SELECT 1 FROM vector_queue LIMIT ?1)")
-                .and_then(|mut statement| statement.query_row([limit as i64], |row| row.get::<_, i64>(0)))
-                .map(|count| count as usize)
-                .map_err(|error| self.fail(error))
+        self.read(|view| {
+            view.count("SELECT count(*) FROM (SELECT 1 FROM vector_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
         })
     }
 
     /// Takes off that queue what the indexes have committed, and remembers how far it was read.
     pub(crate) fn drop_queued_vectors(&self, up_to: i64) -> StoreResult<()> {
         self.write(|tx| {
-            tx.execute("DELETE FROM vector_queue WHERE seq <= ?1", [up_to])
-                .and_then(|_| set_state(tx, "vectors-taken", &up_to.to_string()))
-                .map_err(|error| self.fail(error))
+            tx.execute("DELETE FROM vector_queue WHERE seq <= ?1", [up_to])?;
+            tx.set_state("vectors-taken", &up_to.to_string())
         })
     }
 
     /// How far that queue was read when it was last emptied, and its newest number ever.
     pub(crate) fn vector_queue_bounds(&self) -> StoreResult<(u64, u64)> {
         let taken = self.index_state("vectors-taken")?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
-        let newest: Option<i64> = self.read(|db| {
-            db.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'vector_queue'")
-                .and_then(|mut statement| statement.query_row([], |row| row.get(0)).optional())
-                .map_err(|error| self.fail(error))
-        })?;
+        let newest: Option<i64> =
+            self.read(|view| view.first_value("SELECT seq FROM sqlite_sequence WHERE name = 'vector_queue'", []))?;
         Ok((taken, newest.unwrap_or(0) as u64))
     }
 
@@ -302,12 +222,14 @@ impl Store {
     pub(crate) fn queue_all_vectors(&self, lists: u8) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute(
-                "INSERT INTO vector_queue (turn_id, lists) SELECT turn.id, ?1 FROM turn JOIN episode ON episode.id = turn.episode_id
-                 WHERE episode.forgotten_ms IS NULL AND turn.role NOT IN ('system', 'injected') ORDER BY turn.id",
+                &format!(
+                    "INSERT INTO vector_queue (turn_id, lists) SELECT turn.id, ?1 FROM turn
+                 JOIN episode ON episode.id = turn.episode_id WHERE episode.forgotten_ms IS NULL
+                 AND {IS_RECALLED} ORDER BY turn.id"
+                ),
                 [lists],
             )
             .map(drop)
-            .map_err(|error| self.fail(error))
         })
     }
 
@@ -315,38 +237,72 @@ impl Store {
     pub(crate) fn vector_counts(&self, embedder: Option<i64>) -> StoreResult<VectorCounts> {
         let embedder = embedder.unwrap_or(-1);
         let waiting = self.unembedded_count(10_000_000)?;
-        self.read(|db| {
-            let count = |sql: &'static str| -> rusqlite::Result<u64> {
-                db.prepare_cached(sql)?.query_row([embedder], |row| row.get::<_, i64>(0)).map(|count| count as u64)
-            };
-            let run = || -> rusqlite::Result<VectorCounts> {
-                Ok(VectorCounts {
-                    turns: count("SELECT count(DISTINCT turn_id) FROM chunk WHERE embedder_id = ?1")?,
-                    vectors: count("SELECT count(*) FROM vector WHERE embedder_id = ?1")?,
-                    others: count("SELECT count(*) FROM vector WHERE embedder_id <> ?1")?,
-                    waiting,
-                })
-            };
-            run().map_err(|error| self.fail(error))
+        self.read(|view| {
+            Ok(VectorCounts {
+                turns: view.count("SELECT count(DISTINCT turn_id) FROM chunk WHERE embedder_id = ?1", [embedder])?,
+                vectors: view.count("SELECT count(*) FROM vector WHERE embedder_id = ?1", [embedder])?,
+                others: view.count("SELECT count(*) FROM vector WHERE embedder_id <> ?1", [embedder])?,
+                waiting,
+            })
         })
-    }
-
-    /// Deletes vectors that no chunk refers to, and queue rows of turns that are gone.
-    pub(crate) fn release_vectors(&self, tx: &Transaction<'_>) -> StoreResult<()> {
-        tx.execute_batch(
-            "DELETE FROM vector WHERE id NOT IN (SELECT vector_id FROM chunk);
-             DELETE FROM embed_queue WHERE turn_id NOT IN (SELECT id FROM turn);",
-        )
-        .map_err(|error| self.fail(error))
     }
 }
 
-fn set_state(db: &Connection, name: &str, value: &str) -> rusqlite::Result<()> {
-    db.execute(
-        "INSERT INTO index_state (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        params![name, value],
-    )
-    .map(drop)
+impl WriteTx<'_> {
+    fn store_turn_vectors(&self, embedder: i64, turn: &EmbeddedTurn) -> StoreResult<()> {
+        self.execute("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2", [turn.row, turn.seq])?;
+        if !self.exists("SELECT 1 FROM turn WHERE id = ?1", [turn.row])? {
+            return Ok(());
+        }
+        let before: Vec<i64> =
+            self.column("SELECT vector_id FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2", [turn.row, embedder])?;
+        self.execute("DELETE FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2", [turn.row, embedder])?;
+        for (ordinal, (hash, vector)) in turn.chunks.iter().enumerate() {
+            if let Some(vector) = vector {
+                self.execute(
+                    "INSERT OR IGNORE INTO vector (embedder_id, text_hash, data) VALUES (?1, ?2, ?3)",
+                    params![embedder, hash, pack(vector)],
+                )?;
+            }
+            // A vector that another process dropped meanwhile leaves a gap, which the queue
+            // does not know of: the turn then answers with its other chunks.
+            self.execute(
+                "INSERT INTO chunk (turn_id, embedder_id, ordinal, vector_id)
+                 SELECT ?1, ?2, ?3, id FROM vector WHERE embedder_id = ?2 AND text_hash = ?4",
+                params![turn.row, embedder, ordinal as i64, hash],
+            )?;
+        }
+        match &turn.failure {
+            None => self.execute("DELETE FROM embed_failure WHERE turn_id = ?1", [turn.row])?,
+            Some(error) => self.execute(
+                "INSERT INTO embed_failure (turn_id, failures, error_text) VALUES (?1, 1, ?2)
+                     ON CONFLICT (turn_id) DO UPDATE SET failures = failures + 1, error_text = excluded.error_text",
+                params![turn.row, error],
+            )?,
+        };
+        for vector in before {
+            self.execute("DELETE FROM vector WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM chunk WHERE vector_id = ?1)", [vector])?;
+        }
+        self.execute("INSERT INTO vector_queue (turn_id, lists) VALUES (?1, 2)", [turn.row])?;
+        Ok(())
+    }
+
+    /// Deletes vectors that no chunk refers to, and queue rows of turns that are gone.
+    pub(super) fn release_vectors(&self) -> StoreResult<()> {
+        self.batch(
+            "DELETE FROM vector WHERE id NOT IN (SELECT vector_id FROM chunk);
+             DELETE FROM embed_queue WHERE turn_id NOT IN (SELECT id FROM turn);",
+        )
+    }
+
+    /// Sets a fact about an index.
+    pub(super) fn set_state(&self, name: &str, value: &str) -> StoreResult<()> {
+        self.execute(
+            "INSERT INTO index_state (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [name, value],
+        )
+        .map(drop)
+    }
 }
 
 /// f16 keeps three decimal digits, more than the rounding of an int8 model leaves.

@@ -1,0 +1,86 @@
+//! What readers gave, as the store takes it: with the projects of its directories, and with titles redacted.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use yore_core::episode::Title;
+use yore_core::scope::ProjectAlias;
+use yore_core::time::UtcMillis;
+
+use super::project::{ProjectNames, ProjectResolver};
+use super::redact::{RedactionCounts, Redactor};
+use super::source::{Nature, Reading, Source};
+use crate::store::{Entries, Entry, Home, SaidTurn};
+
+/// Makes entries of the readings of one source.
+pub(super) struct EntryMaker<'a> {
+    pub(super) redactor: &'a Redactor,
+    pub(super) resolver: &'a mut ProjectResolver,
+    pub(super) source: &'static dyn Source,
+    /// Number of the reading of the whole archive; 0 for a reading of a file.
+    pub(super) reading: i64,
+    pub(super) now: fn() -> UtcMillis,
+}
+
+impl EntryMaker<'_> {
+    /// Whether a new reading of a file takes the place of the old one.
+    pub(super) fn is_document(&self) -> bool {
+        self.source.nature() == Nature::Document
+    }
+
+    /// Looks up every directory of these readings. Done before the transaction, as it may ask the disk.
+    pub(super) fn project_names(&mut self, readings: &[Reading]) -> HashMap<String, ProjectNames> {
+        let mut names = HashMap::new();
+        for reading in readings {
+            let Reading::Turn(read) = reading else { continue };
+            for cwd in [&read.episode.cwd, &read.turn.cwd].into_iter().flatten() {
+                if !names.contains_key(cwd) {
+                    names.insert(cwd.clone(), self.resolver.resolve(cwd).clone());
+                }
+            }
+        }
+        names
+    }
+
+    /// What the store takes of these readings. Skipped lines are left out.
+    pub(super) fn entries<'r>(&self, readings: &'r [Reading], names: &'r HashMap<String, ProjectNames>) -> Entries<'r> {
+        let list = readings
+            .iter()
+            .filter_map(|reading| {
+                Some(match reading {
+                    Reading::Turn(read) => {
+                        let of_directory = |cwd: &'r Option<String>| cwd.as_ref().and_then(|cwd| names.get(cwd)).map(home);
+                        let episode = &read.episode;
+                        Entry::Turn(SaidTurn {
+                            turn: &read.turn,
+                            line: read.line,
+                            episode,
+                            begun_in: episode.project.as_deref().map(named_home).or_else(|| of_directory(&episode.cwd)),
+                            said_in: of_directory(&read.turn.cwd),
+                        })
+                    }
+                    Reading::Title(episode, title) => Entry::Title(episode.id, self.redacted_title(title)),
+                    Reading::TitleOfMessage(message, title) => Entry::TitleOfMessage(message, self.redacted_title(title)),
+                    Reading::Link(episode, kind, value) => Entry::Link(episode.id, kind, value),
+                    Reading::Skip(..) => return None,
+                })
+            })
+            .collect();
+        Entries { source: self.source.kind(), reading: self.reading, is_document: self.is_document(), now: (self.now)(), list }
+    }
+
+    /// A title as it is stored: one that comes from the name of a file has not been redacted with a record.
+    fn redacted_title(&self, title: &Title) -> Title {
+        let text = self.redactor.text(&title.text, &mut RedactionCounts::default());
+        Title { text: text.unwrap_or_else(|| title.text.clone()), ..title.clone() }
+    }
+}
+
+fn home(names: &ProjectNames) -> Home<'_> {
+    Home { aliases: Cow::Borrowed(&names.aliases), name: &names.name }
+}
+
+/// A project that has nothing but a name.
+fn named_home(name: &str) -> Home<'_> {
+    Home { aliases: Cow::Owned(vec![(ProjectAlias::Name(name.to_owned()), name.to_owned())]), name }
+}

@@ -1,0 +1,207 @@
+//! One transaction of an ingestion: lines, what they say, counts and the checkpoint, all or nothing.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use yore_core::episode::{Episode, Title, Turn};
+use yore_core::id::{EpisodeId, TurnId};
+use yore_core::scope::{ProjectAlias, is_within, normalize_directory};
+use yore_core::time::UtcMillis;
+
+use super::archive::ArchivePlan;
+use super::sources::{Advance, Checkpoint, FileRow, Skips};
+use super::transaction::WriteTx;
+use super::upsert::{TurnFacts, UpsertOutcome, Upserter};
+use super::{Store, StoreResult};
+
+/// The names by which the project of a directory is known, surest first, each with the form in which it was met, and
+/// the name to give to it where it is new.
+#[derive(Clone, Debug)]
+pub(crate) struct Home<'a> {
+    /// Surest first.
+    pub aliases: Cow<'a, [(ProjectAlias, String)]>,
+    /// For people.
+    pub name: &'a str,
+}
+
+/// A message, and where it was said.
+#[derive(Clone, Debug)]
+pub(crate) struct SaidTurn<'a> {
+    /// The message.
+    pub turn: &'a Turn,
+    /// 1-based line of its first words.
+    pub line: u64,
+    /// The conversation.
+    pub episode: &'a Episode,
+    /// The project that the conversation names, or that of the directory in which it began.
+    pub begun_in: Option<Home<'a>>,
+    /// The project of the turn's directory.
+    pub said_in: Option<Home<'a>>,
+}
+
+/// Something that a file says.
+#[derive(Clone, Debug)]
+pub(crate) enum Entry<'a> {
+    /// A message.
+    Turn(SaidTurn<'a>),
+    /// A title of an episode.
+    Title(EpisodeId, Title),
+    /// A title of whichever episode holds the message with this native id.
+    TitleOfMessage(&'a str, Title),
+    /// Something that an episode points to: kind and value.
+    Link(EpisodeId, &'a str, &'a str),
+}
+
+/// What a part of a file says.
+#[derive(Clone, Debug)]
+pub(crate) struct Entries<'a> {
+    /// Kind of the source.
+    pub source: &'a str,
+    /// Number of the reading of the whole archive that gave them; 0 for a reading of a file.
+    pub reading: i64,
+    /// Whether they are parts of a document, which a new reading replaces with its time.
+    pub is_document: bool,
+    /// When they were read.
+    pub now: UtcMillis,
+    /// In the order in which they were read.
+    pub list: Vec<Entry<'a>>,
+}
+
+/// All that one transaction stores of a file.
+pub(crate) struct Commit<'a> {
+    /// The file, as this reading found it.
+    pub file: &'a FileRow,
+    /// How far it is read then.
+    pub to: &'a Checkpoint,
+    /// How the checkpoint is moved.
+    pub advance: Advance<'a>,
+    /// Its new lines.
+    pub lines: Option<&'a ArchivePlan>,
+    /// What they say.
+    pub entries: &'a Entries<'a>,
+    /// Lines that were skipped.
+    pub skips: &'a Skips,
+    /// Redactions by kind.
+    pub redactions: Vec<(&'a str, u64)>,
+    /// Keyed hashes of sessions that must not be read again.
+    pub buried: Vec<[u8; 16]>,
+    /// Whether a reading of the whole file begins, whose counts replace those of earlier ones.
+    pub begins_anew: bool,
+    /// Where a document was read to its end: its turns. Others that it had before are removed.
+    pub keeps_only: Option<&'a HashSet<TurnId>>,
+}
+
+/// How many turns were stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// New turns.
+    pub added: u64,
+    /// Turns that a fuller or better read copy replaced.
+    pub updated: u64,
+    /// Turns of other sessions, to which this one now refers.
+    pub shared: u64,
+}
+
+impl Store {
+    /// Stores a part of a file. `None` where another process changed a blob that the plan for the lines refers to:
+    /// nothing is stored then; plan again.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`](super::StoreError::LeaseLost) where another process took the file over.
+    pub(crate) fn commit(&self, commit: &Commit<'_>) -> StoreResult<Option<Stored>> {
+        let file = commit.file.id;
+        self.write(|tx| {
+            if let Some(plan) = commit.lines
+                && !tx.store_lines(file, commit.to.generation, plan)?
+            {
+                return Ok(None);
+            }
+            if commit.begins_anew && commit.entries.is_document {
+                tx.reset_document(file)?;
+            }
+            let stored = tx.store_entries(file, commit.entries)?;
+            tx.bury(&commit.buried, commit.entries.now)?;
+            if commit.begins_anew {
+                tx.reset_counts(file)?;
+            }
+            tx.count_skips(file, commit.skips)?;
+            tx.count_redactions(file, &commit.redactions)?;
+            if let Some(given) = commit.keeps_only {
+                tx.retire_turns(file, given)?;
+            }
+            tx.advance_file(commit.file, commit.to, commit.advance)?;
+            Ok(Some(stored))
+        })
+    }
+
+    /// Stores what the archived lines of a file say to today's readers.
+    pub(crate) fn store_again(&self, file: i64, entries: &Entries<'_>, skips: &Skips) -> StoreResult<Stored> {
+        self.write(|tx| {
+            tx.count_skips(file, skips)?;
+            tx.store_entries(file, entries)
+        })
+    }
+}
+
+impl WriteTx<'_> {
+    fn store_entries(&self, file: i64, entries: &Entries<'_>) -> StoreResult<Stored> {
+        let mut upserter = Upserter::new(self);
+        let mut stored = Stored::default();
+        // Titles last: which session a message is of is known once its turn is stored.
+        let is_about_message = |entry: &&Entry<'_>| matches!(entry, Entry::TitleOfMessage(..));
+        let (about_messages, others): (Vec<&Entry<'_>>, Vec<&Entry<'_>>) = entries.list.iter().partition(is_about_message);
+        for entry in others.into_iter().chain(about_messages) {
+            match entry {
+                Entry::Turn(said) => match upserter.said_turn(file, entries, said)? {
+                    UpsertOutcome::Added => stored.added += 1,
+                    UpsertOutcome::Updated => stored.updated += 1,
+                    UpsertOutcome::Shared => stored.shared += 1,
+                    UpsertOutcome::Unchanged => {}
+                },
+                Entry::Title(episode, title) => {
+                    if let Some(row) = upserter.find_episode(episode)? {
+                        upserter.title(row.id, title)?;
+                    }
+                }
+                Entry::TitleOfMessage(message, title) => {
+                    match upserter.episode_of_message(entries.source, message, Some(file))? {
+                        Some(episode) => upserter.title(episode, title)?,
+                        None => upserter.title_later(entries.source, message, title)?,
+                    }
+                }
+                Entry::Link(episode, kind, value) => {
+                    if let Some(row) = upserter.find_episode(episode)? {
+                        upserter.link(row.id, kind, value)?;
+                    }
+                }
+            }
+        }
+        upserter.finish()?;
+        Ok(stored)
+    }
+}
+
+impl Upserter<'_, '_> {
+    fn said_turn(&mut self, file: i64, entries: &Entries<'_>, said: &SaidTurn<'_>) -> StoreResult<UpsertOutcome> {
+        let episode = match self.find_episode(&said.episode.id)? {
+            Some(row) if row.project.is_some() => row,
+            _ => {
+                let project = self.project_of(said.begun_in.as_ref(), entries.now)?;
+                self.episode(said.episode, project)?
+            }
+        };
+        // A directory below the session's first one is the same project; elsewhere it may be another.
+        let project = match (&said.turn.cwd, &episode.cwd) {
+            (Some(cwd), Some(first)) if !is_within(&normalize_directory(cwd), &normalize_directory(first)) => {
+                self.project_of(said.said_in.as_ref(), entries.now)?.or(episode.project)
+            }
+            _ => episode.project,
+        };
+        let facts = TurnFacts { file, line: said.line, project, reading: entries.reading, is_document: entries.is_document };
+        self.turn(entries.source, &episode, said.turn, facts)
+    }
+
+    fn project_of(&mut self, home: Option<&Home<'_>>, now: UtcMillis) -> StoreResult<Option<i64>> {
+        home.map(|home| self.project(&home.aliases, home.name, now)).transpose()
+    }
+}

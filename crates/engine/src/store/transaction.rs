@@ -1,0 +1,144 @@
+//! Statements on one connection to the database.
+//!
+//! - [`View`] reads
+//! - [`WriteTx`], a transaction, reads and writes
+//!
+//! Both name the database in their errors. Each statement is prepared once per connection. The methods here take
+//! SQL and are for this module alone; the other files add what a caller wants done as further methods.
+
+use std::ops::{ControlFlow, Deref};
+use std::path::Path;
+
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use super::error::{StoreError, StoreResult};
+
+/// Reads the database.
+pub(crate) struct View<'c> {
+    connection: &'c Connection,
+    path: &'c Path,
+}
+
+impl<'c> View<'c> {
+    pub(super) fn new(connection: &'c Connection, path: &'c Path) -> Self {
+        Self { connection, path }
+    }
+
+    /// All rows.
+    pub(super) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> StoreResult<Vec<T>> {
+        self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_map(params, map)?.collect()))
+    }
+
+    /// The first column of all rows.
+    pub(super) fn column<T: FromSql>(&self, sql: &str, params: impl Params) -> StoreResult<Vec<T>> {
+        self.all(sql, params, |row| row.get(0))
+    }
+
+    /// The first row, if there is one.
+    pub(super) fn first<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> StoreResult<Option<T>> {
+        self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, map).optional()))
+    }
+
+    /// The first column of the first row, if there is one.
+    pub(super) fn first_value<T: FromSql>(&self, sql: &str, params: impl Params) -> StoreResult<Option<T>> {
+        self.first(sql, params, |row| row.get(0))
+    }
+
+    /// The row of a statement that always gives one.
+    pub(super) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> StoreResult<T> {
+        self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, map)))
+    }
+
+    /// The first column of the row of such a statement.
+    pub(super) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> StoreResult<T> {
+        self.one(sql, params, |row| row.get(0))
+    }
+
+    /// The same where the column is a count.
+    pub(super) fn count(&self, sql: &str, params: impl Params) -> StoreResult<u64> {
+        Ok(self.value::<i64>(sql, params)?.max(0) as u64)
+    }
+
+    /// Whether there is a row.
+    pub(super) fn exists(&self, sql: &str, params: impl Params) -> StoreResult<bool> {
+        self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.exists(params)))
+    }
+
+    /// Row by row, until `each` breaks.
+    pub(super) fn each(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut each: impl FnMut(&Row<'_>) -> rusqlite::Result<ControlFlow<()>>,
+    ) -> StoreResult<()> {
+        self.named(self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let mut rows = statement.query(params)?;
+            while let Some(row) = rows.next()? {
+                if each(row)?.is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        }))
+    }
+
+    /// An error of the system, with the database's path.
+    pub(super) fn failed(&self, error: std::io::Error) -> StoreError {
+        StoreError::Io { path: self.path.to_path_buf(), error }
+    }
+
+    fn named<T>(&self, result: rusqlite::Result<T>) -> StoreResult<T> {
+        result.map_err(|error| StoreError::from_sqlite(self.path, error))
+    }
+}
+
+/// One transaction: all that is written in it is kept, or nothing. `Store::write` begins and commits it.
+pub(crate) struct WriteTx<'c> {
+    view: View<'c>,
+}
+
+impl<'c> WriteTx<'c> {
+    pub(super) fn new(transaction: &'c rusqlite::Transaction<'_>, path: &'c Path) -> Self {
+        Self { view: View::new(transaction, path) }
+    }
+
+    /// Runs a statement; returns how many rows it changed.
+    pub(super) fn execute(&self, sql: &str, params: impl Params) -> StoreResult<usize> {
+        self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
+    }
+
+    /// Adds a row; returns its number.
+    pub(super) fn insert(&self, sql: &str, params: impl Params) -> StoreResult<i64> {
+        self.execute(sql, params)?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    /// Runs several statements without parameters.
+    pub(super) fn batch(&self, sql: &str) -> StoreResult<()> {
+        self.named(self.connection.execute_batch(sql))
+    }
+}
+
+impl<'c> Deref for WriteTx<'c> {
+    type Target = View<'c>;
+
+    fn deref(&self) -> &View<'c> {
+        &self.view
+    }
+}
