@@ -22,6 +22,8 @@
 mod archive;
 pub(crate) mod backup;
 mod commit;
+#[cfg(test)]
+mod conformance;
 mod connection;
 mod episodes;
 mod error;
