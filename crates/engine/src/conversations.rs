@@ -3,7 +3,7 @@
 use yore_core::exchange::{Exchanges, TurnShape, exchanges};
 use yore_core::time::UtcMillis;
 
-use crate::store::{ConversationFilter, ConversationSummary, Store, StoreResult};
+use crate::store::{ConversationFilter, ConversationSummary, EpisodeKey, ProjectKey, Store, StoreResult};
 
 /// Which conversations to list; an empty list means any.
 #[derive(Clone, Debug)]
@@ -42,7 +42,11 @@ impl Default for ConversationsRequest {
 }
 
 /// The conversations of a store; `projects` are the rows of those that were asked for.
-pub(crate) fn list(store: &Store, request: &ConversationsRequest, projects: &[i64]) -> StoreResult<Vec<ConversationSummary>> {
+pub(crate) fn list(
+    store: &Store,
+    request: &ConversationsRequest,
+    projects: &[ProjectKey],
+) -> StoreResult<Vec<ConversationSummary>> {
     let filter = ConversationFilter {
         projects,
         agents: &request.agents,
@@ -73,7 +77,7 @@ pub(crate) fn looked_for(text: Option<&str>) -> Option<String> {
 }
 
 /// The exchanges of a conversation.
-pub(crate) fn exchanges_of(store: &Store, episode: i64) -> StoreResult<Exchanges> {
+pub(crate) fn exchanges_of(store: &Store, episode: EpisodeKey) -> StoreResult<Exchanges> {
     let native_id = store.conversation(episode)?.map(|summary| summary.native_id).unwrap_or_default();
     let turns = store.episode_turns(episode)?;
     let shapes = store.recorded_shapes(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;

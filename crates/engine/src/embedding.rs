@@ -13,7 +13,7 @@ use yore_core::text::{CHUNK_TOKENS, CHUNKER_VERSION, chunks};
 use crate::embed::{EmbedCache, EmbedError, TextEmbedder, TextHash as CacheHash};
 use crate::error::EngineError;
 use crate::platform::{self, FileLock};
-use crate::store::{EmbeddedTurn, IndexedTurn, Store, StoreError, TextHash};
+use crate::store::{EmbeddedTurn, EmbedderKey, IndexedTurn, Store, StoreError, TextHash, TurnKey};
 
 /// Turns read from the queue at once.
 const READ_TURNS: usize = 32;
@@ -116,15 +116,15 @@ struct Batch<'a> {
     key: &'a [u8; 32],
     embedder: &'a TextEmbedder,
     cache: Option<&'a EmbedCache>,
-    row: i64,
+    row: EmbedderKey,
     /// Vectors that are not in the store yet.
     fresh: HashMap<TextHash, Vec<f32>>,
-    turns: Vec<(i64, i64, Vec<TextHash>, Option<String>)>,
+    turns: Vec<(i64, TurnKey, Vec<TextHash>, Option<String>)>,
     since: Instant,
 }
 
 impl Batch<'_> {
-    fn take(&mut self, seq: i64, row: i64, turn: Option<&IndexedTurn>, report: &mut EmbedReport) -> Result<(), EngineError> {
+    fn take(&mut self, seq: i64, row: TurnKey, turn: Option<&IndexedTurn>, report: &mut EmbedReport) -> Result<(), EngineError> {
         let (mut hashes, mut failure) = (Vec::new(), None);
         let text = match turn {
             Some(turn) => self.text(turn)?,

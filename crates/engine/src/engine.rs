@@ -24,8 +24,8 @@ use crate::ingest::{
 use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
 use crate::store::{
-    ConversationSummary, EpisodeSummary, Forgotten, ProjectSummary, SessionOrder, ShownTurn, SourceFileSummary, Store,
-    StoreError, StoreOptions, StoreStats,
+    ConversationSummary, EpisodeKey, EpisodeSummary, Forgotten, ProjectKey, ProjectSummary, SessionOrder, ShownTurn,
+    SourceFileSummary, Store, StoreError, StoreOptions, StoreStats,
 };
 
 /// How often and how long a hard forgetting waits for the index: a minute in all.
@@ -518,7 +518,7 @@ impl Engine {
         Ok(conversations::exchanges_of(&self.store, self.conversation_row(id)?)?)
     }
 
-    fn conversation_row(&self, id: &str) -> Result<i64, EngineError> {
+    fn conversation_row(&self, id: &str) -> Result<EpisodeKey, EngineError> {
         match self.store.sessions_named(id.trim(), 9)?.as_slice() {
             [] => Err(EngineError::UnknownSession(id.to_owned())),
             [(row, ..)] => Ok(*row),
@@ -541,7 +541,7 @@ impl Engine {
     }
 
     /// The one project of a name, an id or a directory.
-    fn only_project(&self, name: &str) -> Result<i64, EngineError> {
+    fn only_project(&self, name: &str) -> Result<ProjectKey, EngineError> {
         match retrieve::projects_named(&self.store, &[name.to_owned()])?.as_slice() {
             [row] => Ok(*row),
             rows => Err(EngineError::AmbiguousId {
@@ -630,7 +630,7 @@ impl Engine {
                 }
             }
         }
-        let sessions: Vec<&(i64, String, String)> = if found.len() > 1 {
+        let sessions: Vec<&(EpisodeKey, String, String)> = if found.len() > 1 {
             found.iter().filter(|(_, _, native)| !native.contains("/agent-") && !native.ends_with("/sidechain")).collect()
         } else {
             found.iter().collect()

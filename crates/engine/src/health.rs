@@ -9,7 +9,7 @@ use crate::error::EngineError;
 use crate::ingest::source::ReaderOptions;
 use crate::ingest::{Keys, changed_within, damaged_blobs, is_there, size_with_log};
 use crate::platform;
-use crate::store::StoreError;
+use crate::store::{BlobKey, RowKey, StoreError};
 
 /// Sources that changed within so much time are not said to be behind: whoever reads them has not had the time.
 const BEING_WRITTEN: Duration = Duration::from_secs(60);
@@ -225,7 +225,7 @@ impl Engine {
         };
         let blobs = match damaged_blobs(self.store()) {
             Ok(blobs) if blobs.is_empty() => Finding::BlobsSound,
-            Ok(blobs) => Finding::BlobsDamaged(blobs),
+            Ok(blobs) => Finding::BlobsDamaged(blobs.into_iter().map(BlobKey::get).collect()),
             Err(error) => Finding::BlobsUnreadable(error.to_string()),
         };
         let differing = self.reader().and_then(|reader| Ok({ reader }.compare(options)?));

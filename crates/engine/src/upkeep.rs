@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::ingest::source::ReaderOptions;
 use crate::ingest::{self, Keys, Observer, ReindexReport, ScanReport};
 use crate::platform::{self, FileLock};
-use crate::store::{Backup, Content, Salvage, Store, StoreError, StoredBlob, backup};
+use crate::store::{Backup, Content, RowKey, Salvage, Store, StoreError, StoredBlob, backup};
 
 /// Automatic backups are this far apart.
 const BETWEEN_BACKUPS_MS: i64 = 20 * 3600 * 1000;
@@ -229,7 +229,7 @@ pub fn repair(options: &EngineOptions, reader: &ReaderOptions, observer: &mut dy
     forget_indexes(options)?;
     let engine = Engine::open(options.clone())?;
     let (reindex, _) = engine.reindex(reader, observer)?;
-    let files: BTreeMap<i64, String> = engine.store().files()?.into_iter().map(|file| (file.id, file.path)).collect();
+    let files: BTreeMap<i64, String> = engine.store().files()?.into_iter().map(|file| (file.id.get(), file.path)).collect();
     let lost = saved.lost_lines.iter().map(|(file, lines)| {
         let path = files.get(file).cloned().unwrap_or_else(|| format!("file {file}"));
         let is_there = Path::new(&path).exists();

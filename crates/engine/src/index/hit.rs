@@ -3,11 +3,13 @@
 use tantivy::{DocId, SegmentOrdinal};
 use yore_core::time::UtcMillis;
 
+use crate::store::{EpisodeKey, TurnKey};
+
 /// A turn that an index proposes, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TurnHit {
-    pub row: i64,
-    pub episode: i64,
+    pub row: TurnKey,
+    pub episode: EpisodeKey,
     /// When it was said, or [`super::filter::NO_TIME`].
     pub at: UtcMillis,
     /// Place in its episode.

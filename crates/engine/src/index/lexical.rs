@@ -31,7 +31,7 @@ use yore_core::time::UtcMillis;
 use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, role_number};
 use super::hit::{Address, TurnHit};
 use super::tokenizer::{NAME, YoreTokenizer};
-use crate::store::{IndexedTurn, Store, StoreError};
+use crate::store::{EpisodeKey, IndexedTurn, LabelKey, ProjectKey, RowKey, Store, StoreError, TurnKey};
 
 /// Fact of the store: words were deleted that the index must not keep a byte of.
 const PURGE: &str = "purge";
@@ -191,7 +191,7 @@ impl LexicalIndex {
         let mut made = Self::with_index(directory.clone(), Index::create_in_ram(schema), fields, false)?;
         made.is_in_memory = true;
         let mut writer: IndexWriter = made.index.writer_with_num_threads(1, WRITER_BYTES).map_err(fail)?;
-        let mut after = 0;
+        let mut after = TurnKey::new(0);
         loop {
             let turns = store.indexable_after(after, READ_TURNS)?;
             let Some((last, _)) = turns.last() else { break };
@@ -239,7 +239,7 @@ impl LexicalIndex {
         writer.garbage_collect_files().wait().map_err(fail)?;
         let token = store.index_state("lexical")?.unwrap_or_default();
         let mut is_empty = self.reader.searcher().num_docs() == 0;
-        let mut seen: HashSet<i64> = HashSet::new();
+        let mut seen: HashSet<TurnKey> = HashSet::new();
         let (mut after, mut uncommitted) = (0, 0);
         loop {
             let queued = store.queued_turns(after, READ_TURNS)?;
@@ -248,7 +248,7 @@ impl LexicalIndex {
                 after = seq;
                 // The first time that an empty index meets a turn there is nothing to replace.
                 if !is_empty || !seen.insert(row) {
-                    writer.delete_term(Term::from_field_u64(self.fields.row, row as u64));
+                    writer.delete_term(Term::from_field_u64(self.fields.row, row.get() as u64));
                 }
                 match turn {
                     Some(turn) => {
@@ -314,7 +314,7 @@ impl LexicalIndex {
         // In memory there is all of it.
         let pending = if self.is_in_memory { Vec::new() } else { store.queued_turns(0, MAX_PENDING)? };
         if !pending.is_empty() {
-            let queued: HashSet<i64> = pending.iter().map(|(_, row, _)| *row).collect();
+            let queued: HashSet<TurnKey> = pending.iter().map(|(_, row, _)| *row).collect();
             hits.retain(|hit| !queued.contains(&hit.row));
             hits.extend(
                 self.search_pending(pending, question, filter, options)?.into_iter().map(|hit| TurnHit { address: None, ..hit }),
@@ -374,7 +374,7 @@ impl LexicalIndex {
     /// same kind, not of the same scale, which matters for a few turns and a few seconds.
     fn search_pending(
         &self,
-        pending: Vec<(i64, i64, Option<IndexedTurn>)>,
+        pending: Vec<(i64, TurnKey, Option<IndexedTurn>)>,
         question: &Question,
         filter: &CompiledFilter,
         options: &SearchOptions,
@@ -560,10 +560,10 @@ impl LexicalIndex {
 
     fn document(&self, turn: &IndexedTurn) -> TantivyDocument {
         let mut document = TantivyDocument::new();
-        document.add_u64(self.fields.row, turn.row as u64);
-        document.add_u64(self.fields.episode, turn.episode as u64);
-        document.add_u64(self.fields.project, turn.project as u64);
-        document.add_u64(self.fields.branch, turn.branch as u64);
+        document.add_u64(self.fields.row, turn.row.get() as u64);
+        document.add_u64(self.fields.episode, turn.episode.get() as u64);
+        document.add_u64(self.fields.project, turn.project.map_or(0, ProjectKey::get) as u64);
+        document.add_u64(self.fields.branch, turn.branch.map_or(0, LabelKey::get) as u64);
         document.add_u64(self.fields.role, u64::from(role_number(turn.role)));
         document.add_i64(self.fields.at, turn.at.unwrap_or(NO_TIME));
         document.add_i64(self.fields.position, turn.position);
@@ -666,8 +666,8 @@ struct KnownTerm<'q> {
 struct Found {
     segment: SegmentOrdinal,
     doc: DocId,
-    row: i64,
-    episode: i64,
+    row: TurnKey,
+    episode: EpisodeKey,
     at: UtcMillis,
     position: i64,
     is_document: bool,
@@ -800,8 +800,8 @@ impl Collector for BestTurns<'_> {
             .map(|Reverse(Ranked(score, doc))| Found {
                 segment,
                 doc,
-                row: columns.row.first(doc).unwrap_or(0) as i64,
-                episode: columns.episode.first(doc).unwrap_or(0) as i64,
+                row: TurnKey::new(columns.row.first(doc).unwrap_or(0) as i64),
+                episode: EpisodeKey::new(columns.episode.first(doc).unwrap_or(0) as i64),
                 at: columns.at.first(doc).unwrap_or(NO_TIME),
                 position: columns.position.first(doc).unwrap_or(0),
                 is_document: columns.document.first(doc).unwrap_or(false),

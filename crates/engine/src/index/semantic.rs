@@ -20,7 +20,10 @@ use super::hit::TurnHit;
 use super::lexical::io_failure;
 use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions, VectorSearch};
 use crate::embed::StaticTable;
-use crate::store::{IndexedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, Store, StoreError};
+use crate::store::{
+    EmbedderKey, EpisodeKey, IndexedTurn, LabelKey, MODEL_LIST, ProjectKey, QueuedVector, RowKey, STATIC_LIST, Store, StoreError,
+    TurnKey, VectorKey,
+};
 
 /// Fact of the store: vectors were deleted that the indexes must not keep a byte of.
 const PURGE: &str = "purge-vectors";
@@ -50,7 +53,7 @@ pub(crate) struct SemanticIndex {
 /// The index of the vectors that one embedder made.
 #[derive(Debug)]
 struct ModelList {
-    embedder: i64,
+    embedder: EmbedderKey,
     index: VectorIndex,
 }
 
@@ -150,14 +153,14 @@ impl SemanticIndex {
         Ok(false)
     }
 
-    fn take_static(&self, batch: &mut VectorBatch, row: i64, turn: Option<&IndexedTurn>) -> Result<(), IndexError> {
+    fn take_static(&self, batch: &mut VectorBatch, row: TurnKey, turn: Option<&IndexedTurn>) -> Result<(), IndexError> {
         let Some(turn) = turn else {
-            batch.remove(row);
+            batch.remove(row.get());
             return Ok(());
         };
         let vectors = self.static_vectors(turn);
         let chunks = vectors.iter().map(|(ordinal, vector)| VectorChunk { ordinal: *ordinal, vector_id: 0, vector });
-        Ok(batch.replace(row, metadata(turn), chunks)?)
+        Ok(batch.replace(row.get(), metadata(turn), chunks)?)
     }
 
     fn static_vectors(&self, turn: &IndexedTurn) -> Vec<(u16, [f32; StaticTable::DIMENSIONS])> {
@@ -209,7 +212,10 @@ impl SemanticIndex {
         let Some(list) = self.model_list(store)? else { return Ok(Vec::new()) };
         list.index.refresh()?;
         let search = VectorSearch { query, limit, filter, later_discount: LATER_DISCOUNT };
-        let hits = list.index.search_rescored(&search, &mut |rows| store.vectors(rows).map_err(IndexError::from))?;
+        let hits = list.index.search_rescored(&search, &mut |numbers| {
+            let keys: Vec<VectorKey> = numbers.iter().copied().map(VectorKey::new).collect();
+            store.vectors(&keys).map_err(IndexError::from)
+        })?;
         let hits = hits.into_iter().map(semantic_hit).collect();
         self.with_pending(store, hits, MODEL_LIST, filter, limit, |turn| {
             let vectors = store.turn_vectors(list.embedder, turn.row)?;
@@ -223,9 +229,9 @@ impl SemanticIndex {
     }
 
     /// Whether a turn is in the index of the local model's vectors.
-    pub(crate) fn has_model_vector(&self, row: i64) -> bool {
+    pub(crate) fn has_model_vector(&self, row: TurnKey) -> bool {
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref().is_some_and(|list| list.index.contains(row))
+        held.as_ref().is_some_and(|list| list.index.contains(row.get()))
     }
 
     /// What is queued changes the hits: it is scored in memory.
@@ -238,7 +244,7 @@ impl SemanticIndex {
         limit: usize,
         score: impl Fn(&IndexedTurn) -> Result<Option<f32>, IndexError>,
     ) -> Result<Vec<TurnHit>, IndexError> {
-        let queued: HashMap<i64, Option<IndexedTurn>> = store
+        let queued: HashMap<TurnKey, Option<IndexedTurn>> = store
             .queued_vectors(0, MOST_PENDING_VECTORS)?
             .into_iter()
             .filter(|(_, _, lists, _): &QueuedVector| lists & list != 0)
@@ -329,27 +335,27 @@ fn open_list(
 
 fn take_model(
     store: &Store,
-    embedder: i64,
+    embedder: EmbedderKey,
     batch: &mut VectorBatch,
-    row: i64,
+    row: TurnKey,
     turn: Option<&IndexedTurn>,
 ) -> Result<(), IndexError> {
     let Some(turn) = turn else {
-        batch.remove(row);
+        batch.remove(row.get());
         return Ok(());
     };
     let vectors = store.turn_vectors(embedder, row)?;
     let chunks =
-        vectors.iter().map(|(ordinal, vector_id, vector)| VectorChunk { ordinal: *ordinal, vector_id: *vector_id, vector });
-    Ok(batch.replace(row, metadata(turn), chunks)?)
+        vectors.iter().map(|(ordinal, vector_id, vector)| VectorChunk { ordinal: *ordinal, vector_id: vector_id.get(), vector });
+    Ok(batch.replace(row.get(), metadata(turn), chunks)?)
 }
 
 fn metadata(turn: &IndexedTurn) -> TurnMetadata {
     TurnMetadata {
-        project: turn.project as u32,
-        branch: turn.branch as u32,
+        project: turn.project.map_or(0, ProjectKey::get) as u32,
+        branch: turn.branch.map_or(0, LabelKey::get) as u32,
         role: role_number(turn.role),
-        episode: turn.episode,
+        episode: turn.episode.get(),
         at: turn.at.unwrap_or(NO_TIME),
         position: turn.position,
         is_document: turn.is_document,
@@ -358,24 +364,25 @@ fn metadata(turn: &IndexedTurn) -> TurnMetadata {
 
 fn semantic_hit(hit: VectorHit) -> TurnHit {
     let TurnMetadata { episode, at, position, is_document, .. } = hit.metadata;
-    TurnHit { row: hit.turn, episode, at, position, is_document, score: hit.score, address: None }
+    let (row, episode) = (TurnKey::new(hit.turn), EpisodeKey::new(episode));
+    TurnHit { row, episode, at, position, is_document, score: hit.score, address: None }
 }
 
 impl FilterValues for IndexedTurn {
     fn turn(&self) -> i64 {
-        self.row
+        self.row.get()
     }
 
     fn episode(&self) -> i64 {
-        self.episode
+        self.episode.get()
     }
 
     fn project(&self) -> i64 {
-        self.project
+        self.project.map_or(0, ProjectKey::get)
     }
 
     fn branch(&self) -> i64 {
-        self.branch
+        self.branch.map_or(0, LabelKey::get)
     }
 
     fn role(&self) -> u8 {

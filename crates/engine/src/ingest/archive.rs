@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use crate::store::{ArchivePlan, FileRow, LineRun, NewBlob, Run, Store, StoreError, StoreResult};
+use crate::store::{ArchivePlan, BlobKey, FileKey, FileRow, LineRun, NewBlob, RowKey, Run, Store, StoreError, StoreResult};
 
 /// No blob grows beyond this many bytes before compression, unless a single line is longer.
 pub(crate) const MAX_BLOB_BYTES: usize = 4 * 1024 * 1024;
@@ -75,7 +75,7 @@ impl LineBuffer {
 pub(crate) struct Archive<'a> {
     store: &'a Store,
     line_key: [u8; 32],
-    cache: Vec<(i64, LineBuffer)>,
+    cache: Vec<(BlobKey, LineBuffer)>,
 }
 
 impl<'a> Archive<'a> {
@@ -91,22 +91,26 @@ impl<'a> Archive<'a> {
     }
 
     /// Decides how `lines`, the next ones of a file, are stored.
-    pub(crate) fn plan(&mut self, file: i64, generation: i64, lines: &LineBuffer) -> StoreResult<ArchivePlan> {
+    pub(crate) fn plan(&mut self, file: FileKey, generation: i64, lines: &LineBuffer) -> StoreResult<ArchivePlan> {
         let last = self.store.last_blobs(file, generation, FOLDED_BLOBS)?;
         self.plan_after(&last, lines, |_| true)
     }
 
     /// Decides how the lines of a file that is written anew are stored; `may_reuse` excludes blobs
     /// that are to go.
-    pub(crate) fn plan_without_last(&mut self, lines: &LineBuffer, may_reuse: impl Fn(i64) -> bool) -> StoreResult<ArchivePlan> {
+    pub(crate) fn plan_without_last(
+        &mut self,
+        lines: &LineBuffer,
+        may_reuse: impl Fn(BlobKey) -> bool,
+    ) -> StoreResult<ArchivePlan> {
         self.plan_after(&[], lines, may_reuse)
     }
 
     fn plan_after(
         &mut self,
-        last: &[(i64, usize)],
+        last: &[(BlobKey, usize)],
         lines: &LineBuffer,
-        may_reuse: impl Fn(i64) -> bool,
+        may_reuse: impl Fn(BlobKey) -> bool,
     ) -> StoreResult<ArchivePlan> {
         let hashes: Vec<i64> = lines.iter().map(|line| self.line_hash(line)).collect();
         let stored = self.store.find_lines(&hashes)?;
@@ -178,7 +182,7 @@ impl<'a> Archive<'a> {
     /// All lines of one generation of a file, run by run.
     pub(crate) fn read_file(
         &mut self,
-        file: i64,
+        file: FileKey,
         generation: i64,
         mut each: impl FnMut(&[u8]) -> StoreResult<()>,
     ) -> StoreResult<()> {
@@ -186,7 +190,7 @@ impl<'a> Archive<'a> {
             let run = segment.run;
             let missing = StoreError::Corrupt {
                 path: self.store.path().to_path_buf(),
-                detail: format!("blob {} of the archive is missing or damaged", run.blob),
+                detail: format!("blob {} of the archive is missing or damaged", run.blob.get()),
             };
             let Some(lines) = self.load(run.blob)? else { return Err(missing) };
             if (run.first + run.count) as usize > lines.len() {
@@ -203,10 +207,10 @@ impl<'a> Archive<'a> {
     /// their numbers. Gives the damaged blobs and how many of the lines they held.
     pub(crate) fn read_what_is_whole(
         &mut self,
-        file: i64,
+        file: FileKey,
         generation: i64,
         mut each: impl FnMut(&[u8]) -> StoreResult<()>,
-    ) -> StoreResult<BTreeMap<i64, u64>> {
+    ) -> StoreResult<BTreeMap<BlobKey, u64>> {
         let mut damaged = BTreeMap::new();
         for segment in self.store.segments(file, generation)? {
             let run = segment.run;
@@ -222,7 +226,7 @@ impl<'a> Archive<'a> {
     }
 
     /// A blob's lines; `None` when it is gone or does not hold what its hash says.
-    pub(crate) fn load(&mut self, blob: i64) -> StoreResult<Option<&LineBuffer>> {
+    pub(crate) fn load(&mut self, blob: BlobKey) -> StoreResult<Option<&LineBuffer>> {
         if let Some(at) = self.cache.iter().position(|(id, _)| *id == blob) {
             let entry = self.cache.remove(at);
             self.cache.push(entry);
@@ -237,14 +241,14 @@ impl<'a> Archive<'a> {
         Ok(self.cache.last().map(|(_, lines)| lines))
     }
 
-    fn holds(&mut self, blob: i64, line: u32, bytes: &[u8]) -> StoreResult<bool> {
+    fn holds(&mut self, blob: BlobKey, line: u32, bytes: &[u8]) -> StoreResult<bool> {
         Ok(self.load(blob)?.is_some_and(|lines| (line as usize) < lines.len() && lines.line(line as usize) == bytes))
     }
 }
 
 /// How many of a file's last blobs (the very last first, with their sizes) a new one of `added`
 /// bytes swallows.
-fn swallowed_blobs(last: &[(i64, usize)], added: usize) -> usize {
+fn swallowed_blobs(last: &[(BlobKey, usize)], added: usize) -> usize {
     let Some((_, tail)) = last.first() else { return 0 };
     if *tail < SMALL_BLOB_BYTES.max(2 * added) {
         return usize::from(tail + added <= MAX_BLOB_BYTES);
@@ -278,7 +282,7 @@ pub(crate) fn decompressed(data: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Every blob that does not hold what its hash says, or is gone though files refer to it.
-pub(crate) fn damaged_blobs(store: &Store) -> StoreResult<Vec<i64>> {
+pub(crate) fn damaged_blobs(store: &Store) -> StoreResult<Vec<BlobKey>> {
     let mut archive = Archive::new(store, [0; 32]);
     let mut damaged = Vec::new();
     for blob in store.blob_ids()? {

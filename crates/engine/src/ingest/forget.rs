@@ -20,7 +20,7 @@ use super::report::Silent;
 use super::run::Ingest;
 use super::source::ReaderOptions;
 use super::source::{SOURCES, Source, source_named};
-use crate::store::{Forgetting, Forgotten, StoreResult};
+use crate::store::{BlobKey, EpisodeKey, FileKey, Forgetting, Forgotten, StoreResult};
 
 /// What is to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct ForgetTarget {
     pub agent: String,
     pub native_session: String,
     /// Rows of the session and its sub-agents.
-    pub episodes: Vec<i64>,
+    pub episodes: Vec<EpisodeKey>,
     /// Native ids of the same.
     pub native_ids: Vec<String>,
     /// Whether a tombstone keeps the session from coming back from its source.
@@ -47,7 +47,7 @@ impl Ingest<'_> {
         let source = source_named(&target.agent).ok_or_else(|| IngestError::UnknownSource(target.agent.clone()))?;
         // Nobody may read the session in again while it is taken out.
         let _turn = self.take_turn(&Silent)?;
-        let generations: Vec<(i64, i64)> = self.generations_of(source)?;
+        let generations: Vec<(FileKey, i64)> = self.generations_of(source)?;
         let mut archive = Archive::new(self.store, self.keys.line);
         // First the session's own lines, for the ids of all its messages, then copies of them
         // and lines about them in any file.
@@ -65,7 +65,7 @@ impl Ingest<'_> {
                 begins_ours.insert((*file, *generation));
             }
         }
-        let mut cut: Vec<(i64, i64, Vec<bool>)> = Vec::new();
+        let mut cut: Vec<(FileKey, i64, Vec<bool>)> = Vec::new();
         let mut touched_blobs = HashSet::new();
         for (file, generation) in &generations {
             let mut judge = Judge::new(source, &target.native_session, Some(&messages));
@@ -97,7 +97,7 @@ impl Ingest<'_> {
         }
         // Sessions that repeat a forgotten message may have a title that was said of it.
         let titled = self.store.episodes_with_messages(&target.agent, messages.iter())?;
-        let touched: Vec<i64> = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
+        let touched: Vec<FileKey> = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
         let mut buried: Vec<[u8; 16]> = vec![self.keys.tombstone_hash(&target.agent, "session", &target.native_session)];
         buried.extend(messages.iter().map(|message| self.keys.tombstone_hash(&target.agent, "message", message)));
         if !target.keep_tombstones {
@@ -122,7 +122,7 @@ impl Ingest<'_> {
     }
 
     /// Gives sessions their titles anew, from the lines that are left: those of `files`, and `episodes`.
-    fn derive_titles(&mut self, files: &[i64], episodes: &[i64]) -> Result<(), IngestError> {
+    fn derive_titles(&mut self, files: &[FileKey], episodes: &[EpisodeKey]) -> Result<(), IngestError> {
         let reading = self.store.last_reading()?;
         let again = self.store.clear_titles(files, episodes)?;
         let generations = self.store.generations()?;
@@ -136,8 +136,8 @@ impl Ingest<'_> {
         Ok(())
     }
 
-    fn generations_of(&self, source: &dyn Source) -> StoreResult<Vec<(i64, i64)>> {
-        let files: HashSet<i64> =
+    fn generations_of(&self, source: &dyn Source) -> StoreResult<Vec<(FileKey, i64)>> {
+        let files: HashSet<FileKey> =
             self.store.files()?.into_iter().filter(|file| file.source == source.kind()).map(|file| file.id).collect();
         Ok(self.store.generations()?.into_iter().filter(|(file, _)| files.contains(file)).collect())
     }
@@ -146,9 +146,9 @@ impl Ingest<'_> {
     pub(super) fn rewrite(
         &self,
         archive: &mut Archive<'_>,
-        file: i64,
+        file: FileKey,
         generation: i64,
-        touched: &HashSet<i64>,
+        touched: &HashSet<BlobKey>,
         mut becomes: impl for<'l> FnMut(usize, &'l [u8]) -> Cow<'l, [u8]>,
     ) -> Result<(), IngestError> {
         let mut pieces: Vec<LineBuffer> = vec![LineBuffer::default()];

@@ -14,7 +14,7 @@ use super::report::Observer;
 use super::run::Ingest;
 use super::source::ReaderOptions;
 use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of, source_named};
-use crate::store::{FileRow, Skips, StoreResult};
+use crate::store::{BlobKey, FileRow, RowKey, Skips, StoreResult};
 
 /// Turns in one transaction.
 const MAX_TURNS: usize = 200;
@@ -130,7 +130,7 @@ impl Ingest<'_> {
             // What a reader cannot find because its lines are damaged is not gone: the words are kept.
             self.store.keep_turns_of(row.id, reading)?;
             report.damaged_lines += damaged.values().sum::<u64>();
-            report.damaged_blobs.extend(damaged.into_keys());
+            report.damaged_blobs.extend(damaged.into_keys().map(BlobKey::get));
         }
         Ok(())
     }

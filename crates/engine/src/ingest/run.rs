@@ -21,7 +21,7 @@ use super::report::{IngestReport, LearnedUnit, Observer, Silent};
 use super::request::{GivenDocument, IngestRequest};
 use super::source::{self, Framing, Source, Unit};
 use crate::platform::FileLock;
-use crate::store::{FileRow, Store};
+use crate::store::{FileRow, RowKey, Store};
 
 /// Reads histories into a store.
 pub struct Ingest<'a> {
@@ -231,7 +231,7 @@ impl<'a> Ingest<'a> {
             }
         }
         found.sort_by(|a, b| {
-            let order = |found: &FoundUnit| (found.unit.closes_file, found.row.as_ref().map_or(i64::MAX, |row| row.id));
+            let order = |found: &FoundUnit| (found.unit.closes_file, found.row.as_ref().map_or(i64::MAX, |row| row.id.get()));
             (order(a), &a.began, &a.name).cmp(&(order(b), &b.began, &b.name))
         });
         Ok(found)

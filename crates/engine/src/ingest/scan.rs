@@ -12,7 +12,7 @@ use super::parse::{NotJson, parse_line};
 use super::redact::{RULES_VERSION, RedactionCounts};
 use super::report::Observer;
 use super::run::Ingest;
-use crate::store::StoreResult;
+use crate::store::{BlobKey, StoreResult};
 
 /// Name of the fact by which the database knows the rules that all of it was redacted with.
 const RULES: &str = "redaction-rules";
@@ -64,7 +64,7 @@ impl Ingest<'_> {
         let generations = self.store.generations()?;
         observer.found(files.len(), files.iter().map(|file| file.checkpoint.archived_bytes).sum());
         let mut archive = Archive::new(self.store, self.keys.line);
-        let mut touched: HashSet<i64> = HashSet::new();
+        let mut touched: HashSet<BlobKey> = HashSet::new();
         let mut values = Vec::new();
         for file in &files {
             for (_, generation) in generations.iter().filter(|(id, _)| *id == file.id) {

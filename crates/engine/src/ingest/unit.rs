@@ -21,7 +21,7 @@ use super::request::IngestRequest;
 use super::run::Ingest;
 use super::source::{self, Framing, Nature, Source, Stamp};
 use super::writer::Writer;
-use crate::store::{Checkpoint, FileRow, StoreError};
+use crate::store::{Checkpoint, FileKey, FileRow, StoreError};
 
 /// How reading a unit begins.
 enum Begin {
@@ -240,7 +240,7 @@ impl Ingest<'_> {
     fn drop_repeated(
         &self,
         archive: &mut Archive<'_>,
-        file: i64,
+        file: FileKey,
         newest: i64,
         source: &dyn Source,
         owners: Option<&HashSet<u64>>,

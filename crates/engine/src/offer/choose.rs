@@ -8,6 +8,7 @@ use yore_core::query::Filter;
 
 use super::offered::{Offer, OfferRequest, Offered, Said};
 use crate::error::EngineError;
+use crate::store::TurnKey;
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest};
 
 /// As much of a prompt is read: what somebody asks for stands at its beginning or end.
@@ -28,7 +29,7 @@ pub(super) fn ask(engine: &Engine, request: &OfferRequest, filter: Filter, text:
     })
 }
 
-fn row_of(hit: &Hit) -> i64 {
+fn row_of(hit: &Hit) -> TurnKey {
     let Found::Turn(turn) = &hit.found;
     turn.row
 }

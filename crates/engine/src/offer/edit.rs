@@ -9,7 +9,7 @@ use super::choose::{ask, chosen};
 use super::offered::{Offer, OfferRequest, Offered, Said};
 use crate::error::EngineError;
 use crate::retrieve::{project_here, projects_named};
-use crate::store::{ChangeFilter, ShownTurn};
+use crate::store::{ChangeFilter, ShownTurn, TurnKey};
 use crate::{Engine, Hit};
 
 /// Earlier sessions that changed the file.
@@ -66,7 +66,7 @@ fn add_changes(engine: &Engine, request: &OfferRequest, file: &str, memories: &m
     let session = request.session.as_deref();
     let filter = ChangeFilter { file, projects: &projects, session, as_of: request.as_of };
     let changes = store.last_changes(&filter, CHANGES_LOOKED_AT)?;
-    let rows: Vec<i64> = changes.iter().map(|change| change.turn).collect();
+    let rows: Vec<TurnKey> = changes.iter().map(|change| change.turn).collect();
     let shared = session.map(|session| store.shared_with(session, &rows)).transpose()?.unwrap_or_default();
     let mut left = CHANGES;
     for change in &changes {

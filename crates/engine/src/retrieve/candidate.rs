@@ -4,19 +4,20 @@ use yore_core::query::{List, Part};
 use yore_core::time::UtcMillis;
 
 use crate::index::{Address, TurnHit};
+use crate::store::{EpisodeKey, TurnKey};
 
 /// What can be found, by its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Key {
     /// A turn of a conversation, or a passage of a document.
-    Turn(i64),
+    Turn(TurnKey),
 }
 
 /// Where a candidate stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Standing {
     /// Row of its episode.
-    pub episode: i64,
+    pub episode: EpisodeKey,
     /// Place in the episode.
     pub position: i64,
     /// When it was said; the least value where that is not known.

@@ -6,7 +6,7 @@ use yore_core::rank::{Placed, neighbour_support, session_support};
 
 use super::candidate::Candidate;
 use super::plan::Plan;
-use crate::store::SPOKEN_GAP;
+use crate::store::{RowKey, SPOKEN_GAP};
 
 /// A candidate with its final score.
 pub(super) struct Ranked {
@@ -21,7 +21,7 @@ pub(super) fn distill(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
     let mut placed: Vec<Placed> = landed
         .iter()
         .map(|candidate| Placed {
-            episode: candidate.standing.episode,
+            episode: candidate.standing.episode.get(),
             position: candidate.standing.position as f64 / SPOKEN_GAP as f64,
             score: candidate.score(),
         })

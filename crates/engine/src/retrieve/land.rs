@@ -60,11 +60,12 @@ impl Candidates {
 mod tests {
     use super::*;
     use crate::retrieve::candidate::Standing;
+    use crate::store::{EpisodeKey, RowKey, TurnKey};
 
     #[test]
     fn what_two_lists_of_one_part_propose_counts_once() {
-        let standing = Standing { episode: 1, position: 0, at: 0, is_document: false };
-        let proposal = |row, score| Proposal { key: Key::Turn(row), standing, score, address: None };
+        let standing = Standing { episode: EpisodeKey::new(1), position: 0, at: 0, is_document: false };
+        let proposal = |row, score| Proposal { key: Key::Turn(TurnKey::new(row)), standing, score, address: None };
         let weights = Weights { conversation: 1.0, document: 1.0 };
         let mut candidates = Candidates::default();
         for (list, scores) in [(List::Words, [3.0, 1.0]), (List::Model, [0.9, 0.5]), (List::Static, [0.8, 0.4])] {

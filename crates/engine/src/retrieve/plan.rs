@@ -15,7 +15,7 @@ use super::{Asked, RecallRequest};
 use crate::error::EngineError;
 use crate::index::CompiledFilter;
 use crate::ingest::source::{Notes, Source, Web};
-use crate::store::Store;
+use crate::store::{EpisodeKey, LabelKey, ProjectKey, RowKey, Store, TurnKey};
 
 /// Least weight of tool output for a pasted error message.
 const ERROR_TOOL_WEIGHT: f32 = 0.5;
@@ -195,13 +195,13 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
     }
     if !chosen.is_empty() {
         names.extend(store.project_names()?.into_iter().filter(|(row, ..)| chosen.contains(row)).map(|(_, _, name)| name));
-        filter.projects = Some(chosen.into_iter().collect());
+        filter.projects = Some(chosen.into_iter().map(ProjectKey::get).collect());
         if matches!(scope, ScopeChoice::Current | ScopeChoice::CurrentOnly) {
             filter.everywhere = everywhere(store)?;
         }
     }
     if !branches.is_empty() {
-        filter.branches = Some(store.label_rows(branches)?.into_iter().collect());
+        filter.branches = Some(store.label_rows(branches)?.into_iter().map(LabelKey::get).collect());
     }
     if !roles.is_empty() {
         filter.roles = Some(roles.clone());
@@ -210,21 +210,21 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
         let mut rows = HashSet::new();
         for session in sessions {
             for row in episodes_named(store, session)? {
-                rows.insert(row);
-                rows.extend(store.descendants(row)?);
+                rows.insert(row.get());
+                rows.extend(store.descendants(row)?.into_iter().map(EpisodeKey::get));
             }
         }
         filter.episodes = Some(rows);
     }
     if !agents.is_empty() || !kinds.is_empty() {
-        let allowed: HashSet<i64> = store.episode_rows(agents, kinds)?.into_iter().collect();
+        let allowed: HashSet<i64> = store.episode_rows(agents, kinds)?.into_iter().map(EpisodeKey::get).collect();
         filter.episodes = Some(match filter.episodes.take() {
             Some(rows) => rows.intersection(&allowed).copied().collect(),
             None => allowed,
         });
     }
     if request.filter.asks_for_content() {
-        filter.turns = Some(Arc::new(store.turns_holding(&request.filter)?));
+        filter.turns = Some(Arc::new(store.turns_holding(&request.filter)?.into_iter().map(TurnKey::get).collect()));
     }
     Ok(Scope { filter, projects: names, is_project_unknown })
 }
@@ -234,7 +234,7 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
 fn everywhere(store: &Store) -> Result<HashSet<i64>, EngineError> {
     let mut rows = HashSet::new();
     for kind in [Notes.kind(), Web.kind()] {
-        rows.extend(store.episodes_without_project(kind)?);
+        rows.extend(store.episodes_without_project(kind)?.into_iter().map(EpisodeKey::get));
     }
     Ok(rows)
 }

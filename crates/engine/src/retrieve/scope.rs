@@ -7,17 +7,17 @@ use yore_core::scope::normalize_directory;
 
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
-use crate::store::Store;
+use crate::store::{EpisodeKey, ProjectKey, Store};
 
 /// The projects with these names, ids (or unambiguous beginnings of them) or directories.
-pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64>, EngineError> {
+pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<ProjectKey>, EngineError> {
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
     let known = store.project_names()?;
     let mut rows = Vec::new();
     for name in wanted {
-        let matching = |test: &dyn Fn(&ProjectId, &str) -> bool| -> Vec<i64> {
+        let matching = |test: &dyn Fn(&ProjectId, &str) -> bool| -> Vec<ProjectKey> {
             known.iter().filter(|(_, id, known)| test(id, known)).map(|(row, ..)| *row).collect()
         };
         let mut found = matching(&|_, known| known == name);
@@ -46,12 +46,12 @@ pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<i64
 
 /// The known project of a directory: by its repository, else by the nearest directory above it
 /// that is one, but none above a repository of its own.
-pub(crate) fn project_here(store: &Store, here: &ProjectNames) -> Result<Option<i64>, EngineError> {
+pub(crate) fn project_here(store: &Store, here: &ProjectNames) -> Result<Option<ProjectKey>, EngineError> {
     Ok(project_around(store, here)?.map(|(row, _)| row))
 }
 
 /// The same, with the directory above it by which it is known, where it is known by that.
-pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Option<(i64, Option<String>)>, EngineError> {
+pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Option<(ProjectKey, Option<String>)>, EngineError> {
     for (alias, _) in &here.aliases {
         if let Some(row) = store.project_by_alias(alias.kind(), alias.value())? {
             return Ok(Some((row, None)));
@@ -66,7 +66,7 @@ pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Optio
 }
 
 /// The episodes of the session with this id, or beginning of one.
-pub(super) fn episodes_named(store: &Store, name: &str) -> Result<Vec<i64>, EngineError> {
+pub(super) fn episodes_named(store: &Store, name: &str) -> Result<Vec<EpisodeKey>, EngineError> {
     let found = store.sessions_named(name, 8)?;
     let sessions: HashSet<&str> = found.iter().map(|(_, _, native)| native.split('/').next().unwrap_or(native)).collect();
     if found.is_empty() {

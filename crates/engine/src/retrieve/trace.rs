@@ -14,7 +14,7 @@ use super::distill::Ranked;
 use super::plan::Plan;
 use super::{Asked, Hit, RecallRequest, SessionHit};
 use crate::error::EngineError;
-use crate::store::ShownTurn;
+use crate::store::{ShownTurn, TurnKey};
 
 /// More turns than asked for are read, so that folded ones make room for others.
 const SPARE: usize = 4;
@@ -156,8 +156,9 @@ fn read<'r>(
     let row_of = |ranked: &Ranked| match ranked.candidate.key {
         Key::Turn(row) => row,
     };
-    let rows: Vec<i64> = batch.iter().map(row_of).collect();
-    let mut turns: HashMap<i64, ShownTurn> = asked.store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
+    let rows: Vec<TurnKey> = batch.iter().map(row_of).collect();
+    let mut turns: HashMap<TurnKey, ShownTurn> =
+        asked.store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
     for ranked in batch {
         if kept.len() == request.limit {
             break;

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use rusqlite::{Row, params};
 
+use super::keys::{BlobKey, FileKey, RowKey};
 use super::transaction::WriteTx;
 use super::{Store, StoreError, StoreResult};
 
@@ -13,7 +14,7 @@ use super::{Store, StoreError, StoreResult};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRun {
     /// The blob.
-    pub blob: i64,
+    pub blob: BlobKey,
     /// First line within it, from 0.
     pub first: u32,
     /// Number of lines.
@@ -50,7 +51,7 @@ pub(crate) struct NewBlob {
     /// Keyed hash of each line.
     pub line_hashes: Vec<i64>,
     /// The file's last blobs, whose lines are the first of this one: each with its first line here.
-    pub swallows: Vec<(i64, u32)>,
+    pub swallows: Vec<(BlobKey, u32)>,
 }
 
 /// Where a run's lines come from.
@@ -80,7 +81,7 @@ fn segment_row(row: &Row<'_>) -> rusqlite::Result<SegmentRow> {
 
 impl Store {
     /// Where lines with these keyed hashes may stand already.
-    pub(crate) fn find_lines(&self, hashes: &[i64]) -> StoreResult<Vec<Option<(i64, u32)>>> {
+    pub(crate) fn find_lines(&self, hashes: &[i64]) -> StoreResult<Vec<Option<(BlobKey, u32)>>> {
         self.read(|view| {
             hashes
                 .iter()
@@ -94,7 +95,7 @@ impl Store {
     }
 
     /// A blob as it is stored; `None` when it is gone, or its row cannot be read.
-    pub(crate) fn blob(&self, id: i64) -> StoreResult<Option<StoredBlob>> {
+    pub(crate) fn blob(&self, id: BlobKey) -> StoreResult<Option<StoredBlob>> {
         let found = self.read(|view| {
             view.first("SELECT hash, raw_bytes, data FROM blob WHERE id = ?1", [id], |row| {
                 Ok(StoredBlob { hash: row.get(0)?, raw_bytes: row.get::<_, i64>(1)? as usize, data: row.get(2)? })
@@ -114,20 +115,20 @@ impl Store {
     }
 
     /// Every blob that files refer to, and every other one.
-    pub(crate) fn blob_ids(&self) -> StoreResult<Vec<i64>> {
+    pub(crate) fn blob_ids(&self) -> StoreResult<Vec<BlobKey>> {
         self.read(|view| view.column("SELECT blob_id FROM segment UNION SELECT id FROM blob ORDER BY 1", []))
     }
 
     /// The last blobs of a file, the very last first, each with its size before compression.
-    pub(crate) fn last_blobs(&self, file: i64, generation: i64, limit: usize) -> StoreResult<Vec<(i64, usize)>> {
+    pub(crate) fn last_blobs(&self, file: FileKey, generation: i64, limit: usize) -> StoreResult<Vec<(BlobKey, usize)>> {
         self.read(|view| {
-            let mut blobs: Vec<(i64, usize)> = Vec::new();
+            let mut blobs: Vec<(BlobKey, usize)> = Vec::new();
             view.each(
                 "SELECT blob.id, blob.raw_bytes FROM segment JOIN blob ON blob.id = segment.blob_id
                  WHERE file_id = ?1 AND generation = ?2 ORDER BY seq DESC LIMIT ?3",
-                [file, generation, limit as i64],
+                params![file, generation, limit as i64],
                 |row| {
-                    let (blob, bytes): (i64, i64) = (row.get(0)?, row.get(1)?);
+                    let (blob, bytes): (BlobKey, i64) = (row.get(0)?, row.get(1)?);
                     if blobs.iter().all(|(known, _)| *known != blob) {
                         blobs.push((blob, bytes as usize));
                     } else if blobs.last().is_some_and(|(last, _)| *last != blob) {
@@ -142,11 +143,11 @@ impl Store {
     }
 
     /// The segments of one generation of a file, in order.
-    pub(crate) fn segments(&self, file: i64, generation: i64) -> StoreResult<Vec<SegmentRow>> {
+    pub(crate) fn segments(&self, file: FileKey, generation: i64) -> StoreResult<Vec<SegmentRow>> {
         self.read(|view| {
             view.all(
                 "SELECT seq, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation = ?2 ORDER BY seq",
-                [file, generation],
+                params![file, generation],
                 segment_row,
             )
         })
@@ -154,17 +155,17 @@ impl Store {
 
     /// The generations before `newest`, each with the runs of its lines, in order, and whether
     /// the newest holds them too: a unit that is read as a whole each time repeats what it said.
-    pub(crate) fn older_generations(&self, file: i64, newest: i64) -> StoreResult<BTreeMap<i64, Vec<(LineRun, bool)>>> {
+    pub(crate) fn older_generations(&self, file: FileKey, newest: i64) -> StoreResult<BTreeMap<i64, Vec<(LineRun, bool)>>> {
         let rows: Vec<(i64, LineRun)> = self.read(|view| {
             view.all(
                 "SELECT generation, blob_id, first_line, line_count FROM segment WHERE file_id = ?1 AND generation <= ?2
                  ORDER BY generation, seq",
-                [file, newest],
+                params![file, newest],
                 |row| Ok((row.get(0)?, LineRun { blob: row.get(1)?, first: row.get(2)?, count: row.get(3)? })),
             )
         })?;
         // The newest generation's lines by blob, as disjoint ranges in order.
-        let mut held: HashMap<i64, Vec<(u32, u32)>> = HashMap::new();
+        let mut held: HashMap<BlobKey, Vec<(u32, u32)>> = HashMap::new();
         for (_, run) in rows.iter().filter(|(generation, _)| *generation == newest) {
             held.entry(run.blob).or_default().push((run.first, run.first + run.count));
         }
@@ -189,7 +190,7 @@ impl Store {
     }
 
     /// Drops generations of a file, and the blobs that nothing refers to any more if `frees_blobs`.
-    pub(crate) fn drop_generations(&self, file: i64, generations: &[i64], frees_blobs: bool) -> StoreResult<()> {
+    pub(crate) fn drop_generations(&self, file: FileKey, generations: &[i64], frees_blobs: bool) -> StoreResult<()> {
         if generations.is_empty() {
             return Ok(());
         }
@@ -202,7 +203,7 @@ impl Store {
     }
 
     /// Every (file, generation) with segments.
-    pub(crate) fn generations(&self) -> StoreResult<Vec<(i64, i64)>> {
+    pub(crate) fn generations(&self) -> StoreResult<Vec<(FileKey, i64)>> {
         self.read(|view| {
             view.all("SELECT DISTINCT file_id, generation FROM segment ORDER BY 1, 2", [], |row| Ok((row.get(0)?, row.get(1)?)))
         })
@@ -212,7 +213,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] where another process changed a blob that a plan refers to.
-    pub(crate) fn rewrite_generation(&self, file: i64, generation: i64, plans: &[ArchivePlan]) -> StoreResult<()> {
+    pub(crate) fn rewrite_generation(&self, file: FileKey, generation: i64, plans: &[ArchivePlan]) -> StoreResult<()> {
         self.write(|tx| {
             let mut runs: Vec<LineRun> = Vec::new();
             for plan in plans {
@@ -238,7 +239,7 @@ impl Store {
 impl WriteTx<'_> {
     /// Adds the lines of a plan to the end of a file. `false` when another process changed a blob that the plan
     /// refers to: plan again.
-    pub(super) fn store_lines(&self, file: i64, generation: i64, plan: &ArchivePlan) -> StoreResult<bool> {
+    pub(super) fn store_lines(&self, file: FileKey, generation: i64, plan: &ArchivePlan) -> StoreResult<bool> {
         let Some(runs) = self.store_blob(plan)? else { return Ok(false) };
         self.append_segments(file, generation, &runs)?;
         Ok(true)
@@ -247,7 +248,7 @@ impl WriteTx<'_> {
     /// Stores the new blob of a plan; returns where the plan's lines stand then. `None` when another process changed
     /// a blob that the plan refers to.
     fn store_blob(&self, plan: &ArchivePlan) -> StoreResult<Option<Vec<LineRun>>> {
-        let mut referred: HashSet<i64> =
+        let mut referred: HashSet<BlobKey> =
             plan.runs.iter().filter_map(|run| if let Run::Stored(run) = run { Some(run.blob) } else { None }).collect();
         referred.extend(plan.blob.iter().flat_map(|blob| blob.swallows.iter().map(|(old, _)| *old)));
         for blob in referred {
@@ -255,7 +256,7 @@ impl WriteTx<'_> {
                 return Ok(None);
             }
         }
-        let mut new_blob = 0;
+        let mut new_blob = BlobKey::new(0);
         let mut moved = HashMap::new();
         if let Some(blob) = &plan.blob {
             new_blob = self.put_blob(blob)?;
@@ -280,7 +281,7 @@ impl WriteTx<'_> {
     }
 
     /// Stores a blob, or finds the one with the same content.
-    fn put_blob(&self, blob: &NewBlob) -> StoreResult<i64> {
+    fn put_blob(&self, blob: &NewBlob) -> StoreResult<BlobKey> {
         if let Some(known) = self.first_value("SELECT id FROM blob WHERE hash = ?1", [blob.hash])? {
             return Ok(known);
         }
@@ -291,23 +292,23 @@ impl WriteTx<'_> {
     }
 
     /// Says where the lines of a blob stand, for later lookups.
-    fn put_lines(&self, blob: i64, hashes: &[i64]) -> StoreResult<()> {
+    fn put_lines(&self, blob: BlobKey, hashes: &[i64]) -> StoreResult<()> {
         for (line, hash) in hashes.iter().enumerate() {
             self.execute(
                 "INSERT INTO archive_line (hash, blob_id, line_no) VALUES (?1, ?2, ?3)
                  ON CONFLICT (hash) DO UPDATE SET blob_id = excluded.blob_id, line_no = excluded.line_no",
-                [*hash, blob, line as i64],
+                params![hash, blob, line as i64],
             )?;
         }
         Ok(())
     }
 
     /// Adds runs of lines to the end of a file, joining neighbours.
-    fn append_segments(&self, file: i64, generation: i64, runs: &[LineRun]) -> StoreResult<()> {
+    fn append_segments(&self, file: FileKey, generation: i64, runs: &[LineRun]) -> StoreResult<()> {
         let last = self.first(
             "SELECT seq, blob_id, first_line, line_count FROM segment WHERE file_id = ?1
                  AND generation = ?2 ORDER BY seq DESC LIMIT 1",
-            [file, generation],
+            params![file, generation],
             segment_row,
         )?;
         let mut joined: Vec<SegmentRow> = last.into_iter().collect();
@@ -334,16 +335,16 @@ impl WriteTx<'_> {
     }
 
     /// Deletes the segments of one generation of a file.
-    fn drop_segments(&self, file: i64, generation: i64) -> StoreResult<()> {
-        self.execute("DELETE FROM segment WHERE file_id = ?1 AND generation = ?2", [file, generation]).map(drop)
+    fn drop_segments(&self, file: FileKey, generation: i64) -> StoreResult<()> {
+        self.execute("DELETE FROM segment WHERE file_id = ?1 AND generation = ?2", params![file, generation]).map(drop)
     }
 
     /// Puts `new` in the place of `old` in every file; the lines of `old` begin at line `offset` of
     /// `new`.
-    fn supersede_blob(&self, old: i64, new: i64, offset: u32) -> StoreResult<()> {
+    fn supersede_blob(&self, old: BlobKey, new: BlobKey, offset: u32) -> StoreResult<()> {
         self.execute(
             "UPDATE segment SET blob_id = ?2, first_line = first_line + ?3 WHERE blob_id = ?1",
-            [old, new, i64::from(offset)],
+            params![old, new, offset],
         )?;
         self.execute("DELETE FROM blob WHERE id = ?1", [old]).map(drop)
     }

@@ -9,6 +9,7 @@ use yore_core::scope::{ProjectAlias, is_within, normalize_directory};
 use yore_core::time::UtcMillis;
 
 use super::archive::ArchivePlan;
+use super::keys::{FileKey, ProjectKey};
 use super::sources::{Advance, Checkpoint, FileRow, Skips};
 use super::transaction::WriteTx;
 use super::upsert::{TurnFacts, UpsertOutcome, Upserter};
@@ -135,7 +136,7 @@ impl Store {
     }
 
     /// Stores what the archived lines of a file say to today's readers.
-    pub(crate) fn store_again(&self, file: i64, entries: &Entries<'_>, skips: &Skips) -> StoreResult<Stored> {
+    pub(crate) fn store_again(&self, file: FileKey, entries: &Entries<'_>, skips: &Skips) -> StoreResult<Stored> {
         self.write(|tx| {
             tx.count_skips(file, skips)?;
             tx.store_entries(file, entries)
@@ -144,7 +145,7 @@ impl Store {
 }
 
 impl WriteTx<'_> {
-    fn store_entries(&self, file: i64, entries: &Entries<'_>) -> StoreResult<Stored> {
+    fn store_entries(&self, file: FileKey, entries: &Entries<'_>) -> StoreResult<Stored> {
         let mut upserter = Upserter::new(self);
         let mut stored = Stored::default();
         // Titles last: which session a message is of is known once its turn is stored.
@@ -182,7 +183,7 @@ impl WriteTx<'_> {
 }
 
 impl Upserter<'_, '_> {
-    fn said_turn(&mut self, file: i64, entries: &Entries<'_>, said: &SaidTurn<'_>) -> StoreResult<UpsertOutcome> {
+    fn said_turn(&mut self, file: FileKey, entries: &Entries<'_>, said: &SaidTurn<'_>) -> StoreResult<UpsertOutcome> {
         let episode = match self.find_episode(&said.episode.id)? {
             Some(row) if row.project.is_some() => row,
             _ => {
@@ -201,7 +202,7 @@ impl Upserter<'_, '_> {
         self.turn(entries.source, &episode, said.turn, facts)
     }
 
-    fn project_of(&mut self, home: Option<&Home<'_>>, now: UtcMillis) -> StoreResult<Option<i64>> {
+    fn project_of(&mut self, home: Option<&Home<'_>>, now: UtcMillis) -> StoreResult<Option<ProjectKey>> {
         home.map(|home| self.project(&home.aliases, home.name, now)).transpose()
     }
 }

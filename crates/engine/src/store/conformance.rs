@@ -11,8 +11,9 @@ use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{
-    Advance, ArchivePlan, ChangeFilter, Checkpoint, Commit, ConversationFilter, EmbeddedTurn, Entries, Entry, Failed, FileRow,
-    Forgetting, Home, LineRun, MODEL_LIST, NewBlob, NewJob, Run, SaidTurn, Skips, Store, StoreError, StoreOptions,
+    Advance, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, ConversationFilter, EmbeddedTurn, Entries, Entry,
+    EpisodeKey, Failed, FileRow, Forgetting, Home, LineRun, MODEL_LIST, NewBlob, NewJob, RowKey, Run, SaidTurn, Skips, Store,
+    StoreError, StoreOptions,
 };
 
 const AGENT: &str = "claude-code";
@@ -120,7 +121,7 @@ fn turns(store: &Store) -> u64 {
     store.stats().unwrap().roles.iter().map(|role| role.turns).sum()
 }
 
-fn row_of(store: &Store, session: &Episode) -> i64 {
+fn row_of(store: &Store, session: &Episode) -> EpisodeKey {
     store.episodes_by_prefix(&session.native_id, true, 1).unwrap()[0].0
 }
 
@@ -167,7 +168,7 @@ fn story(store: &Store) {
     let segments = store.segments(file.id, 1).unwrap();
     assert_eq!(segments.iter().map(|segment| segment.run.count).sum::<u32>(), 3);
     assert_eq!(store.blob(segments[0].run.blob).unwrap().unwrap().data, b"a\nbb\nccc");
-    let stale = ArchivePlan { blob: None, runs: vec![Run::Stored(LineRun { blob: 99, first: 0, count: 1 })] };
+    let stale = ArchivePlan { blob: None, runs: vec![Run::Stored(LineRun { blob: BlobKey::new(99), first: 0, count: 1 })] };
     let held = store.lease_file(AGENT, "one.jsonl", OWNER, NOON, |_| true).unwrap().unwrap();
     let (nothing, none) = (entries(Vec::new()), Skips::new());
     let part = |lines, owner| Commit {

@@ -11,6 +11,7 @@ use yore_core::id::{EpisodeId, TurnId};
 use yore_core::query::Place;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
+use super::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey, json_of};
 use super::transaction::View;
 use super::{Store, StoreResult, words};
 
@@ -28,10 +29,10 @@ const SPOKEN_BYTES: usize = 512 * 1024;
 /// What the indexes take of a turn.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexedTurn {
-    pub row: i64,
-    pub episode: i64,
-    pub project: i64,
-    pub branch: i64,
+    pub row: TurnKey,
+    pub episode: EpisodeKey,
+    pub project: Option<ProjectKey>,
+    pub branch: Option<LabelKey>,
     pub role: Role,
     pub at: Option<UtcMillis>,
     /// Place in the episode; [`SPOKEN_GAP`] apart.
@@ -67,13 +68,13 @@ impl IndexedTurn {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ShownTurn {
     /// Row in the store; orders nothing, means nothing outside.
-    pub(crate) row: i64,
+    pub(crate) row: TurnKey,
     /// The turn's id.
     pub id: TurnId,
     /// The episode that owns it.
     pub episode: EpisodeId,
     /// Row of that episode.
-    pub(crate) episode_row: i64,
+    pub(crate) episode_row: EpisodeKey,
     /// Agent of that episode.
     pub agent: String,
     /// Kind of that episode.
@@ -175,7 +176,7 @@ fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
 
 impl Store {
     /// The turns of these rows that still exist and are not forgotten, in no order.
-    pub(crate) fn shown_turns(&self, rows: &[i64]) -> StoreResult<Vec<ShownTurn>> {
+    pub(crate) fn shown_turns(&self, rows: &[TurnKey]) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql =
                 format!("SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL");
@@ -188,7 +189,7 @@ impl Store {
     }
 
     /// The turns of an episode in order, those it shares with other sessions included.
-    pub(crate) fn episode_turns(&self, episode: i64) -> StoreResult<Vec<ShownTurn>> {
+    pub(crate) fn episode_turns(&self, episode: EpisodeKey) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
                 "SELECT {SHOWN_COLUMNS} FROM (
@@ -202,7 +203,7 @@ impl Store {
 
     /// The last turns of an episode that somebody in this role spoke, last first, those it shares
     /// with other sessions included.
-    pub(crate) fn last_spoken(&self, episode: i64, role: Role, limit: usize) -> StoreResult<Vec<ShownTurn>> {
+    pub(crate) fn last_spoken(&self, episode: EpisodeKey, role: Role, limit: usize) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
                 "SELECT {SHOWN_COLUMNS} FROM (
@@ -217,7 +218,7 @@ impl Store {
     }
 
     /// Asks whether a session called a tool, in its own turns or in turns that it shares.
-    pub(crate) fn has_tool_calls(&self, episode: i64) -> StoreResult<bool> {
+    pub(crate) fn has_tool_calls(&self, episode: EpisodeKey) -> StoreResult<bool> {
         self.read(|view| {
             view.value(
                 "SELECT EXISTS (SELECT 1 FROM turn WHERE episode_id = ?1 AND role IN ('tool_call', 'tool_result'))
@@ -229,9 +230,9 @@ impl Store {
     }
 
     /// Those of these turns that the sessions with this native id repeat from others.
-    pub(crate) fn shared_with(&self, native_session: &str, turns: &[i64]) -> StoreResult<HashSet<i64>> {
+    pub(crate) fn shared_with(&self, native_session: &str, turns: &[TurnKey]) -> StoreResult<HashSet<TurnKey>> {
         self.read(|view| {
-            let list = format!("[{}]", turns.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
+            let list = json_of(turns);
             let shared = view.column(
                 "SELECT turn_id FROM turn_share JOIN episode ON episode.id = turn_share.episode_id
                  WHERE turn_id IN (SELECT value FROM json_each(?1)) AND episode.native_id = ?2",
@@ -243,7 +244,7 @@ impl Store {
 
     /// The last words of the agent before the next human turn: what came of what happened in this
     /// turn. Its own, where it is the last.
-    pub(crate) fn conclusion(&self, turn: i64) -> StoreResult<Option<ShownTurn>> {
+    pub(crate) fn conclusion(&self, turn: TurnKey) -> StoreResult<Option<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
                 "SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL AND turn.id = (
@@ -261,7 +262,7 @@ impl Store {
     }
 
     /// Turns whose id, short id or native id begins with `prefix` (at least 4 characters).
-    pub(crate) fn turns_by_prefix(&self, prefix: &str, limit: usize) -> StoreResult<Vec<i64>> {
+    pub(crate) fn turns_by_prefix(&self, prefix: &str, limit: usize) -> StoreResult<Vec<TurnKey>> {
         self.read(|view| {
             let mut found = Vec::new();
             if let Some((low, high)) = uuid_range(prefix) {
@@ -285,10 +286,10 @@ impl Store {
         prefix: &str,
         with_forgotten: bool,
         limit: usize,
-    ) -> StoreResult<Vec<(i64, String, String)>> {
+    ) -> StoreResult<Vec<(EpisodeKey, String, String)>> {
         self.read(|view| {
             let (low, high) = uuid_range(prefix).unwrap_or(([0xff; 16], [0; 16]));
-            let mut found: Vec<(i64, String, String)> = view.all(
+            let mut found: Vec<(EpisodeKey, String, String)> = view.all(
                 "SELECT id, agent, native_id FROM episode
                      WHERE (uid BETWEEN ?1 AND ?2 OR substr(native_id, 1, length(?3)) = ?3) AND (?4 OR forgotten_ms IS NULL)
                      ORDER BY native_id = ?3 DESC, length(native_id), id LIMIT ?5",
@@ -305,7 +306,7 @@ impl Store {
 
     /// The sessions that are known and meant by the beginning of an id: a session that is meant brings its
     /// side conversations along, whose ids begin like its own.
-    pub(crate) fn sessions_named(&self, prefix: &str, limit: usize) -> StoreResult<Vec<(i64, String, String)>> {
+    pub(crate) fn sessions_named(&self, prefix: &str, limit: usize) -> StoreResult<Vec<(EpisodeKey, String, String)>> {
         let mut found = self.episodes_by_prefix(prefix, false, limit)?;
         if found.len() > 1 {
             let mut children = HashSet::new();
@@ -323,7 +324,7 @@ impl Store {
             let rows = view.column(
                 "SELECT id FROM turn WHERE episode_id = ?1 AND position < ?2 AND role IN ('human', 'assistant')
                      ORDER BY position DESC LIMIT 4",
-                [turn.episode, turn.position],
+                params![turn.episode, turn.position],
             )?;
             for row in rows {
                 let before = view.indexed_turn(row)?.map(|turn| turn.spoken());
@@ -336,20 +337,20 @@ impl Store {
     }
 
     /// Rows of the labels with these texts.
-    pub(crate) fn label_rows(&self, texts: &[String]) -> StoreResult<Vec<i64>> {
+    pub(crate) fn label_rows(&self, texts: &[String]) -> StoreResult<Vec<LabelKey>> {
         self.read(|view| {
             let mut rows = Vec::new();
             for text in texts {
-                rows.extend(view.first_value::<i64>("SELECT id FROM label WHERE text = ?1", [text])?);
+                rows.extend(view.first_value::<LabelKey>("SELECT id FROM label WHERE text = ?1", [text])?);
             }
             Ok(rows)
         })
     }
 
     /// Rows of the episodes of these agents and kinds; an empty list means any.
-    pub(crate) fn episode_rows(&self, agents: &[String], kinds: &[EpisodeKind]) -> StoreResult<Vec<i64>> {
+    pub(crate) fn episode_rows(&self, agents: &[String], kinds: &[EpisodeKind]) -> StoreResult<Vec<EpisodeKey>> {
         self.read(|view| {
-            let all: Vec<(i64, String, String)> =
+            let all: Vec<(EpisodeKey, String, String)> =
                 view.all("SELECT id, agent, kind FROM episode", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             Ok(all
                 .into_iter()
@@ -361,7 +362,7 @@ impl Store {
     }
 
     /// Rows of the sub-agent episodes that a session started, however deep.
-    pub(crate) fn descendants(&self, episode: i64) -> StoreResult<Vec<i64>> {
+    pub(crate) fn descendants(&self, episode: EpisodeKey) -> StoreResult<Vec<EpisodeKey>> {
         self.read(|view| {
             view.column(
                 "WITH RECURSIVE family (id) AS ( SELECT ?1 UNION SELECT child.id FROM episode AS child
@@ -386,12 +387,12 @@ impl Store {
     }
 
     /// Counts the turns of a file as found by a reading that could not find them.
-    pub(crate) fn keep_turns_of(&self, file: i64, reading: i64) -> StoreResult<()> {
-        self.write(|tx| tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", [file, reading]).map(drop))
+    pub(crate) fn keep_turns_of(&self, file: FileKey, reading: i64) -> StoreResult<()> {
+        self.write(|tx| tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", params![file, reading]).map(drop))
     }
 
     /// The row of the newest turn.
-    pub(crate) fn newest_turn(&self) -> StoreResult<i64> {
+    pub(crate) fn newest_turn(&self) -> StoreResult<TurnKey> {
         self.read(|view| view.value("SELECT coalesce(max(id), 0) FROM turn", []))
     }
 
@@ -404,7 +405,7 @@ impl Store {
 impl View<'_> {
     /// What the lexical index needs of a turn; `None` when the turn is gone, forgotten, or of a
     /// role that recall never looks at.
-    pub(crate) fn indexed_turn(&self, row: i64) -> StoreResult<Option<IndexedTurn>> {
+    pub(crate) fn indexed_turn(&self, row: TurnKey) -> StoreResult<Option<IndexedTurn>> {
         self.first(
             &format!(
                 "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text,
@@ -420,8 +421,8 @@ impl View<'_> {
                 Ok(IndexedTurn {
                     row,
                     episode: found.get(0)?,
-                    project: found.get::<_, Option<i64>>(1)?.unwrap_or(0),
-                    branch: found.get::<_, Option<i64>>(2)?.unwrap_or(0),
+                    project: found.get(1)?,
+                    branch: found.get(2)?,
                     role: Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System),
                     at: found.get(4)?,
                     position: found.get(7)?,

@@ -10,6 +10,7 @@ use yore_core::episode::EpisodeKind;
 use yore_core::id::TurnId;
 use yore_core::time::UtcMillis;
 
+use super::keys::{EpisodeKey, FileKey, TurnKey};
 use super::transaction::WriteTx;
 use super::upsert::NativeId;
 use super::{Store, StoreError, StoreResult, backup};
@@ -42,7 +43,7 @@ pub(crate) struct Forgetting<'a> {
     /// Native ids of its messages: copies of them in other sessions go too.
     pub messages: &'a HashSet<String>,
     /// The session and its sub-agents.
-    pub episodes: &'a [i64],
+    pub episodes: &'a [EpisodeKey],
     /// Keyed hashes of what must not be read again.
     pub tombstones: &'a [[u8; 16]],
     /// When.
@@ -51,7 +52,7 @@ pub(crate) struct Forgetting<'a> {
 
 impl Store {
     /// Kind of an episode and the native id of its parent.
-    pub(crate) fn episode_kind(&self, episode: i64) -> StoreResult<Option<(EpisodeKind, Option<String>)>> {
+    pub(crate) fn episode_kind(&self, episode: EpisodeKey) -> StoreResult<Option<(EpisodeKind, Option<String>)>> {
         self.read(|view| {
             view.first("SELECT kind, parent_native_id FROM episode WHERE id = ?1", [episode], |row| {
                 Ok((EpisodeKind::parse(&row.get::<_, String>(0)?).unwrap_or(EpisodeKind::Session), row.get(1)?))
@@ -60,7 +61,7 @@ impl Store {
     }
 
     /// Number of turns of these episodes.
-    pub(crate) fn count_turns(&self, episodes: &[i64]) -> StoreResult<u64> {
+    pub(crate) fn count_turns(&self, episodes: &[EpisodeKey]) -> StoreResult<u64> {
         self.read(|view| {
             let mut sum = 0;
             for episode in episodes {
@@ -71,7 +72,7 @@ impl Store {
     }
 
     /// Hides episodes from every answer, or shows them again.
-    pub(crate) fn set_forgotten(&self, episodes: &[i64], at: Option<UtcMillis>) -> StoreResult<()> {
+    pub(crate) fn set_forgotten(&self, episodes: &[EpisodeKey], at: Option<UtcMillis>) -> StoreResult<()> {
         self.write(|tx| {
             for episode in episodes {
                 tx.execute("UPDATE episode SET forgotten_ms = ?2 WHERE id = ?1", params![episode, at])?;
@@ -95,9 +96,9 @@ impl Store {
 
     /// Removes the turns up to row `up_to` that the reading `reading` of the whole archive did not
     /// see; returns how many.
-    pub(crate) fn sweep_turns(&self, reading: i64, up_to: i64) -> StoreResult<u64> {
+    pub(crate) fn sweep_turns(&self, reading: i64, up_to: TurnKey) -> StoreResult<u64> {
         self.write(|tx| {
-            let unseen = tx.column("SELECT id FROM turn WHERE reading <> ?1 AND id <= ?2", [reading, up_to])?;
+            let unseen = tx.column("SELECT id FROM turn WHERE reading <> ?1 AND id <= ?2", params![reading, up_to])?;
             tx.remove_turns(&unseen)?;
             Ok(unseen.len() as u64)
         })
@@ -108,11 +109,11 @@ impl Store {
         &self,
         agent: &str,
         messages: impl Iterator<Item = &'m String>,
-    ) -> StoreResult<Vec<i64>> {
+    ) -> StoreResult<Vec<EpisodeKey>> {
         self.read(|view| {
-            let mut found: BTreeSet<i64> = BTreeSet::new();
+            let mut found: BTreeSet<EpisodeKey> = BTreeSet::new();
             for message in messages {
-                found.extend(view.column::<i64>(
+                found.extend(view.column::<EpisodeKey>(
                     "SELECT episode.id FROM turn JOIN episode ON episode.id = turn.episode_id
                  WHERE turn.native_id = ?1 AND agent = ?2 UNION SELECT episode.id FROM turn
                  JOIN turn_share ON turn_share.turn_id = turn.id
@@ -125,19 +126,19 @@ impl Store {
     }
 
     /// Takes the titles of `episodes` and of all that `files` speak of away; gives the files that tell them.
-    pub(crate) fn clear_titles(&self, files: &[i64], episodes: &[i64]) -> StoreResult<Vec<i64>> {
+    pub(crate) fn clear_titles(&self, files: &[FileKey], episodes: &[EpisodeKey]) -> StoreResult<Vec<FileKey>> {
         self.write(|tx| {
-            let mut cleared: BTreeSet<i64> = episodes.iter().copied().collect();
+            let mut cleared: BTreeSet<EpisodeKey> = episodes.iter().copied().collect();
             for file in files {
-                cleared.extend(tx.column::<i64>("SELECT episode_id FROM file_episode WHERE file_id = ?1", [file])?);
+                cleared.extend(tx.column::<EpisodeKey>("SELECT episode_id FROM file_episode WHERE file_id = ?1", [file])?);
             }
-            let mut tell: BTreeSet<i64> = files.iter().copied().collect();
+            let mut tell: BTreeSet<FileKey> = files.iter().copied().collect();
             for episode in cleared {
                 tx.execute(
                     "UPDATE episode SET title = NULL, title_rank = 'first_words', title_ms = NULL, title_line = 0 WHERE id = ?1",
                     [episode],
                 )?;
-                tell.extend(tx.column::<i64>("SELECT file_id FROM file_episode WHERE episode_id = ?1", [episode])?);
+                tell.extend(tx.column::<FileKey>("SELECT file_id FROM file_episode WHERE episode_id = ?1", [episode])?);
             }
             Ok(tell.into_iter().collect())
         })
@@ -168,7 +169,7 @@ impl Store {
 
 impl WriteTx<'_> {
     /// Deletes turns and all that hangs on them, and tells the indexes: the only way in which a turn is removed.
-    pub(super) fn remove_turns(&self, turns: &[i64]) -> StoreResult<()> {
+    pub(super) fn remove_turns(&self, turns: &[TurnKey]) -> StoreResult<()> {
         for turn in turns {
             self.execute("INSERT INTO lexical_queue (turn_id) VALUES (?1)", [turn])?;
             self.execute("DELETE FROM turn_text WHERE turn_id = ?1", [turn])?;
@@ -179,16 +180,16 @@ impl WriteTx<'_> {
 
     /// Removes the turns of a document that its new reading does not give any more; the archive
     /// keeps the old text.
-    pub(super) fn retire_turns(&self, file: i64, given: &HashSet<TurnId>) -> StoreResult<()> {
-        let stored: Vec<(i64, [u8; 16])> =
+    pub(super) fn retire_turns(&self, file: FileKey, given: &HashSet<TurnId>) -> StoreResult<()> {
+        let stored: Vec<(TurnKey, [u8; 16])> =
             self.all("SELECT id, uid FROM turn WHERE file_id = ?1", [file], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let retired: Vec<i64> =
+        let retired: Vec<TurnKey> =
             stored.iter().filter(|(_, uid)| !given.contains(&TurnId::from_bytes(*uid))).map(|(turn, _)| *turn).collect();
         self.remove_turns(&retired)
     }
 
     /// Deletes episodes with their turns, and every string that only they used.
-    fn delete_episodes(&self, episodes: &[i64]) -> StoreResult<()> {
+    fn delete_episodes(&self, episodes: &[EpisodeKey]) -> StoreResult<()> {
         for episode in episodes {
             self.remove_turns(&self.column("SELECT id FROM turn WHERE episode_id = ?1", [episode])?)?;
             self.execute("DELETE FROM episode WHERE id = ?1", [episode])?;
@@ -212,7 +213,7 @@ impl WriteTx<'_> {
             "SELECT turn.id FROM turn JOIN episode ON episode.id = episode_id WHERE turn.native_id = ?1 AND agent = ?2",
             params![NativeId(message), agent],
         )?)?;
-        self.execute("DELETE FROM pending_title WHERE message = ?1 AND agent = ?2", [message, agent]).map(drop)
+        self.execute("DELETE FROM pending_title WHERE message = ?1 AND agent = ?2", params![message, agent]).map(drop)
     }
 
     /// Remembers, by keyed hash, what must not be read again.

@@ -3,6 +3,7 @@
 //! - [`Store`] (`connection`): opens, migrates and hands out connections; `options`, `error`
 //! - `migrate`: numbered migrations, each in a transaction after a backup
 //! - `transaction`: statements, with errors that name the database
+//! - `keys`: which row
 //! - `commit`: what an ingestion stores in one transaction
 //! - `upsert`, `episodes`, `words`: projects, episodes, turns: written, read, packed
 //! - `archive`: blobs and segments
@@ -29,6 +30,7 @@ mod episodes;
 mod error;
 mod forget;
 mod jobs;
+mod keys;
 mod migrate;
 mod notes;
 mod options;
@@ -52,6 +54,7 @@ pub use error::{StoreError, StoreResult};
 pub(crate) use forget::Forgetting;
 pub use forget::Forgotten;
 pub(crate) use jobs::{Failed, JobRow, NewJob};
+pub(crate) use keys::{BlobKey, EmbedderKey, EpisodeKey, FileKey, LabelKey, ProjectKey, RowKey, TurnKey, VectorKey};
 pub use migrate::SCHEMA_VERSION;
 pub(crate) use notes::StoredNote;
 pub use options::StoreOptions;

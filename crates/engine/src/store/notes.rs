@@ -8,6 +8,7 @@ use yore_core::episode::Role;
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::time::UtcMillis;
 
+use super::keys::{EpisodeKey, FileKey, ProjectKey};
 use super::transaction::WriteTx;
 use super::{Store, StoreResult, words};
 
@@ -15,7 +16,7 @@ use super::{Store, StoreResult, words};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredNote {
     /// Row of the episode.
-    pub row: i64,
+    pub row: EpisodeKey,
     pub episode: EpisodeId,
     pub turn: TurnId,
     pub native_id: String,
@@ -23,7 +24,7 @@ pub(crate) struct StoredNote {
     /// In order.
     pub tags: Vec<String>,
     /// Row and name.
-    pub project: Option<(i64, String)>,
+    pub project: Option<(ProjectKey, String)>,
     /// The directory that it was given for.
     pub directory: Option<String>,
     pub role: Role,
@@ -46,7 +47,7 @@ impl StoredNote {
 const WORDS: usize = 11;
 
 fn stored_note(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
-    let project: Option<i64> = row.get(5)?;
+    let project: Option<ProjectKey> = row.get(5)?;
     Ok(StoredNote {
         row: row.get(0)?,
         episode: EpisodeId::from_bytes(row.get(1)?),
@@ -102,7 +103,7 @@ impl Store {
     }
 
     /// Rows of an agent's episodes that belong to no project.
-    pub(crate) fn episodes_without_project(&self, agent: &str) -> StoreResult<Vec<i64>> {
+    pub(crate) fn episodes_without_project(&self, agent: &str) -> StoreResult<Vec<EpisodeKey>> {
         self.read(|view| {
             view.column("SELECT id FROM episode WHERE agent = ?1 AND project_id IS NULL AND forgotten_ms IS NULL", [agent])
         })
@@ -111,7 +112,7 @@ impl Store {
 
 impl WriteTx<'_> {
     /// Forgets what a document's old text said of the whole: its title, and what it points to.
-    pub(super) fn reset_document(&self, file: i64) -> StoreResult<()> {
+    pub(super) fn reset_document(&self, file: FileKey) -> StoreResult<()> {
         for sql in [
             "UPDATE episode SET title = NULL, title_rank = 'first_words', title_ms = NULL, title_line = 0
              WHERE id IN (SELECT episode_id FROM file_episode WHERE file_id = ?1)",

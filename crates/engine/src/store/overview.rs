@@ -5,6 +5,7 @@ use yore_core::episode::EpisodeKind;
 use yore_core::id::{EpisodeId, ProjectId};
 use yore_core::time::UtcMillis;
 
+use super::keys::{EpisodeKey, ProjectKey, json_of};
 use super::transaction::View;
 use super::{Store, StoreResult};
 
@@ -95,7 +96,7 @@ pub struct StoreStats {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectSummary {
     /// Row.
-    pub(crate) row: i64,
+    pub(crate) row: ProjectKey,
     /// Id.
     pub id: ProjectId,
     /// Name.
@@ -114,7 +115,7 @@ pub struct ProjectSummary {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpisodeSummary {
     /// Row.
-    pub(crate) row: i64,
+    pub(crate) row: EpisodeKey,
     /// Id.
     pub id: EpisodeId,
     /// Source kind.
@@ -153,7 +154,7 @@ pub enum SessionOrder {
 
 /// Which episodes are listed.
 struct Wanted<'w> {
-    projects: &'w [i64],
+    projects: &'w [ProjectKey],
     with_subagents: bool,
     with_forgotten: bool,
     only_sessions: bool,
@@ -171,7 +172,7 @@ impl Store {
         self.write(|tx| {
             tx.execute(
                 "INSERT INTO fact (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                [name, value],
+                params![name, value],
             )
             .map(drop)
         })
@@ -306,7 +307,7 @@ impl Store {
                     })
                 },
             )?;
-            let aliases: Vec<(i64, String, String)> =
+            let aliases: Vec<(ProjectKey, String, String)> =
                 view.all("SELECT project_id, kind, recorded FROM project_alias ORDER BY kind, recorded", [], |row| {
                     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
                 })?;
@@ -320,7 +321,7 @@ impl Store {
     }
 
     /// All projects by row, id and name, without counts.
-    pub(crate) fn project_names(&self) -> StoreResult<Vec<(i64, ProjectId, String)>> {
+    pub(crate) fn project_names(&self) -> StoreResult<Vec<(ProjectKey, ProjectId, String)>> {
         self.read(|view| {
             view.all("SELECT id, uid, name FROM project ORDER BY id", [], |row| {
                 Ok((row.get(0)?, ProjectId::from_bytes(row.get(1)?), row.get(2)?))
@@ -329,9 +330,9 @@ impl Store {
     }
 
     /// The projects that have this alias, in key form or as it was met.
-    pub(crate) fn projects_by_alias(&self, recorded: &str, key: &str) -> StoreResult<Vec<i64>> {
+    pub(crate) fn projects_by_alias(&self, recorded: &str, key: &str) -> StoreResult<Vec<ProjectKey>> {
         self.read(|view| {
-            view.column("SELECT DISTINCT project_id FROM project_alias WHERE recorded = ?1 OR value = ?2", [recorded, key])
+            view.column("SELECT DISTINCT project_id FROM project_alias WHERE recorded = ?1 OR value = ?2", params![recorded, key])
         })
     }
 
@@ -345,17 +346,19 @@ impl Store {
     }
 
     /// The project known by an alias.
-    pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<i64>> {
-        self.read(|view| view.first_value("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2", [kind, value]))
+    pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<ProjectKey>> {
+        self.read(|view| {
+            view.first_value("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2", params![kind, value])
+        })
     }
 
     /// Gives a project another name.
-    pub(crate) fn rename_project(&self, project: i64, name: &str) -> StoreResult<()> {
+    pub(crate) fn rename_project(&self, project: ProjectKey, name: &str) -> StoreResult<()> {
         self.write(|tx| tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", rusqlite::params![project, name]).map(drop))
     }
 
     /// Makes one project of two: everything of `from` belongs to `into` afterwards.
-    pub(crate) fn merge_projects(&self, from: i64, into: i64) -> StoreResult<()> {
+    pub(crate) fn merge_projects(&self, from: ProjectKey, into: ProjectKey) -> StoreResult<()> {
         self.write(|tx| {
             for sql in [
                 "UPDATE project_alias SET project_id = ?2 WHERE project_id = ?1",
@@ -364,7 +367,7 @@ impl Store {
                 "UPDATE turn SET project_id = ?2 WHERE project_id = ?1",
                 "DELETE FROM project WHERE id = ?1 AND ?1 <> ?2",
             ] {
-                tx.execute(sql, [from, into])?;
+                tx.execute(sql, params![from, into])?;
             }
             Ok(())
         })
@@ -373,7 +376,7 @@ impl Store {
     /// Episodes in order, at most `limit`. `projects` empty means all; sub-agents only if asked.
     pub(crate) fn episodes(
         &self,
-        projects: &[i64],
+        projects: &[ProjectKey],
         with_subagents: bool,
         with_forgotten: bool,
         order: SessionOrder,
@@ -386,7 +389,7 @@ impl Store {
     /// Sessions that people had, last used first: of a project, or with a native id.
     pub(crate) fn sessions_lately(
         &self,
-        project: Option<i64>,
+        project: Option<ProjectKey>,
         native_id: Option<&str>,
         limit: usize,
     ) -> StoreResult<Vec<EpisodeSummary>> {
@@ -402,7 +405,7 @@ impl Store {
                 SessionOrder::Recent => "updated_ms DESC",
                 SessionOrder::Oldest => "started_ms ASC",
             };
-            let chosen = format!("[{}]", projects.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
+            let chosen = json_of(projects);
             let sql = format!(
                 "SELECT episode.id, episode.uid, agent, native_id, kind, title, project.name, cwd, started_ms,
                  updated_ms, (SELECT count(*) FROM turn WHERE episode_id = episode.id) + (SELECT count(*)
@@ -448,7 +451,7 @@ impl Store {
 
 impl View<'_> {
     /// The first line of the first human turn, at most 100 characters.
-    fn first_human_words(&self, episode: i64) -> StoreResult<Option<String>> {
+    fn first_human_words(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
         let words: Option<Vec<u8>> = self.first_value(
             "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
              WHERE episode_id = ?1 ORDER BY role <> 'human', position LIMIT 1",

@@ -3,17 +3,18 @@
 use rusqlite::params;
 
 use super::episodes::IS_RECALLED;
+use super::keys::TurnKey;
 use super::{IndexedTurn, Store, StoreResult};
 
 impl Store {
     /// Up to `limit` queued turns after `after`, oldest first, with the queue number that is done
     /// once they are indexed. A turn that is gone or not for the index comes as `None`: whatever
     /// the index holds of it must go.
-    pub(crate) fn queued_turns(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, i64, Option<IndexedTurn>)>> {
+    pub(crate) fn queued_turns(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, TurnKey, Option<IndexedTurn>)>> {
         self.read(|view| {
-            let queued: Vec<(i64, i64)> = view.all(
+            let queued: Vec<(i64, TurnKey)> = view.all(
                 "SELECT seq, turn_id FROM lexical_queue WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-                [after, limit as i64],
+                params![after, limit as i64],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
             queued.into_iter().map(|(seq, row)| Ok((seq, row, view.indexed_turn(row)?))).collect()
@@ -21,15 +22,15 @@ impl Store {
     }
 
     /// Every turn that an index should hold, from behind a row on, for one that is made in memory.
-    pub(crate) fn indexable_after(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, Option<IndexedTurn>)>> {
+    pub(crate) fn indexable_after(&self, after: TurnKey, limit: usize) -> StoreResult<Vec<(TurnKey, Option<IndexedTurn>)>> {
         self.read(|view| {
-            let rows: Vec<i64> = view.column(
+            let rows: Vec<TurnKey> = view.column(
                 &format!(
                     "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
                          WHERE turn.id > ?1 AND episode.forgotten_ms IS NULL AND {IS_RECALLED}
                          ORDER BY turn.id LIMIT ?2"
                 ),
-                [after, limit as i64],
+                params![after, limit as i64],
             )?;
             rows.into_iter().map(|row| Ok((row, view.indexed_turn(row)?))).collect()
         })

@@ -13,6 +13,7 @@ use yore_core::query::Filter;
 use yore_core::text::{CodeBlock, code_blocks, error_lines, language_name, paths};
 use yore_core::time::UtcMillis;
 
+use super::keys::{EpisodeKey, LabelKey, ProjectKey, RowKey, TurnKey, json_of};
 use super::transaction::View;
 use super::upsert::Upserter;
 use super::{Store, StoreResult, words};
@@ -64,7 +65,7 @@ pub struct ConversationSummary {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConversationFilter<'f> {
     /// Rows of projects.
-    pub projects: &'f [i64],
+    pub projects: &'f [ProjectKey],
     pub agents: &'f [String],
     /// Last used not before (inclusive).
     pub since: Option<UtcMillis>,
@@ -80,7 +81,7 @@ pub(crate) struct ChangeFilter<'f> {
     /// The last components of its path.
     pub file: &'f str,
     /// Rows of projects.
-    pub projects: &'f [i64],
+    pub projects: &'f [ProjectKey],
     /// Not those of this session, by its native id, nor of its sub-agents.
     pub session: Option<&'f str>,
     /// Only what was known then (exclusive).
@@ -91,9 +92,9 @@ pub(crate) struct ChangeFilter<'f> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     /// Row of the turn that changed it.
-    pub turn: i64,
+    pub turn: TurnKey,
     /// Row of the turn in which a person asked for it.
-    pub asked: Option<i64>,
+    pub asked: Option<TurnKey>,
 }
 
 /// What a turn's source records of its tools.
@@ -123,10 +124,10 @@ impl<'t> WordsShape<'t> {
 
 /// Binds the call of a tool to its answer within an episode: agents' own ids may repeat between
 /// sessions. The keys of an episode lie together, so that a batch touches few pages of the index.
-fn call_key(episode: i64, call_id: &str) -> i64 {
+fn call_key(episode: EpisodeKey, call_id: &str) -> i64 {
     let mut bytes = [0; 8];
     bytes[..5].copy_from_slice(&blake3::hash(call_id.as_bytes()).as_bytes()[..5]);
-    episode.wrapping_shl(40) | i64::from_le_bytes(bytes)
+    episode.get().wrapping_shl(40) | i64::from_le_bytes(bytes)
 }
 
 /// The last component of a path in lower case; empty for a directory.
@@ -145,7 +146,7 @@ fn ends_with_components(path: &str, suffix: &str) -> bool {
 
 impl Upserter<'_, '_> {
     /// Writes the shape of a turn, in the place of an older one where it is replaced.
-    pub(super) fn write_shape(&mut self, id: i64, episode: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
+    pub(super) fn write_shape(&mut self, id: TurnKey, episode: EpisodeKey, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if is_replaced {
             self.clear_shape(id)?;
         }
@@ -167,7 +168,7 @@ impl Upserter<'_, '_> {
     }
 
     /// Writes what the words of a turn tell of its shape, beside what its source recorded.
-    fn reshape(&mut self, id: i64, role: Role, is_error: bool, text: &str, tool_text: &str) -> StoreResult<()> {
+    fn reshape(&mut self, id: TurnKey, role: Role, is_error: bool, text: &str, tool_text: &str) -> StoreResult<()> {
         let shape = WordsShape::of(role, text, tool_text);
         let mut files = shape.mentioned.iter().map(|path| (*path, FileAction::Mentioned)).collect();
         self.write_files(id, &mut files)?;
@@ -179,11 +180,11 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    fn run(&self, sql: &'static str, id: i64) -> StoreResult<()> {
+    fn run(&self, sql: &'static str, id: TurnKey) -> StoreResult<()> {
         self.tx.execute(sql, [id]).map(drop)
     }
 
-    fn clear_shape(&self, id: i64) -> StoreResult<()> {
+    fn clear_shape(&self, id: TurnKey) -> StoreResult<()> {
         for sql in [
             "DELETE FROM code_block WHERE turn_id = ?1",
             "DELETE FROM turn_file WHERE turn_id = ?1",
@@ -198,7 +199,7 @@ impl Upserter<'_, '_> {
 
     /// Writes tool calls and answers; each side gets what only the other tells. A new call was not
     /// answered before: its answer stands behind it, and finds it.
-    fn write_tools(&mut self, id: i64, episode: i64, tools: &[ToolUse], is_replaced: bool) -> StoreResult<()> {
+    fn write_tools(&mut self, id: TurnKey, episode: EpisodeKey, tools: &[ToolUse], is_replaced: bool) -> StoreResult<()> {
         for (seq, tool) in tools.iter().enumerate() {
             let key = tool.call_id.as_deref().filter(|call| !call.is_empty()).map(|call| call_key(episode, call));
             let mut name = self.label(Some(cut(&tool.name, MAX_NAME_BYTES)))?;
@@ -223,12 +224,12 @@ impl Upserter<'_, '_> {
     }
 
     /// Gives a call the outcome that its answer, turn `id`, tells; returns the tool's name.
-    fn answer(&mut self, key: i64, id: i64, outcome: Outcome) -> StoreResult<Option<i64>> {
+    fn answer(&mut self, key: i64, id: TurnKey, outcome: Outcome) -> StoreResult<Option<LabelKey>> {
         let call = match self.calls.get(&key) {
             Some(call) => Some(*call),
             None => self.tx.first(
                 "SELECT turn_id, seq, name_id FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND name_id IS NOT NULL LIMIT 1",
-                [key, id],
+                params![key, id],
                 |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
             )?,
         };
@@ -239,15 +240,15 @@ impl Upserter<'_, '_> {
     }
 
     /// The outcome that an answer to a call of turn `id` told before.
-    fn outcome_of(&self, key: i64, id: i64) -> StoreResult<Option<Outcome>> {
+    fn outcome_of(&self, key: i64, id: TurnKey) -> StoreResult<Option<Outcome>> {
         let found: Option<String> = self.tx.first_value(
             "SELECT outcome FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND outcome IS NOT NULL LIMIT 1",
-            [key, id],
+            params![key, id],
         )?;
         Ok(found.as_deref().and_then(Outcome::parse))
     }
 
-    fn write_files(&mut self, id: i64, files: &mut Vec<(&str, FileAction)>) -> StoreResult<()> {
+    fn write_files(&mut self, id: TurnKey, files: &mut Vec<(&str, FileAction)>) -> StoreResult<()> {
         // The most that is done to a file comes first; of too many the mere mentions go.
         files.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         let mut seen: HashSet<&str> = HashSet::new();
@@ -262,7 +263,7 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    fn write_code(&mut self, id: i64, code: &[CodeBlock]) -> StoreResult<()> {
+    fn write_code(&mut self, id: TurnKey, code: &[CodeBlock]) -> StoreResult<()> {
         for (seq, block) in code.iter().enumerate() {
             let language = self.label(block.language.as_deref().map(|language| cut(language, MAX_NAME_BYTES)))?;
             let path = match block.file.as_deref().filter(|path| path.len() <= MAX_PATH_BYTES) {
@@ -311,7 +312,7 @@ impl Store {
             return Ok(false);
         }
         self.write(|tx| {
-            type Queued = (i64, Option<(String, bool, Vec<u8>)>);
+            type Queued = (TurnKey, Option<(String, bool, Vec<u8>)>);
             let queued: Vec<Queued> = tx.all(
                 "SELECT shape_queue.turn_id, role, is_error, words FROM shape_queue JOIN turn ON turn.id = shape_queue.turn_id
                          LEFT JOIN turn_text ON turn_text.turn_id = turn.id ORDER BY shape_queue.turn_id DESC LIMIT ?1",
@@ -347,10 +348,10 @@ impl Store {
     }
 
     /// Rows of the turns that hold what a filter asks for ([`Filter::asks_for_content`]).
-    pub(crate) fn turns_holding(&self, filter: &Filter) -> StoreResult<HashSet<i64>> {
+    pub(crate) fn turns_holding(&self, filter: &Filter) -> StoreResult<HashSet<TurnKey>> {
         self.read(|view| {
-            let mut passing: Option<HashSet<i64>> = None;
-            let mut narrow = |rows: HashSet<i64>| {
+            let mut passing: Option<HashSet<TurnKey>> = None;
+            let mut narrow = |rows: HashSet<TurnKey>| {
                 passing = Some(match passing.take() {
                     Some(known) => known.intersection(&rows).copied().collect(),
                     None => rows,
@@ -363,7 +364,7 @@ impl Store {
                 let mut rows = HashSet::new();
                 for language in &filter.languages {
                     let sql = "SELECT turn_id FROM code_block JOIN label ON label.id = language_id WHERE label.text = ?1";
-                    rows.extend(view.column::<i64>(sql, [language_name(language.trim())])?);
+                    rows.extend(view.column::<TurnKey>(sql, [language_name(language.trim())])?);
                 }
                 narrow(rows);
             } else if filter.has_code {
@@ -377,7 +378,7 @@ impl Store {
                             "SELECT turn_id FROM turn_file WHERE path_id = ?1",
                             "SELECT turn_id FROM code_block WHERE path_id = ?1",
                         ] {
-                            rows.extend(view.column::<i64>(sql, [path])?);
+                            rows.extend(view.column::<TurnKey>(sql, [path])?);
                         }
                     }
                 }
@@ -391,11 +392,11 @@ impl Store {
     /// only the places that were stored last are looked at.
     pub(crate) fn last_changes(&self, filter: &ChangeFilter<'_>, limit: usize) -> StoreResult<Vec<Change>> {
         self.read(|view| {
-            let mut written: Vec<i64> = Vec::new();
+            let mut written: Vec<TurnKey> = Vec::new();
             for path in view.paths_ending(filter.file)?.into_iter().take(MAX_NAMED_PATHS) {
-                let found: Vec<(i64, bool)> = view.all(
+                let found: Vec<(TurnKey, bool)> = view.all(
                     "SELECT turn_id, action = 'written' FROM turn_file WHERE path_id = ?1 ORDER BY turn_id DESC LIMIT ?2",
-                    [path, MAX_PLACES as i64],
+                    params![path, MAX_PLACES as i64],
                     |row| Ok((row.get(0)?, row.get(1)?)),
                 )?;
                 written.extend(found.into_iter().filter(|(_, is_written)| *is_written).map(|(turn, _)| turn));
@@ -403,7 +404,6 @@ impl Store {
             written.sort_unstable_by(|a, b| b.cmp(a));
             written.dedup();
             written.truncate(MAX_PLACES);
-            let list = |rows: &[i64]| format!("[{}]", rows.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
             view.all(
                 "SELECT id, (SELECT asked.id FROM turn AS asked
                                  WHERE asked.episode_id = last.episode_id AND asked.position < last.position AND asked.role = 'human'
@@ -415,7 +415,7 @@ impl Store {
                              AND (?4 IS NULL OR turn.at_ms < ?4)
                            GROUP BY turn.episode_id ORDER BY 4 DESC, 1 DESC LIMIT ?5) AS last
                      ORDER BY at_ms DESC, id DESC",
-                params![list(&written), list(filter.projects), filter.session, filter.as_of, limit as i64],
+                params![json_of(&written), json_of(filter.projects), filter.session, filter.as_of, limit as i64],
                 |row| Ok(Change { turn: row.get(0)?, asked: row.get(1)? }),
             )
         })
@@ -423,7 +423,7 @@ impl Store {
 
     /// What the sources of these turns record of tools and files, in the order of `rows`. The id of
     /// a call binds call and answer; it is not the agent's own.
-    pub(crate) fn recorded_shapes(&self, rows: &[i64]) -> StoreResult<Vec<RecordedShape>> {
+    pub(crate) fn recorded_shapes(&self, rows: &[TurnKey]) -> StoreResult<Vec<RecordedShape>> {
         self.read(|view| {
             let mut shapes = Vec::with_capacity(rows.len());
             for row in rows {
@@ -455,10 +455,10 @@ impl Store {
     }
 
     /// Rows of conversations, last used first.
-    pub(crate) fn conversation_rows(&self, filter: &ConversationFilter<'_>) -> StoreResult<Vec<i64>> {
+    pub(crate) fn conversation_rows(&self, filter: &ConversationFilter<'_>) -> StoreResult<Vec<EpisodeKey>> {
         self.read(|view| {
-            let projects = format!("[{}]", filter.projects.iter().map(i64::to_string).collect::<Vec<_>>().join(","));
-            let found: Vec<(i64, String)> = view.all(
+            let projects = json_of(filter.projects);
+            let found: Vec<(EpisodeKey, String)> = view.all(
                 "SELECT id, agent FROM episode
                      WHERE forgotten_ms IS NULL AND (kind = 'session' OR ?1 AND kind = 'subagent')
                        AND (?2 = '[]' OR project_id IN (SELECT value FROM json_each(?2)))
@@ -475,7 +475,7 @@ impl Store {
     }
 
     /// Whether the title or the prose of a conversation holds `text`, which is in lower case.
-    pub(crate) fn conversation_says(&self, episode: i64, text: &str) -> StoreResult<bool> {
+    pub(crate) fn conversation_says(&self, episode: EpisodeKey, text: &str) -> StoreResult<bool> {
         self.read(|view| {
             let title: Option<String> = view.first_value("SELECT title FROM episode WHERE id = ?1", [episode])?.flatten();
             if title.is_some_and(|title| title.to_lowercase().contains(text)) {
@@ -498,7 +498,7 @@ impl Store {
     }
 
     /// The summary of a conversation; `None` when it is gone or forgotten.
-    pub(crate) fn conversation(&self, episode: i64) -> StoreResult<Option<ConversationSummary>> {
+    pub(crate) fn conversation(&self, episode: EpisodeKey) -> StoreResult<Option<ConversationSummary>> {
         self.read(|view| {
             let found = view.first(
                 "SELECT episode.uid, native_id, title, agent, started_ms, updated_ms, project.name,
@@ -526,7 +526,7 @@ impl Store {
             )?;
             let Some(mut summary) = found else { return Ok(None) };
             let names = |sql: &'static str, limit: usize| -> StoreResult<Vec<Option<String>>> {
-                view.column(sql, [episode, limit as i64])
+                view.column(sql, params![episode, limit as i64])
             };
             let languages = names(
                 "SELECT label.text, count(*) FROM (SELECT id FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
@@ -567,7 +567,7 @@ impl View<'_> {
     }
 
     /// The words of the first human message, or of the first message at all.
-    fn first_prose(&self, episode: i64) -> StoreResult<Option<String>> {
+    fn first_prose(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
         let stored: Option<Vec<u8>> = self.first_value(
             "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1
                                     UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
@@ -601,8 +601,8 @@ mod tests {
 
     #[test]
     fn calls_of_two_sessions_are_not_confused() {
-        assert_eq!(call_key(1, "call_1"), call_key(1, "call_1"));
-        assert_ne!(call_key(1, "call_1"), call_key(2, "call_1"));
-        assert_ne!(call_key(1, "call_1"), call_key(1, "call_2"));
+        assert_eq!(call_key(EpisodeKey::new(1), "call_1"), call_key(EpisodeKey::new(1), "call_1"));
+        assert_ne!(call_key(EpisodeKey::new(1), "call_1"), call_key(EpisodeKey::new(2), "call_1"));
+        assert_ne!(call_key(EpisodeKey::new(1), "call_1"), call_key(EpisodeKey::new(1), "call_2"));
     }
 }

@@ -6,6 +6,7 @@ use rusqlite::{Row, params};
 use yore_core::id::EpisodeId;
 use yore_core::time::UtcMillis;
 
+use super::keys::FileKey;
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
@@ -45,7 +46,7 @@ pub(crate) struct Advance<'a> {
 /// A stored file.
 #[derive(Clone, Debug)]
 pub(crate) struct FileRow {
-    pub id: i64,
+    pub id: FileKey,
     pub source: String,
     pub path: String,
     pub checkpoint: Checkpoint,
@@ -108,7 +109,7 @@ impl Store {
     }
 
     /// The recorded directory of a session that a file speaks of.
-    pub(crate) fn directory_of_file(&self, file: i64) -> StoreResult<Option<String>> {
+    pub(crate) fn directory_of_file(&self, file: FileKey) -> StoreResult<Option<String>> {
         self.read(|view| {
             view.first_value(
                 "SELECT episode.cwd FROM file_episode JOIN episode ON episode.id = file_episode.episode_id
@@ -145,7 +146,7 @@ impl Store {
 
     /// The files that speak of an episode.
     pub(crate) fn files_of_episode(&self, episode: &EpisodeId) -> StoreResult<Vec<FileRow>> {
-        let rows: Vec<i64> = self.read(|view| {
+        let rows: Vec<FileKey> = self.read(|view| {
             view.column(
                 "SELECT file_id FROM file_episode JOIN episode ON episode.id = episode_id WHERE episode.uid = ?1",
                 [episode.as_bytes()],
@@ -179,7 +180,7 @@ impl Store {
     }
 
     /// Gives a file back.
-    pub(crate) fn release_file(&self, file: i64, owner: &str) -> StoreResult<()> {
+    pub(crate) fn release_file(&self, file: FileKey, owner: &str) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute("UPDATE source_file SET lease_owner = NULL WHERE id = ?1 AND lease_owner = ?2", params![file, owner])
                 .map(drop)
@@ -187,18 +188,18 @@ impl Store {
     }
 
     /// Forgets the counts of a file's lines that a reading of the archive counts again.
-    pub(crate) fn reset_skips(&self, file: i64) -> StoreResult<()> {
+    pub(crate) fn reset_skips(&self, file: FileKey) -> StoreResult<()> {
         self.write(|tx| tx.execute("DELETE FROM skip WHERE file_id = ?1 AND reason <> 'too-long'", [file]).map(drop))
     }
 
     /// Notes which files of a source are no longer there. Their content stays.
-    pub(crate) fn mark_gone(&self, files: &[i64], now: UtcMillis) -> StoreResult<()> {
+    pub(crate) fn mark_gone(&self, files: &[FileKey], now: UtcMillis) -> StoreResult<()> {
         if files.is_empty() {
             return Ok(());
         }
         self.write(|tx| {
             for file in files {
-                tx.execute("UPDATE source_file SET gone_ms = ?2 WHERE id = ?1 AND gone_ms IS NULL", [*file, now])?;
+                tx.execute("UPDATE source_file SET gone_ms = ?2 WHERE id = ?1 AND gone_ms IS NULL", params![*file, now])?;
             }
             Ok(())
         })
@@ -271,7 +272,7 @@ impl WriteTx<'_> {
     }
 
     /// Counts lines that could not be read: (reason, detail) to (count, first line, first offset).
-    pub(super) fn count_skips(&self, file: i64, skips: &Skips) -> StoreResult<()> {
+    pub(super) fn count_skips(&self, file: FileKey, skips: &Skips) -> StoreResult<()> {
         for ((reason, detail), (count, line, offset)) in skips {
             self.execute(
                 "INSERT INTO skip (file_id, reason, detail, count, first_line, first_offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -283,7 +284,7 @@ impl WriteTx<'_> {
     }
 
     /// Forgets all counts of a file that is read anew from its beginning.
-    pub(super) fn reset_counts(&self, file: i64) -> StoreResult<()> {
+    pub(super) fn reset_counts(&self, file: FileKey) -> StoreResult<()> {
         for sql in ["DELETE FROM skip WHERE file_id = ?1", "DELETE FROM redaction WHERE file_id = ?1"] {
             self.execute(sql, [file])?;
         }
@@ -291,7 +292,7 @@ impl WriteTx<'_> {
     }
 
     /// Counts redactions by kind.
-    pub(super) fn count_redactions(&self, file: i64, counts: &[(&str, u64)]) -> StoreResult<()> {
+    pub(super) fn count_redactions(&self, file: FileKey, counts: &[(&str, u64)]) -> StoreResult<()> {
         for (kind, count) in counts.iter().filter(|(_, count)| *count > 0) {
             self.execute(
                 "INSERT INTO redaction (file_id, kind, count) VALUES (?1, ?2, ?3)

@@ -13,6 +13,7 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use super::error::{StoreError, StoreResult};
+use super::keys::RowKey;
 
 /// Reads the database.
 pub(crate) struct View<'c> {
@@ -123,10 +124,10 @@ impl<'c> WriteTx<'c> {
         self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }
 
-    /// Adds a row; returns its number.
-    pub(super) fn insert(&self, sql: &str, params: impl Params) -> StoreResult<i64> {
+    /// Adds a row; returns its key.
+    pub(super) fn insert<K: RowKey>(&self, sql: &str, params: impl Params) -> StoreResult<K> {
         self.execute(sql, params)?;
-        Ok(self.connection.last_insert_rowid())
+        Ok(K::new(self.connection.last_insert_rowid()))
     }
 
     /// Runs several statements without parameters.

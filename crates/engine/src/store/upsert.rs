@@ -10,6 +10,7 @@ use yore_core::scope::{ProjectAlias, directory_name};
 use yore_core::time::UtcMillis;
 
 use super::episodes::SPOKEN_GAP;
+use super::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey};
 use super::transaction::WriteTx;
 use super::{Store, StoreResult, words};
 
@@ -34,9 +35,9 @@ pub(super) enum UpsertOutcome {
 #[derive(Clone, Debug)]
 pub(super) struct EpisodeRow {
     /// Row id.
-    pub id: i64,
+    pub id: EpisodeKey,
     /// Its project.
-    pub project: Option<i64>,
+    pub project: Option<ProjectKey>,
     /// The directory it began in, as recorded.
     pub cwd: Option<String>,
 }
@@ -45,11 +46,11 @@ pub(super) struct EpisodeRow {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnFacts {
     /// The file.
-    pub file: i64,
+    pub file: FileKey,
     /// 1-based line of its first words.
     pub line: u64,
     /// Its project.
-    pub project: Option<i64>,
+    pub project: Option<ProjectKey>,
     /// Number of the reading of the whole archive (`reindex`) that saw it.
     pub reading: i64,
     /// Whether it is a part of a document, which a new reading replaces with its time.
@@ -59,15 +60,15 @@ pub(super) struct TurnFacts {
 /// Writes episodes and turns inside one transaction, remembering what it looked up there.
 pub(super) struct Upserter<'tx, 'db> {
     pub(super) tx: &'tx WriteTx<'db>,
-    labels: HashMap<String, i64>,
-    projects: HashMap<ProjectAlias, i64>,
+    labels: HashMap<String, LabelKey>,
+    projects: HashMap<ProjectAlias, ProjectKey>,
     episodes: HashMap<EpisodeId, EpisodeRow>,
     /// Rows of paths.
     pub(super) paths: HashMap<String, i64>,
     /// Calls of tools that were written here: turn, place in it, name.
-    pub(super) calls: HashMap<i64, (i64, i64, Option<i64>)>,
+    pub(super) calls: HashMap<i64, (TurnKey, i64, Option<LabelKey>)>,
     /// Per file and episode: row of the last turn that the file gave.
-    cursors: HashMap<(i64, i64), Option<i64>>,
+    cursors: HashMap<(FileKey, EpisodeKey), Option<TurnKey>>,
 }
 
 fn gap_before(says_something: bool) -> i64 {
@@ -89,7 +90,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
 
     /// The project that is known by any of `aliases` (the first that matches decides), created
     /// under `name` (that of the directory, where it is empty) if none is; it is known by all of them afterwards.
-    pub(super) fn project(&mut self, aliases: &[(ProjectAlias, String)], name: &str, now: UtcMillis) -> StoreResult<i64> {
+    pub(super) fn project(&mut self, aliases: &[(ProjectAlias, String)], name: &str, now: UtcMillis) -> StoreResult<ProjectKey> {
         let mut found = None;
         for (alias, _) in aliases {
             if let Some(project) = self.projects.get(alias) {
@@ -98,7 +99,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             }
             found = self.tx.first_value(
                 "SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2",
-                [alias.kind(), alias.value()],
+                params![alias.kind(), alias.value()],
             )?;
             if found.is_some() {
                 break;
@@ -144,7 +145,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Stores an episode, or fills in what an earlier reading did not know.
-    pub(super) fn episode(&mut self, episode: &Episode, project: Option<i64>) -> StoreResult<EpisodeRow> {
+    pub(super) fn episode(&mut self, episode: &Episode, project: Option<ProjectKey>) -> StoreResult<EpisodeRow> {
         let known = self.find_episode(&episode.id)?;
         if let Some(row) = known {
             let lacks = row.cwd.is_none() && episode.cwd.is_some() || row.project.is_none() && project.is_some();
@@ -179,7 +180,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Gives an episode a title unless it has a surer one, or as sure a one that is younger.
-    pub(super) fn title(&mut self, episode: i64, title: &Title) -> StoreResult<()> {
+    pub(super) fn title(&mut self, episode: EpisodeKey, title: &Title) -> StoreResult<()> {
         let known = self.tx.first(
             "SELECT title, title_rank, title_ms, title_line FROM episode WHERE id = ?1 AND title IS NOT NULL",
             [episode],
@@ -208,7 +209,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Remembers something that an episode points to, such as a pull request.
-    pub(super) fn link(&mut self, episode: i64, kind: &str, value: &str) -> StoreResult<()> {
+    pub(super) fn link(&mut self, episode: EpisodeKey, kind: &str, value: &str) -> StoreResult<()> {
         self.tx
             .execute(
                 "INSERT OR IGNORE INTO episode_link (episode_id, kind, value) VALUES (?1, ?2, ?3)",
@@ -223,10 +224,10 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         &mut self,
         agent: &str,
         native_message: &str,
-        file: Option<i64>,
-    ) -> StoreResult<Option<i64>> {
+        file: Option<FileKey>,
+    ) -> StoreResult<Option<EpisodeKey>> {
         if let Some(file) = file {
-            let repeating: Vec<i64> = self.tx.column(
+            let repeating: Vec<EpisodeKey> = self.tx.column(
                 "SELECT turn_share.episode_id FROM turn JOIN turn_share ON turn_share.turn_id = turn.id
                  JOIN episode ON episode.id = turn_share.episode_id WHERE turn.native_id = ?1 AND episode.agent = ?2",
                 params![NativeId(native_message), agent],
@@ -234,7 +235,9 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             for episode in repeating {
                 let is_read_now = self.cursors.contains_key(&(file, episode));
                 let is_of_file = is_read_now
-                    || self.tx.exists("SELECT 1 FROM file_episode WHERE file_id = ?1 AND episode_id = ?2", [file, episode])?;
+                    || self
+                        .tx
+                        .exists("SELECT 1 FROM file_episode WHERE file_id = ?1 AND episode_id = ?2", params![file, episode])?;
                 if is_of_file {
                     return Ok(Some(episode));
                 }
@@ -261,13 +264,13 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             [turn.id.as_bytes()],
             |row| {
                 Ok((
-                    row.get::<_, i64>(0)?,
-                    row.get::<_, i64>(1)?,
+                    row.get::<_, TurnKey>(0)?,
+                    row.get::<_, EpisodeKey>(1)?,
                     row.get::<_, u32>(2)?,
                     row.get::<_, String>(3)?,
                     row.get::<_, bool>(4)?,
                     row.get::<_, i64>(5)?,
-                    row.get::<_, Option<i64>>(6)?,
+                    row.get::<_, Option<ProjectKey>>(6)?,
                 ))
             },
         )?;
@@ -364,14 +367,14 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Notes where a turn was said, which an earlier reading did not know. The indexes keep that beside the words.
-    fn learn_project(&mut self, id: i64, turn: &Turn, project: Option<i64>) -> StoreResult<()> {
+    fn learn_project(&mut self, id: TurnKey, turn: &Turn, project: Option<ProjectKey>) -> StoreResult<()> {
         let cwd = self.label(turn.cwd.as_deref())?;
         self.tx
             .execute("UPDATE turn SET project_id = ?2, cwd_id = coalesce(cwd_id, ?3) WHERE id = ?1", params![id, project, cwd])?;
         self.queue(id, turn, true)
     }
 
-    fn replace(&mut self, id: i64, episode: i64, turn: &Turn, facts: TurnFacts) -> StoreResult<()> {
+    fn replace(&mut self, id: TurnKey, episode: EpisodeKey, turn: &Turn, facts: TurnFacts) -> StoreResult<()> {
         let model = self.label(turn.model.as_deref())?;
         self.tx.execute(
             "UPDATE turn SET native_id = ?2, role = ?3, is_error = ?4, parts = ?5, model_id = ?6, file_id = ?7,
@@ -397,7 +400,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         self.write_words(id, episode, turn, true)
     }
 
-    fn write_words(&mut self, id: i64, episode: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
+    fn write_words(&mut self, id: TurnKey, episode: EpisodeKey, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         self.write_shape(id, episode, turn, is_replaced)?;
         self.tx.execute(
             "INSERT INTO turn_text (turn_id, words) VALUES (?1, ?2) ON CONFLICT (turn_id) DO UPDATE SET words = excluded.words",
@@ -407,7 +410,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// Puts a turn on the lists of what the indexes have yet to take.
-    fn queue(&self, id: i64, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
+    fn queue(&self, id: TurnKey, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if turn.role.is_recalled() {
             self.tx.execute("INSERT INTO lexical_queue (turn_id) VALUES (?1)", [id])?;
             if is_replaced || !turn.text.is_empty() {
@@ -417,18 +420,18 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(())
     }
 
-    fn words(&self, id: i64) -> StoreResult<(String, String)> {
+    fn words(&self, id: TurnKey) -> StoreResult<(String, String)> {
         let stored: Option<Vec<u8>> = self.tx.first_value("SELECT words FROM turn_text WHERE turn_id = ?1", [id])?;
         Ok(stored.and_then(|stored| words::decode(&stored)).unwrap_or_default())
     }
 
     /// A turn of another session of the same agent with the same UUID: this one was copied. Of
     /// several on one line, the one with the same words.
-    fn owner_elsewhere(&self, agent: &str, episode: i64, turn: &Turn) -> StoreResult<Option<i64>> {
+    fn owner_elsewhere(&self, agent: &str, episode: EpisodeKey, turn: &Turn) -> StoreResult<Option<TurnKey>> {
         if uuid::Uuid::try_parse(&turn.native_id).is_err() {
             return Ok(None);
         }
-        let found: Vec<i64> = self.tx.column(
+        let found: Vec<TurnKey> = self.tx.column(
             "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
              WHERE turn.native_id = ?1 AND turn.episode_id <> ?2 AND turn.role = ?3 AND episode.agent = ?4 ORDER BY turn.id",
             params![NativeId(&turn.native_id), episode, turn.role.as_str(), agent],
@@ -443,15 +446,15 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
     }
 
     /// A place after the file's last turn in the episode, or where its time puts it.
-    fn position_for(&mut self, file: i64, episode: i64, turn: &Turn) -> StoreResult<i64> {
+    fn position_for(&mut self, file: FileKey, episode: EpisodeKey, turn: &Turn) -> StoreResult<i64> {
         let (time, gap) = (turn.time.utc, gap_before(!turn.text.is_empty()));
         let last = match self.cursors.get(&(file, episode)) {
             Some(last) => *last,
             None => self
                 .tx
-                .first_value::<Option<i64>>(
+                .first_value::<Option<TurnKey>>(
                     "SELECT last_turn FROM file_episode WHERE file_id = ?1 AND episode_id = ?2",
-                    [file, episode],
+                    params![file, episode],
                 )?
                 .flatten(),
         };
@@ -509,13 +512,13 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         }
     }
 
-    fn query_position(&self, sql: &'static str, episode: i64, bound: i64) -> StoreResult<Option<i64>> {
-        self.tx.value(sql, [episode, bound])
+    fn query_position(&self, sql: &'static str, episode: EpisodeKey, bound: impl ToSql) -> StoreResult<Option<i64>> {
+        self.tx.value(sql, params![episode, bound])
     }
 
     /// Spreads the turns of an episode out again, in their order.
-    fn renumber(&self, episode: i64) -> StoreResult<()> {
-        let order: Vec<(i64, bool, bool)> = self.tx.all(
+    fn renumber(&self, episode: EpisodeKey) -> StoreResult<()> {
+        let order: Vec<(TurnKey, bool, bool)> = self.tx.all(
             "SELECT id, 0, position, role IN ('tool_call', 'tool_result') FROM turn WHERE episode_id = ?1
              UNION ALL SELECT turn_id, 1, turn_share.position, role IN ('tool_call', 'tool_result')
                  FROM turn_share JOIN turn ON turn.id = turn_id WHERE turn_share.episode_id = ?1
@@ -529,10 +532,10 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             if is_share {
                 self.tx.execute(
                     "UPDATE turn_share SET position = ?3 WHERE episode_id = ?1 AND turn_id = ?2",
-                    [episode, turn, position],
+                    params![episode, turn, position],
                 )?;
             } else {
-                self.tx.execute("UPDATE turn SET position = ?2 WHERE id = ?1", [turn, position])?;
+                self.tx.execute("UPDATE turn SET position = ?2 WHERE id = ?1", params![turn, position])?;
             }
         }
         // The indexes hold positions.
@@ -540,7 +543,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(())
     }
 
-    fn stretch(&self, episode: i64, time: Option<UtcMillis>) -> StoreResult<()> {
+    fn stretch(&self, episode: EpisodeKey, time: Option<UtcMillis>) -> StoreResult<()> {
         let Some(time) = time else { return Ok(()) };
         self.tx
             .execute(
@@ -552,12 +555,12 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             .map(drop)
     }
 
-    pub(super) fn label(&mut self, text: Option<&str>) -> StoreResult<Option<i64>> {
+    pub(super) fn label(&mut self, text: Option<&str>) -> StoreResult<Option<LabelKey>> {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
         if let Some(id) = self.labels.get(text) {
             return Ok(Some(*id));
         }
-        let found: Option<i64> = self.tx.first_value("SELECT id FROM label WHERE text = ?1", [text])?;
+        let found: Option<LabelKey> = self.tx.first_value("SELECT id FROM label WHERE text = ?1", [text])?;
         let id = match found {
             Some(id) => id,
             None => self.tx.insert("INSERT INTO label (text) VALUES (?1)", [text])?,
@@ -596,13 +599,13 @@ impl Store {
             for (agent, message) in &due {
                 let title = tx.first(
                     "SELECT title, title_rank, title_ms, title_line FROM pending_title WHERE agent = ?1 AND message = ?2",
-                    [agent, message],
+                    params![agent, message],
                     title_of_row,
                 )?;
                 if let (Some(title), Some(episode)) = (title, upserter.episode_of_message(agent, message, None)?) {
                     upserter.title(episode, &title)?;
                 }
-                tx.execute("DELETE FROM pending_title WHERE agent = ?1 AND message = ?2", [agent, message])?;
+                tx.execute("DELETE FROM pending_title WHERE agent = ?1 AND message = ?2", params![agent, message])?;
             }
             Ok(due.len() as u64)
         })

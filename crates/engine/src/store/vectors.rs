@@ -4,6 +4,7 @@
 use rusqlite::params;
 
 use super::episodes::IS_RECALLED;
+use super::keys::{EmbedderKey, RowKey, TurnKey, VectorKey};
 use super::transaction::WriteTx;
 use super::{IndexedTurn, Store, StoreResult};
 
@@ -12,7 +13,7 @@ pub(crate) type TextHash = [u8; 16];
 
 /// A row of `vector_queue`: its number, the turn's row, the sum of the lists that must take it,
 /// and the turn, if it is still there and may be recalled.
-pub(crate) type QueuedVector = (i64, i64, u8, Option<IndexedTurn>);
+pub(crate) type QueuedVector = (i64, TurnKey, u8, Option<IndexedTurn>);
 
 /// Which vector indexes must look at a turn.
 pub(crate) const STATIC_LIST: u8 = 1;
@@ -25,7 +26,7 @@ pub(crate) struct EmbeddedTurn {
     /// Number in the queue up to which this is the answer.
     pub seq: i64,
     /// The turn.
-    pub row: i64,
+    pub row: TurnKey,
     /// In order; the vector is `None` where the store has it already.
     pub chunks: Vec<(TextHash, Option<Vec<f32>>)>,
     /// Why the model failed on one of its texts, where it did.
@@ -47,7 +48,7 @@ pub(crate) struct VectorCounts {
 
 impl Store {
     /// The row of an embedder, made when it is new.
-    pub(crate) fn embedder(&self, identity: &str, dimensions: usize) -> StoreResult<i64> {
+    pub(crate) fn embedder(&self, identity: &str, dimensions: usize) -> StoreResult<EmbedderKey> {
         if let Some(row) = self.known_embedder(identity)? {
             return Ok(row);
         }
@@ -60,12 +61,12 @@ impl Store {
         })
     }
 
-    fn known_embedder(&self, identity: &str) -> StoreResult<Option<i64>> {
+    fn known_embedder(&self, identity: &str) -> StoreResult<Option<EmbedderKey>> {
         self.read(|view| view.first_value("SELECT id FROM embedder WHERE identity = ?1", [identity]))
     }
 
     /// Identity and width of an embedder.
-    pub(crate) fn embedder_facts(&self, embedder: i64) -> StoreResult<Option<(String, usize)>> {
+    pub(crate) fn embedder_facts(&self, embedder: EmbedderKey) -> StoreResult<Option<(String, usize)>> {
         self.read(|view| {
             view.first("SELECT identity, dimensions FROM embedder WHERE id = ?1", [embedder], |row| {
                 Ok((row.get(0)?, row.get::<_, i64>(1)? as usize))
@@ -74,7 +75,7 @@ impl Store {
     }
 
     /// Makes `embedder` the one whose vectors are wanted: every turn that lacks them is queued.
-    pub(crate) fn choose_embedder(&self, embedder: i64) -> StoreResult<()> {
+    pub(crate) fn choose_embedder(&self, embedder: EmbedderKey) -> StoreResult<()> {
         self.write(|tx| {
             // Another model may not fail where the last one did.
             tx.batch("DELETE FROM embed_queue; DELETE FROM embed_failure;")?;
@@ -87,17 +88,17 @@ impl Store {
                 ),
                 [embedder],
             )?;
-            tx.set_state("embedder", &embedder.to_string())
+            tx.set_state("embedder", &embedder.get().to_string())
         })
     }
 
     /// The embedder whose vectors are wanted.
-    pub(crate) fn chosen_embedder(&self) -> StoreResult<Option<i64>> {
-        Ok(self.index_state("embedder")?.and_then(|row| row.parse().ok()))
+    pub(crate) fn chosen_embedder(&self) -> StoreResult<Option<EmbedderKey>> {
+        Ok(self.index_state("embedder")?.and_then(|row| row.parse().ok()).map(EmbedderKey::new))
     }
 
     /// Deletes the vectors of all embedders but one.
-    pub(crate) fn drop_other_vectors(&self, embedder: i64) -> StoreResult<u64> {
+    pub(crate) fn drop_other_vectors(&self, embedder: EmbedderKey) -> StoreResult<u64> {
         self.write(|tx| {
             tx.execute("DELETE FROM chunk WHERE embedder_id <> ?1", [embedder])?;
             let dropped = tx.execute("DELETE FROM vector WHERE embedder_id <> ?1", [embedder])?;
@@ -107,9 +108,9 @@ impl Store {
     }
 
     /// Up to `limit` turns that lack vectors, newest first. A turn that is gone comes as `None`.
-    pub(crate) fn unembedded_turns(&self, limit: usize) -> StoreResult<Vec<(i64, i64, Option<IndexedTurn>)>> {
+    pub(crate) fn unembedded_turns(&self, limit: usize) -> StoreResult<Vec<(i64, TurnKey, Option<IndexedTurn>)>> {
         self.read(|view| {
-            let queued: Vec<(i64, i64)> =
+            let queued: Vec<(i64, TurnKey)> =
                 view.all("SELECT seq, turn_id FROM embed_queue ORDER BY seq DESC LIMIT ?1", [limit as i64], |row| {
                     Ok((row.get(0)?, row.get(1)?))
                 })?;
@@ -146,22 +147,22 @@ impl Store {
     }
 
     /// Which of these texts an embedder has vectors for.
-    pub(crate) fn has_vector(&self, embedder: i64, hash: &TextHash) -> StoreResult<bool> {
+    pub(crate) fn has_vector(&self, embedder: EmbedderKey, hash: &TextHash) -> StoreResult<bool> {
         self.read(|view| view.exists("SELECT 1 FROM vector WHERE embedder_id = ?1 AND text_hash = ?2", params![embedder, hash]))
     }
 
     /// Stores what was embedded and takes the turns off the queue, unless they changed meanwhile.
-    pub(crate) fn store_vectors(&self, embedder: i64, turns: &[EmbeddedTurn]) -> StoreResult<()> {
+    pub(crate) fn store_vectors(&self, embedder: EmbedderKey, turns: &[EmbeddedTurn]) -> StoreResult<()> {
         self.write(|tx| turns.iter().try_for_each(|turn| tx.store_turn_vectors(embedder, turn)))
     }
 
     /// The chunks of a turn: ordinal, row of the vector, vector.
-    pub(crate) fn turn_vectors(&self, embedder: i64, turn: i64) -> StoreResult<Vec<(u16, i64, Vec<f32>)>> {
+    pub(crate) fn turn_vectors(&self, embedder: EmbedderKey, turn: TurnKey) -> StoreResult<Vec<(u16, VectorKey, Vec<f32>)>> {
         self.read(|view| {
             view.all(
                 "SELECT ordinal, vector.id, data FROM chunk JOIN vector ON vector.id = vector_id
                      WHERE turn_id = ?1 AND chunk.embedder_id = ?2 ORDER BY ordinal",
-                [turn, embedder],
+                params![turn, embedder],
                 |row| {
                     let data: Vec<u8> = row.get(2)?;
                     Ok((row.get::<_, i64>(0)? as u16, row.get(1)?, unpack(&data)))
@@ -171,7 +172,7 @@ impl Store {
     }
 
     /// Vectors by row; `None` for one that is gone.
-    pub(crate) fn vectors(&self, rows: &[i64]) -> StoreResult<Vec<Option<Vec<f32>>>> {
+    pub(crate) fn vectors(&self, rows: &[VectorKey]) -> StoreResult<Vec<Option<Vec<f32>>>> {
         self.read(|view| {
             rows.iter()
                 .map(|row| {
@@ -186,9 +187,9 @@ impl Store {
     /// Up to `limit` rows of the vector queue after `after`, oldest first.
     pub(crate) fn queued_vectors(&self, after: i64, limit: usize) -> StoreResult<Vec<QueuedVector>> {
         self.read(|view| {
-            let queued: Vec<(i64, i64, u8)> = view.all(
+            let queued: Vec<(i64, TurnKey, u8)> = view.all(
                 "SELECT seq, turn_id, lists FROM vector_queue WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-                [after, limit as i64],
+                params![after, limit as i64],
                 |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
             )?;
             queued.into_iter().map(|(seq, row, lists)| Ok((seq, row, lists, view.indexed_turn(row)?))).collect()
@@ -234,8 +235,8 @@ impl Store {
     }
 
     /// What is there of an embedder's vectors.
-    pub(crate) fn vector_counts(&self, embedder: Option<i64>) -> StoreResult<VectorCounts> {
-        let embedder = embedder.unwrap_or(-1);
+    pub(crate) fn vector_counts(&self, embedder: Option<EmbedderKey>) -> StoreResult<VectorCounts> {
+        let embedder = embedder.unwrap_or(EmbedderKey::new(-1));
         let waiting = self.unembedded_count(10_000_000)?;
         self.read(|view| {
             Ok(VectorCounts {
@@ -249,14 +250,14 @@ impl Store {
 }
 
 impl WriteTx<'_> {
-    fn store_turn_vectors(&self, embedder: i64, turn: &EmbeddedTurn) -> StoreResult<()> {
-        self.execute("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2", [turn.row, turn.seq])?;
+    fn store_turn_vectors(&self, embedder: EmbedderKey, turn: &EmbeddedTurn) -> StoreResult<()> {
+        self.execute("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2", params![turn.row, turn.seq])?;
         if !self.exists("SELECT 1 FROM turn WHERE id = ?1", [turn.row])? {
             return Ok(());
         }
-        let before: Vec<i64> =
-            self.column("SELECT vector_id FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2", [turn.row, embedder])?;
-        self.execute("DELETE FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2", [turn.row, embedder])?;
+        let before: Vec<VectorKey> =
+            self.column("SELECT vector_id FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2", params![turn.row, embedder])?;
+        self.execute("DELETE FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2", params![turn.row, embedder])?;
         for (ordinal, (hash, vector)) in turn.chunks.iter().enumerate() {
             if let Some(vector) = vector {
                 self.execute(
@@ -299,7 +300,7 @@ impl WriteTx<'_> {
     pub(super) fn set_state(&self, name: &str, value: &str) -> StoreResult<()> {
         self.execute(
             "INSERT INTO index_state (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [name, value],
+            params![name, value],
         )
         .map(drop)
     }
