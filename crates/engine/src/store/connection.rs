@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -13,6 +14,9 @@ use super::transaction::{View, WriteTx};
 
 /// Name of the database in the data directory.
 pub const DATABASE_FILE: &str = "yore.db";
+
+/// Between two attempts to change the journal's mode.
+const MODE_PAUSE: Duration = Duration::from_millis(10);
 
 /// The database. Shared freely between threads: writes take turns, reads do not wait for them.
 #[derive(Debug)]
@@ -209,11 +213,19 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut db = Connection::open_with_flags(&self.path, flags).map_err(|error| self.fail(error))?;
         db.busy_timeout(self.options.busy_timeout).map_err(|error| self.fail(error))?;
-        db.execute_batch(
+        // SQLite waits for nobody while it changes the journal's mode, which each of several that open at once does.
+        let mut patience = self.options.busy_timeout.as_millis() / MODE_PAUSE.as_millis();
+        while let Err(error) = db.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
              PRAGMA trusted_schema = OFF; PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864;",
-        )
-        .map_err(|error| self.fail(error))?;
+        ) {
+            let is_busy = matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked));
+            if !is_busy || patience == 0 {
+                return Err(self.fail(error));
+            }
+            patience -= 1;
+            std::thread::sleep(MODE_PAUSE);
+        }
         db.set_prepared_statement_cache_capacity(128);
         migrate::run(&mut db, &self.path, &self.options)?;
         Ok(db)
