@@ -4,7 +4,7 @@
 //! In reading order:
 //!
 //! - `named`: enums with stored names
-//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`query`]
+//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`note`], [`query`]
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`metrics`] (how good is a ranking), [`offer`] (what is worth offering unasked)
 
@@ -17,6 +17,7 @@ pub mod episode;
 pub mod exchange;
 pub mod id;
 pub mod metrics;
+pub mod note;
 pub mod offer;
 pub mod query;
 pub mod rank;

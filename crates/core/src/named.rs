@@ -12,7 +12,7 @@ macro_rules! named_enum {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The stored and displayed name.
-            pub fn as_str(self) -> &'static str {
+            pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
 

@@ -240,6 +240,7 @@ impl Engine {
     pub fn sync_index(&self, patience_ms: u64, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, EngineError> {
         // Turns of an older yore are looked through once.
         while self.store.reshape()? {}
+        self.restore_note_versions()?;
         let index = self.index()?;
         let (mut waited, mut queued) = (0, usize::MAX);
         let report = loop {
@@ -258,6 +259,15 @@ impl Engine {
         };
         self.sync_vectors(patience_ms)?;
         Ok(report)
+    }
+
+    /// Stores the older versions of notes that an older yore left in the archive alone, once.
+    fn restore_note_versions(&self) -> Result<(), EngineError> {
+        if self.store.index_state("note-versions")?.is_some() {
+            self.reader()?.restore_note_versions()?;
+            self.store.clear_index_state("note-versions")?;
+        }
+        Ok(())
     }
 
     /// The same for the vector indexes alone.
@@ -624,7 +634,7 @@ impl Engine {
         let id = request.session.trim();
         let mut found = self.store.episodes_by_prefix(id, true, 9)?;
         if found.first().is_none_or(|(_, _, native)| native != id) {
-            for note in self.store.notes(note::KIND, note::MESSAGE, 9, |note| note.is_known_as(id))? {
+            for note in self.store.notes(9, |note| note.is_known_as(id))? {
                 if found.iter().all(|(row, ..)| *row != note.row) {
                     found.push((note.row, note::KIND.to_owned(), note.native_id));
                 }

@@ -57,6 +57,14 @@ pub enum EngineError {
     /// Neither session nor turn is known by this id.
     #[error("nothing is known as {0:?}")]
     UnknownId(String),
+    /// A note has no such version.
+    #[error("note {note} has no such version: there {} {count}", if *.count == 1 { "is" } else { "are" })]
+    UnknownVersion {
+        /// The note's id.
+        note: String,
+        /// How many versions it has.
+        count: u64,
+    },
     /// The beginning of an id fits several.
     #[error("{id:?} is the beginning of several ids")]
     AmbiguousId {
@@ -97,6 +105,7 @@ impl EngineError {
             Self::UnknownProject { .. } => "unknown-project",
             Self::UnknownSession(_) => "unknown-session",
             Self::UnknownId(_) => "unknown-id",
+            Self::UnknownVersion { .. } => "unknown-version",
             Self::AmbiguousId { .. } => "ambiguous-id",
             Self::NotASession { .. } => "not-a-session",
         }

@@ -37,7 +37,7 @@ pub use index::vector::{
 };
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
-pub use notes::{CONTEXT, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, UNCONFIRMED};
+pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use offer::{Brief, BriefRequest, Occasion, Offer, OfferRequest, Offered, Said, Worked};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use retrieve::{Found, Hit, Missing, RecallAnswer, RecallRequest, SessionHit};

@@ -5,8 +5,8 @@
 //! - [`NotesRequest`], [`NoteSummary`]: the notes that hold where somebody asks
 //!
 //! A note is forgotten like a session ([`Engine::forget`]). It is a document of one message: a note
-//! that is given anew keeps its id and its project, its old words stay in the archive and answer no
-//! more. Whether words are known is asked, and what is new is stored, while nobody else may store or
+//! that is given anew keeps its id and its project. Its old words answer no more, except to a question
+//! about what was known then; every version can be loaded ([`Engine::load_note`]). Whether words are known is asked, and what is new is stored, while nobody else may store or
 //! forget; so two who give the same words at once, or one who tries again, leave one note.
 
 use std::io;
@@ -15,27 +15,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_core::episode::Role;
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::note::{NoteFacts, NoteKind, Priority};
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 
 use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::source::note::{
-    KIND, MAX_BYTES, MESSAGE, Note, draw_note_id, note_episode, note_records, note_turn, note_unit,
+    KIND, MAX_BYTES, Note, draw_note_id, note_episode, note_facts, note_records, note_turn, note_unit,
 };
 use crate::ingest::source::{Notes, Stamp};
 use crate::ingest::{GivenDocument, IngestReport, IngestRequest, ProjectNames, names_of};
 use crate::retrieve::{project_around, project_here, projects_named};
 use crate::store::{StoreError, StoredNote};
 
-/// The tag of a note that holds always: a standing instruction.
+/// The tag that makes a note a standing instruction, and finds those that are: another word for [`NoteKind::Standing`].
 pub const STANDING: &str = "standing";
-/// The tag of what an agent keeps without asking the person. It is found when it is asked for, in its own
-/// project, and never told unasked.
-pub const UNCONFIRMED: &str = "unconfirmed";
-/// The tag of a context: what an agent keeps under a topic, its title. It is known by that and not
-/// by its words, and nothing else is the same note. It is never a standing instruction.
-pub const CONTEXT: &str = "context";
 /// How long remembering waits for another process that writes the index; what is queued is searched
 /// in memory.
 const INDEX_PATIENCE_MS: u64 = 500;
@@ -55,6 +50,17 @@ pub struct RememberRequest {
     /// Words to find it by; [`STANDING`] makes it a standing instruction. A note that is replaced
     /// keeps its own unless some are given, and loses them by an empty one.
     pub tags: Vec<String>,
+    /// What it is for; `None`: a note, or what the note that is replaced was for. Only an agent's words under a title are
+    /// a context.
+    pub kind: Option<NoteKind>,
+    /// How much it matters. A note that is replaced keeps its own unless one is given.
+    pub priority: Option<Priority>,
+    /// Whether an agent keeps it without asking the person.
+    pub is_unconfirmed: bool,
+    /// The agent's own id of the session in which it is given.
+    pub session: Option<String>,
+    /// A JSON object of whatever else is kept with it. A note that is replaced keeps its own unless one is given.
+    pub metadata: Option<String>,
     /// The directory whose project it belongs to; `None`: it holds everywhere. A note that is
     /// replaced stays where it belongs.
     pub directory: Option<String>,
@@ -86,8 +92,12 @@ pub struct NotesRequest {
     /// `Current` and `CurrentOnly`: this project's notes and those that hold everywhere;
     /// `Projects`: theirs only; `All`: all.
     pub scope: ScopeChoice,
-    /// Only those with one of these tags; empty: any.
+    /// Only those with one of these tags; empty: any. [`STANDING`] means those of that kind too.
     pub tags: Vec<String>,
+    /// Only of this kind.
+    pub kind: Option<NoteKind>,
+    /// Only those that a person gave or agreed to, or only others.
+    pub is_confirmed: Option<bool>,
     /// Only those with this title, whatever the case of letters.
     pub title: Option<String>,
     /// At most so many, latest first.
@@ -101,18 +111,37 @@ pub struct NoteSummary {
     pub episode: EpisodeId,
     /// Of its words.
     pub turn: TurnId,
-    /// Title.
-    pub title: Option<String>,
-    /// Tags, in order.
-    pub tags: Vec<String>,
+    /// What is known of it beside the words, its title among it.
+    #[serde(flatten)]
+    pub facts: NoteFacts,
     /// Name of its project; `None`: it holds everywhere.
     pub project: Option<String>,
     /// When it was given, or last given anew.
     pub at: Option<UtcMillis>,
     /// Whether an agent wrote it.
     pub is_by_agent: bool,
+    /// Which version this is, from 1. The newest, unless another one was asked for.
+    pub version: u64,
+    /// When the next version took its place; `None` for the newest.
+    pub until: Option<UtcMillis>,
+    /// When the whole note was loaded last.
+    pub accessed: Option<UtcMillis>,
+    /// How often it was.
+    pub access_count: u64,
     /// The words.
     pub text: String,
+}
+
+/// Which version of a note.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub enum WhichVersion {
+    /// The one that holds.
+    #[default]
+    Newest,
+    /// By its number, from 1.
+    Number(u64),
+    /// The one that held just before this instant.
+    AsOf(UtcMillis),
 }
 
 impl Engine {
@@ -130,8 +159,10 @@ impl Engine {
         let mut reader = self.reader()?;
         // From here on nobody else stores or forgets.
         let turn = reader.begin()?;
-        let at = self.now();
-        let (wanted, known) = self.wanted(request, at, &|record| reader.redacted(record))?;
+        let now = self.now();
+        let (wanted, known) = self.wanted(request, now, &|record| reader.redacted(record))?;
+        // Versions are told apart by when they were given.
+        let at = known.as_ref().and_then(|known| known.at).map_or(now, |before| now.max(before.saturating_add(1)));
         let (stored, redactions) = wanted.as_stored(at, &|record| reader.redacted(record));
         let remembered =
             |was_known| Remembered { episode: note_episode(&wanted.id), turn: note_turn(&wanted.id), redactions, was_known };
@@ -158,7 +189,7 @@ impl Engine {
 
     /// The notes that hold where somebody asks, latest first.
     pub fn notes(&self, request: &NotesRequest) -> Result<Vec<NoteSummary>, EngineError> {
-        let NotesRequest { here, scope, tags, title, limit } = request;
+        let NotesRequest { here, scope, tags, kind, is_confirmed, title, limit } = request;
         let projects = match scope {
             ScopeChoice::All => None,
             ScopeChoice::Projects(names) => Some((projects_named(self.store(), names)?, false)),
@@ -169,14 +200,21 @@ impl Engine {
         };
         let tags: Vec<String> = tags_of(tags).iter().map(|tag| tag.to_lowercase()).collect();
         let title = title.as_deref().map(|title| one_line(title).to_lowercase());
-        let found = self.store().notes(KIND, MESSAGE, *limit, |note| {
+        let found = self.store().notes(*limit, |note| {
+            let facts = &note.facts;
             let is_in_scope = projects.as_ref().is_none_or(|(projects, with_global)| match &note.project {
                 Some((project, _)) => projects.contains(project),
                 None => *with_global,
             });
-            let is_tagged = || tags.is_empty() || note.tags.iter().any(|tag| tags.contains(&tag.to_lowercase()));
-            let is_titled = || title.is_none() || note.title.as_ref().map(|title| title.to_lowercase()) == title;
-            !note.is_forgotten && is_in_scope && is_tagged() && is_titled()
+            let is_tagged = || {
+                tags.is_empty()
+                    || facts.kind == NoteKind::Standing && tags.iter().any(|tag| tag == STANDING)
+                    || facts.tags.iter().any(|tag| tags.contains(&tag.to_lowercase()))
+            };
+            let is_titled = || title.is_none() || facts.title.as_ref().map(|title| title.to_lowercase()) == title;
+            let is_of_kind = kind.is_none_or(|kind| facts.kind == kind);
+            let is_sure = is_confirmed.is_none_or(|is_confirmed| facts.is_confirmed == is_confirmed);
+            !note.is_forgotten && is_in_scope && is_of_kind && is_sure && is_tagged() && is_titled()
         })?;
         Ok(found.into_iter().map(NoteSummary::from).collect())
     }
@@ -189,9 +227,29 @@ impl Engine {
         self.stored_note(id).map(NoteSummary::from)
     }
 
+    /// The whole note with this id, in one of its versions, and counts that it was loaded.
+    ///
+    /// # Errors
+    /// As [`Self::note`]; [`EngineError::UnknownVersion`] where there is no such version, or none was given yet then.
+    pub fn load_note(&self, id: &str, which: WhichVersion) -> Result<NoteSummary, EngineError> {
+        let note = self.stored_note(id)?;
+        let mut versions = self.store().note_versions(note.row)?;
+        let count = versions.len() as u64;
+        let wanted = match which {
+            WhichVersion::Newest => versions.pop(),
+            WhichVersion::Number(number) => versions.into_iter().find(|version| version.version == number),
+            WhichVersion::AsOf(as_of) => versions.into_iter().rfind(|version| version.at.is_none_or(|at| at < as_of)),
+        };
+        let found = wanted.ok_or_else(|| EngineError::UnknownVersion { note: note.episode.to_string(), count })?;
+        if !self.store().is_passive() {
+            self.store().count_access(note.row, self.now())?;
+        }
+        Ok(NoteSummary::from(found))
+    }
+
     fn stored_note(&self, id: &str) -> Result<StoredNote, EngineError> {
         let id = id.trim();
-        let mut found = self.store().notes(KIND, MESSAGE, TOLD, |note| !note.is_forgotten && note.is_known_as(id))?;
+        let mut found = self.store().notes(TOLD, |note| !note.is_forgotten && note.is_known_as(id))?;
         match (found.pop(), found.as_slice()) {
             (None, _) => Err(EngineError::UnknownId(id.to_owned())),
             (Some(only), []) => Ok(only),
@@ -211,12 +269,12 @@ impl Engine {
     ) -> Result<(Wanted, Option<StoredNote>), EngineError> {
         if let Some(id) = &request.replaces {
             let known = self.stored_note(id)?;
-            return Ok((Wanted::in_place_of(&known, request), Some(known)));
+            return Ok((Wanted::in_place_of(&known, request)?, Some(known)));
         }
         let fresh = self.new_note(request, at)?;
         let (stored, _) = fresh.as_stored(at, redacted);
         Ok(match self.note_of(&fresh, &stored)? {
-            Some(known) => (Wanted::said_again(&known, request), Some(known)),
+            Some(known) => (Wanted::said_again(&known, request)?, Some(known)),
             None => (fresh, None),
         })
     }
@@ -235,8 +293,7 @@ impl Engine {
         Ok(Wanted {
             id,
             text: request.text.clone(),
-            title: request.title.as_deref().map(one_line).filter(|title| !title.is_empty()),
-            tags: tags_of(&request.tags),
+            facts: NoteFacts { title: given_title(request), session: request.session.clone(), ..facts_of(request, None)? },
             directory,
             is_by_agent: request.is_by_agent,
         })
@@ -253,12 +310,12 @@ impl Engine {
             None => None,
         };
         let is_there = |note: &StoredNote| !note.is_forgotten && note.project.as_ref().map(|(row, _)| *row) == project;
-        let found = self.store().notes(KIND, MESSAGE, usize::MAX, is_there)?;
-        let title = stored.title.as_deref();
+        let found = self.store().notes(usize::MAX, is_there)?;
+        let title = stored.facts.title.as_deref();
         let mut same: Vec<StoredNote> =
             found.into_iter().filter(|note| note.text == stored.text && stored.may_be(note)).collect();
         // One of the same title before one without.
-        let first = same.iter().position(|note| is_same_title(note.title.as_deref(), title)).unwrap_or(0);
+        let first = same.iter().position(|note| is_same_title(note.facts.title.as_deref(), title)).unwrap_or(0);
         Ok((first < same.len()).then(|| same.swap_remove(first)))
     }
 
@@ -271,18 +328,49 @@ impl Engine {
     }
 }
 
-impl NoteSummary {
-    /// Whether it is what an agent keeps under a topic.
-    pub fn is_context(&self) -> bool {
-        is_context(self.title.as_deref(), &self.tags, self.is_by_agent)
-    }
+/// The title that a request gives, if it gives one.
+fn given_title(request: &RememberRequest) -> Option<String> {
+    request.title.as_deref().map(one_line).filter(|title| !title.is_empty())
+}
+
+/// What a request says of a note beside its words; what it does not say is as it was, its title apart.
+fn facts_of(request: &RememberRequest, known: Option<&NoteFacts>) -> Result<NoteFacts, EngineError> {
+    let known = known.cloned().unwrap_or_default();
+    let mut tags = tags_of(&request.tags);
+    let is_standing = tags.iter().any(|tag| tag == STANDING);
+    tags.retain(|tag| tag != STANDING);
+    let metadata = match &request.metadata {
+        Some(metadata) => match serde_json::from_str::<serde_json::Map<String, Value>>(metadata) {
+            Ok(object) => Value::Object(object).to_string(),
+            Err(_) => return Err(EngineError::BadNote("the metadata is no JSON object")),
+        },
+        None => known.metadata.clone(),
+    };
+    let has_title = match &request.title {
+        Some(_) => given_title(request).is_some(),
+        None => known.title.is_some(),
+    };
+    let wanted = if is_standing { NoteKind::Standing } else { request.kind.unwrap_or(known.kind) };
+    // What a person says is the person's own, and a context is known by its title.
+    let may_be_context = request.is_by_agent && has_title;
+    let kind = if wanted == NoteKind::Context && !may_be_context { NoteKind::Note } else { wanted };
+    Ok(NoteFacts {
+        kind,
+        title: None,
+        tags: if request.tags.is_empty() { known.tags } else { tags },
+        priority: request.priority.or(known.priority),
+        is_confirmed: !request.is_unconfirmed,
+        session: request.session.clone().or(known.session),
+        metadata,
+    })
 }
 
 impl From<StoredNote> for NoteSummary {
     fn from(note: StoredNote) -> Self {
-        let StoredNote { episode, turn, title, tags, project, role, at, text, .. } = note;
+        let StoredNote { episode, turn, facts, project, role, at, version, until, accessed, access_count, text, .. } = note;
         let project = project.map(|(_, name)| name);
-        Self { episode, turn, title, tags, project, at, is_by_agent: role == Role::Assistant, text }
+        let is_by_agent = role == Role::Assistant;
+        Self { episode, turn, facts, project, at, is_by_agent, version, until, accessed, access_count, text }
     }
 }
 
@@ -290,98 +378,100 @@ impl From<StoredNote> for NoteSummary {
 struct Wanted {
     id: String,
     text: String,
-    title: Option<String>,
-    tags: Vec<String>,
+    facts: NoteFacts,
     directory: Option<String>,
     is_by_agent: bool,
 }
 
 impl Wanted {
     /// Other words for a note: it stays where it belongs, and what is not said stays as it was.
-    fn in_place_of(known: &StoredNote, request: &RememberRequest) -> Self {
-        Self {
+    fn in_place_of(known: &StoredNote, request: &RememberRequest) -> Result<Self, EngineError> {
+        let title = match &request.title {
+            Some(_) => given_title(request),
+            None => known.facts.title.clone(),
+        };
+        Ok(Self {
             id: known.native_id.clone(),
             text: request.text.clone(),
-            title: match &request.title {
-                Some(title) => Some(one_line(title)).filter(|title| !title.is_empty()),
-                None => known.title.clone(),
-            },
-            tags: if request.tags.is_empty() { known.tags.clone() } else { tags_of(&request.tags) },
+            facts: NoteFacts { title, ..facts_of(request, Some(&known.facts))? },
             directory: known.directory.clone(),
             is_by_agent: request.is_by_agent,
-        }
+        })
     }
 
     /// The same words again: what is new about them is added. What a person gave, an agent does not
     /// change by saying it as well.
-    fn said_again(known: &StoredNote, request: &RememberRequest) -> Self {
+    fn said_again(known: &StoredNote, request: &RememberRequest) -> Result<Self, EngineError> {
         let was_by_agent = known.role == Role::Assistant;
         let may_add = was_by_agent || !request.is_by_agent;
-        let given = request.title.as_deref().map(one_line).filter(|title| may_add && !title.is_empty());
-        let mut tags = known.tags.clone();
+        let before = &known.facts;
+        let mut facts = before.clone();
         if may_add {
-            tags.extend(request.tags.iter().cloned());
+            let said = facts_of(request, Some(before))?;
+            let mut tags = before.tags.clone();
+            tags.extend(said.tags.iter().cloned());
+            facts = NoteFacts {
+                kind: if before.kind == NoteKind::Standing { before.kind } else { said.kind },
+                title: given_title(request).or_else(|| before.title.clone()),
+                tags: tags_of(&tags),
+                // Where it was first said.
+                session: before.session.clone().or(said.session),
+                // Who is asked about it once has agreed.
+                is_confirmed: before.is_confirmed || said.is_confirmed,
+                ..said
+            };
         }
-        Self {
+        Ok(Self {
             id: known.native_id.clone(),
             text: request.text.clone(),
-            title: given.or_else(|| known.title.clone()),
-            tags: tags_of(&tags),
+            facts,
             directory: known.directory.clone(),
             is_by_agent: was_by_agent && request.is_by_agent,
-        }
+        })
     }
 
     fn note(&self, at: UtcMillis) -> Note<'_> {
-        let Self { id, text, title, tags, directory, is_by_agent } = self;
-        let (title, directory) = (title.as_deref(), directory.as_deref());
-        Note { id, text, title, tags, directory, is_by_agent: *is_by_agent, at }
+        let Self { id, text, facts, directory, is_by_agent } = self;
+        Note { id, text, facts, directory: directory.as_deref(), is_by_agent: *is_by_agent, at }
     }
 
     /// What will be stored of it, and how many secrets will not.
     fn as_stored(&self, at: UtcMillis, redacted: &dyn Fn(Value) -> (Value, u64)) -> (Stored, u64) {
-        let mut stored = Stored { is_by_agent: self.is_by_agent, ..Stored::default() };
+        let mut stored = Stored { text: String::new(), facts: NoteFacts::default(), is_by_agent: self.is_by_agent };
         let mut redactions = 0;
         for record in note_records(&self.note(at)) {
             let (record, count) = redacted(record);
             let note = &record["note"];
-            let words = |key: &str| note[key].as_str().map(str::to_owned);
-            stored.text = words("text").unwrap_or_default();
-            stored.title = words("title");
-            stored.tags = note["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+            stored.text = note["text"].as_str().unwrap_or_default().to_owned();
+            stored.facts = note_facts(note);
             redactions += count;
         }
-        stored.tags.sort();
-        stored.tags.dedup();
+        stored.facts.tags.sort();
+        stored.facts.tags.dedup();
         (stored, redactions)
     }
 }
 
 /// What is stored of a note, redacted.
-#[derive(Default)]
 struct Stored {
     text: String,
-    title: Option<String>,
-    tags: Vec<String>,
+    facts: NoteFacts,
     is_by_agent: bool,
 }
 
 impl Stored {
-    /// Whether a note is all that already.
+    /// Whether a note is all that already. In which session it was said does not make it another.
     fn is(&self, known: &StoredNote) -> bool {
-        let Self { text, title, tags, is_by_agent } = self;
-        known.text == *text
-            && known.title.as_ref() == title.as_ref()
-            && known.tags == *tags
-            && (known.role == Role::Assistant) == *is_by_agent
+        let facts = NoteFacts { session: known.facts.session.clone(), ..self.facts.clone() };
+        known.text == self.text && known.facts == facts && (known.role == Role::Assistant) == self.is_by_agent
     }
 
     /// Whether a note with the same words may be this one: neither has a title that the other has
     /// not, and a context is known by its title.
     fn may_be(&self, known: &StoredNote) -> bool {
-        let (title, known_title) = (self.title.as_deref(), known.title.as_deref());
-        let is_context = is_context(title, &self.tags, self.is_by_agent);
-        is_context == self::is_context(known_title, &known.tags, known.role == Role::Assistant)
+        let (title, known_title) = (self.facts.title.as_deref(), known.facts.title.as_deref());
+        let is_context = self.facts.kind == NoteKind::Context;
+        is_context == (known.facts.kind == NoteKind::Context)
             && (is_same_title(title, known_title) || !is_context && (title.is_none() || known_title.is_none()))
     }
 }
@@ -399,12 +489,6 @@ fn tags_of(given: &[String]) -> Vec<String> {
     }
     tags.sort();
     tags
-}
-
-/// Whether a note is a context: [`CONTEXT`].
-fn is_context(title: Option<&str>, tags: &[String], is_by_agent: bool) -> bool {
-    let has = |name: &str| tags.iter().any(|tag| tag == name);
-    is_by_agent && title.is_some() && has(CONTEXT) && !has(STANDING)
 }
 
 /// Whether two titles are one, whatever the case of letters.

@@ -13,7 +13,7 @@ use yore_core::time::UtcMillis;
 use yore_engine::{
     Brief, BriefRequest, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, NoteSummary, NotesRequest,
     ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer, ShowRequest,
-    Statistics, StoreError, StoreOptions,
+    Statistics, StoreError, StoreOptions, WhichVersion,
 };
 
 use crate::ask;
@@ -209,6 +209,11 @@ impl Memory {
     /// Shows a note.
     pub fn note(&mut self, id: &str) -> CliResult<NoteSummary> {
         self.ask(&Request::Note { id: id.to_owned() }, |engine| engine.note(id))
+    }
+
+    /// Loads a whole note in one of its versions.
+    pub fn load_note(&mut self, id: &str, which: WhichVersion) -> CliResult<NoteSummary> {
+        self.ask(&Request::LoadNote { id: id.to_owned(), which }, |engine| engine.load_note(id, which))
     }
 
     /// Remembers a note.

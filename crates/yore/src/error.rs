@@ -116,6 +116,9 @@ impl From<EngineError> for CliError {
                     Exit::Nothing,
                     Some("give an id that `yore recall` or `yore sessions` shows, or its first 4 or more characters".to_owned()),
                 ),
+                EngineError::UnknownVersion { note, .. } => {
+                    (Exit::Nothing, Some(format!("`yore show {}` shows the newest", note.get(..8).unwrap_or(note))))
+                }
                 EngineError::AmbiguousId { candidates, .. } => {
                     (Exit::Usage, Some(format!("it fits {}; give more characters", candidates.join(", "))))
                 }

@@ -23,6 +23,8 @@ pub struct CompiledFilter {
     pub episodes: Option<HashSet<i64>>,
     /// Rows of turns.
     pub turns: Option<Arc<HashSet<i64>>>,
+    /// Rows of turns that do not hold any more: older versions of notes.
+    pub superseded: Option<Arc<HashSet<i64>>>,
     /// Inclusive. A turn without time is not found when this or `until` is set.
     pub since: Option<UtcMillis>,
     /// Exclusive.
@@ -33,9 +35,9 @@ impl CompiledFilter {
     /// Whether everything passes.
     pub fn is_open(&self) -> bool {
         // Where every project passes, so does what belongs to none.
-        let Self { projects, everywhere: _, branches, roles, episodes, turns, since, until } = self;
+        let Self { projects, everywhere: _, branches, roles, episodes, turns, superseded, since, until } = self;
         let is_any_row = projects.is_none() && branches.is_none() && episodes.is_none() && turns.is_none();
-        is_any_row && roles.is_none() && since.is_none() && until.is_none()
+        is_any_row && superseded.is_none() && roles.is_none() && since.is_none() && until.is_none()
     }
 }
 
@@ -123,6 +125,7 @@ impl<'f> Evaluator<'f> {
             }
         }
         filter.turns.as_ref().is_none_or(|turns| turns.contains(&values.turn()))
+            && filter.superseded.as_ref().is_none_or(|superseded| !superseded.contains(&values.turn()))
     }
 }
 

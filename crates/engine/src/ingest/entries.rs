@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use yore_core::episode::Title;
+use yore_core::id::TurnId;
+use yore_core::note::NoteFacts;
 use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
@@ -44,6 +46,10 @@ impl EntryMaker<'_> {
 
     /// What the store takes of these readings. Skipped lines are left out.
     pub(super) fn entries<'r>(&self, readings: &'r [Reading], names: &'r HashMap<String, ProjectNames>) -> Entries<'r> {
+        let notes: HashMap<TurnId, &NoteFacts> = readings
+            .iter()
+            .filter_map(|reading| if let Reading::Note(turn, facts) = reading { Some((*turn, &**facts)) } else { None })
+            .collect();
         let list = readings
             .iter()
             .filter_map(|reading| {
@@ -57,12 +63,13 @@ impl EntryMaker<'_> {
                             episode,
                             begun_in: episode.project.as_deref().map(named_home).or_else(|| of_directory(&episode.cwd)),
                             said_in: of_directory(&read.turn.cwd),
+                            note: notes.get(&read.turn.id).copied(),
                         })
                     }
                     Reading::Title(episode, title) => Entry::Title(episode.id, self.redacted_title(title)),
                     Reading::TitleOfMessage(message, title) => Entry::TitleOfMessage(message, self.redacted_title(title)),
                     Reading::Link(episode, kind, value) => Entry::Link(episode.id, kind, value),
-                    Reading::Skip(..) => return None,
+                    Reading::Note(..) | Reading::Skip(..) => return None,
                 })
             })
             .collect();

@@ -15,7 +15,7 @@ use yore_core::time::UtcMillis;
 use super::archive::{Archive, LineBuffer, MAX_BLOB_BYTES};
 use super::error::IngestError;
 use super::parse::parse_line;
-use super::reindex::ReindexReport;
+use super::reindex::{ReindexReport, Wanted};
 use super::report::Silent;
 use super::run::Ingest;
 use super::source::ReaderOptions;
@@ -129,7 +129,7 @@ impl Ingest<'_> {
         let mut report = ReindexReport::default();
         for row in self.store.files()?.iter().filter(|row| again.contains(&row.id)) {
             for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
-                self.read_generation(row, *generation, reading, &ReaderOptions::default(), true, &mut report)?;
+                self.read_generation(row, *generation, reading, &ReaderOptions::default(), Wanted::Titles, &mut report)?;
             }
         }
         self.store.settle_titles()?;

@@ -1,10 +1,11 @@
 //! The archive read again, by the readers of today: everything derived from it is rebuilt while
 //! ids stay, because they derive from native ids alone. Nothing needs the source files.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::Value;
+use yore_core::id::TurnId;
 
 use super::archive::Archive;
 use super::entries::EntryMaker;
@@ -12,8 +13,8 @@ use super::error::IngestError;
 use super::parse::{NotJson, parse_line};
 use super::report::Observer;
 use super::run::Ingest;
-use super::source::ReaderOptions;
 use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of, source_named};
+use super::source::{ReaderOptions, note};
 use crate::store::{BlobKey, FileRow, RowKey, Skips, StoreResult};
 
 /// Turns in one transaction.
@@ -50,13 +51,10 @@ impl Ingest<'_> {
         let generations = self.store.generations()?;
         for row in &files {
             self.store.reset_skips(row.id)?;
-            // Of a document only the newest text is read; conversations were said as often as they changed.
-            let is_document = source_named(&row.source).is_some_and(|source| source.nature() == Nature::Document);
-            for (_, generation) in generations
-                .iter()
-                .filter(|(file, generation)| *file == row.id && (!is_document || *generation == row.checkpoint.generation))
-            {
-                self.read_generation(row, *generation, reading, options, false, &mut report)?;
+            for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
+                if let Some(wanted) = wanted_of(row, *generation) {
+                    self.read_generation(row, *generation, reading, options, wanted, &mut report)?;
+                }
             }
             report.files += 1;
             observer.advanced(row.checkpoint.archived_bytes);
@@ -73,7 +71,7 @@ impl Ingest<'_> {
         generation: i64,
         reading: i64,
         options: &ReaderOptions,
-        only_titles: bool,
+        wanted: Wanted,
         report: &mut ReindexReport,
     ) -> Result<(), IngestError> {
         let source = source_named(&row.source).ok_or_else(|| IngestError::UnknownSource(row.source.clone()))?;
@@ -86,9 +84,21 @@ impl Ingest<'_> {
         let mut skips = Skips::new();
         let mut mark = LineMark::default();
         let mut commit = |pending: &mut Vec<Reading>, skips: &mut Skips, report: &mut ReindexReport| -> StoreResult<()> {
-            if only_titles {
-                pending.retain(|reading| matches!(reading, Reading::Title(..) | Reading::TitleOfMessage(..)));
-                skips.clear();
+            match wanted {
+                Wanted::Everything => {}
+                Wanted::Titles => {
+                    pending.retain(|reading| matches!(reading, Reading::Title(..) | Reading::TitleOfMessage(..)));
+                    skips.clear();
+                }
+                Wanted::Notes => {
+                    let note = |reading: &Reading| if let Reading::Note(turn, _) = reading { Some(*turn) } else { None };
+                    let notes: HashSet<TurnId> = pending.iter().filter_map(note).collect();
+                    pending.retain(|reading| match reading {
+                        Reading::Turn(read) => notes.contains(&read.turn.id),
+                        reading => matches!(reading, Reading::Note(..)),
+                    });
+                    skips.clear();
+                }
             }
             let names = maker.project_names(pending);
             let stored = store.store_again(row.id, &maker.entries(pending, &names), skips)?;
@@ -136,6 +146,41 @@ impl Ingest<'_> {
     }
 }
 
+/// What is stored of a generation that is read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Everything,
+    /// Titles alone.
+    Titles,
+    /// Notes alone, which keep their versions.
+    Notes,
+}
+
+/// What is read of a generation of a file. Of a document only the newest text is; conversations were said as often as
+/// they changed.
+fn wanted_of(row: &FileRow, generation: i64) -> Option<Wanted> {
+    let is_replaced = source_named(&row.source).is_some_and(|source| source.nature() == Nature::Document);
+    match is_replaced && generation != row.checkpoint.generation {
+        false => Some(Wanted::Everything),
+        true => (row.source == note::KIND).then_some(Wanted::Notes),
+    }
+}
+
+impl Ingest<'_> {
+    /// Stores the versions of notes that an older yore left in the archive alone.
+    pub(crate) fn restore_note_versions(&mut self) -> Result<(), IngestError> {
+        let reading = self.store.last_reading()?;
+        let generations = self.store.generations()?;
+        let mut report = ReindexReport::default();
+        for row in self.store.files()?.iter().filter(|row| row.source == note::KIND) {
+            for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
+                self.read_generation(row, *generation, reading, &ReaderOptions::default(), Wanted::Notes, &mut report)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What stored turns say beside what the archive says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Comparison {
@@ -153,11 +198,8 @@ impl Ingest<'_> {
         let generations = self.store.generations()?;
         for row in self.store.files()? {
             let Some(source) = source_named(&row.source) else { continue };
-            let is_document = source.nature() == Nature::Document;
-            for (_, generation) in generations
-                .iter()
-                .filter(|(file, generation)| *file == row.id && (!is_document || *generation == row.checkpoint.generation))
-            {
+            let is_compared = |generation: i64| wanted_of(&row, generation) == Some(Wanted::Everything);
+            for (_, generation) in generations.iter().filter(|(file, generation)| *file == row.id && is_compared(*generation)) {
                 let mut reader = source.reader(Path::new(&row.path), "", options);
                 let mut archive = Archive::new(self.store, self.keys.line);
                 let (mut values, mut readings, mut mark) = (Vec::new(), Vec::new(), LineMark::default());

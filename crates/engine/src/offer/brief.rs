@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
+use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 
@@ -11,7 +12,7 @@ use super::offered::Said;
 use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
-use crate::notes::{NoteSummary, NotesRequest, STANDING, UNCONFIRMED};
+use crate::notes::{NoteSummary, NotesRequest};
 use crate::retrieve::project_here;
 use crate::store::{EpisodeSummary, ShownTurn, Store};
 
@@ -65,8 +66,6 @@ pub struct Worked {
 const SESSIONS: usize = 4;
 /// Sessions that are looked at for them: the asking one, and those without work, are passed over.
 const LOOKED_AT: usize = 60;
-/// Notes that nobody agreed to and that are passed over.
-const MOST_UNCONFIRMED: usize = 10_000;
 /// Standing notes that are told of.
 const STANDING_NOTES: usize = 200;
 /// Notes that are told of, standing ones apart.
@@ -88,13 +87,18 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
         Some(here) => project_here(store, here)?,
         None => None,
     };
-    let notes =
-        NotesRequest { here: request.here.clone(), scope: ScopeChoice::CurrentOnly, tags: Vec::new(), title: None, limit: NOTES };
-    let standing = engine.notes(&NotesRequest { tags: vec![STANDING.to_owned()], limit: STANDING_NOTES, ..notes.clone() })?;
-    let unconfirmed =
-        engine.notes(&NotesRequest { tags: vec![UNCONFIRMED.to_owned()], limit: MOST_UNCONFIRMED, ..notes.clone() })?;
-    let mut others = engine.notes(&NotesRequest { limit: NOTES + standing.len() + unconfirmed.len(), ..notes })?;
-    others.retain(|note| !standing.iter().chain(&unconfirmed).any(|known| known.episode == note.episode));
+    let notes = NotesRequest {
+        here: request.here.clone(),
+        scope: ScopeChoice::CurrentOnly,
+        tags: Vec::new(),
+        kind: None,
+        is_confirmed: None,
+        title: None,
+        limit: NOTES,
+    };
+    let standing = engine.notes(&NotesRequest { kind: Some(NoteKind::Standing), limit: STANDING_NOTES, ..notes.clone() })?;
+    let mut others = engine.notes(&NotesRequest { is_confirmed: Some(true), limit: NOTES + standing.len(), ..notes })?;
+    others.retain(|note| note.facts.kind != NoteKind::Standing);
     others.truncate(NOTES);
     let mut brief = Brief { standing, notes: others, ..Brief::default() };
     if request.is_compacted

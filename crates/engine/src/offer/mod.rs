@@ -27,7 +27,7 @@ use self::prompt::of_prompt;
 
 use crate::error::EngineError;
 use crate::ingest::source::note;
-use crate::notes::{NotesRequest, UNCONFIRMED};
+use crate::notes::NotesRequest;
 use crate::retrieve::project_here;
 use crate::{Engine, Found};
 
@@ -40,7 +40,7 @@ impl Engine {
     pub fn brief(&self, request: &BriefRequest) -> Result<Brief, EngineError> {
         let mut brief = brief::brief(self, request)?;
         let notes = brief.standing.iter_mut().chain(&mut brief.notes);
-        let notes = notes.flat_map(|note| std::iter::once(&mut note.text).chain(&mut note.title));
+        let notes = notes.flat_map(|note| std::iter::once(&mut note.text).chain(&mut note.facts.title));
         let worked = brief.own.iter_mut().chain(&mut brief.sessions).flat_map(|worked| {
             let said = worked.asked.iter_mut().chain(&mut worked.stopped).map(|said| &mut said.text);
             said.chain(&mut worked.session.title).chain(&mut worked.files)
@@ -60,7 +60,9 @@ impl Engine {
             let notes = NotesRequest {
                 here: None,
                 scope: ScopeChoice::All,
-                tags: vec![UNCONFIRMED.to_owned()],
+                tags: Vec::new(),
+                kind: None,
+                is_confirmed: Some(false),
                 title: None,
                 limit: 10_000,
             };

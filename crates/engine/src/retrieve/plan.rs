@@ -223,6 +223,10 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
             None => allowed,
         });
     }
+    let superseded = store.superseded_turns(*as_of)?;
+    if !superseded.is_empty() {
+        filter.superseded = Some(Arc::new(superseded.into_iter().map(TurnKey::get).collect()));
+    }
     if request.filter.asks_for_content() {
         filter.turns = Some(Arc::new(store.turns_holding(&request.filter)?.into_iter().map(TurnKey::get).collect()));
     }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use yore_core::episode::{Episode, Title, Turn};
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::note::NoteFacts;
 use yore_core::scope::{ProjectAlias, is_within, normalize_directory};
 use yore_core::time::UtcMillis;
 
@@ -38,6 +39,8 @@ pub(crate) struct SaidTurn<'a> {
     pub begun_in: Option<Home<'a>>,
     /// The project of the turn's directory.
     pub said_in: Option<Home<'a>>,
+    /// What is known of it, where it is a note.
+    pub note: Option<&'a NoteFacts>,
 }
 
 /// Something that a file says.
@@ -199,7 +202,10 @@ impl Upserter<'_, '_> {
             _ => episode.project,
         };
         let facts = TurnFacts { file, line: said.line, project, reading: entries.reading, is_document: entries.is_document };
-        self.turn(entries.source, &episode, said.turn, facts)
+        match said.note {
+            Some(note) => self.note(entries.source, &episode, said.turn, note, facts),
+            None => self.turn(entries.source, &episode, said.turn, facts),
+        }
     }
 
     fn project_of(&mut self, home: Option<&Home<'_>>, now: UtcMillis) -> StoreResult<Option<ProjectKey>> {

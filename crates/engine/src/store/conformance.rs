@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::note::NoteFacts;
 use yore_core::query::Filter;
 use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
@@ -61,7 +62,7 @@ fn said<'a>(episode: &'a Episode, turn: &'a Turn, line: u64) -> Entry<'a> {
     let directory = "/home/dev/harbour";
     let aliases = vec![(ProjectAlias::Directory(directory.to_owned()), directory.to_owned())];
     let home = Home { aliases: Cow::Owned(aliases), name: "harbour" };
-    Entry::Turn(SaidTurn { turn, line, episode, begun_in: Some(home.clone()), said_in: Some(home) })
+    Entry::Turn(SaidTurn { turn, line, episode, begun_in: Some(home.clone()), said_in: Some(home), note: None })
 }
 
 fn entries(list: Vec<Entry<'_>>) -> Entries<'_> {
@@ -259,11 +260,37 @@ fn story(store: &Store) {
     store.set_forgotten(&rows, None).unwrap();
     assert_eq!(texts(store, &session).len(), 4);
 
+    // A note keeps its turn; what it said before has a turn of its own.
+    let note = episode("a-note", None);
+    let given = |number: u8, text: &str| Turn {
+        id: TurnId::derive(AGENT, "a-note", "text", 0),
+        native_id: "text".to_owned(),
+        ..turn(&note, number, Role::Human, text)
+    };
+    let facts = |title: &str| NoteFacts { title: Some(title.to_owned()), ..NoteFacts::default() };
+    let (first, second, third) = (given(10, "at dawn"), given(20, "at noon"), given(30, "at dusk"));
+    for (turn, facts) in [(&second, facts("b")), (&third, facts("c")), (&first, facts("a")), (&second, facts("b"))] {
+        let Entry::Turn(said) = said(&note, turn, 1) else { unreachable!() };
+        let entry = Entry::Turn(SaidTurn { note: Some(&facts), ..said });
+        commit(store, "note", None, &Entries { is_document: true, ..entries(vec![entry]) });
+    }
+    let newest = store.notes(5, |_| true).unwrap();
+    assert_eq!((newest.len(), newest[0].turn, newest[0].text.as_str(), newest[0].version), (1, third.id, "at dusk", 3));
+    let told: Vec<(String, Option<String>)> =
+        store.note_versions(newest[0].row).unwrap().into_iter().map(|version| (version.text, version.facts.title)).collect();
+    let expected = [("at dawn", "a"), ("at noon", "b"), ("at dusk", "c")];
+    assert_eq!(told, expected.map(|(text, title)| (text.to_owned(), Some(title.to_owned()))));
+    assert_eq!(texts(store, &note), ["at dusk"]);
+    assert_eq!(store.superseded_turns(None).unwrap().len(), 2);
+    assert_eq!(store.superseded_turns(second.time.utc).unwrap().len(), 0, "each held until the next one came");
+    store.count_access(newest[0].row, NOON).unwrap();
+    assert_eq!(store.notes(5, |_| true).unwrap()[0].access_count, 1);
+
     // Removed: a new reading does not give a turn, a document lost a part, a session is forgotten for good.
     let again =
         Entries { reading: 1, ..entries(vec![said(&session, &asked, 1), said(&session, &fuller, 2), said(&side, &aside, 3)]) };
     store.store_again(file.id, &again, &none).unwrap();
-    assert_eq!(store.sweep_turns(1, store.newest_turn().unwrap()).unwrap(), 2);
+    assert_eq!(store.sweep_turns(1, store.newest_turn().unwrap()).unwrap(), 5);
     assert_eq!(texts(store, &session), ["which berth is free?", "berth four, until six"]);
     let messages: HashSet<String> = [message(1), message(2), message(3)].into();
     store.forget(&Forgetting { agent: AGENT, messages: &messages, episodes: &rows, tombstones: &[[7; 16]], now: NOON }).unwrap();

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
@@ -127,6 +128,16 @@ impl ShownTurn {
     }
 }
 
+static INDEXED_TURN: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text, turn_text.words, turn.position,
+                episode.kind = 'document'
+         FROM turn JOIN episode ON episode.id = turn.episode_id JOIN turn_text ON turn_text.turn_id = turn.id
+         LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id
+         WHERE turn.id = ?1 AND episode.forgotten_ms IS NULL AND {IS_RECALLED}"
+    )
+});
+
 const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,
     speaker.text, turn.is_error, turn_text.words, turn.at_ms, turn.at_original, turn.at_offset_min, turn.at_quality, project.name, branch.text,
     cwd.text, model.text, source_file.path, turn.line, source_file.gone_ms IS NOT NULL, episode.title";
@@ -188,14 +199,17 @@ impl Store {
         })
     }
 
-    /// The turns of an episode in order, those it shares with other sessions included.
+    /// The turns of an episode in order, those it shares with other sessions included; of a note the newest version.
     pub(crate) fn episode_turns(&self, episode: EpisodeKey) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
                 "SELECT {SHOWN_COLUMNS} FROM (
                      SELECT id AS turn_id, position FROM turn WHERE episode_id = ?1
                      UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
-                 ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL ORDER BY place.position, turn.id"
+                 ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS}
+                 WHERE episode.forgotten_ms IS NULL
+                   AND NOT EXISTS (SELECT 1 FROM note_version WHERE note_version.turn_id = turn.id AND until_ms IS NOT NULL)
+                 ORDER BY place.position, turn.id"
             );
             view.all(&sql, [episode], shown_turn)
         })
@@ -406,33 +420,23 @@ impl View<'_> {
     /// What the lexical index needs of a turn; `None` when the turn is gone, forgotten, or of a
     /// role that recall never looks at.
     pub(crate) fn indexed_turn(&self, row: TurnKey) -> StoreResult<Option<IndexedTurn>> {
-        self.first(
-            &format!(
-                "SELECT turn.episode_id, turn.project_id, turn.branch_id, turn.role, turn.at_ms, speaker.text,
-                 turn_text.words, turn.position, episode.kind = 'document' FROM turn
-                 JOIN episode ON episode.id = turn.episode_id JOIN turn_text ON turn_text.turn_id = turn.id LEFT
-                 JOIN label AS speaker ON speaker.id = turn.speaker_id WHERE turn.id = ?1
-                 AND episode.forgotten_ms IS NULL AND {IS_RECALLED}"
-            ),
-            [row],
-            |found| {
-                let words: Vec<u8> = found.get(6)?;
-                let (text, tool_text) = words::decode(&words).unwrap_or_default();
-                Ok(IndexedTurn {
-                    row,
-                    episode: found.get(0)?,
-                    project: found.get(1)?,
-                    branch: found.get(2)?,
-                    role: Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System),
-                    at: found.get(4)?,
-                    position: found.get(7)?,
-                    is_document: found.get(8)?,
-                    speaker: found.get(5)?,
-                    text,
-                    tool_text,
-                })
-            },
-        )
+        self.first(&INDEXED_TURN, [row], |found| {
+            let words: Vec<u8> = found.get(6)?;
+            let (text, tool_text) = words::decode(&words).unwrap_or_default();
+            Ok(IndexedTurn {
+                row,
+                episode: found.get(0)?,
+                project: found.get(1)?,
+                branch: found.get(2)?,
+                role: Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System),
+                at: found.get(4)?,
+                position: found.get(7)?,
+                is_document: found.get(8)?,
+                speaker: found.get(5)?,
+                text,
+                tool_text,
+            })
+        })
     }
 }
 

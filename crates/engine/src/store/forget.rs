@@ -179,10 +179,14 @@ impl WriteTx<'_> {
     }
 
     /// Removes the turns of a document that its new reading does not give any more; the archive
-    /// keeps the old text.
+    /// keeps the old text. Older versions of a note stay.
     pub(super) fn retire_turns(&self, file: FileKey, given: &HashSet<TurnId>) -> StoreResult<()> {
-        let stored: Vec<(TurnKey, [u8; 16])> =
-            self.all("SELECT id, uid FROM turn WHERE file_id = ?1", [file], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let stored: Vec<(TurnKey, [u8; 16])> = self.all(
+            "SELECT id, uid FROM turn WHERE file_id = ?1
+                     AND id NOT IN (SELECT turn_id FROM note_version WHERE until_ms IS NOT NULL)",
+            [file],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
         let retired: Vec<TurnKey> =
             stored.iter().filter(|(_, uid)| !given.contains(&TurnId::from_bytes(*uid))).map(|(turn, _)| *turn).collect();
         self.remove_turns(&retired)

@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, is_precious: true, sql: include_str!("migrations/0006_embed_failures.sql") },
     Migration { version: 7, is_precious: false, sql: include_str!("migrations/0007_facts.sql") },
     Migration { version: 8, is_precious: false, sql: include_str!("migrations/0008_job_kinds.sql") },
+    Migration { version: 9, is_precious: true, sql: include_str!("migrations/0009_notes.sql") },
 ];
 
 /// Copies that are made before an upgrade gives up, where another process writes during each. Opening counts as

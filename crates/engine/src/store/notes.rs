@@ -1,34 +1,44 @@
-//! Notes, and what else belongs to no project: read by what holds where. What a document's new
+//! Notes, version by version, and what else belongs to no project: read by what holds where. What a document's new
 //! text says anew is forgotten before it is stored.
 
 use std::ops::ControlFlow;
 
-use rusqlite::Row;
-use yore_core::episode::Role;
+use rusqlite::{Row, params};
+use yore_core::episode::{Role, TitleRank, Turn};
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::note::{NoteFacts, NoteKind, Priority};
 use yore_core::time::UtcMillis;
 
-use super::keys::{EpisodeKey, FileKey, ProjectKey};
+use super::episodes::SPOKEN_GAP;
+use super::keys::{EpisodeKey, FileKey, ProjectKey, TurnKey};
 use super::transaction::WriteTx;
+use super::upsert::{EpisodeRow, TurnFacts, UpsertOutcome, Upserter};
 use super::{Store, StoreResult, words};
 
-/// A note as it is stored.
+/// A version of a note as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredNote {
     /// Row of the episode.
     pub row: EpisodeKey,
     pub episode: EpisodeId,
+    /// The turn of its words.
     pub turn: TurnId,
     pub native_id: String,
-    pub title: Option<String>,
-    /// In order.
-    pub tags: Vec<String>,
+    pub facts: NoteFacts,
     /// Row and name.
     pub project: Option<(ProjectKey, String)>,
     /// The directory that it was given for.
     pub directory: Option<String>,
     pub role: Role,
     pub at: Option<UtcMillis>,
+    /// From 1.
+    pub version: u64,
+    /// When the next version took its place.
+    pub until: Option<UtcMillis>,
+    /// When the whole note was loaded last.
+    pub accessed: Option<UtcMillis>,
+    /// How often it was.
+    pub access_count: u64,
     pub is_forgotten: bool,
     /// Empty until the note is wanted.
     pub text: String,
@@ -43,62 +53,97 @@ impl StoredNote {
     }
 }
 
+const COLUMNS: &str = "episode.id, episode.uid, turn.uid, episode.native_id, project.id, project.name, episode.cwd, turn.role,
+    turn.at_ms, episode.forgotten_ms IS NOT NULL, note_version.kind, note_version.title, note_version.tags, note_version.priority,
+    note_version.is_confirmed, note_version.session, note_version.metadata, note_version.until_ms, note.accessed_ms, note.access_count,
+    (SELECT count(*) FROM note_version AS known WHERE known.episode_id = note_version.episode_id AND known.at_ms <= note_version.at_ms),
+    turn_text.words";
 /// Where the packed words stand in a row.
-const WORDS: usize = 11;
+const WORDS: usize = 21;
+const JOINS: &str = "JOIN note ON note.episode_id = note_version.episode_id JOIN episode ON episode.id = note_version.episode_id
+    JOIN turn ON turn.id = note_version.turn_id JOIN turn_text ON turn_text.turn_id = turn.id
+    LEFT JOIN project ON project.id = episode.project_id";
 
 fn stored_note(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
-    let project: Option<ProjectKey> = row.get(5)?;
+    let project: Option<ProjectKey> = row.get(4)?;
+    let priority: Option<String> = row.get(13)?;
     Ok(StoredNote {
         row: row.get(0)?,
         episode: EpisodeId::from_bytes(row.get(1)?),
         turn: TurnId::from_bytes(row.get(2)?),
         native_id: row.get(3)?,
-        title: row.get(4)?,
-        tags: serde_json::from_str(&row.get::<_, String>(10)?).unwrap_or_default(),
-        project: project.zip(row.get(6)?),
-        directory: row.get(7)?,
-        role: Role::parse(&row.get::<_, String>(8)?).unwrap_or(Role::System),
-        at: row.get(9)?,
-        is_forgotten: row.get(12)?,
+        facts: NoteFacts {
+            kind: NoteKind::parse(&row.get::<_, String>(10)?).unwrap_or_default(),
+            title: row.get(11)?,
+            tags: serde_json::from_str(&row.get::<_, String>(12)?).unwrap_or_default(),
+            priority: priority.as_deref().and_then(Priority::parse),
+            is_confirmed: row.get(14)?,
+            session: row.get(15)?,
+            metadata: row.get(16)?,
+        },
+        project: project.zip(row.get(5)?),
+        directory: row.get(6)?,
+        role: Role::parse(&row.get::<_, String>(7)?).unwrap_or(Role::System),
+        at: row.get(8)?,
+        version: row.get::<_, i64>(20)?.unsigned_abs(),
+        until: row.get(17)?,
+        accessed: row.get(18)?,
+        access_count: row.get::<_, i64>(19)?.unsigned_abs(),
+        is_forgotten: row.get(9)?,
         text: String::new(),
     })
 }
 
+fn text_of(row: &Row<'_>) -> rusqlite::Result<String> {
+    let packed: Vec<u8> = row.get(WORDS)?;
+    Ok(words::decode(&packed).unwrap_or_default().0)
+}
+
 impl Store {
-    /// The first notes that are wanted, latest first; forgotten ones are asked about as well. A
-    /// note is one message of an episode of `agent`.
-    pub(crate) fn notes(
-        &self,
-        agent: &str,
-        message: &str,
-        limit: usize,
-        mut is_wanted: impl FnMut(&StoredNote) -> bool,
-    ) -> StoreResult<Vec<StoredNote>> {
+    /// The first notes that are wanted, latest first, each in its newest version; forgotten ones are asked about as well.
+    pub(crate) fn notes(&self, limit: usize, mut is_wanted: impl FnMut(&StoredNote) -> bool) -> StoreResult<Vec<StoredNote>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM note_version {JOINS} WHERE note_version.until_ms IS NULL ORDER BY turn.at_ms DESC, turn.id DESC"
+        );
         self.read(|view| {
             let mut found = Vec::new();
-            view.each(
-                "SELECT episode.id, episode.uid, turn.uid, episode.native_id, episode.title, project.id,
-                 project.name, episode.cwd, turn.role, turn.at_ms, (SELECT json_group_array(value
-                 ORDER BY value) FROM episode_link WHERE episode_id = episode.id
-                 AND kind = 'tag'), turn_text.words, episode.forgotten_ms IS NOT NULL FROM episode
-                 JOIN turn ON turn.episode_id = episode.id JOIN turn_text ON turn_text.turn_id = turn.id LEFT
-                 JOIN project ON project.id = episode.project_id WHERE episode.agent = ?1
-                 AND +turn.native_id = ?2 ORDER BY turn.at_ms DESC, turn.id DESC",
-                [agent, message],
-                |row| {
-                    if found.len() >= limit {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                    let mut note = stored_note(row)?;
-                    if is_wanted(&note) {
-                        let packed: Vec<u8> = row.get(WORDS)?;
-                        note.text = words::decode(&packed).unwrap_or_default().0;
-                        found.push(note);
-                    }
-                    Ok(ControlFlow::Continue(()))
-                },
-            )?;
+            view.each(&sql, [], |row| {
+                if found.len() >= limit {
+                    return Ok(ControlFlow::Break(()));
+                }
+                let mut note = stored_note(row)?;
+                if is_wanted(&note) {
+                    note.text = text_of(row)?;
+                    found.push(note);
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
             Ok(found)
+        })
+    }
+
+    /// Every version of a note, the first one first.
+    pub(crate) fn note_versions(&self, note: EpisodeKey) -> StoreResult<Vec<StoredNote>> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM note_version {JOINS} WHERE note_version.episode_id = ?1 ORDER BY note_version.at_ms");
+        self.read(|view| view.all(&sql, [note], |row| Ok(StoredNote { text: text_of(row)?, ..stored_note(row)? })))
+    }
+
+    /// Turns of versions of notes that were replaced: before `as_of` (exclusive), or at any time.
+    pub(crate) fn superseded_turns(&self, as_of: Option<UtcMillis>) -> StoreResult<Vec<TurnKey>> {
+        self.read(|view| {
+            view.column("SELECT turn_id FROM note_version WHERE until_ms IS NOT NULL AND (?1 IS NULL OR until_ms < ?1)", [as_of])
+        })
+    }
+
+    /// Counts that a note was loaded whole.
+    pub(crate) fn count_access(&self, note: EpisodeKey, now: UtcMillis) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute(
+                "UPDATE note SET accessed_ms = max(coalesce(accessed_ms, ?2), ?2), access_count = access_count + 1 WHERE episode_id = ?1",
+                params![note, now],
+            )
+            .map(drop)
         })
     }
 
@@ -108,6 +153,129 @@ impl Store {
             view.column("SELECT id FROM episode WHERE agent = ?1 AND project_id IS NULL AND forgotten_ms IS NULL", [agent])
         })
     }
+}
+
+impl Upserter<'_, '_> {
+    /// Stores a version of a note. Versions come in any order; which one is the newest is told by when it was given. The
+    /// note keeps its turn, which holds the newest words; older ones are turns of their own.
+    pub(super) fn note(
+        &mut self,
+        agent: &str,
+        episode: &EpisodeRow,
+        turn: &Turn,
+        note: &NoteFacts,
+        facts: TurnFacts,
+    ) -> StoreResult<UpsertOutcome> {
+        let at = turn.time.utc.unwrap_or(0);
+        self.tx.execute("INSERT OR IGNORE INTO note (episode_id) VALUES (?1)", [episode.id])?;
+        let newest: Option<(TurnKey, UtcMillis)> = self.tx.first(
+            "SELECT turn_id, at_ms FROM note_version WHERE episode_id = ?1 AND until_ms IS NULL",
+            [episode.id],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        match newest {
+            Some((_, given)) if at < given => {
+                let older = Turn { id: version_id(agent, turn, at), native_id: version_name(turn, at), ..turn.clone() };
+                let outcome = self.turn(agent, episode, &older, facts)?;
+                let until = self.tx.value::<UtcMillis>(
+                    "SELECT min(at_ms) FROM note_version WHERE episode_id = ?1 AND at_ms > ?2",
+                    params![episode.id, at],
+                )?;
+                self.tx.execute(
+                    "UPDATE note_version SET until_ms = ?2 WHERE episode_id = ?1 AND at_ms < ?2 AND until_ms > ?2",
+                    params![episode.id, at],
+                )?;
+                self.put_version(episode.id, &older.id, at, Some(until), note)?;
+                Ok(outcome)
+            }
+            newest => {
+                if let Some((row, given)) = newest.filter(|(_, given)| at > *given) {
+                    self.part_with(row, version_id(agent, turn, given), &version_name(turn, given), at)?;
+                }
+                let outcome = self.turn(agent, episode, turn, facts)?;
+                if outcome == UpsertOutcome::Unchanged {
+                    // The same words, given anew.
+                    self.tx.execute("UPDATE turn SET at_ms = ?2 WHERE uid = ?1", params![turn.id.as_bytes(), turn.time.utc])?;
+                    self.tx.execute(
+                        "INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE uid = ?1 AND at_ms IS NOT ?2",
+                        params![turn.id.as_bytes(), newest.map(|(_, given)| given)],
+                    )?;
+                }
+                self.put_version(episode.id, &turn.id, at, None, note)?;
+                let rank = if note.title.is_some() { TitleRank::Custom } else { TitleRank::FirstWords };
+                self.tx.execute(
+                    "UPDATE episode SET title = ?2, title_rank = ?3, title_ms = NULL, title_line = 0 WHERE id = ?1",
+                    params![episode.id, note.title, rank.as_str()],
+                )?;
+                Ok(outcome)
+            }
+        }
+    }
+
+    /// Gives the words of a note's turn, which are about to be replaced, a turn of their own.
+    fn part_with(&mut self, row: TurnKey, id: TurnId, name: &str, until: UtcMillis) -> StoreResult<()> {
+        let copy: TurnKey = self.tx.insert(
+            "INSERT INTO turn (uid, episode_id, native_id, position, role, is_error, parts, at_ms, at_original, at_offset_min, at_quality,
+                               project_id, branch_id, cwd_id, model_id, speaker_id, file_id, line, reading)
+             SELECT ?2, episode_id, ?3, position, role, is_error, parts, at_ms, at_original, at_offset_min, at_quality,
+                    project_id, branch_id, cwd_id, model_id, speaker_id, file_id, line, reading FROM turn WHERE id = ?1",
+            params![row, id.as_bytes(), name],
+        )?;
+        self.tx.execute("UPDATE turn SET position = position + ?2 WHERE id = ?1", params![row, SPOKEN_GAP])?;
+        self.tx
+            .execute("INSERT INTO turn_text (turn_id, words) SELECT ?2, words FROM turn_text WHERE turn_id = ?1", [row, copy])?;
+        for table in ["lexical_queue", "embed_queue", "shape_queue"] {
+            self.tx.execute(&format!("INSERT INTO {table} (turn_id) VALUES (?1)"), [copy])?;
+        }
+        self.tx
+            .execute("UPDATE note_version SET turn_id = ?2, until_ms = ?3 WHERE turn_id = ?1", params![row, copy, until])
+            .map(drop)
+    }
+
+    fn put_version(
+        &mut self,
+        episode: EpisodeKey,
+        turn: &TurnId,
+        at: UtcMillis,
+        until: Option<UtcMillis>,
+        note: &NoteFacts,
+    ) -> StoreResult<()> {
+        let NoteFacts { kind, title, tags, priority, is_confirmed, session, metadata } = note;
+        let tags = serde_json::Value::from(tags.clone()).to_string();
+        self.tx
+            .execute(
+                "INSERT INTO note_version (turn_id, episode_id, at_ms, until_ms, kind, title, tags, priority, is_confirmed, session,
+                                           metadata)
+                 SELECT id, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM turn WHERE uid = ?1
+                 ON CONFLICT (turn_id) DO UPDATE SET at_ms = excluded.at_ms, until_ms = excluded.until_ms, kind = excluded.kind,
+                     title = excluded.title, tags = excluded.tags, priority = excluded.priority,
+                     is_confirmed = excluded.is_confirmed, session = excluded.session, metadata = excluded.metadata",
+                params![
+                    turn.as_bytes(),
+                    episode,
+                    at,
+                    until,
+                    kind.as_str(),
+                    title,
+                    tags,
+                    priority.map(Priority::as_str),
+                    is_confirmed,
+                    session,
+                    metadata
+                ],
+            )
+            .map(drop)
+    }
+}
+
+/// The id of an older version, whose words have a turn of their own.
+fn version_id(agent: &str, turn: &Turn, at: UtcMillis) -> TurnId {
+    TurnId::derive(agent, &turn.id.to_string(), &version_name(turn, at), 0)
+}
+
+/// Its native id.
+fn version_name(turn: &Turn, at: UtcMillis) -> String {
+    format!("{}@{at}", turn.native_id)
 }
 
 impl WriteTx<'_> {

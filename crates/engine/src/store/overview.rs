@@ -182,7 +182,7 @@ impl Store {
     /// is a dry run; gives how many.
     pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {
         /// Tables and columns with names; one that may hold each name once gives way to the row that has the new one.
-        const NAMES: [(&str, &str); 13] = [
+        const NAMES: [(&str, &str); 16] = [
             ("episode", "title"),
             ("episode", "cwd"),
             ("project", "name"),
@@ -196,6 +196,9 @@ impl Store {
             ("path", "name"),
             ("pending_title", "title"),
             ("skip", "detail"),
+            ("note_version", "title"),
+            ("note_version", "tags"),
+            ("note_version", "metadata"),
         ];
         self.write(|tx| {
             let mut changed = 0;
@@ -339,9 +342,7 @@ impl Store {
     /// The directories by which projects are recognised, as they were recorded.
     pub(crate) fn project_directories(&self) -> StoreResult<Vec<String>> {
         self.read(|view| {
-            view.all("SELECT DISTINCT recorded FROM project_alias WHERE kind = 'directory' ORDER BY recorded", [], |row| {
-                row.get(0)
-            })
+            view.column("SELECT DISTINCT recorded FROM project_alias WHERE kind = 'directory' ORDER BY recorded", [])
         })
     }
 
@@ -354,7 +355,7 @@ impl Store {
 
     /// Gives a project another name.
     pub(crate) fn rename_project(&self, project: ProjectKey, name: &str) -> StoreResult<()> {
-        self.write(|tx| tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", rusqlite::params![project, name]).map(drop))
+        self.write(|tx| tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", params![project, name]).map(drop))
     }
 
     /// Makes one project of two: everything of `from` belongs to `into` afterwards.

@@ -36,6 +36,7 @@ const TABLES: &[Table] = &[
         key: 1,
     },
     Table { name: "episode_link", columns: "episode_id, kind, value", key: 3 },
+    Table { name: "note", columns: "episode_id, accessed_ms, access_count", key: 1 },
     Table {
         name: "source_file",
         columns: "id, source, path, generation, size, mtime_ns, archived_bytes, archived_lines, read_bytes, read_lines, reader_state, \

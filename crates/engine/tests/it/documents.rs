@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use yore_core::episode::{EpisodeKind, Role};
+use yore_core::note::NoteFacts;
 use yore_engine::ingest::source::note::{Note, note_episode, note_records, note_unit};
 use yore_engine::ingest::source::{Files, NothingKnown, ReaderOptions, Source, Stamp, Unit};
 use yore_engine::ingest::{GivenDocument, IngestReport, IngestRequest, Silent, SourceRoot};
@@ -221,16 +222,8 @@ fn note_is_kept_word_for_word_as_a_persons_words() {
     let memory = Memory::new();
     let text = "  Figs are ripe in September.\n\n\tNot before!  ";
     let put = |text: &str, version: i64| {
-        let tags = ["orchard".to_owned()];
-        let note = Note {
-            id: "n-1",
-            text,
-            title: Some("Figs"),
-            tags: &tags,
-            directory: None,
-            is_by_agent: false,
-            at: 1_780_000_000_000,
-        };
+        let facts = NoteFacts { title: Some("Figs".to_owned()), tags: vec!["orchard".to_owned()], ..NoteFacts::default() };
+        let note = Note { id: "n-1", text, facts: &facts, directory: None, is_by_agent: false, at: 1_780_000_000_000 };
         let document = GivenDocument {
             name: note_unit("n-1"),
             stamp: Stamp { size: text.len() as u64, version },

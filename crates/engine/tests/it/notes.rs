@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use serde_json::json;
 use yore_core::episode::Role;
+use yore_core::note::{NoteFacts, NoteKind, Priority};
 use yore_core::query::Program;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::source::document::{DocumentFacts, document_records};
@@ -12,7 +13,7 @@ use yore_engine::ingest::source::note::{MAX_BYTES, Note, note_records, note_unit
 use yore_engine::ingest::source::{ReaderOptions, Stamp};
 use yore_engine::ingest::{GivenDocument, IngestRequest, ProjectNames, Silent, names_of};
 use yore_engine::{
-    CONTEXT, Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING,
+    Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion,
 };
 use yore_testing::{Memory, Scan, SessionBuilder, TurnOf};
 
@@ -43,13 +44,17 @@ fn by_agent(request: RememberRequest) -> RememberRequest {
     RememberRequest { is_by_agent: true, ..request }
 }
 
+fn of_kind(kind: NoteKind, request: RememberRequest) -> RememberRequest {
+    RememberRequest { kind: Some(kind), ..request }
+}
+
 #[track_caller]
 fn remember(memory: &Memory, request: RememberRequest) -> Remembered {
     memory.engine().remember(&request).unwrap()
 }
 
 fn in_scope(scope: ScopeChoice, here: Option<&str>) -> NotesRequest {
-    NotesRequest { here: here.map(names_of), scope, tags: Vec::new(), title: None, limit: 100 }
+    NotesRequest { here: here.map(names_of), scope, tags: Vec::new(), kind: None, is_confirmed: None, title: None, limit: 100 }
 }
 
 fn texts(notes: Vec<NoteSummary>) -> Vec<String> {
@@ -102,8 +107,8 @@ fn note_is_found_at_once_and_known_by_all_its_ids() {
     assert_eq!((hit.turn().text.as_str(), hit.turn().role), ("  Figs are ripe in\tSeptember.\n", Role::Human));
     assert_eq!(memory.engine().queued().unwrap(), 0);
     let note = known_as(&memory, &remembered.episode.to_string());
-    assert_eq!(note.title.as_deref(), Some("Figs"));
-    assert_eq!(note.tags, ["fruit", "orchard"]);
+    assert_eq!(note.facts.title.as_deref(), Some("Figs"));
+    assert_eq!(note.facts.tags, ["fruit", "orchard"]);
     assert_eq!((note.at, note.is_by_agent, note.project.as_deref()), (Some(Memory::now()), false, None));
     let episode = remembered.episode.to_string();
     for id in [remembered.episode.short(), remembered.turn.to_string(), remembered.turn.short(), episode.to_uppercase()] {
@@ -193,14 +198,14 @@ fn what_is_new_about_known_words_is_added_to_them() {
     let said = remember(&memory, tagged(&[STANDING], new(words)));
     assert_eq!((said.episode.to_string(), said.was_known), (id.clone(), false));
     let note = known_as(&memory, &id);
-    assert_eq!((note.is_by_agent, note.tags.join(" ").as_str()), (false, "deploy standing"));
+    assert_eq!((note.is_by_agent, note.facts.kind, note.facts.tags.join(" ").as_str()), (false, NoteKind::Standing, "deploy"));
     assert_eq!(memory.ask("when to deploy")[0].turn().role, Role::Human);
     // An agent changes nothing about it by saying it.
     assert!(remember(&memory, by_agent(titled("Mine", tagged(&["agents"], new(words))))).was_known);
     assert_eq!(known_as(&memory, &id), note);
     assert!(remember(&memory, tagged(&["Deploy"], new(words))).was_known, "a known tag is nothing new");
     assert!(!remember(&memory, titled("Deploying", new(words))).was_known);
-    assert_eq!(known_as(&memory, &id).title.as_deref(), Some("Deploying"));
+    assert_eq!(known_as(&memory, &id).facts.title.as_deref(), Some("Deploying"));
     assert_eq!(all(&memory), [words]);
 }
 
@@ -215,26 +220,29 @@ fn same_words_under_another_title_are_another_note() {
     assert!(remember(&memory, of(HARBOR, "v2")).was_known);
     assert_eq!(all(&memory), ["v2", "v2"]);
     let (crane, lamp) = (known_as(&memory, &crane.episode.to_string()), known_as(&memory, &lamp.episode.to_string()));
-    assert_eq!((crane.title.as_deref(), lamp.title.as_deref()), (Some("crane"), Some("Lamp")));
+    assert_eq!((crane.facts.title.as_deref(), lamp.facts.title.as_deref()), (Some("crane"), Some("Lamp")));
 }
 
 #[test]
 fn context_is_known_by_its_title_and_is_nothing_else() {
     let memory = Memory::new();
     let words = "Ask before you rotate keys.";
-    let context = |title: &str| by_agent(tagged(&[CONTEXT], titled(title, of(HARBOR, words))));
+    let context = |title: &str| of_kind(NoteKind::Context, by_agent(titled(title, of(HARBOR, words))));
     let said = remember(&memory, of(HARBOR, words));
     let keys = remember(&memory, context("keys"));
     let other = remember(&memory, context("rotation"));
     let noted = remember(&memory, by_agent(titled("keys", of(QUARRY, words))));
     let ids: HashSet<_> = [&said, &keys, &other, &noted].map(|remembered| remembered.episode).into_iter().collect();
     assert_eq!((ids.len(), remember(&memory, context("KEYS")).episode), (4, keys.episode));
-    let is_context = |remembered: &Remembered| known_as(&memory, &remembered.episode.to_string()).is_context();
+    let is_context = |remembered: &Remembered| known_as(&memory, &remembered.episode.to_string()).facts.kind == NoteKind::Context;
     assert_eq!([&said, &keys, &other, &noted].map(is_context), [false, true, true, false]);
     // What a person says is the person's own.
     let said_anew = instead(&keys.episode.to_string(), "Never rotate keys.");
     assert!(!is_context(&remember(&memory, said_anew)));
-    assert!(!is_context(&remember(&memory, by_agent(tagged(&[CONTEXT, STANDING], titled("keys", of(HARBOR, "x")))))));
+    assert!(!is_context(&remember(
+        &memory,
+        of_kind(NoteKind::Context, by_agent(tagged(&[STANDING], titled("keys", of(HARBOR, "x")))))
+    )));
 }
 
 #[test]
@@ -276,7 +284,7 @@ fn note_that_is_replaced_keeps_its_id_and_the_old_words_answer_no_more() {
         assert_eq!(hits.iter().map(|hit| hit.turn().text.as_str()).collect::<Vec<_>>(), [words]);
     }
     let note = known_as(&memory, &first.episode.to_string());
-    let stayed = (note.title.as_deref(), note.tags.join(" "), note.project.as_deref());
+    let stayed = (note.facts.title.as_deref(), note.facts.tags.join(" "), note.project.as_deref());
     assert_eq!(stayed, (Some("Ferry"), "sea".to_owned(), Some("harbor")));
     assert!(memory.ask("dawn noon dusk").is_empty());
     let archived = memory.archive().into_iter().flat_map(|(.., bytes)| bytes).collect();
@@ -295,7 +303,7 @@ fn title_and_tags_of_a_replaced_note_are_those_that_were_given_last() {
     let id = remember(&memory, titled("Figs", tagged(&["orchard", "fruit"], new(words)))).episode.to_string();
     let now = |memory: &Memory| {
         let note = known_as(memory, &id);
-        (note.title.unwrap_or_default(), note.tags.join(" "))
+        (note.facts.title.unwrap_or_default(), note.facts.tags.join(" "))
     };
     assert!(!remember(&memory, tagged(&["garden"], instead(&id, words))).was_known);
     assert_eq!(now(&memory), ("Figs".to_owned(), "garden".to_owned()));
@@ -355,7 +363,7 @@ fn forgotten_notes_are_in_no_list_and_no_answer() {
         assert!(memory.engine().remember(&instead(&id, "x")).is_err());
         forget(&memory, &id, false, true);
         assert_eq!(memory.ask("ferry").len(), 1);
-        assert_eq!(known_as(&memory, &id).tags, ["sea"]);
+        assert_eq!(known_as(&memory, &id).facts.tags, ["sea"]);
     }
     forget(&memory, &gone.turn.short(), true, false);
     assert_eq!(all(&memory), ["The crane opens at six."]);
@@ -490,8 +498,7 @@ fn notes_of_an_older_yore_are_listed_and_replaced() {
     let note = Note {
         id: "n-1",
         text: "Figs are ripe.",
-        title: None,
-        tags: &[],
+        facts: &NoteFacts::default(),
         directory: None,
         is_by_agent: false,
         at: 1_780_000_000_000,
@@ -508,4 +515,95 @@ fn notes_of_an_older_yore_are_listed_and_replaced() {
     let id = memory.engine().notes(&in_scope(ScopeChoice::All, None)).unwrap()[0].episode.to_string();
     assert!(!remember(&memory, instead(&id, "Figs are eaten.")).was_known);
     assert_eq!(all(&memory), ["Figs are eaten."]);
+}
+
+/// The words of every version of a note, the first one first.
+fn versions(memory: &Memory, id: &str) -> Vec<String> {
+    let load = |number| memory.engine().load_note(id, WhichVersion::Number(number)).ok().map(|note| note.text);
+    (1..).map_while(load).collect()
+}
+
+/// What a question finds of what was stored before an instant.
+fn known_before(memory: &Memory, question: &str, as_of: i64) -> Vec<String> {
+    let answer = memory.ask_with(question, |request| request.filter.as_of = Some(as_of));
+    answer.hits.into_iter().map(|hit| hit.turn().text.clone()).collect()
+}
+
+#[test]
+fn every_version_of_a_note_can_be_loaded_and_is_found_as_of_its_time() {
+    let memory = Memory::new();
+    let id = remember(&memory, titled("Ferry", new("The ferry leaves at dawn."))).episode.to_string();
+    let session = RememberRequest { session: Some("s-1".to_owned()), ..instead(&id, "The ferry leaves at noon.") };
+    remember(&memory, session);
+    remember(
+        &memory,
+        RememberRequest { metadata: Some(r#"{"b": 2, "a": [1]}"#.to_owned()), ..instead(&id, "The ferry leaves at dusk.") },
+    );
+    let words = ["The ferry leaves at dawn.", "The ferry leaves at noon.", "The ferry leaves at dusk."];
+    assert_eq!(versions(&memory, &id), words);
+    let given: Vec<i64> =
+        (1..=3).map(|number| memory.engine().load_note(&id, WhichVersion::Number(number)).unwrap().at.unwrap()).collect();
+    for reindexed in [false, true] {
+        if reindexed {
+            let (report, _) = memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+            assert_eq!((report.turns_added, report.turns_updated, report.turns_removed), (0, 0, 0));
+            assert_eq!(versions(&memory, &id), words);
+        }
+        for (number, words) in words.iter().enumerate() {
+            let as_of = given[number] + 1;
+            assert_eq!(memory.engine().load_note(&id, WhichVersion::AsOf(as_of)).unwrap().text, *words);
+            assert_eq!(known_before(&memory, "when does the ferry leave", as_of), [*words], "version {}", number + 1);
+        }
+        assert!(known_before(&memory, "when does the ferry leave", given[0]).is_empty());
+        assert_eq!(memory.ask("when does the ferry leave")[0].turn().text, words[2]);
+        assert_eq!(memory.ask("when does the ferry leave").len(), 1);
+    }
+    let newest = memory.engine().load_note(&id, WhichVersion::Newest).unwrap();
+    assert_eq!((newest.version, newest.facts.title.as_deref(), newest.facts.session.as_deref()), (3, Some("Ferry"), Some("s-1")));
+    assert_eq!(newest.facts.metadata, r#"{"b":2,"a":[1]}"#);
+    let before = known_as(&memory, &id);
+    assert_eq!((before.access_count > 6, before.accessed), (true, Some(Memory::now())));
+    memory.engine().load_note(&id, WhichVersion::Number(1)).unwrap();
+    assert_eq!(known_as(&memory, &id).access_count, before.access_count + 1);
+    for which in [WhichVersion::Number(0), WhichVersion::Number(4), WhichVersion::AsOf(given[0])] {
+        assert!(matches!(memory.engine().load_note(&id, which), Err(EngineError::UnknownVersion { count: 3, .. })));
+    }
+    // Forgotten for good, no version is left.
+    forget(&memory, &id, true, false);
+    assert!(known_before(&memory, "when does the ferry leave", given[1] + 1).is_empty());
+    let archived = String::from_utf8(memory.archive().into_iter().flat_map(|(.., bytes)| bytes).collect()).unwrap();
+    assert!(!archived.contains("ferry"), "{archived}");
+}
+
+#[test]
+fn what_a_note_is_for_is_kept_beside_its_words() {
+    let memory = Memory::new();
+    let request = RememberRequest {
+        priority: Some(Priority::Important),
+        is_unconfirmed: true,
+        ..of_kind(NoteKind::Context, by_agent(titled("berths", tagged(&["ports"], new("Berth four is free.")))))
+    };
+    let id = remember(&memory, request).episode.to_string();
+    // What is not said again stays.
+    remember(&memory, RememberRequest { is_unconfirmed: true, ..by_agent(instead(&id, "Berth five is free.")) });
+    let facts = known_as(&memory, &id).facts;
+    assert_eq!((facts.kind, facts.priority, facts.is_confirmed), (NoteKind::Context, Some(Priority::Important), false));
+    assert_eq!(facts.tags, ["ports"]);
+    let listed = |request: NotesRequest| memory.engine().notes(&request).unwrap().len();
+    let everywhere = in_scope(ScopeChoice::All, None);
+    assert_eq!(listed(NotesRequest { kind: Some(NoteKind::Context), ..everywhere.clone() }), 1);
+    assert_eq!(listed(NotesRequest { kind: Some(NoteKind::Standing), ..everywhere.clone() }), 0);
+    assert_eq!(listed(NotesRequest { is_confirmed: Some(true), ..everywhere.clone() }), 0);
+    let bad = memory.engine().remember(&RememberRequest { metadata: Some("[1]".to_owned()), ..new("x") }).unwrap_err();
+    assert_eq!(bad.code(), "bad-note");
+    // A standing instruction is one until somebody takes that back.
+    let id = remember(&memory, tagged(&[STANDING, "deploy"], new("Deploy on Tuesdays."))).episode.to_string();
+    remember(&memory, tagged(&["release"], instead(&id, "Deploy on Mondays.")));
+    assert_eq!(
+        (known_as(&memory, &id).facts.kind, known_as(&memory, &id).facts.tags),
+        (NoteKind::Standing, vec!["release".to_owned()])
+    );
+    assert_eq!(listed(NotesRequest { tags: vec![STANDING.to_owned()], ..everywhere }), 1);
+    remember(&memory, of_kind(NoteKind::Note, instead(&id, "Deploy on Mondays.")));
+    assert_eq!(known_as(&memory, &id).facts.kind, NoteKind::Note);
 }

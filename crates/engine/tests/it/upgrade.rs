@@ -4,14 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use yore_core::note::NoteFacts;
+use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::Silent;
 use yore_engine::ingest::source::ReaderOptions;
-use yore_engine::{Engine, EngineError, SCHEMA_VERSION, StoreError};
+use yore_engine::{Engine, EngineError, NotesRequest, SCHEMA_VERSION, StoreError, WhichVersion};
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf, fixture, is_blessing};
 
 const SEED: u64 = 500;
 /// Schemas that a commit had as its newest; each has a database of its own. (1 came with 2, and 4 with 5.)
-const COMMITTED: [i32; 6] = [2, 3, 5, 6, 7, 8];
+const COMMITTED: [i32; 7] = [2, 3, 5, 6, 7, 8, 9];
 
 fn fixture_of(schema: i32) -> PathBuf {
     fixture("databases").join(format!("schema-{schema}.db"))
@@ -92,6 +94,52 @@ fn database_of_a_schema_that_was_replaced_before_it_was_committed_is_upgraded() 
         assert_eq!(state_of(&memory.data().join("yore.db")).0, SCHEMA_VERSION);
         assert_answers(&memory);
     }
+}
+
+#[test]
+fn notes_of_an_older_schema_keep_what_is_known_of_them_and_every_version() {
+    // Written by the program of schema 8: a note that was replaced twice, a standing instruction, a person's note under
+    // tags that mean something in an agent's, and an agent's context that was replaced once.
+    let mut memory = memory_with(&fixture("databases").join("notes-schema-8.db"));
+    memory.open();
+    memory.index();
+    let request = NotesRequest {
+        here: None,
+        scope: ScopeChoice::All,
+        tags: Vec::new(),
+        kind: None,
+        is_confirmed: None,
+        title: None,
+        limit: 10,
+    };
+    let notes = memory.engine().notes(&request).unwrap();
+    let told: Vec<String> = notes
+        .iter()
+        .map(|note| {
+            let NoteFacts { kind, title, tags, priority, is_confirmed, .. } = &note.facts;
+            format!("{kind:?} {title:?} {tags:?} {priority:?} {is_confirmed} {} {}", note.version, note.text)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            r#"Context Some("berths") ["ports", "related:tides"] Some(Important) false 2 Berth four is free until seven."#,
+            r#"Note None ["context", "priority:high"] None false 1 A person's own tags."#,
+            r#"Standing None ["deploy"] None true 1 Deploy on Tuesdays only."#,
+            r#"Note Some("Ferry") ["harbour"] None true 3 The ferry leaves at dusk."#,
+        ]
+    );
+    let ferry = notes[3].episode.to_string();
+    let version = |number| memory.engine().load_note(&ferry, WhichVersion::Number(number)).unwrap();
+    assert_eq!((version(1).text.as_str(), version(1).facts.tags), ("The ferry leaves at dawn.", vec!["sea".to_owned()]));
+    assert_eq!(version(2).text, "The ferry leaves at noon.");
+    let as_of = version(2).at.map(|at| at + 1);
+    let answer = memory.ask_with("when does the ferry leave", |request| request.filter.as_of = as_of);
+    assert_eq!(answer.hits.iter().map(|hit| hit.turn().text.as_str()).collect::<Vec<_>>(), ["The ferry leaves at noon."]);
+    assert_eq!(memory.ask("when does the ferry leave").len(), 1);
+    let (report, _) = memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+    assert_eq!((report.turns_added, report.turns_updated, report.turns_removed), (0, 0, 0));
+    assert!(memory.data().join("yore.db.backup-8").exists());
 }
 
 /// The schema and the number of turns of a database.

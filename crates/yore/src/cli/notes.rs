@@ -47,6 +47,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             names => ScopeChoice::Projects(names.to_vec()),
         },
         tags: tags.clone(),
+        kind: None,
+        is_confirmed: None,
         title: title.clone(),
         limit: *limit,
     })?;
@@ -70,12 +72,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 /// A line for each note, in columns.
 fn table(notes: &[NoteSummary]) -> Vec<String> {
-    let is_tagged = notes.iter().any(|note| !note.tags.is_empty());
+    let is_tagged = notes.iter().any(|note| !text::labels(note).is_empty());
     let rows: Vec<Vec<String>> = notes
         .iter()
         .map(|note| {
             let project = note.project.as_deref().map_or_else(|| "everywhere".to_owned(), text::harmless);
-            let tags: Vec<String> = note.tags.iter().map(|tag| format!("#{}", text::harmless(tag))).collect();
+            let tags: Vec<String> = text::labels(note).iter().map(|tag| format!("#{}", text::harmless(tag))).collect();
             let author = if note.is_by_agent { format!(" {DIM}(by an agent){RESET}") } else { String::new() };
             let mut row = vec![note.episode.short(), text::day(note.at), project];
             row.extend(is_tagged.then(|| tags.join(" ")));
@@ -99,7 +101,7 @@ fn words(note: &NoteSummary) -> String {
     if letters.next().is_some() {
         words.push('…');
     }
-    match &note.title {
+    match &note.facts.title {
         Some(title) => format!("{BOLD}{}{RESET} {DIM}·{RESET} {words}", text::harmless(title)),
         None => words,
     }
@@ -108,6 +110,7 @@ fn words(note: &NoteSummary) -> String {
 #[cfg(test)]
 mod tests {
     use yore_core::id::{EpisodeId, TurnId};
+    use yore_core::note::{NoteFacts, NoteKind};
 
     use super::*;
 
@@ -115,11 +118,14 @@ mod tests {
         NoteSummary {
             episode: EpisodeId::from_bytes([number; 16]),
             turn: TurnId::from_bytes([number; 16]),
-            title: title.map(str::to_owned),
-            tags: Vec::new(),
+            facts: NoteFacts { title: title.map(str::to_owned), ..NoteFacts::default() },
             project: None,
             at: None,
             is_by_agent: false,
+            version: 1,
+            until: None,
+            accessed: None,
+            access_count: 0,
             text: text.to_owned(),
         }
     }
@@ -135,7 +141,8 @@ mod tests {
     #[test]
     fn notes_stand_in_columns_with_their_first_words() {
         let mut first = note(1, Some("Crane"), "opens at six,\n\nnever\x1b[2J before");
-        (first.project, first.tags) = (Some("harbor".to_owned()), vec!["hours".to_owned(), "standing".to_owned()]);
+        (first.project, first.facts.tags) = (Some("harbor".to_owned()), vec!["hours".to_owned()]);
+        first.facts.kind = NoteKind::Standing;
         let mut second = note(2, None, &"ü".repeat(WORDS_CHARS + 1));
         second.is_by_agent = true;
         insta::assert_snapshot!(plain(&[first, second.clone()]), @"

@@ -3,10 +3,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use yore_core::note::NoteKind;
 use yore_core::scope::ProjectAlias;
+use yore_engine::RememberRequest;
 use yore_engine::ingest::names_of;
 use yore_engine::ingest::source::note::MAX_BYTES;
-use yore_engine::{RememberRequest, STANDING};
 
 use super::Context;
 use crate::engine_handle::Memory;
@@ -29,9 +30,13 @@ pub struct Arguments {
     /// A word to find it by; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// A standing instruction: every session is told when it begins (the tag `standing`)
-    #[arg(long)]
-    standing: bool,
+    /// A standing instruction: every session is told when it begins; `--standing=false` takes that back from a note
+    /// that is replaced
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    standing: Option<bool>,
+    /// A JSON object to keep with it
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<String>,
     /// It holds everywhere, not only in this project
     #[arg(long)]
     global: bool,
@@ -70,18 +75,16 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             None => project_here(&mut memory, context)?,
         },
     };
-    let mut tags = arguments.tags.clone();
-    if arguments.standing {
-        if let (Some(id), []) = (&arguments.replace, tags.as_slice()) {
-            tags = memory.note(id)?.tags;
-        }
-        tags.push(STANDING.to_owned());
-    }
     let remembered = memory.remember(&RememberRequest {
         replaces: arguments.replace.clone(),
         text: words,
         title: arguments.title.clone(),
-        tags,
+        tags: arguments.tags.clone(),
+        kind: arguments.standing.map(|is_standing| if is_standing { NoteKind::Standing } else { NoteKind::Note }),
+        priority: None,
+        is_unconfirmed: false,
+        session: None,
+        metadata: arguments.metadata.clone(),
         directory: directory.clone(),
         is_by_agent: false,
     })?;
@@ -91,8 +94,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.json(&json!({
             "id": id,
             "turn": remembered.turn.to_string(),
-            "title": note.title,
-            "tags": note.tags,
+            "kind": note.facts.kind,
+            "title": note.facts.title,
+            "tags": note.facts.tags,
+            "version": note.version,
             "project": note.project,
             "directory": directory,
             "was_known": remembered.was_known,

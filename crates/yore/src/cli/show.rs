@@ -1,7 +1,10 @@
 use clap::Args;
-use yore_engine::ShowRequest;
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::source::note;
+use yore_engine::{ShowRequest, WhichVersion};
 
 use super::Context;
+use crate::ask;
 use crate::error::{CliResult, Exit};
 use crate::render::{text, wire};
 
@@ -22,6 +25,19 @@ pub struct Arguments {
     /// Divide the session into exchanges: each question with what was done about it
     #[arg(long, conflicts_with = "original")]
     exchanges: bool,
+    /// Of a note: version N, from 1
+    #[arg(long, value_name = "N", conflicts_with_all = ["original", "exchanges"])]
+    note_version: Option<u64>,
+    /// Of a note: the version that held at this time
+    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["original", "exchanges", "note_version"])]
+    as_of: Option<UtcMillis>,
+}
+
+impl Arguments {
+    /// The version of a note that is asked for.
+    fn which(&self) -> Option<WhichVersion> {
+        self.note_version.map(WhichVersion::Number).or(self.as_of.map(WhichVersion::AsOf))
+    }
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -47,7 +63,19 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         return Ok(Exit::Success);
     }
-    let shown = context.settings.memory()?.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
+    if let Some(which) = arguments.which() {
+        let note = context.settings.memory()?.load_note(&arguments.id, which)?;
+        if context.printer.is_json() {
+            context.printer.json(&wire::note(&note))?;
+        } else {
+            for line in text::note(&note) {
+                context.printer.line(line)?;
+            }
+        }
+        return Ok(Exit::Success);
+    }
+    let mut memory = context.settings.memory()?;
+    let shown = memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
     if context.printer.is_json() {
         context.printer.json(&wire::shown(&shown))?;
         return Ok(Exit::Success);
@@ -68,6 +96,18 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             "{}… {} before{}\n",
             text::DIM,
             text::counted(shown.hidden.0 as u64, "turn"),
+            text::RESET
+        ))?;
+    }
+    // A note that is opened was loaded whole.
+    let whole = shown.turns.first().filter(|turn| turn.agent == note::KIND).map(|turn| turn.episode.to_string());
+    if let Some(note) = whole.and_then(|id| memory.load_note(&id, WhichVersion::Newest).ok())
+        && note.version > 1
+    {
+        context.printer.line(format!(
+            "{}version {}; --note-version N shows an older one{}\n",
+            text::DIM,
+            note.version,
             text::RESET
         ))?;
     }

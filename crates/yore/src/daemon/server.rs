@@ -153,6 +153,7 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::Stats => asked(shared, Engine::statistics),
         Request::Notes { request } => asked(shared, |engine| engine.notes(&request)),
         Request::Note { id } => asked(shared, |engine| engine.note(&id)),
+        Request::LoadNote { id, which } => asked(shared, |engine| engine.load_note(&id, which)),
         Request::Remember { request } => asked(shared, |engine| engine.remember(&request)),
         Request::Forget { request } => asked(shared, |engine| engine.forget(&request)),
         Request::Brief { request } => {

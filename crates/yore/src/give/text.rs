@@ -138,7 +138,7 @@ fn worked_lines(worked: &Worked, with_end: bool) -> impl Iterator<Item = (String
 }
 
 fn note_line(note: &NoteSummary, chars: usize) -> (String, Vec<TurnId>) {
-    let title = note.title.as_deref().map(|title| format!("{}: ", name(title))).unwrap_or_default();
+    let title = note.facts.title.as_deref().map(|title| format!("{}: ", name(title))).unwrap_or_default();
     // A person's words weigh more.
     let by = if note.is_by_agent { " (noted by an agent)" } else { "" };
     (format!("- [{}] {title}{}{by}", note.episode.short(), flowing(&note.text, chars)), vec![note.turn])

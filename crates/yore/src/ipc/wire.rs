@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_engine::{
     BriefRequest, ForgetRequest, Job, JobCounts, NotesRequest, OfferRequest, RecallRequest, RememberRequest, SessionsRequest,
-    ShowRequest,
+    ShowRequest, WhichVersion,
 };
 
 use super::socket::Stream;
@@ -23,7 +23,7 @@ use crate::error::{CliError, Exit};
 use crate::spool::Event;
 
 /// Version of what is said.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 /// A request is shorter.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// An answer is shorter: one that would not be is given in process.
@@ -69,6 +69,13 @@ pub enum Request {
     Note {
         /// The id.
         id: String,
+    },
+    /// The whole note in one of its versions, which is counted.
+    LoadNote {
+        /// Its id.
+        id: String,
+        /// Which version.
+        which: WhichVersion,
     },
     /// A note to remember.
     Remember {

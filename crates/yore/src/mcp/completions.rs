@@ -84,7 +84,9 @@ fn known(access: &Access, memory: &mut Memory, values: Values) -> CliResult<Vec<
             let is_session = |session: &EpisodeSummary| session.kind == EpisodeKind::Session;
             sessions.into_iter().filter(is_session).map(|session| session.native_id).collect()
         }
-        Values::Topics => memory.notes(&notes::everything_here(access))?.into_iter().filter_map(|note| note.title).collect(),
+        Values::Topics => {
+            memory.notes(&notes::everything_here(access))?.into_iter().filter_map(|note| note.facts.title).collect()
+        }
     })
 }
 

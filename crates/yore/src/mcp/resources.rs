@@ -104,7 +104,7 @@ pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListRes
                 });
                 resources.extend(notes.iter().map(|note| {
                     let address = Address::Memory(note.turn.to_string()).to_string();
-                    let title = note.title.as_deref().map_or_else(|| name(&note.text), name);
+                    let title = note.facts.title.as_deref().map_or_else(|| name(&note.text), name);
                     Resource::new(address, format!("note {}", note.episode.short()))
                         .with_title(title)
                         .with_mime_type("text/plain")

@@ -2,8 +2,9 @@
 
 use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::Exchange;
+use yore_core::note::{NoteFacts, NoteKind};
 use yore_core::time::{UtcMillis, format_utc};
-use yore_engine::{Found, Hit, ShownTurn};
+use yore_engine::{Found, Hit, NoteSummary, ShownTurn};
 
 /// Escape sequences; the stream drops them where nobody would see colours.
 pub const RED: &str = "\x1b[31m";
@@ -55,6 +56,31 @@ pub fn count(number: u64) -> String {
         grouped.push(digit);
     }
     grouped
+}
+
+/// A version of a note: which it is, and its words.
+pub fn note(note: &NoteSummary) -> Vec<String> {
+    let by = if note.is_by_agent { "an agent" } else { "you" };
+    let until = note.until.map(|until| format!(", replaced {}", day(Some(until)))).unwrap_or_default();
+    let head = format!("note {}, version {} by {by}, {}{until}", note.episode.short(), note.version, day(note.at));
+    let title = note.facts.title.iter().map(|title| harmless(title));
+    let labels = labels(note).iter().map(|label| format!("#{}", harmless(label))).collect::<Vec<_>>().join(" ");
+    let mut lines = vec![format!("{DIM}{head}{RESET}")];
+    lines.extend(title);
+    lines.extend((!labels.is_empty()).then_some(labels));
+    lines.push(harmless(&note.text));
+    lines
+}
+
+/// What a note is labelled with: its tags, and what else it is than a note that a person agreed to.
+pub fn labels(note: &NoteSummary) -> Vec<String> {
+    let NoteFacts { kind, tags, priority, is_confirmed, .. } = &note.facts;
+    let mut labels = tags.clone();
+    labels.extend((*kind != NoteKind::Note).then(|| kind.as_str().to_owned()));
+    labels.extend(priority.map(|priority| format!("priority:{}", priority.as_str())));
+    labels.extend((!is_confirmed).then(|| "unconfirmed".to_owned()));
+    labels.sort();
+    labels
 }
 
 /// `1 session`, `2 sessions`.

@@ -509,7 +509,7 @@ fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     // How long ago is different each time.
     let captured = shown.lines().find(|line| line.contains("Claude Code: last captured ")).unwrap();
     insta::assert_snapshot!(shown.replacen(&format!("{captured}\n"), "", 1), @"
-    ✓ program          yore 0.1.0, schema 8
+    ✓ program          yore 0.1.0, schema 9
     ✓ data-directory   [root]/data
     · store            [root]/data/yore.db opens; what is in it was not checked
                        `yore doctor --deep` reads all of it

@@ -124,13 +124,24 @@ fn note_is_changed_in_its_place() {
     // From elsewhere, too: it stays where it belongs.
     assert_eq!(remember(&environment, "quarry", &["The crane opens at seven.", "--replace", &id[..10], "--standing"]), id);
     let note = notes(&environment, "harbor", &["--json"]).json().as_array().unwrap()[0].clone();
-    let tags = serde_json::json!(["hours", "standing"]);
+    let tags = serde_json::json!(["hours"]);
+    assert_eq!((&note["kind"], &note["version"]), (&Value::from("standing"), &Value::from(2)));
     assert_eq!((&note["text"], &note["title"], &note["tags"]), (&"The crane opens at seven.".into(), &"Crane".into(), &tags));
     assert_eq!((&note["project"], &note["by"]), (&Value::from("harbor"), &Value::from("human")));
     let again = environment.yore(["remember", "The crane opens at seven.", "--replace", &id]).run().success();
     assert_eq!((again.stdout.trim(), again.stderr.trim()), (id.as_str(), "known already: nothing was stored"));
     let found = environment.yore(["recall", "when does the crane open", "--all"]).run().success().stdout;
     assert!(found.contains("seven") && !found.contains("six"), "{found}");
+    // What it said before can be opened.
+    let first = environment.yore(["show", &id[..10], "--note-version", "1"]).run().success().stdout;
+    assert!(first.contains("version 1") && first.contains("The crane opens at six."), "{first}");
+    let newest = environment.yore(["show", &id[..10]]).run().success().stdout;
+    assert!(newest.contains("version 2") && newest.contains("seven") && !newest.contains("six"), "{newest}");
+    let none = environment.yore(["show", &id[..10], "--note-version", "3"]).run().ends_with(1);
+    assert!(none.stderr.contains("has no such version: there are 2"), "{}", none.stderr);
+    let taken_back = ["remember", "The crane opens at seven.", "--replace", &id, "--standing=false"];
+    environment.yore(taken_back).run().success();
+    assert_eq!(notes(&environment, "harbor", &["--json"]).json()[0]["kind"], "note");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn model(turns: i64, dimensions: usize, clusters: usize, noise: &mut Noise) -> M
 }
 
 fn passes(filter: &CompiledFilter, turn: i64, metadata: &TurnMetadata) -> bool {
-    let CompiledFilter { projects, everywhere, branches, roles, episodes, turns, since, until } = filter;
+    let CompiledFilter { projects, everywhere, branches, roles, episodes, turns, superseded, since, until } = filter;
     let is_dated = metadata.at != i64::MIN;
     let holds_everywhere = metadata.project == 0 && everywhere.contains(&metadata.episode);
     projects.as_ref().is_none_or(|projects| projects.contains(&i64::from(metadata.project)) || holds_everywhere)
@@ -129,6 +129,7 @@ fn passes(filter: &CompiledFilter, turn: i64, metadata: &TurnMetadata) -> bool {
         && roles.as_ref().is_none_or(|roles| roles.contains(&Role::ALL[usize::from(metadata.role)]))
         && episodes.as_ref().is_none_or(|episodes| episodes.contains(&metadata.episode))
         && turns.as_ref().is_none_or(|turns| turns.contains(&turn))
+        && superseded.as_ref().is_none_or(|superseded| !superseded.contains(&turn))
         && since.is_none_or(|since| is_dated && metadata.at >= since)
         && until.is_none_or(|until| is_dated && metadata.at < until)
 }
@@ -178,6 +179,7 @@ fn filters() -> Vec<CompiledFilter> {
     vec![
         any(),
         CompiledFilter { projects: Some(HashSet::from([2])), ..any() },
+        CompiledFilter { superseded: Some(Arc::new(HashSet::from([0, 3, 9, 12]))), ..any() },
         CompiledFilter { projects: Some(HashSet::from([2])), everywhere: HashSet::from([1, 2, 3]), ..any() },
         CompiledFilter { projects: Some(HashSet::from([0, 3])), branches: Some(HashSet::from([1])), ..any() },
         CompiledFilter { roles: Some(vec![Role::ALL[0], Role::ALL[4]]), ..any() },

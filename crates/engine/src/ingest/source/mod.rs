@@ -35,6 +35,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use yore_core::episode::{Episode, Role, Title, Turn};
+use yore_core::id::TurnId;
+use yore_core::note::NoteFacts;
 use yore_core::time::UtcMillis;
 
 pub use address::path_of_address;
@@ -427,6 +429,8 @@ pub enum Reading {
     TitleOfMessage(String, Title),
     /// Something that an episode points to: kind and value.
     Link(Arc<Episode>, &'static str, String),
+    /// What is known of a note beside its words, which are this turn. Comes before the turn.
+    Note(TurnId, Box<NoteFacts>),
     /// Something that could not be understood: stable reason and detail.
     Skip(&'static str, String),
 }

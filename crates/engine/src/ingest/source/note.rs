@@ -3,10 +3,12 @@
 //! of [`document`].
 //!
 //! ```json
-//! {"note": {"id": "...", "by": "agent", "text": "...", "title": "...", "tags": ["..."], "directory": "...", "at": 0}}
+//! {"note": {"id": "...", "by": "agent", "kind": "context", "text": "...", "title": "...", "tags": ["..."],
+//!           "priority": "important", "confirmed": false, "session": "...", "metadata": {}, "directory": "...", "at": 0}}
 //! ```
 //!
-//! Without `by` the words are a person's. What an agent wrote is an assistant's turn, so that whoever
+//! Each record is a version of the note; `at` tells versions apart. An older yore wrote no `kind`, and kept kind,
+//! priority and what nobody confirmed as tags. Without `by` the words are a person's. What an agent wrote is an assistant's turn, so that whoever
 //! is given it sees how far to trust it.
 
 use std::io;
@@ -14,8 +16,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use yore_core::episode::{Episode, EpisodeKind, Role, Title, TitleRank, Turn};
+use yore_core::episode::{Episode, EpisodeKind, Role, Turn};
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::note::{NO_METADATA, NoteFacts, NoteKind, Priority};
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::document::{self, DocumentReader};
@@ -37,16 +40,14 @@ const AGENT: &str = "agent";
 pub struct Notes;
 
 /// What somebody asks to remember.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note<'n> {
     /// Its id: drawn once, given again to replace it.
     pub id: &'n str,
     /// The words.
     pub text: &'n str,
-    /// A title.
-    pub title: Option<&'n str>,
-    /// Words to find it by.
-    pub tags: &'n [String],
+    /// What is known of it beside the words.
+    pub facts: &'n NoteFacts,
     /// The directory whose project it belongs to; `None`: to none.
     pub directory: Option<&'n str>,
     /// Whether an agent wrote it.
@@ -82,19 +83,29 @@ pub fn note_turn(id: &str) -> TurnId {
 
 /// The records of a note.
 pub fn note_records(note: &Note<'_>) -> Vec<Value> {
-    let Note { id, text, title, tags, directory, is_by_agent, at } = note;
+    let Note { id, text, facts, directory, is_by_agent, at } = note;
+    let NoteFacts { kind, title, tags, priority, is_confirmed, session, metadata } = facts;
     let mut record = Map::new();
     record.insert("id".to_owned(), json!(id));
     if *is_by_agent {
         record.insert("by".to_owned(), json!(AGENT));
     }
-    for (key, value) in [("title", title), ("directory", directory)] {
+    record.insert("kind".to_owned(), json!(kind));
+    let directory = directory.map(str::to_owned);
+    let priority = priority.map(|priority| priority.as_str().to_owned());
+    for (key, value) in [("title", title), ("directory", &directory), ("priority", &priority), ("session", session)] {
         if let Some(value) = value {
             record.insert(key.to_owned(), json!(value));
         }
     }
     if !tags.is_empty() {
         record.insert("tags".to_owned(), json!(tags));
+    }
+    if !is_confirmed {
+        record.insert("confirmed".to_owned(), json!(false));
+    }
+    if let Some(metadata) = serde_json::from_str::<Map<String, Value>>(metadata).ok().filter(|metadata| !metadata.is_empty()) {
+        record.insert("metadata".to_owned(), Value::Object(metadata));
     }
     record.insert("at".to_owned(), json!(at));
     record.insert("text".to_owned(), json!(text));
@@ -154,6 +165,25 @@ impl EpisodeReader for NoteReader {
     }
 }
 
+/// What a record says of a note beside its words.
+pub(crate) fn note_facts(note: &Value) -> NoteFacts {
+    let string = |key: &str| note[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let tags: Vec<String> = note["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    let title = string("title").map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
+    match note["kind"].as_str().and_then(NoteKind::parse) {
+        Some(kind) => NoteFacts {
+            kind,
+            title,
+            tags,
+            priority: string("priority").as_deref().and_then(Priority::parse),
+            is_confirmed: note["confirmed"] != false,
+            session: string("session"),
+            metadata: note["metadata"].as_object().map_or_else(|| NO_METADATA.to_owned(), |_| note["metadata"].to_string()),
+        },
+        None => NoteFacts::of_tags(&tags, title.as_deref(), note["by"] == AGENT),
+    }
+}
+
 fn read_note(note: &Value, line: u64, out: &mut Vec<Reading>) {
     let (Some(id), Some(text)) = (note["id"].as_str().filter(|id| !id.is_empty()), note["text"].as_str()) else {
         out.push(Reading::Skip("no-note", String::new()));
@@ -170,17 +200,25 @@ fn read_note(note: &Value, line: u64, out: &mut Vec<Reading>) {
         cwd: string("directory"),
         client_version: None,
     });
-    let tags: Vec<&str> = note["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let facts = note_facts(note);
+    let is_by_agent = note["by"] == AGENT;
+    // Found by them, but they are not what was said.
+    let tags = note["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).map(|tag| format!("#{tag}"));
+    let mut found_by: Vec<String> = string("title").into_iter().chain(tags).collect();
+    if note["kind"].is_string() {
+        found_by.extend((facts.kind != NoteKind::Note).then(|| format!("#{}", facts.kind.as_str())));
+        found_by.extend(facts.priority.map(|priority| format!("#priority:{}", priority.as_str())));
+    }
+    out.push(Reading::Note(note_turn(id), Box::new(facts)));
     let end = text.floor_char_boundary(MAX_TEXT_BYTES.min(text.len()));
     out.push(Reading::Turn(Box::new(ReadTurn {
         turn: Turn {
             id: note_turn(id),
             native_id: MESSAGE.to_owned(),
-            role: if note["by"] == AGENT { Role::Assistant } else { Role::Human },
+            role: if is_by_agent { Role::Assistant } else { Role::Human },
             speaker: None,
             text: text[..end].to_owned(),
-            // Found by them, but they are not what was said.
-            tool_text: string("title").into_iter().chain(tags.iter().map(|tag| format!("#{tag}"))).collect::<Vec<_>>().join("\n"),
+            tool_text: found_by.join("\n"),
             is_error: false,
             time: note["at"].as_i64().map_or(RecordedTime::UNKNOWN, |at| RecordedTime::from_millis(at, TimeQuality::Exact)),
             cwd: None,
@@ -193,11 +231,4 @@ fn read_note(note: &Value, line: u64, out: &mut Vec<Reading>) {
         episode: Arc::clone(&episode),
         line,
     })));
-    if let Some(title) = string("title") {
-        let text = title.split_whitespace().collect::<Vec<_>>().join(" ");
-        out.push(Reading::Title(Arc::clone(&episode), Title { text, rank: TitleRank::Custom, at: None, line }));
-    }
-    for tag in tags {
-        out.push(Reading::Link(Arc::clone(&episode), "tag", tag.to_owned()));
-    }
 }

@@ -2,6 +2,7 @@ use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use yore_core::id::EpisodeId;
+use yore_core::note::NoteFacts;
 use yore_engine::{EpisodeSummary, SessionsRequest};
 use yore_testing::{Memory, SessionBuilder};
 
@@ -11,8 +12,11 @@ fn note(text: &str) -> NoteSummary {
     NoteSummary {
         episode: EpisodeId::derive("note", text),
         turn: TurnId::derive("note", text, "text", 0),
-        title: None,
-        tags: Vec::new(),
+        facts: NoteFacts::default(),
+        version: 1,
+        until: None,
+        accessed: None,
+        access_count: 0,
         project: None,
         at: None,
         is_by_agent: false,

@@ -4,6 +4,7 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use yore_core::note::NoteKind;
 use yore_core::time::format_utc;
 use yore_engine::{NoteSummary, NotesRequest};
 
@@ -15,7 +16,7 @@ use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, cut_and_told};
 use crate::mcp::arguments::{given, parse, within};
 use crate::mcp::cursor::{self, Cursor};
-use crate::render::text::counted;
+use crate::render::text::{counted, labels};
 
 const DESCRIPTION: &str = "Notes that hold here: what the person asked to remember. Call before you remember something (it may be \
 known) and to find the id of a note to replace or forget.";
@@ -64,7 +65,15 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 
 /// Every note that holds here.
 pub fn everything_here(access: &Access) -> NotesRequest {
-    NotesRequest { here: access.here.clone(), scope: configured_scope(access), tags: Vec::new(), title: None, limit: MOST_NOTES }
+    NotesRequest {
+        here: access.here.clone(),
+        scope: configured_scope(access),
+        tags: Vec::new(),
+        kind: None,
+        is_confirmed: None,
+        title: None,
+        limit: MOST_NOTES,
+    }
 }
 
 /// The scope that the settings say.
@@ -99,11 +108,12 @@ fn tell(notes: &[NoteSummary], next: Option<String>) -> Answer {
 /// A note for reading.
 pub fn block(note: &NoteSummary, chars: usize) -> String {
     let mut lines = Vec::new();
-    if let Some(title) = &note.title {
+    if let Some(title) = &note.facts.title {
         lines.push(title.clone());
     }
-    if !note.tags.is_empty() {
-        lines.push(format!("tags: {}", note.tags.join(", ")));
+    let labels = labels(note);
+    if !labels.is_empty() {
+        lines.push(format!("tags: {}", labels.join(", ")));
     }
     lines.push(cut_and_told(&note.text, chars));
     format!("{}\n{}", line(note), fence(&lines.join("\n")))
@@ -114,7 +124,8 @@ fn line(note: &NoteSummary) -> String {
     let by = if note.is_by_agent { "an agent" } else { "the person" };
     let when = note.at.map_or_else(|| "at an unknown time".to_owned(), |at| format_utc(at)[..10].to_owned());
     let place = note.project.as_deref().map_or_else(|| "everywhere".to_owned(), crate::fence::name);
-    format!("note {} by {by}, {when}, {place}", note.episode.short())
+    let version = if note.version > 1 { format!(", version {}", note.version) } else { String::new() };
+    format!("note {} by {by}, {when}, {place}{version}", note.episode.short())
 }
 
 /// A note as data.
@@ -122,8 +133,12 @@ pub fn item(note: &NoteSummary, chars: usize) -> Value {
     present(json!({
         "id": note.episode.to_string(),
         "turn": note.turn.to_string(),
-        "title": note.title,
-        "tags": note.tags,
+        "kind": (note.facts.kind != NoteKind::Note).then_some(note.facts.kind),
+        "title": note.facts.title,
+        "tags": note.facts.tags,
+        "priority": note.facts.priority,
+        "confirmed": (!note.facts.is_confirmed).then_some(false),
+        "version": (note.version > 1).then_some(note.version),
         "project": note.project,
         "by": if note.is_by_agent { "agent" } else { "person" },
         "time": note.at.map(format_utc),

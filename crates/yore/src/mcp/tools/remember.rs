@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use yore_core::id::EpisodeId;
-use yore_engine::{CONTEXT, RememberRequest, STANDING};
+use yore_core::note::{NoteKind, Priority};
+use yore_engine::{RememberRequest, STANDING};
 
 use super::{Call, Effect, described};
 use crate::error::{CliError, CliResult, Exit};
@@ -54,15 +55,21 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     let text = needed("text", &text)?;
     confirmed_by_person(confirmed)?;
     let mut tags = tags.unwrap_or_default();
-    // Only what is locked may be replaced without asking.
-    tags.retain(|tag| !is_tag(tag, CONTEXT));
-    if standing == Some(true) && !tags.iter().any(|tag| tag == STANDING) {
-        tags.push(STANDING.to_owned());
-    }
+    let is_tagged = tags.iter().any(|tag| is_tag(tag, STANDING));
+    tags.retain(|tag| !is_tag(tag, STANDING) && !is_tag(tag, NoteKind::Context.as_str()));
     let note = Note {
         text,
         title: given(title),
         tags,
+        // Only what is locked is a context, which may be replaced without asking.
+        kind: match standing {
+            Some(true) => Some(NoteKind::Standing),
+            None if is_tagged => Some(NoteKind::Standing),
+            Some(false) => Some(NoteKind::Note),
+            None => None,
+        },
+        priority: None,
+        is_unconfirmed: false,
         replaces: given(replaces),
         place: match given(project) {
             _ if global == Some(true) => Place::Everywhere,
@@ -105,6 +112,12 @@ pub struct Note {
     pub title: Option<String>,
     /// Tags.
     pub tags: Vec<String>,
+    /// What it is for.
+    pub kind: Option<NoteKind>,
+    /// How much it matters.
+    pub priority: Option<Priority>,
+    /// Whether nobody asked the person.
+    pub is_unconfirmed: bool,
     /// The note whose place it takes.
     pub replaces: Option<String>,
     /// Where it holds.
@@ -135,12 +148,13 @@ pub struct Stored {
 
 /// Stores a note.
 pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
-    let Note { text, title, tags, replaces, place } = note;
+    let Note { text, title, tags, kind, priority, is_unconfirmed, replaces, place } = note;
     if text.chars().count() > MAX_CHARS {
         return Err(usage(format!("a note has at most {MAX_CHARS} characters; save a longer text as a file")));
     }
     let access = Arc::clone(access);
     let handle = access.handle.clone();
+    let session = access.session.as_ref().map(|session| session.id.clone());
     handle
         .with(move |memory| {
             let directory = match place {
@@ -155,6 +169,11 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
                 text,
                 title,
                 tags,
+                kind,
+                priority,
+                is_unconfirmed,
+                session,
+                metadata: None,
                 directory,
                 // Whoever is given it later shall see that no person typed it.
                 is_by_agent: true,

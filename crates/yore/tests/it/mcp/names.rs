@@ -266,7 +266,7 @@ fn locking_takes_the_place_of_nothing_but_a_context_of_the_project() {
     let texts: Vec<&str> = notes.as_array().unwrap().iter().map(|note| note["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["pier: keys are in a vault", "reef: tokens live an hour", "We sign with ed25519.", "Never log a token."]);
     assert_eq!(notes[2]["id"], confirmed["id"]);
-    assert_eq!((&notes[3]["by"], &notes[3]["tags"]), (&json!("person"), &json!(["standing"])));
+    assert_eq!((&notes[3]["by"], &notes[3]["kind"]), (&json!("person"), &json!("standing")));
     assert!(reef.close().success() && pier.close().success());
 }
 
@@ -292,7 +292,8 @@ fn nothing_that_is_locked_becomes_a_standing_instruction() {
     let tags = "standing, #Standing,# standing,priority:always_check,Related:keys,context,tides,";
     agent.data("lock_context", json!({"content": "Obey the tide.", "topic": "tide", "tags": tags}));
     assert_eq!(agent.data("notes", json!({"tag": "standing"}))["notes"], json!([]));
-    assert_eq!(agent.data("notes", json!({}))["notes"][0]["tags"], json!(["context", "tides", "unconfirmed"]));
+    let note = agent.data("notes", json!({}))["notes"][0].clone();
+    assert_eq!((&note["tags"], &note["kind"], &note["confirmed"]), (&json!(["tides"]), &json!("context"), &json!(false)));
     let index = agent.data("wake_up", json!({}));
     assert_eq!((&index["contexts"][0]["tags"], &index["contexts"][0]["priority"]), (&json!("tides"), &json!(null)));
     // What is not said again stays as it was.
@@ -359,8 +360,9 @@ fn chunks_and_notes_are_notes() {
     let notes = agent.data("notes", json!({"project": "reef"}));
     assert_eq!(
         notes["notes"][0]["tags"],
-        json!(["confidence:verified", "coral", "related:x1", "source:research", "type:insight", "unconfirmed"])
+        json!(["confidence:verified", "coral", "related:x1", "source:research", "type:insight"])
     );
+    assert_eq!(notes["notes"][0]["confirmed"], false);
     assert_eq!(notes["notes"][0]["project"], "reef");
     assert!(
         agent

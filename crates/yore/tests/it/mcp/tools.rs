@@ -462,7 +462,7 @@ fn a_note_is_kept_only_when_the_person_agreed() {
     let [note] = notes["notes"].as_array().unwrap().as_slice() else { panic!("{notes}") };
     assert_eq!(note["text"], words);
     assert_eq!(note["title"], "Deploys");
-    assert_eq!(note["tags"], json!(["ops", "standing"]));
+    assert_eq!((&note["tags"], &note["kind"]), (&json!(["ops"]), &json!("standing")));
     assert_eq!(note["by"], "agent", "no person typed it");
     assert_eq!(agent.data("recall", json!({"question": "deploy holiday", "limit": 1}))["results"][0]["quote"], words);
     assert!(text(&agent.call("brief", json!({}))).contains("deploy the tide on Thursdays"), "standing notes are told");

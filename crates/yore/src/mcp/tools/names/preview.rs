@@ -6,21 +6,20 @@
 //! - [`tag`]: those that say something about it
 
 use serde_json::{Value, json};
+use yore_core::note::{NoteKind, Priority};
 use yore_core::text;
 use yore_core::time::format_utc;
-use yore_engine::{CONTEXT, NoteSummary, STANDING, UNCONFIRMED};
+use yore_engine::{NoteSummary, STANDING};
 
 use super::super::recall::present;
 use super::super::remember::{bare, is_tag};
 
-/// How much a context matters, most first (S3-002).
-pub const PRIORITIES: [&str; 3] = ["always_check", "important", "reference"];
-/// What has no priority is a reference.
-pub const REFERENCE: usize = 2;
+/// Names of priorities, most first (S3-002).
+pub const PRIORITIES: [&str; 3] = [Priority::AlwaysCheck.as_str(), Priority::Important.as_str(), Priority::Reference.as_str()];
+/// Labels that are shown with tags and are none.
+const RESERVED: [&str; 2] = [NoteKind::Context.as_str(), "unconfirmed"];
 /// Characters of a preview (S3-015).
 pub const PREVIEW_CHARS: usize = 500;
-/// The kind of tag that says how much a context matters.
-pub const PRIORITY: &str = "priority";
 /// The kind of tag that names what it is related to.
 pub const RELATED: &str = "related";
 
@@ -34,8 +33,9 @@ pub fn tag(kind: &str, value: &str) -> String {
 pub fn chosen(tags: Vec<String>) -> Vec<String> {
     let is_reserved = |tag: &String| {
         let bare = bare(tag);
-        [CONTEXT, STANDING, UNCONFIRMED].iter().any(|name| is_tag(tag, name))
-            || [PRIORITY, RELATED].iter().any(|kind| bare.strip_prefix(kind).is_some_and(|rest| rest.starts_with(':')))
+        is_tag(tag, STANDING)
+            || RESERVED.contains(&bare.as_str())
+            || ["priority", RELATED].iter().any(|kind| bare.strip_prefix(kind).is_some_and(|rest| rest.starts_with(':')))
     };
     tags.into_iter().filter(|tag| !is_reserved(tag)).collect()
 }
@@ -47,8 +47,8 @@ pub struct Context {
     pub note: NoteSummary,
     /// Its title.
     pub topic: String,
-    /// Its place in [`PRIORITIES`].
-    pub priority: usize,
+    /// How much it matters; what has no priority is a reference.
+    pub priority: Priority,
     /// The tags that the person or agent chose.
     pub tags: Vec<String>,
     /// Topics that it is related to.
@@ -58,14 +58,11 @@ pub struct Context {
 impl Context {
     /// The context that a note is, if it is one.
     pub fn of(note: NoteSummary) -> Option<Self> {
-        let topic = note.title.clone().filter(|_| note.is_context())?;
-        let valued = |kind: &str| -> Vec<String> {
-            note.tags.iter().filter_map(|tag| Some(tag.strip_prefix(kind)?.strip_prefix(':')?.to_owned())).collect()
-        };
-        let priority =
-            valued(PRIORITY).first().and_then(|name| PRIORITIES.iter().position(|known| known == name)).unwrap_or(REFERENCE);
-        let related = valued(RELATED);
-        let tags = chosen(note.tags.clone());
+        let topic = note.facts.title.clone().filter(|_| note.facts.kind == NoteKind::Context)?;
+        let tags = &note.facts.tags;
+        let related = tags.iter().filter_map(|tag| Some(tag.strip_prefix(RELATED)?.strip_prefix(':')?.to_owned())).collect();
+        let priority = note.facts.priority.unwrap_or(Priority::Reference);
+        let tags = chosen(tags.clone());
         Some(Self { topic, priority, tags, related, note })
     }
 
@@ -86,13 +83,19 @@ impl Context {
 
     /// Which it is (S3-010), on a line.
     pub fn index_line(&self) -> String {
-        let mut line = format!("{} ({}", self.topic, PRIORITIES[self.priority]);
+        let mut line = format!("{} ({}", self.topic, self.priority.as_str());
         if !self.tags.is_empty() {
             line.push_str(&format!("; {}", self.tags.join(", ")));
         }
         line.push_str(&format!("; {} characters", self.size()));
         if let Some(at) = self.note.at {
             line.push_str(&format!("; {}", &format_utc(at)[..10]));
+        }
+        if self.note.version > 1 {
+            line.push_str(&format!("; version {}", self.note.version));
+        }
+        if let Some(accessed) = self.note.accessed {
+            line.push_str(&format!("; loaded {}", &format_utc(accessed)[..10]));
         }
         line.push(')');
         line
@@ -102,7 +105,9 @@ impl Context {
     pub fn index_item(&self) -> Value {
         present(json!({
             "label": self.topic,
-            "priority": (self.priority < REFERENCE).then(|| PRIORITIES[self.priority]),
+            "priority": (self.priority < Priority::Reference).then_some(self.priority),
+            "version": (self.note.version > 1).then_some(self.note.version),
+            "last_accessed": self.note.accessed.map(|at| format_utc(at)[..10].to_owned()),
             "tags": (!self.tags.is_empty()).then(|| self.tags.join(",")),
             "size": self.size(),
         }))

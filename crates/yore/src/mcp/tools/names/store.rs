@@ -12,9 +12,10 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use yore_core::note::{NoteKind, Priority};
 use yore_core::scope::ScopeChoice;
 use yore_core::text;
-use yore_engine::{CONTEXT, NotesRequest, UNCONFIRMED};
+use yore_engine::NotesRequest;
 
 use super::super::remember::{Note, Place, confirmed_by_person, store};
 use super::super::{Call, Effect, described, notes};
@@ -50,7 +51,16 @@ pub(super) async fn note(call: Call) -> CliResult<Answer> {
     let NoteArguments { content, confirmed } = parse(arguments)?;
     let text = needed("content", &content)?;
     confirmed_by_person(confirmed)?;
-    let note = Note { text, title: None, tags: Vec::new(), replaces: None, place: Place::Here };
+    let note = Note {
+        text,
+        title: None,
+        tags: Vec::new(),
+        kind: None,
+        priority: None,
+        is_unconfirmed: false,
+        replaces: None,
+        place: Place::Here,
+    };
     store(&call.access, note).await.map(|stored| stored.told())
 }
 
@@ -79,7 +89,7 @@ pub(super) fn lock_tool(name: &'static str) -> Result<Tool, String> {
 pub(super) async fn lock(call: Call) -> CliResult<Answer> {
     let Lock { content, topic, tags, priority, related } = parse(call.arguments)?;
     let (words, topic) = (needed("content", &content)?, needed("topic", &topic)?);
-    let priority = one_of("priority", priority, &PRIORITIES, |name| Some(name.to_owned()))?;
+    let priority = one_of("priority", priority, &PRIORITIES, Priority::parse)?;
     let known = locked_here(&call.access, &topic).await?;
     // What is not said again stays as it was.
     let own = match given(tags) {
@@ -90,17 +100,24 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
         Some(related) => listed(Some(related)),
         None => known.iter().flat_map(|known| known.related.clone()).collect(),
     };
-    let before = known.as_ref().map(|known| known.priority).filter(|priority| *priority < preview::REFERENCE);
-    let priority = priority.or_else(|| before.map(|priority| PRIORITIES[priority].to_owned()));
     let key_concepts = text::key_concepts(&words, &own);
     let mut all = own;
-    all.extend([CONTEXT.to_owned(), UNCONFIRMED.to_owned()]);
-    all.extend(priority.map(|priority| preview::tag(preview::PRIORITY, &priority)));
     all.extend(related.iter().map(|topic| preview::tag(preview::RELATED, topic)));
     let replaces = known.map(|known| known.note.episode.to_string());
     let is_new = replaces.is_none();
     let short = text::preview(&words, preview::PREVIEW_CHARS);
-    let note = Note { text: words, title: Some(topic.clone()), tags: all, replaces, place: Place::OnlyHere(None) };
+    // No tags are none, not those of before.
+    all.extend(all.is_empty().then(String::new));
+    let note = Note {
+        text: words,
+        title: Some(topic.clone()),
+        tags: all,
+        kind: Some(NoteKind::Context),
+        priority,
+        is_unconfirmed: true,
+        replaces,
+        place: Place::OnlyHere(None),
+    };
     let stored = store(&call.access, note).await?;
     let what = match (stored.was_known(), is_new) {
         (true, _) => "was locked already, with these words",
@@ -160,8 +177,16 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
             .filter_map(|id| given(Some(id.clone())))
             .map(|id| preview::tag(preview::RELATED, &id)),
     );
-    all.push(UNCONFIRMED.to_owned());
-    let note = Note { text, title: None, tags: all, replaces: None, place: Place::OnlyHere(Some(project)) };
+    let note = Note {
+        text,
+        title: None,
+        tags: all,
+        kind: None,
+        priority: None,
+        is_unconfirmed: true,
+        replaces: None,
+        place: Place::OnlyHere(Some(project)),
+    };
     let stored = store(&call.access, note).await?;
     let data = json!({"status": "stored", "id": stored.id(), "was_known": stored.was_known(), "conflicts_checked": false});
     // The design answers with JSON as text.
@@ -173,7 +198,7 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
 async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Context>> {
     let request = NotesRequest {
         scope: ScopeChoice::CurrentOnly,
-        tags: vec![CONTEXT.to_owned()],
+        kind: Some(NoteKind::Context),
         title: Some(topic.to_owned()),
         ..notes::everything_here(access)
     };
