@@ -163,12 +163,27 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
     let read = handle
         .with(move |memory| match address {
             Address::Memory(id) => {
-                let wanted = Wanted { id, level: Some(Level::Turns), around: 0, from: None, budget: BUDGET, form: Form::Text };
+                let wanted = Wanted {
+                    id,
+                    level: Some(Level::Turns),
+                    around: 0,
+                    from: None,
+                    budget: BUDGET,
+                    version: None,
+                    form: Form::Text,
+                };
                 page(memory, &wanted).map(|answer| Some(answer.text))
             }
             Address::Session(id) => {
-                let wanted =
-                    Wanted { id, level: Some(Level::Exchanges), around: 0, from: None, budget: BUDGET, form: Form::Text };
+                let wanted = Wanted {
+                    id,
+                    level: Some(Level::Exchanges),
+                    around: 0,
+                    from: None,
+                    budget: BUDGET,
+                    version: None,
+                    form: Form::Text,
+                };
                 page(memory, &wanted).map(|answer| Some(answer.text))
             }
             Address::Context(topic) => {

@@ -71,6 +71,7 @@ fn default_tools_are_few_and_short() {
     around: integer 0..=50
     from: string
     budget: integer 200..=20000
+    version: integer
     required: ["id"], additional: false
 
     "brief" {"title":"Where things stand","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
@@ -473,6 +474,13 @@ fn a_note_is_kept_only_when_the_person_agreed() {
     let notes = agent.data("notes", json!({"tag": "standing"}));
     assert_eq!(notes["notes"][0]["text"], "We deploy the tide daily.");
     assert_eq!(agent.data("notes", json!({"tag": "other"}))["notes"], json!([]));
+    // What it said before can be opened.
+    for (version, said) in [(json!(1), words), (json!(2), "We deploy the tide daily.")] {
+        let shown = agent.data("show", json!({"id": stored["id"], "version": version}));
+        let [turn] = shown["turns"].as_array().unwrap().as_slice() else { panic!("{shown}") };
+        assert!(turn["text"].as_str().unwrap().starts_with(said), "{turn}");
+    }
+    assert!(agent.told("show", json!({"id": stored["id"], "version": 3})).contains("unknown-version"));
     assert!(agent.told("remember", json!({"text": "x y z", "confirmed": true, "replaces": "ffffffff"})).contains("unknown-id"));
     assert!(agent.close().success());
 }

@@ -16,9 +16,9 @@
 //! | `search_hybrid` | query, project_id?, limit = 10 | served: words and meaning; the graph comes later |
 //! | `get_contradictions` | project_id? | not served yet |
 //! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: an agent's note; conflicts are not looked for, and the result says so |
-//! | `wake_up` | cursor? | served: the index of contexts, in pages; without versions and times of access |
+//! | `wake_up` | cursor? | served: the index of contexts, in pages |
 //! | `lock_context` | content, topic, tags?, priority?, related? | served: an agent's note under a topic, in this project |
-//! | `recall_context` | topic | served: newest words; older ones are in the archive, and access is not tracked yet (S3-037) |
+//! | `recall_context` | topic | served: newest words (`show` opens older ones); that it was loaded is counted |
 //! | `check_contexts` | text | served: previews |
 //! | `get_context_preview` | topic | served: related topics are those that were given |
 //! | `explore_context_tree` | topic, depth = 2, max_results = 10 | not served yet |
@@ -28,8 +28,8 @@
 //! | `note`, `memento_note` | content, confirmed | served |
 //!
 //! What is not served is not listed, and calling it says so: nothing pretends. A context is a note
-//! that an agent keeps under a topic in a project: its tag says so, its title is the topic; its priority
-//! and what it is related to are tags too. What a person noted is none, so no agent replaces it unasked.
+//! that an agent keeps under a topic in a project: its kind says so, its title is the topic; what it is
+//! related to are tags. What a person noted is none, so no agent replaces it unasked.
 //!
 //! - `search`: those that search
 //! - `contexts`: those of contexts, and `preview`, what they show of one
