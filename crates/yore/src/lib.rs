@@ -1,6 +1,7 @@
 //! `yore`: a long-term memory for AI coding agents. This is the table of contents; the program is [`run`], and
 //! nothing else is meant for other crates.
 //!
+//! - `agents`: the hooks of every agent, one file each
 //! - `cli`: one file per command
 //! - `mcp`: the server for agents, one file per tool
 //! - `ask`: the configured question, for every voice
@@ -25,6 +26,7 @@
 //! - `example`: an invented project, for a computer without history
 //! - `fuzz`: the parsers of what others write, for the fuzzers; built for them only
 
+mod agents;
 mod ask;
 mod cli;
 mod config;

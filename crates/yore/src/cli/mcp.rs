@@ -2,14 +2,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use super::Context;
+use crate::agents::SESSION_VARIABLE;
 use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
 use crate::http::token::known_token;
 use crate::ipc::card;
 use crate::mcp::{Server, Toolset, chat_reader, conformance};
-
-/// Names the session that an agent starts this process for.
-const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// Serve the memory to an agent over MCP on standard input and output
 ///
@@ -69,7 +67,7 @@ fn server(tools: Option<Toolset>, context: &Context) -> CliResult<Server> {
     );
     let server = Server::new(handle, context.settings.project_here(), &toolset).map_err(|error| CliError::usage(error, None))?;
     let server = server.reading_with(chat_reader(&context.settings));
-    Ok(match context.settings.environment.get(SESSION).and_then(|id| id.to_str()).filter(|id| !id.is_empty()) {
+    Ok(match context.settings.environment.get(SESSION_VARIABLE).and_then(|id| id.to_str()).filter(|id| !id.is_empty()) {
         Some(id) => server.for_session(context.settings.directory.clone(), id.to_owned()),
         None => server,
     })

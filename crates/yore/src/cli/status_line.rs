@@ -20,6 +20,7 @@ use yore_engine::ingest::names_of;
 use yore_engine::{Engine, EngineOptions, StoreOptions};
 
 use super::Context;
+use crate::agents::SESSION_VARIABLE;
 use crate::config::When;
 use crate::engine_handle::now;
 use crate::error::{CliResult, Exit};
@@ -115,7 +116,7 @@ struct Said {
 impl Said {
     fn read() -> Self {
         let mut said = Self::parse(&input().unwrap_or_default());
-        said.session = said.session.or_else(|| std::env::var("CLAUDE_CODE_SESSION_ID").ok());
+        said.session = said.session.or_else(|| std::env::var(SESSION_VARIABLE).ok());
         said.directory = said.directory.or_else(|| Some(std::env::current_dir().ok()?.to_str()?.to_owned()));
         said
     }

@@ -11,6 +11,7 @@ use yore_engine::ingest::{IngestRequest, SourceRoot};
 use yore_engine::{Engine, Lane, NewJob, Work};
 
 use super::log::Log;
+use crate::agents::{self, EventKind};
 use crate::config::Config;
 use crate::engine_handle::Uses;
 use crate::error::{CliError, CliResult};
@@ -24,24 +25,6 @@ use crate::spool::Event;
 const SETTLING: Duration = Duration::from_millis(400);
 /// How often it is looked whether it is read.
 const SETTLED: Duration = Duration::from_millis(10);
-/// Events after which an agent may be gone, or begins anew, however they are written: nothing more
-/// is to be waited for.
-const ENDS: [&str; 12] = [
-    "afteragent",
-    "agentstop",
-    "postcascaderesponse",
-    "precompact",
-    "precompress",
-    "sessionend",
-    "sessionidle",
-    "stop",
-    "stopfailure",
-    "subagentstop",
-    "taskcancel",
-    "taskcomplete",
-];
-/// Events after which a session asks for what was said in it.
-const STARTS: [&str; 2] = ["sessionstart", "taskresume"];
 
 /// Something that the watching thread is told.
 pub enum Notice {
@@ -259,7 +242,8 @@ impl<'a> Shared<'a> {
         let of_agent: Vec<SourceRoot> = roots.iter().filter(|root| root.source == event.agent).cloned().collect();
         let path = event.transcript_path.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
         let path = path.and_then(|path| path.canonicalize().ok());
-        let is_end = is_one_of(&ENDS, &event.event);
+        let kind = agents::kind_of(&event.agent, &event.event);
+        let is_end = kind.is_some_and(EventKind::is_end);
         let mut jobs = Vec::new();
         if let Some(path) = path.filter(|path| path.is_file()) {
             let within = |root: &&SourceRoot| {
@@ -272,7 +256,7 @@ impl<'a> Shared<'a> {
             };
             if let Some(root) = root.filter(|root| accepts(&root.source) && path.to_str().is_some()) {
                 let stamp = yore_engine::ingest::source::Stamp::of_file(&path).ok();
-                let delay_ms = if is_end || is_one_of(&STARTS, &event.event) { 0 } else { self.window_ms() };
+                let delay_ms = if kind.is_some_and(EventKind::is_read_at_once) { 0 } else { self.window_ms() };
                 let work = Work::Ingest(SourceRoot { source: root.source.clone(), path });
                 jobs.push(NewJob { work, delay_ms, stamp });
             }
@@ -295,30 +279,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Whether an event is one of these, however it is written: `SessionEnd`, `session_end`.
-fn is_one_of(events: &[&str], event: &str) -> bool {
-    let letters = || event.bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b'.')).map(|byte| byte.to_ascii_lowercase());
-    events.iter().any(|known| known.bytes().eq(letters()))
-}
-
 /// A lock that a panic elsewhere does not close.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ends_are_known_however_they_are_written() {
-        for event in
-            ["Stop", "SessionEnd", "session_end", "PreCompact", "preCompress", "session.idle", "agentStop", "TaskComplete"]
-        {
-            assert!(is_one_of(&ENDS, event), "{event}");
-        }
-        for event in ["PostToolUse", "UserPromptSubmit", "SessionStart", "TaskCompleted", "stopped", ""] {
-            assert!(!is_one_of(&ENDS, event), "{event}");
-        }
-    }
 }

@@ -1,14 +1,11 @@
 //! What an agent is told when one of its events may be answered, and in which form.
 //!
-//! - [`Wanted`]: the questions that an event asks (`wish`)
-//! - `Form`: how each agent wants to be told; some refuse what they do not know, so nothing else is
-//!   printed
+//! - [`Wanted`]: the questions that an event asks (`agents`), and their answers
 
-use std::cell::LazyCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use yore_core::id::TurnId;
 use yore_core::offer::{OccasionKind, SkipReason};
 use yore_core::query::Program;
@@ -16,10 +13,8 @@ use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, Occasion, Offer, OfferRequest, StoreOptions};
 
-use super::agent::{CLAUDE_CODE, CODEX, Named};
-use super::input::DOCTOR;
 use super::settings::Switches;
-use super::wish::{Beginning, Caller, Moment, Wish, wishes};
+use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
 use crate::engine_handle::now;
 use crate::give::ledger::{self, Entry, digest};
 use crate::give::text::{self, Given, tokens};
@@ -48,14 +43,12 @@ const FEW: usize = 3;
 const FEW_TOKENS: usize = 400;
 /// Two hooks that are called for one event are called within this time, milliseconds.
 const AT_ONCE_MS: i64 = 10_000;
-/// Where Copilot CLI says its version.
-const COPILOT_VERSION: &str = "COPILOT_CLI_BINARY_VERSION";
 
 /// The questions that an event asks.
 pub(super) struct Wanted {
     /// Each with the tokens that its answer may take.
-    wishes: Vec<(Wish, usize)>,
-    form: Form,
+    questions: Vec<(Question, usize)>,
+    output: Output,
     event: Event,
     /// The side conversation that asks, if it is one.
     agent_id: Option<String>,
@@ -68,26 +61,10 @@ pub(super) struct Wanted {
     began: Instant,
 }
 
-/// How an agent wants to be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// `{"hookSpecificOutput": {"hookEventName", "additionalContext"}}`: Claude Code, Codex, Gemini
-    /// CLI, Qwen Code, Copilot in VS Code.
-    Specific,
-    /// `{"additional_context"}`: Cursor.
-    Snake,
-    /// `{"additionalContext"}`: Copilot CLI.
-    Camel,
-    /// `{"cancel", "contextModification"}`: Cline, which wants an answer in any case.
-    Cline,
-    /// The text: what yore's own plugins read.
-    Plain,
-}
-
 impl Wanted {
     /// What this event asks, if it may be answered. `said` is what the agent said.
     pub(super) fn of(
-        named: Named,
+        profile: &'static AgentProfile,
         event: Event,
         agent_id: Option<String>,
         said: &[u8],
@@ -95,39 +72,36 @@ impl Wanted {
         directory: PathBuf,
         client: Option<Client>,
     ) -> Option<Self> {
-        let form = form_of(named)?;
-        // Most events are not answered, and some bring whole files.
-        let said = LazyCell::new(|| -> Value {
-            serde_json::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said)).unwrap_or_default()
-        });
-        let version = std::env::var(COPILOT_VERSION).ok().filter(|_| named.agent == "copilot-cli");
-        let caller =
-            Caller { agent: named.agent, agent_id: agent_id.as_deref(), version: version.as_deref(), is_plugin: named.is_plugin };
-        let wishes = wishes(caller, &event.event, &said).into_iter().filter_map(|wish| {
-            let budget = if switches.give { budget(&wish, switches) } else { 0 };
-            match wish {
+        let output = profile.output?;
+        let version = profile.version_variable.and_then(|variable| std::env::var(variable).ok());
+        let asked = AgentEvent::new(profile, agent_id.as_deref(), version.as_deref(), said).questions(&event.event);
+        let questions = asked.into_iter().filter_map(|question| {
+            let budget = if switches.give { budget(&question, switches) } else { 0 };
+            match question {
                 // Nothing may be told, but the session forgot all the same.
-                wish if budget == 0 && wish.is_reset() => Some((Wish::Forgets, 0)),
+                question if budget == 0 && question.is_reset() => Some((Question::Forgets, 0)),
                 _ if budget == 0 => None,
-                wish => Some((wish, budget)),
+                question => Some((question, budget)),
             }
         });
-        let wishes: Vec<(Wish, usize)> = wishes.collect();
+        let questions: Vec<(Question, usize)> = questions.collect();
         let (floor, patterns) = (switches.floor as f32, switches.patterns.clone());
         let began = Instant::now();
-        (!wishes.is_empty()).then_some(Self { wishes, form, event, agent_id, floor, patterns, directory, client, began })
+        (!questions.is_empty()).then_some(Self { questions, output, event, agent_id, floor, patterns, directory, client, began })
     }
 
     /// Whether a session begins, so that nobody types yet.
     pub(super) fn is_brief(&self) -> bool {
-        let is_start = |wish: &Wish| matches!(wish, Wish::Brief(Beginning { moment: Moment::Start | Moment::EachStart, .. }));
-        self.wishes.iter().any(|(wish, _)| is_start(wish))
+        let is_start = |question: &Question| {
+            matches!(question, Question::Brief(Beginning { moment: Moment::Start | Moment::EachStart, .. }))
+        };
+        self.questions.iter().any(|(question, _)| is_start(question))
     }
 
     /// What is printed where there is nothing to tell.
     pub(super) fn silent_output(&self) -> Option<String> {
-        let is_answered = self.wishes.iter().any(|(wish, _)| *wish != Wish::Forgets);
-        (self.form == Form::Cline && is_answered).then(|| json!({"cancel": false}).to_string())
+        let is_answered = self.questions.iter().any(|(question, _)| *question != Question::Forgets);
+        self.output.silence().filter(|_| is_answered)
     }
 
     /// What is printed; `None` where there is nothing to tell. What was given is written down first.
@@ -139,9 +113,9 @@ impl Wanted {
         let mut past = session.as_ref().map(|session| ledger::read(&self.directory, session)).unwrap_or_default();
         let key = ledger_key(&self.directory).ok().flatten();
         let mut texts: Vec<String> = Vec::new();
-        for (wish, budget) in std::mem::take(&mut self.wishes) {
-            let about = about(&wish, key.as_ref());
-            for entry in self.one(&wish, budget, about, &past, &mut texts) {
+        for (question, budget) in std::mem::take(&mut self.questions) {
+            let about = about(&question, key.as_ref());
+            for entry in self.one(&question, budget, about, &past, &mut texts) {
                 if let Some(session) = &session {
                     // What cannot be written down is given all the same.
                     let _ = ledger::append(&self.directory, session, &entry);
@@ -149,18 +123,25 @@ impl Wanted {
                 past.push(entry);
             }
             // Of the files of one call the first that has something to tell is enough.
-            if matches!(wish, Wish::File(_)) && !texts.is_empty() {
+            if matches!(question, Question::File(_)) && !texts.is_empty() {
                 break;
             }
         }
-        (!texts.is_empty()).then(|| self.form.output(&self.event.event, &texts.join("\n\n")))
+        (!texts.is_empty()).then(|| self.output.text(&self.event.event, &texts.join("\n\n")))
     }
 
     /// Answers one question; gives what is to be written down of it.
-    fn one(&mut self, wish: &Wish, budget: usize, about: Option<String>, past: &[Entry], texts: &mut Vec<String>) -> Vec<Entry> {
+    fn one(
+        &mut self,
+        question: &Question,
+        budget: usize,
+        about: Option<String>,
+        past: &[Entry],
+        texts: &mut Vec<String>,
+    ) -> Vec<Entry> {
         let mut entries = Vec::new();
-        let wish = &after_compaction(wish, past, self.agent_id.as_deref());
-        if self.was_answered(wish, past, about.as_deref()) {
+        let question = &after_compaction(question, past, self.agent_id.as_deref());
+        if self.was_answered(question, past, about.as_deref()) {
             return entries;
         }
         let entry = Entry {
@@ -168,21 +149,21 @@ impl Wanted {
             agent: self.event.agent.clone(),
             agent_id: self.agent_id.clone(),
             event: self.event.event.clone(),
-            kind: Some(wish.kind()),
+            kind: Some(question.kind()),
             directory: self.recorded_directory(),
-            is_reset: wish.is_reset(),
+            is_reset: question.is_reset(),
             ..Entry::default()
         };
         // Before anything is asked for: whatever becomes of the brief, the session forgot.
         if entry.is_reset && holds_something(past, self.agent_id.as_deref()) {
             entries.push(Entry { kind: Some(OccasionKind::Forgot), ..entry.clone() });
         }
-        if *wish == Wish::Forgets {
+        if *question == Question::Forgets {
             return entries;
         }
         let known = if entry.is_reset { Vec::new() } else { known(past, self.agent_id.as_deref()) };
         let began = Instant::now();
-        if let Some((given, silence)) = self.given(wish, budget, &known) {
+        if let Some((given, silence)) = self.given(question, budget, &known) {
             let turns = given.turns.iter().map(TurnId::to_string).collect();
             let micros = began.elapsed().as_micros() as u64;
             entries.push(Entry { at_ms: now(), turns, tokens: tokens(&given.text), micros, silence, about, ..entry });
@@ -199,37 +180,37 @@ impl Wanted {
     }
 
     /// Whether another hook answered this question just now, or the session knows the answer.
-    fn was_answered(&self, wish: &Wish, past: &[Entry], about: Option<&str>) -> bool {
+    fn was_answered(&self, question: &Question, past: &[Entry], about: Option<&str>) -> bool {
         let at_once = now() - AT_ONCE_MS;
-        let is_reset = wish.is_reset();
-        if about.is_none() && !matches!(wish, Wish::Brief(_)) {
+        let is_reset = question.is_reset();
+        if about.is_none() && !matches!(question, Question::Brief(_)) {
             return false;
         }
         held(past, self.agent_id.as_deref()).any(|entry| {
             // By its kind: what one agent tells may be told by another's hooks under another name.
-            let is_same = entry.kind == Some(wish.kind()) && entry.about.as_deref() == about;
+            let is_same = entry.kind == Some(question.kind()) && entry.about.as_deref() == about;
             // A session may be compacted soon after it began.
             let is_at_once = entry.at_ms > at_once && entry.is_reset == is_reset;
             let is_lasting = entry.tokens > 0 || !entry.silence.is_some_and(SkipReason::is_passing);
-            let is_known = match wish {
+            let is_known = match question {
                 // A resumed session still holds what it was told when it began.
-                Wish::Brief(Beginning { is_reset, moment: Moment::Start, .. }) => !is_reset && entry.tokens > 0,
-                Wish::Brief(Beginning { moment: Moment::EachStart, .. }) => false,
+                Question::Brief(Beginning { is_reset, moment: Moment::Start, .. }) => !is_reset && entry.tokens > 0,
+                Question::Brief(Beginning { moment: Moment::EachStart, .. }) => false,
                 // Each prompt would ask again.
-                Wish::Brief(Beginning { moment: Moment::FirstPrompt | Moment::SubAgent, .. }) => is_lasting,
-                Wish::File(_) | Wish::Failure(_) => is_lasting,
-                Wish::Prompt(_) | Wish::Forgets => false,
+                Question::Brief(Beginning { moment: Moment::FirstPrompt | Moment::SubAgent, .. }) => is_lasting,
+                Question::File(_) | Question::Failure(_) => is_lasting,
+                Question::Prompt(_) | Question::Forgets => false,
             };
             is_same && (is_at_once || is_known)
         })
     }
 
     /// What there is to tell, and why there is nothing.
-    fn given(&mut self, wish: &Wish, budget: usize, known: &[TurnId]) -> Option<(Given, Option<SkipReason>)> {
+    fn given(&mut self, question: &Question, budget: usize, known: &[TurnId]) -> Option<(Given, Option<SkipReason>)> {
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
-        let occasion = match wish {
-            Wish::Brief(beginning) => {
+        let occasion = match question {
+            Question::Brief(beginning) => {
                 let request = BriefRequest { here, session, is_compacted: beginning.is_compacted };
                 let mut brief = self.brief(&request, beginning.moment)?;
                 if beginning.moment == Moment::SubAgent {
@@ -239,10 +220,10 @@ impl Wanted {
                 let silence = given.text.is_empty().then_some(SkipReason::Nothing);
                 return Some((given, silence));
             }
-            Wish::Prompt(prompt) => Occasion::Prompt(prompt.clone()),
-            Wish::File(path) => Occasion::Edit(path.clone()),
-            Wish::Failure(output) => Occasion::Failure(output.clone()),
-            Wish::Forgets => return None,
+            Question::Prompt(prompt) => Occasion::Prompt(prompt.clone()),
+            Question::File(path) => Occasion::Edit(path.clone()),
+            Question::Failure(output) => Occasion::Failure(output.clone()),
+            Question::Forgets => return None,
         };
         let offer = self.offer(offer_request(occasion.clone(), here, session, known.to_vec(), self.floor))?;
         let given = text::offer(&offer, &occasion, budget);
@@ -297,22 +278,22 @@ impl Wanted {
 }
 
 /// Tokens that the answer to a question may take; 0: it is not asked.
-fn budget(wish: &Wish, switches: &Switches) -> usize {
-    match wish {
-        Wish::Brief(_) => switches.brief_tokens,
-        Wish::Prompt(_) => switches.prompt_tokens,
-        Wish::File(_) if !switches.on_edit => 0,
-        Wish::Failure(_) if !switches.on_error => 0,
-        Wish::File(_) | Wish::Failure(_) => switches.prompt_tokens.min(FEW_TOKENS),
-        Wish::Forgets => 0,
+fn budget(question: &Question, switches: &Switches) -> usize {
+    match question {
+        Question::Brief(_) => switches.brief_tokens,
+        Question::Prompt(_) => switches.prompt_tokens,
+        Question::File(_) if !switches.on_edit => 0,
+        Question::Failure(_) if !switches.on_error => 0,
+        Question::File(_) | Question::Failure(_) => switches.prompt_tokens.min(FEW_TOKENS),
+        Question::Forgets => 0,
     }
 }
 
 /// What a question is about, so that it is not answered twice. Without a key nobody can tell.
-fn about(wish: &Wish, key: Option<&[u8; 32]>) -> Option<String> {
-    match wish {
-        Wish::Brief(_) | Wish::Forgets => None,
-        Wish::Prompt(text) | Wish::File(text) | Wish::Failure(text) => Some(digest(key?, text)),
+fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
+    match question {
+        Question::Brief(_) | Question::Forgets => None,
+        Question::Prompt(text) | Question::File(text) | Question::Failure(text) => Some(digest(key?, text)),
     }
 }
 
@@ -353,13 +334,13 @@ fn known(past: &[Entry], agent_id: Option<&str>) -> Vec<TurnId> {
 }
 
 /// A brief of a session whose last news was that it was compacted tells it of itself.
-fn after_compaction(wish: &Wish, past: &[Entry], agent_id: Option<&str>) -> Wish {
+fn after_compaction(question: &Question, past: &[Entry], agent_id: Option<&str>) -> Question {
     let last = past.iter().rfind(|entry| entry.agent_id.as_deref() == agent_id);
     let was_compacted = last
         .is_some_and(|entry| entry.kind == Some(OccasionKind::Forgot) && entry.event.to_ascii_lowercase().contains("compact"));
-    match wish {
-        Wish::Brief(beginning) if was_compacted && beginning.moment != Moment::SubAgent => {
-            Wish::Brief(Beginning { is_compacted: true, ..*beginning })
+    match question {
+        Question::Brief(beginning) if was_compacted && beginning.moment != Moment::SubAgent => {
+            Question::Brief(Beginning { is_compacted: true, ..*beginning })
         }
         other => other.clone(),
     }
@@ -370,55 +351,12 @@ fn holds_something(past: &[Entry], agent_id: Option<&str>) -> bool {
     held(past, agent_id).any(|entry| entry.kind != Some(OccasionKind::Forgot))
 }
 
-fn form_of(named: Named) -> Option<Form> {
-    Some(match named.agent {
-        _ if named.is_plugin => Form::Plain,
-        CLAUDE_CODE | CODEX | "gemini" | "qwen" | "copilot-chat" => Form::Specific,
-        "cursor" => Form::Snake,
-        "copilot-cli" => Form::Camel,
-        "cline" => Form::Cline,
-        _ => return None,
-    })
-}
-
-impl Form {
-    fn output(self, event: &str, text: &str) -> String {
-        match self {
-            Self::Specific => json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}).to_string(),
-            Self::Snake => json!({"additional_context": text}).to_string(),
-            Self::Camel => json!({"additionalContext": text}).to_string(),
-            Self::Cline => json!({"cancel": false, "contextModification": text}).to_string(),
-            Self::Plain => text.to_owned(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(name: &str) -> Named {
-        super::super::agent::named(name).unwrap()
-    }
-
-    #[test]
-    fn each_agent_is_told_in_its_own_form_and_in_no_other() {
-        let told = |agent: &str, event: &str| form_of(named(agent)).unwrap().output(event, "words");
-        assert_eq!(
-            told(CLAUDE_CODE, "UserPromptSubmit"),
-            r#"{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"words"}}"#
-        );
-        assert_eq!(told("cursor", "sessionStart"), r#"{"additional_context":"words"}"#);
-        assert_eq!(told("copilot-cli", "sessionStart"), r#"{"additionalContext":"words"}"#);
-        assert_eq!(told("cline", "TaskStart"), r#"{"cancel":false,"contextModification":"words"}"#);
-        assert_eq!(
-            told("qwen", "PostToolUse"),
-            r#"{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"words"}}"#
-        );
-        for plugin in ["opencode", "kilo", "cline-plugin"] {
-            assert_eq!(told(plugin, "chat.message"), "words");
-        }
-        assert_eq!(form_of(named("windsurf")), None);
+    fn named(name: &str) -> &'static AgentProfile {
+        crate::agents::named(name).unwrap()
     }
 
     const KEY: [u8; 32] = [7; 32];
@@ -429,8 +367,8 @@ mod tests {
 
     fn wanted() -> Wanted {
         Wanted {
-            wishes: Vec::new(),
-            form: Form::Plain,
+            questions: Vec::new(),
+            output: Output::Plain,
             event: Event::default(),
             agent_id: None,
             floor: 0.5,
@@ -441,17 +379,17 @@ mod tests {
         }
     }
 
-    fn beginning(moment: Moment, is_reset: bool) -> Wish {
-        Wish::Brief(Beginning { is_compacted: is_reset, is_reset, moment })
+    fn beginning(moment: Moment, is_reset: bool) -> Question {
+        Question::Brief(Beginning { is_compacted: is_reset, is_reset, moment })
     }
 
-    fn is_answered(wish: &Wish, past: &[Entry]) -> bool {
-        wanted().was_answered(wish, past, about(wish, Some(&KEY)).as_deref())
+    fn is_answered(question: &Question, past: &[Entry]) -> bool {
+        wanted().was_answered(question, past, about(question, Some(&KEY)).as_deref())
     }
 
     #[test]
     fn nothing_is_answered_twice_until_the_session_forgets() {
-        let file = Wish::File("/a".to_owned());
+        let file = Question::File("/a".to_owned());
         assert!(!is_answered(&file, &[]));
         assert!(is_answered(&file, &[entry(OccasionKind::Edit, Some("/a"), 5, 0, false)]));
         assert!(!is_answered(&file, &[entry(OccasionKind::Edit, Some("/b"), 5, 0, false)]));
@@ -459,7 +397,7 @@ mod tests {
         assert!(!is_answered(&file, &past), "it was compacted since");
         let unknown = Entry { kind: Some(OccasionKind::Edit), tokens: 9, ..Entry::default() };
         assert!(!wanted().was_answered(&file, &[unknown], None), "without a key nothing is the same");
-        let prompt = Wish::Prompt("why?".to_owned());
+        let prompt = Question::Prompt("why?".to_owned());
         assert!(!is_answered(&prompt, &[entry(OccasionKind::Prompt, Some("why?"), 5, 9, false)]), "asked again later");
         assert!(is_answered(&prompt, &[entry(OccasionKind::Prompt, Some("why?"), now(), 9, false)]), "asked by two hooks");
         let start = beginning(Moment::Start, false);
@@ -477,9 +415,9 @@ mod tests {
         let empty = Entry { silence: Some(SkipReason::Nothing), ..entry(OccasionKind::Brief, None, 5, 0, false) };
         let behind = Entry { silence: Some(SkipReason::IndexBehind), ..empty.clone() };
         for moment in [Moment::FirstPrompt, Moment::SubAgent] {
-            let wish = beginning(moment, false);
-            assert!(is_answered(&wish, std::slice::from_ref(&empty)), "{moment:?}");
-            assert!(!is_answered(&wish, std::slice::from_ref(&behind)), "{moment:?}");
+            let question = beginning(moment, false);
+            assert!(is_answered(&question, std::slice::from_ref(&empty)), "{moment:?}");
+            assert!(!is_answered(&question, std::slice::from_ref(&behind)), "{moment:?}");
         }
         let told = entry(OccasionKind::Brief, None, 5, 9, false);
         assert!(!is_answered(&beginning(Moment::Start, false), &[empty]));
@@ -511,7 +449,7 @@ mod tests {
         assert_eq!(known(&past[..2], Some("a1")), [other]);
         assert_eq!(known(&past, Some("a1")), []);
         assert_eq!(known(&past, None), [turn], "the session forgot nothing");
-        let file = Wish::File("/a".to_owned());
+        let file = Question::File("/a".to_owned());
         let about = about(&file, Some(&KEY));
         assert!(wanted().was_answered(&file, &past, about.as_deref()));
         let side = Wanted { agent_id: Some("a1".to_owned()), ..wanted() };
@@ -528,7 +466,7 @@ mod tests {
             (SkipReason::Budget, true),
         ];
         for (reason, is_known) in reasons {
-            assert_eq!(is_answered(&Wish::File("/a".to_owned()), &[silent(reason)]), is_known, "{reason:?}");
+            assert_eq!(is_answered(&Question::File("/a".to_owned()), &[silent(reason)]), is_known, "{reason:?}");
         }
     }
 
@@ -538,19 +476,27 @@ mod tests {
         let begin = |agent: &str, event: &str| {
             let event =
                 Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };
-            let switches = Switches::read(None, None, &|_| None, &[]);
-            Wanted::of(named(agent), event, None, b"{}", &switches, directory.path().to_owned(), None).unwrap()
+            Wanted::of(
+                named(agent),
+                event,
+                None,
+                b"{}",
+                &Switches::read(None, None, &|_| None, &[]),
+                directory.path().to_owned(),
+                None,
+            )
+            .unwrap()
         };
         let told = [entry(OccasionKind::Brief, None, 5, 9, false)];
-        for (agent, event) in [("cursor", "sessionStart"), (CLAUDE_CODE, "SessionStart"), ("cline", "TaskResume")] {
+        for (agent, event) in [("cursor", "sessionStart"), ("claude-code", "SessionStart"), ("cline", "TaskResume")] {
             let wanted = begin(agent, event);
-            assert!(wanted.was_answered(&wanted.wishes[0].0, &told, None), "{agent} {event}");
+            assert!(wanted.was_answered(&wanted.questions[0].0, &told, None), "{agent} {event}");
         }
     }
 
     #[test]
     fn session_that_was_compacted_in_another_process_is_told_of_itself() {
-        let brief = |is_compacted| Wish::Brief(Beginning { is_compacted, ..Beginning::default() });
+        let brief = |is_compacted| Question::Brief(Beginning { is_compacted, ..Beginning::default() });
         let forgot =
             Entry { event: "session.compacted".to_owned(), is_reset: true, ..entry(OccasionKind::Forgot, None, 0, 1, true) };
         let cleared = Entry { event: "SessionStart".to_owned(), ..forgot.clone() };
@@ -579,11 +525,11 @@ mod tests {
             assert_eq!(wanted.and_then(Wanted::answer), None);
             known(&ledger::read(directory.path(), "s"), agent_id.as_deref())
         };
-        assert_eq!(no_memory(CLAUDE_CODE, "SessionStart", None, compact, &off), [], "there is no brief");
-        assert_eq!(no_memory(CLAUDE_CODE, "SessionStart", None, compact, &on), [], "the brief fails");
-        assert_eq!(no_memory(CLAUDE_CODE, "SessionStart", None, "{}", &off).len(), 1);
-        assert_eq!(no_memory(CLAUDE_CODE, "PreCompact", None, "{}", &on).len(), 1, "it begins anew");
-        assert_eq!(no_memory(CLAUDE_CODE, "PreCompact", Some("a1"), "{}", &on), [], "it does not");
+        assert_eq!(no_memory("claude-code", "SessionStart", None, compact, &off), [], "there is no brief");
+        assert_eq!(no_memory("claude-code", "SessionStart", None, compact, &on), [], "the brief fails");
+        assert_eq!(no_memory("claude-code", "SessionStart", None, "{}", &off).len(), 1);
+        assert_eq!(no_memory("claude-code", "PreCompact", None, "{}", &on).len(), 1, "it begins anew");
+        assert_eq!(no_memory("claude-code", "PreCompact", Some("a1"), "{}", &on), [], "it does not");
         for (agent, event) in [("qwen", "PreCompact"), ("cline", "PreCompact"), ("cursor", "preCompact")] {
             assert_eq!(no_memory(agent, event, None, "{}", &on), [], "{agent}");
         }

@@ -6,11 +6,9 @@ use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
+use crate::agents::{self, AgentProfile, Field, Holds};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
-/// The session that `doctor` calls hooks with: it is answered, and nobody remembers it.
-pub const DOCTOR: &str = "yore-doctor";
 
 /// As much is looked at; what agents say of themselves stands at the beginning.
 const LONGEST_INPUT: usize = 1 << 20;
@@ -31,10 +29,8 @@ pub(super) struct Input {
     pub event: Option<String>,
     /// The side conversation that speaks, if it is one: it knows nothing of what the session was told.
     pub agent_id: Option<String>,
-    /// Whether it is Cursor that speaks.
-    pub is_cursor: bool,
-    /// Whether the event is named as VS Code names it.
-    pub is_camel: bool,
+    /// The agent that a field tells of, by its name in the store.
+    pub speaker: Option<&'static str>,
     /// Whether it says that there is no transcript.
     pub has_no_transcript: bool,
 }
@@ -93,8 +89,8 @@ impl Input {
             event,
             agent_id,
             parent_agent,
-            is_cursor,
-            is_camel,
+            speaker,
+            version: _,
             has_no_transcript,
         } = fields;
         // Some number their main agent, too; and some call a side conversation by its own id alone.
@@ -104,14 +100,13 @@ impl Input {
             _ => (agent_id, session),
         };
         Self {
-            is_cursor: is_cursor || conversation.is_some(),
             session: root_session.or(session).or(conversation),
             // A side conversation that ends tells both.
             transcript: own_transcript.or(transcript),
             directory: directory.or(roots),
             event,
             agent_id,
-            is_camel,
+            speaker,
             has_no_transcript,
         }
     }
@@ -129,8 +124,8 @@ struct Fields {
     event: Option<String>,
     agent_id: Option<String>,
     parent_agent: Option<Option<String>>,
-    is_cursor: bool,
-    is_camel: bool,
+    speaker: Option<&'static str>,
+    version: Option<String>,
     has_no_transcript: bool,
 }
 
@@ -150,74 +145,51 @@ impl<'de> Visitor<'de> for &mut Fields {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Key(name)) = map.next_key_seed(KeySeed)? {
-            let place = match name {
-                Name::Session => &mut self.session,
-                Name::Conversation => &mut self.conversation,
-                Name::Transcript => {
+        while let Some(Key(found)) = map.next_key_seed(KeySeed)? {
+            let Some((agent, field)) = found else {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let place = match field.holds {
+                Holds::Session => &mut self.session,
+                Holds::Conversation => &mut self.conversation,
+                Holds::Transcript => {
                     let Text(path) = map.next_value_seed(TextSeed)?;
                     self.has_no_transcript |= path.as_deref() == Some("");
                     self.transcript = path.filter(|path| !path.is_empty()).or(self.transcript.take());
                     continue;
                 }
-                Name::OwnTranscript => &mut self.own_transcript,
-                Name::Directory => &mut self.directory,
-                Name::Roots => &mut self.roots,
-                Name::Event => &mut self.event,
-                Name::AgentId => &mut self.agent_id,
-                Name::ParentAgent => {
+                Holds::OwnTranscript => &mut self.own_transcript,
+                Holds::Directory => &mut self.directory,
+                Holds::Roots => &mut self.roots,
+                Holds::Event => &mut self.event,
+                Holds::AgentId => &mut self.agent_id,
+                Holds::ParentAgent => {
                     let Text(parent) = map.next_value_seed(TextSeed)?;
                     self.parent_agent = Some(parent.filter(|parent| !parent.is_empty()));
                     continue;
                 }
-                Name::SessionContext => {
+                Holds::SessionContext => {
                     let Text(root) = map.next_value_seed(MemberSeed("rootSessionId"))?;
                     self.root_session = root.filter(|root| !root.is_empty()).or(self.root_session.take());
                     continue;
                 }
-                Name::CamelEvent => {
-                    self.is_camel = true;
-                    &mut self.event
-                }
-                Name::CursorVersion => {
-                    map.next_value::<IgnoredAny>()?;
-                    self.is_cursor = true;
-                    continue;
-                }
-                Name::Other => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
+                Holds::Version => &mut self.version,
             };
             let Text(text) = map.next_value_seed(TextSeed)?;
             if let Some(text) = text.filter(|text| !text.is_empty()) {
                 *place = Some(text);
+                if field.identifies_agent {
+                    self.speaker = self.speaker.or(Some(agent.source));
+                }
             }
         }
         Ok(())
     }
 }
 
-/// The fields that are looked at, under all the names that agents give them.
-enum Name {
-    Session,
-    Conversation,
-    Transcript,
-    OwnTranscript,
-    Directory,
-    Roots,
-    Event,
-    AgentId,
-    ParentAgent,
-    /// An object that names the session that the others belong to.
-    SessionContext,
-    /// As VS Code spells it.
-    CamelEvent,
-    CursorVersion,
-    Other,
-}
-
-struct Key(Name);
+/// A field that some agent has; `None` for all others.
+struct Key(Option<(&'static AgentProfile, &'static Field)>);
 struct KeySeed;
 
 impl<'de> DeserializeSeed<'de> for KeySeed {
@@ -236,21 +208,7 @@ impl Visitor<'_> for KeySeed {
     }
 
     fn visit_str<E>(self, name: &str) -> Result<Key, E> {
-        Ok(Key(match name {
-            "session_id" | "sessionId" | "sessionID" | "task_id" | "taskId" | "trajectory_id" => Name::Session,
-            "conversation_id" => Name::Conversation,
-            "transcript_path" | "transcriptPath" => Name::Transcript,
-            "agent_transcript_path" => Name::OwnTranscript,
-            "cwd" => Name::Directory,
-            "workspace_roots" | "workspaceRoots" => Name::Roots,
-            "hook_event_name" | "hookName" | "agent_action_name" => Name::Event,
-            "agent_id" | "agentId" => Name::AgentId,
-            "parent_agent_id" | "parentAgentId" => Name::ParentAgent,
-            "sessionContext" => Name::SessionContext,
-            "hookEventName" => Name::CamelEvent,
-            "cursor_version" => Name::CursorVersion,
-            _ => Name::Other,
-        }))
+        Ok(Key(agents::field(name)))
     }
 }
 

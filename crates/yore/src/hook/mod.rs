@@ -2,9 +2,7 @@
 //!
 //! - `call`: the command line, read without the parser of all other commands
 //! - `input`: what the agent says on standard input
-//! - `agent`: the agents and events that are known
 //! - `settings`: the switches that a hook must know
-//! - `wish`: what an event asks
 //! - `give`: what the agent is told, and in which form
 //! - this file: tells the daemon, or leaves one file in the spool; then answers
 //!
@@ -15,12 +13,10 @@
 //! Whatever happens, a hook ends with 0: an agent must never fail because of its memory, and every
 //! agent takes an empty answer for "go on".
 
-mod agent;
 mod call;
 mod give;
 mod input;
 mod settings;
-mod wish;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -30,11 +26,10 @@ use std::time::Duration;
 
 pub use call::Call;
 pub use give::offer_request;
-pub use input::DOCTOR;
 
-use self::agent::Named;
 use self::input::Input;
 use self::settings::{Place, Switches};
+use crate::agents::{self, AgentProfile, DOCTOR};
 use crate::config::UserFile;
 use crate::engine_handle::now;
 use crate::ipc::client::{self, Client};
@@ -75,9 +70,9 @@ fn answer(wanted: give::Wanted) {
 /// Hands an event on. Gives what may be answered; `None` when nothing is, or when nobody is to know
 /// of the session.
 fn capture(call: &Call) -> Option<give::Wanted> {
-    let given = agent::named(call.agent.as_deref()?)?;
+    let profile = agents::named(call.agent.as_deref()?)?;
     let (input, said) = Input::read()?;
-    let event = event(given, call.event.as_deref(), &input)?;
+    let event = event(profile, call.event.as_deref(), &input)?;
     let paths = Paths::locate(Platform::HERE, &|name| std::env::var(name).ok());
     let directory = call.data_dir.clone().or_else(|| paths.data.clone())?;
     let is_doctor = event.session_id.as_deref() == Some(DOCTOR);
@@ -102,7 +97,7 @@ fn capture(call: &Call) -> Option<give::Wanted> {
     if place == Place::Unknown {
         return None;
     }
-    give::Wanted::of(given, event, input.agent_id, &said, &switches, directory, client)
+    give::Wanted::of(profile, event, input.agent_id, &said, &switches, directory, client)
 }
 
 /// Tells the daemon, or leaves a file; gives the connection to who was told.
@@ -120,15 +115,14 @@ fn hand_on(directory: &Path, event: &Event, switches: &Switches) -> Option<Clien
 }
 
 /// What is told, with the agent that the words really come from.
-fn event(given: Named, name: Option<&str>, input: &Input) -> Option<Event> {
-    let name = name.or(input.event.as_deref()).filter(|name| agent::is_event(name))?;
-    // Other agents run the hooks that they find in Claude Code's settings: Cursor; VS Code, which spells
-    // otherwise; Continue, which has no transcript to name.
-    let agent = match given.agent {
-        agent::CLAUDE_CODE if input.is_cursor => agent::CURSOR,
-        agent::CLAUDE_CODE if input.is_camel => "copilot-chat",
-        agent::CLAUDE_CODE if input.has_no_transcript => "continue",
-        agent => agent,
+fn event(profile: &AgentProfile, name: Option<&str>, input: &Input) -> Option<Event> {
+    let name = name.or(input.event.as_deref()).filter(|name| agents::kind_of(profile.source, name).is_some())?;
+    // Other agents run the hooks that they find in Claude Code's settings. Their words tell; Continue has no
+    // transcript to name.
+    let agent = match (profile.source, input.speaker) {
+        (agents::CLAUDE_CODE, Some(speaker)) => speaker,
+        (agents::CLAUDE_CODE, None) if input.has_no_transcript => agents::CONTINUE,
+        (source, _) => source,
     };
     let event = Event {
         version: spool::VERSION,
@@ -146,12 +140,12 @@ fn event(given: Named, name: Option<&str>, input: &Input) -> Option<Event> {
 /// Understands what an agent says as a hook does, and answers from a memory that is not there. For the fuzzers.
 #[cfg(feature = "fuzz")]
 pub fn hear(agent: &str, name: Option<&str>, said: &[u8]) -> Option<String> {
-    let named = agent::named(agent)?;
+    let profile = agents::named(agent)?;
     let input = Input::parse(said);
-    let event = event(named, name, &input)?;
-    let switches = Switches::read(None, None, &|_| None, &[]);
+    let event = event(profile, name, &input)?;
     let nowhere = PathBuf::from("/nonexistent/yore");
-    let wanted = give::Wanted::of(named, event, input.agent_id, said, &switches, nowhere, None)?;
+    let wanted =
+        give::Wanted::of(profile, event, input.agent_id, said, &Switches::read(None, None, &|_| None, &[]), nowhere, None)?;
     let silent = wanted.silent_output();
     wanted.answer().or(silent)
 }
@@ -159,7 +153,7 @@ pub fn hear(agent: &str, name: Option<&str>, said: &[u8]) -> Option<String> {
 /// The agents and the events that a hook may be called with. For the fuzzers.
 #[cfg(feature = "fuzz")]
 pub fn callers() -> (Vec<&'static str>, Vec<&'static str>) {
-    agent::all()
+    agents::callers()
 }
 
 fn switches(call: &Call, paths: &Paths, cwd: Option<&str>) -> Switches {
@@ -178,7 +172,7 @@ mod tests {
     use super::*;
 
     fn told(agent_name: &str, event_name: Option<&str>, json: &str) -> Option<Event> {
-        event(agent::named(agent_name)?, event_name, &Input::parse(json.as_bytes()))
+        event(agents::named(agent_name)?, event_name, &Input::parse(json.as_bytes()))
     }
 
     #[test]

@@ -17,13 +17,12 @@ use yore_engine::ingest::{ProjectNames, names_of};
 use super::answer::Answer;
 use super::arguments::{given, usage};
 use super::progress::Progress;
+use crate::agents::CLAUDE_CODE;
 use crate::engine_handle::{EngineHandle, Memory, now};
 use crate::error::{CliError, CliResult, Exit};
 use crate::give::ledger::{self, Entry};
 use crate::give::text::tokens;
 
-/// The agent that says which session it serves.
-const SESSION_AGENT: &str = "claude-code";
 /// Asks every project.
 pub const ALL_PROJECTS: &str = "all";
 
@@ -67,7 +66,7 @@ impl Access {
         let Some(Session { directory, id }) = self.session.as_ref().filter(|_| answer.is_recalled) else { return };
         let entry = Entry {
             at_ms: now(),
-            agent: SESSION_AGENT.to_owned(),
+            agent: CLAUDE_CODE.to_owned(),
             event: tool.to_owned(),
             turns: answer.turns.clone(),
             tokens: tokens(&answer.text),

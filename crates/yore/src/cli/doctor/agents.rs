@@ -11,6 +11,7 @@ use super::super::Context;
 use super::super::install::{nameless, this_program, with_machine};
 use super::versions::{OWN, on_path, version};
 use super::{Told, entered, trial};
+use crate::agents::CLAUDE_CODE;
 use crate::error::{CliError, CliResult};
 use crate::install::command::{Use, called, is_yore, words};
 use crate::install::found::Installed;
@@ -18,7 +19,6 @@ use crate::install::what::{Call, What};
 use crate::install::{Agent, Installer, Machine, Outcome, Part, Purpose, Scope, installed, is_as_written};
 
 /// Whose plugin there is.
-const CLAUDE_CODE: &str = "claude-code";
 /// What it runs.
 const PLUGIN_HOOKS: &str = include_str!("../../../../../plugin/hooks/hooks.json");
 

@@ -7,7 +7,6 @@
 //! - `agents`: what agents have of yore, and whether it calls this program
 //! - `entered`: whether agents run what `install` entered, and what of it is gone
 //! - `trial`: each hook, server and status line run for real
-//! - `said`: what agents say to hooks
 //! - `process`: another program, run by a deadline
 //! - `handshake`: the first words of MCP, over a command's pipes or the daemon's port
 //! - `daemon`: is it this program's, with these settings, and the only one
@@ -21,7 +20,6 @@ mod handshake;
 mod memory;
 mod process;
 mod retention;
-mod said;
 mod told;
 mod trial;
 mod versions;

@@ -10,13 +10,11 @@ use yore_engine::ingest::source::{NothingKnown, SOURCES, Unit, source_named};
 
 use super::super::Context;
 use super::Told;
+use crate::agents::CLAUDE_CODE;
 use crate::error::{CliError, CliResult};
 use crate::histories::default_roots;
 use crate::render::text;
 use crate::rescue::{self, Raised};
-
-/// The source whose agent can be told to keep transcripts longer.
-const CLAUDE_CODE: &str = "claude-code";
 
 /// How soon agents would delete transcripts that lie on this computer.
 pub(super) fn examine(context: &Context) -> Vec<Told> {

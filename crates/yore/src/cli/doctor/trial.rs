@@ -13,8 +13,8 @@ use super::Told;
 use super::daemon::milliseconds;
 use super::handshake::{self, Served, Trouble};
 use super::process::{self, Ending, Ran};
-use super::said::said;
-use crate::hook::DOCTOR;
+use crate::agents::{self, AgentProfile, DOCTOR, PROJECT_VARIABLE, SESSION_VARIABLE, Sample};
+use crate::engine_handle::now;
 use crate::install::command::words;
 use crate::install::found::Installed;
 use crate::install::what::{Call, What};
@@ -30,8 +30,6 @@ const LINE_PATIENCE: Duration = Duration::from_secs(2);
 const SLOW: Duration = Duration::from_secs(3);
 /// How much of what a program says is shown.
 const SHOWN: usize = 80;
-/// The events with which OpenCode's plugin runs a hook.
-const PLUGIN_EVENTS: [&str; 3] = ["SessionStart", "chat.message", "session.idle"];
 
 /// Runs all of it in this directory.
 pub(super) fn run(all: &[Installed], directory: &Path) -> Vec<Told> {
@@ -73,7 +71,10 @@ fn hooks(all: &[Installed], directory: &Path) -> Vec<Told> {
         let runs: Vec<(&str, Call, Option<Duration>)> = match &one.what {
             What::Hook { event, call, timeout, .. } => vec![(event, call.clone(), *timeout)],
             What::Plugin { program, args } => {
-                PLUGIN_EVENTS.iter().map(|event| (*event, plugin_call(program, one.agent, event, args), None)).collect()
+                let events = agents::plugin_of(one.agent)
+                    .into_iter()
+                    .flat_map(|plugin| plugin.installed().map(|(event, _)| (plugin.names[0], event)));
+                events.map(|(agent, event)| (event, plugin_call(program, agent, event, args), None)).collect()
             }
             _ => continue,
         };
@@ -135,7 +136,7 @@ fn all_well(agent: &str, file: &Path, answered: &[Answered<'_>]) -> Told {
         .fact("hooks", hooks)
 }
 
-/// What OpenCode's plugin runs.
+/// The call of a hook by yore's plugin.
 fn plugin_call(program: &str, agent: &str, event: &str, more: &[String]) -> Call {
     let args = [&["hook", agent, event].map(str::to_owned), more].concat();
     Call::Program { program: program.to_owned(), args }
@@ -150,15 +151,16 @@ fn run_hook<'i>(
     directory: &Path,
 ) -> Result<Answered<'i>, (Severity, String)> {
     let patience = timeout.unwrap_or(MOST_PATIENCE).min(MOST_PATIENCE);
-    let agent = spoken(call).unwrap_or_else(|| agent.to_owned());
-    let said = said(&agent, event, directory).to_string();
+    let profile = agents::named(&spoken(call).unwrap_or_else(|| agent.to_owned()));
+    let said =
+        profile.map(|profile| (profile.sample)(&Sample { event, directory, at_ms: now() }).to_string()).unwrap_or_default();
     let ran = process::run(command(call, directory), said.as_bytes(), patience);
     let broken = |what: String| Err((Severity::Broken, what));
     if let Err(what) = ended_well(&ran, patience) {
         return broken(what);
     }
     let answer = ran.stdout.trim();
-    let gave = match understood(&agent, event, answer) {
+    let gave = match understood(profile, event, answer) {
         Ok(gave) => gave,
         Err(what) => return broken(what),
     };
@@ -193,16 +195,12 @@ fn ended_well(ran: &Ran, patience: Duration) -> Result<(), String> {
 }
 
 /// How many characters the agent is given by an answer; or why it cannot take it.
-fn understood(agent: &str, event: &str, answer: &str) -> Result<usize, String> {
+fn understood(profile: Option<&AgentProfile>, event: &str, answer: &str) -> Result<usize, String> {
     if answer.is_empty() {
         return Ok(0);
     }
-    let may_be_text = match agent {
-        "claude-code" => matches!(event, "SessionStart" | "UserPromptSubmit"),
-        // It is yore's own plugin that reads it.
-        "opencode" | "kilo" => true,
-        _ => false,
-    };
+    let kind = profile.and_then(|profile| profile.kind_of(event));
+    let may_be_text = profile.zip(kind).is_some_and(|(profile, kind)| profile.reads_text.contains(&kind));
     let value: Value = match serde_json::from_str(answer) {
         Ok(value @ Value::Object(_)) => value,
         _ if may_be_text && !answer.starts_with('{') => return Ok(answer.chars().count()),
@@ -233,7 +231,7 @@ fn command(call: &Call, directory: &Path) -> Command {
     if directory.is_dir() {
         command.current_dir(directory);
     }
-    command.env("CLAUDE_PROJECT_DIR", directory).env("CLAUDE_CODE_SESSION_ID", DOCTOR);
+    command.env(PROJECT_VARIABLE, directory).env(SESSION_VARIABLE, DOCTOR);
     command
 }
 
@@ -360,6 +358,7 @@ mod tests {
 
     #[test]
     fn answers_are_understood_as_each_agent_would() {
+        let understood = |agent: &str, event: &str, answer: &str| understood(agents::named(agent), event, answer);
         assert_eq!(understood("claude-code", "Stop", ""), Ok(0));
         assert_eq!(understood("claude-code", "SessionStart", "words"), Ok(5));
         assert_eq!(understood("opencode", "chat.message", "words"), Ok(5));

@@ -13,12 +13,10 @@ use yore_engine::ingest::names_of;
 
 use super::super::Context;
 use super::super::status_line::totals;
+use crate::agents::SESSION_VARIABLE;
 use crate::error::{CliResult, Exit};
 use crate::give::ledger::{self, Entry};
 use crate::render::text;
-
-/// Where Claude Code says which session a command is called from.
-const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// A session and its ledger.
 struct Session {

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, json};
 
-use super::{Agent, Hook, NONE_IDLE, Unit, json_file, server};
+use super::{Agent, Hook, NONE_IDLE, Unit, hooks, json_file, server};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::edit::json::Document;
@@ -15,22 +15,6 @@ use crate::install::machine::Machine;
 use crate::install::{FileEdit, Purpose, Scope, Wanted};
 
 const NAME: &str = "claude-code";
-
-/// The same as in the plugin. A search in yore's own answers would only find what was just found. Of
-/// a compaction only what comes before it, when what was said last is read: Claude Code tells the person of each
-/// hook there.
-const HOOKS: [Hook; 10] = [
-    Hook::new("SessionStart", 10),
-    Hook::new("UserPromptSubmit", 5),
-    Hook::new("PreToolUse", 5).matching("Read|Edit|Write|MultiEdit|NotebookEdit"),
-    Hook::new("PostToolUse", 5).matching("Bash"),
-    Hook::new("PostToolUseFailure", 5).matching("^(?!mcp__(plugin_yore_)?yore__)"),
-    Hook::new("PreCompact", 5),
-    Hook::new("SubagentStart", 5),
-    Hook::new("SubagentStop", 5),
-    Hook::new("Stop", 5),
-    Hook::new("SessionEnd", 2),
-];
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,
@@ -51,7 +35,7 @@ pub(super) const AGENT: Agent = Agent {
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let machine = wanted.machine;
-    let hooks = Entry::Hooks { agents: &[NAME, "claude"], events: HOOKS.iter().map(|hook| group(hook, wanted)).collect() };
+    let hooks = hooks(NAME, |hook| group(hook, wanted));
     let status_line = Entry::StatusLine(
         json!({"type": "command", "command": Shell::of(machine.platform).line(&wanted.program.path, &wanted.program.status_line())}),
     );
@@ -119,7 +103,9 @@ mod tests {
     fn hooks_are_those_of_the_plugin() {
         let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugin/hooks/hooks.json");
         let plugin: Value = serde_json::from_str(&std::fs::read_to_string(plugin).unwrap()).unwrap();
-        let ours: Vec<(&str, Option<&str>, u64)> = HOOKS.iter().map(|hook| (hook.event, hook.matcher, hook.seconds)).collect();
+        let profile = crate::agents::named(NAME).unwrap();
+        let ours: Vec<(&str, Option<&str>, u64)> =
+            profile.installed().map(|(event, setup)| (event, setup.matcher, setup.seconds)).collect();
         let theirs: Vec<(&str, Option<&str>, u64)> = plugin["hooks"]
             .as_object()
             .unwrap()

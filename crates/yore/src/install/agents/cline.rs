@@ -10,19 +10,20 @@ use super::plugin::{CLINE, Plugin};
 use super::{
     Agent, NEEDED, NONE_IDLE, extension_settings, extension_traces, json_file, rules_block, rules_file, scoped, server, whole,
 };
+use crate::agents::{self, AgentProfile};
 use crate::install::edit::whole::Role;
 use crate::install::machine::Machine;
 use crate::install::{FileEdit, Part, Purpose, Scope, Wanted};
 
+const NAME: &str = "cline";
 const EXTENSION: &str = "saoudrizwan.claude-dev";
 const HOOK: &str = include_str!("../assets/cline-hook.sh");
 const PROGRAM: &str = "yore='@YORE@'";
 const CALL: &str = "\"$yore\" hook cline \"${0##*/}\"";
 const PLUGIN: Plugin = Plugin { title: "Cline", install: "cline", agent: "cline-plugin", body: CLINE };
-const EVENTS: [&str; 6] = ["TaskStart", "TaskResume", "UserPromptSubmit", "PreCompact", "TaskComplete", "TaskCancel"];
 
 pub(super) const AGENT: Agent = Agent {
-    name: "cline",
+    name: NAME,
     aliases: &[],
     title: "Cline",
     traces: |machine| {
@@ -79,7 +80,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let folder = machine.in_project(".clinerules");
     let is_file = wanted.scope == Scope::Project && folder.as_ref().is_some_and(|folder| folder.is_file());
     if runs_executables(wanted) && !is_file {
-        for event in EVENTS {
+        for (event, _) in agents::named(NAME).into_iter().flat_map(AgentProfile::installed) {
             let place =
                 scoped(wanted, || machine.at_home("Documents/Cline/Hooks").join(event), &format!(".clinerules/hooks/{event}"));
             edits.extend(place.map(|path| whole(path, Part::Hooks, text(wanted), Role::Hook(event))));

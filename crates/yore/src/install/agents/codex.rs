@@ -10,28 +10,15 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use toml::Table;
 
-use super::{Agent, Hook, IdleHook, NEEDED, Unit, json_file, scoped};
+use super::{Agent, Hook, IdleHook, NEEDED, Unit, hook_names, hooks, json_file, scoped};
 use crate::install::command::{is_hook, words};
 use crate::install::edit::Content;
-use crate::install::edit::entries::Entry;
 use crate::install::edit::toml::Server;
 use crate::install::file;
 use crate::install::machine::Machine;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "codex";
-/// The names that it has on hooks' command lines.
-const NAMES: [&str; 2] = [NAME, "codex-cli"];
-const HOOKS: [Hook; 8] = [
-    Hook::new("SessionStart", 10),
-    Hook::new("UserPromptSubmit", 5),
-    Hook::new("PreToolUse", 5).matching("Bash|apply_patch"),
-    Hook::new("PostToolUse", 5).matching("Bash"),
-    Hook::new("SubagentStart", 5),
-    Hook::new("Stop", 5),
-    Hook::new("PreCompact", 5),
-    Hook::new("SessionEnd", 2),
-];
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,
@@ -60,7 +47,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         }
         (event, group)
     };
-    let hooks = Entry::Hooks { agents: &NAMES, events: HOOKS.iter().map(group).collect() };
+    let hooks = hooks(NAME, group);
     let mcp = Server { table: "mcp_servers", program: wanted.program.path.clone(), args: wanted.program.mcp() };
     let place = |name: &str| scoped(wanted, || machine.directory("CODEX_HOME", ".codex").join(name), &format!(".codex/{name}"));
     let mut edits = Vec::new();
@@ -82,7 +69,7 @@ fn idle_hooks(machine: &Machine<'_>, path: &Path) -> Vec<IdleHook> {
     for (event, groups) in all.get("hooks").and_then(Value::as_object).into_iter().flatten() {
         for (at_group, group) in groups.as_array().into_iter().flatten().enumerate() {
             for (at_call, call) in group["hooks"].as_array().into_iter().flatten().enumerate() {
-                if !is_hook(&words(call["command"].as_str().unwrap_or_default()), &NAMES) {
+                if !is_hook(&words(call["command"].as_str().unwrap_or_default()), hook_names(NAME)) {
                     continue;
                 }
                 let place = format!("{}:{at_group}:{at_call}", snake_case(event));

@@ -3,23 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Agent, COPILOT, Hook, NEEDED, NONE_IDLE, Unit, hook_line, json_file, own_json_file, rules_block, rules_file, scoped,
+    Agent, COPILOT, Hook, NEEDED, NONE_IDLE, Unit, hook_line, hooks, json_file, own_json_file, rules_block, rules_file, scoped,
 };
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "copilot-cli";
-const HOOKS: [Hook; 8] = [
-    Hook::new("sessionStart", 10),
-    Hook::new("userPromptSubmitted", 5),
-    Hook::new("preToolUse", 5),
-    Hook::new("postToolUse", 5),
-    Hook::new("subagentStart", 5),
-    Hook::new("preCompact", 5),
-    Hook::new("agentStop", 5),
-    Hook::new("sessionEnd", 5),
-];
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,
@@ -44,7 +34,7 @@ pub(super) const AGENT: Agent = Agent {
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let home = wanted.machine.directory("COPILOT_HOME", ".copilot");
-    let hooks = Entry::Hooks { agents: &[NAME, "copilot"], events: HOOKS.iter().map(|hook| call(hook, wanted)).collect() };
+    let hooks = hooks(NAME, |hook| call(hook, wanted));
     let mut edits = Vec::new();
     if wanted.scope == Scope::User {
         let value = json!({"type": "local", "command": wanted.program.path, "args": wanted.program.mcp(), "tools": ["*"]});

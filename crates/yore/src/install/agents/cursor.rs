@@ -3,19 +3,12 @@
 
 use serde_json::json;
 
-use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, json_file, line, rules_file, scoped, server};
+use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, line, rules_file, scoped, server};
 use crate::install::command::Shell;
 use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "cursor";
-const HOOKS: [Hook; 5] = [
-    Hook::new("sessionStart", 10),
-    Hook::new("beforeSubmitPrompt", 5),
-    Hook::new("stop", 5),
-    Hook::new("preCompact", 5),
-    Hook::new("sessionEnd", 5),
-];
 const FRONT_MATTER: &str = "---\ndescription: What was said in past sessions, and how to find it\nalwaysApply: true\n---\n\n";
 
 pub(super) const AGENT: Agent = Agent {
@@ -41,7 +34,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let call = |hook: &Hook| {
         (hook.event, json!({"command": line(wanted, shell, NAME, hook.event), "timeout": hook.timeout(Unit::Seconds)}))
     };
-    let hooks = Entry::Hooks { agents: &[NAME], events: HOOKS.iter().map(call).collect() };
+    let hooks = hooks(NAME, call);
     let mcp = server(wanted, &["mcpServers"], json!({}));
     let place = |name: &str| scoped(wanted, || machine.at_home(".cursor").join(name), &format!(".cursor/{name}"));
     let mut edits = Vec::new();

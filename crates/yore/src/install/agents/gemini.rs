@@ -2,20 +2,11 @@
 
 use serde_json::json;
 
-use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, json_file, scoped, server};
-use crate::install::edit::entries::Entry;
+use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, scoped, server};
 use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "gemini";
-/// Not `PreCompress`, which Gemini CLI runs before every request to its model.
-const HOOKS: [Hook; 5] = [
-    Hook::new("SessionStart", 10),
-    Hook::new("BeforeAgent", 5),
-    Hook::new("AfterTool", 5).matching("read_file|replace|write_file|run_shell_command"),
-    Hook::new("AfterAgent", 5),
-    Hook::new("SessionEnd", 5),
-];
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,
@@ -44,7 +35,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         group["hooks"][0]["name"] = "yore".into();
         (event, group)
     };
-    let hooks = Entry::Hooks { agents: &[NAME, "gemini-cli"], events: HOOKS.iter().map(group).collect() };
+    let hooks = hooks(NAME, group);
     let mcp = server(wanted, &["mcpServers"], json!({}));
     let path = scoped(wanted, || home(wanted.machine).join("settings.json"), ".gemini/settings.json");
     path.map(|path| json_file(path, vec![mcp, hooks])).into_iter().collect()

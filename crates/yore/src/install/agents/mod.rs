@@ -37,6 +37,7 @@ use super::edit::markdown::Block;
 use super::edit::whole::{Role, Whole};
 use super::machine::Machine;
 use super::{FileEdit, Part, Purpose, Scope, Wanted};
+use crate::agents::{self, AgentProfile, Setup};
 
 /// The agents, in the order in which they are listed.
 pub const AGENTS: [Agent; 15] = [
@@ -119,22 +120,26 @@ enum Unit {
     Milliseconds,
 }
 
-/// A hook: the event, what it is run for, and how long the agent may wait for it.
+/// A hook that is entered in an agent's settings.
+#[derive(Clone, Copy)]
 struct Hook {
     event: &'static str,
-    matcher: Option<&'static str>,
-    seconds: u64,
+    setup: Setup,
+}
+
+/// The hooks that are entered for the agent of this name, each as the agent wants it.
+fn hooks(name: &str, entry: impl Fn(&Hook) -> (&'static str, Value)) -> Entry {
+    let installed = agents::named(name).into_iter().flat_map(AgentProfile::installed);
+    let events = installed.map(|(event, setup)| entry(&Hook { event, setup })).collect();
+    Entry::Hooks { agents: hook_names(name), events }
+}
+
+/// The names that an agent has on hooks' command lines.
+fn hook_names(name: &str) -> &'static [&'static str] {
+    agents::named(name).map_or(&[], |profile| profile.names)
 }
 
 impl Hook {
-    const fn new(event: &'static str, seconds: u64) -> Self {
-        Self { event, matcher: None, seconds }
-    }
-
-    const fn matching(self, matcher: &'static str) -> Self {
-        Self { matcher: Some(matcher), ..self }
-    }
-
     /// A group of calls with one call, as Claude Code, Codex and Gemini have it.
     fn group(&self, wanted: &Wanted<'_>, agent: &str, unit: Unit) -> (&'static str, Value) {
         let mut call = Map::new();
@@ -146,7 +151,7 @@ impl Hook {
 
     fn grouped(&self, call: Map<String, Value>) -> (&'static str, Value) {
         let mut group = Map::new();
-        if let Some(matcher) = self.matcher {
+        if let Some(matcher) = self.setup.matcher {
             group.insert("matcher".to_owned(), matcher.into());
         }
         group.insert("hooks".to_owned(), json!([call]));
@@ -155,8 +160,8 @@ impl Hook {
 
     fn timeout(&self, unit: Unit) -> Value {
         match unit {
-            Unit::Seconds => self.seconds.into(),
-            Unit::Milliseconds => (self.seconds * 1000).into(),
+            Unit::Seconds => self.setup.seconds.into(),
+            Unit::Milliseconds => (self.setup.seconds * 1000).into(),
         }
     }
 }

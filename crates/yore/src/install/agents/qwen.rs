@@ -2,22 +2,11 @@
 
 use serde_json::json;
 
-use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, json_file, scoped, server};
-use crate::install::edit::entries::Entry;
+use super::{Agent, Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, scoped, server};
 use crate::install::machine::Machine;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "qwen";
-/// What hooks say before a tool runs, and when a sub-agent begins, does not reach the model.
-const HOOKS: [Hook; 7] = [
-    Hook::new("SessionStart", 10),
-    Hook::new("UserPromptSubmit", 5),
-    Hook::new("PostToolUse", 5).matching("read_file|edit|write_file|run_shell_command"),
-    Hook::new("PostToolUseFailure", 5).matching("run_shell_command"),
-    Hook::new("PreCompact", 5),
-    Hook::new("Stop", 5),
-    Hook::new("SessionEnd", 5),
-];
 
 pub(super) const AGENT: Agent = Agent {
     name: NAME,
@@ -43,7 +32,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         group["hooks"][0]["name"] = "yore".into();
         (event, group)
     };
-    let hooks = Entry::Hooks { agents: &[NAME, "qwen-code"], events: HOOKS.iter().map(group).collect() };
+    let hooks = hooks(NAME, group);
     // Else its model sees the tools by name only and needs a round more for each.
     let mcp = server(wanted, &["mcpServers"], json!({"alwaysLoadTools": true}));
     let path = scoped(wanted, || home(wanted.machine).join("settings.json"), ".qwen/settings.json");

@@ -3,17 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Agent, COPILOT, Hook, NEEDED, NONE_IDLE, Unit, json_file, line, own_json_file, rules_file, server};
+use super::{Agent, COPILOT, Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, line, own_json_file, rules_file, server};
 use crate::install::command::Shell;
-use crate::install::edit::entries::Entry;
 use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Scope, Wanted};
 
 /// As hooks call it.
 const NAME: &str = "copilot-chat";
 const VARIANTS: [&str; 4] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium"];
-const HOOKS: [Hook; 4] =
-    [Hook::new("SessionStart", 10), Hook::new("UserPromptSubmit", 5), Hook::new("PreCompact", 5), Hook::new("Stop", 5)];
 
 pub(super) const AGENT: Agent = Agent {
     name: "vscode",
@@ -43,7 +40,7 @@ pub(super) const AGENT: Agent = Agent {
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let machine = wanted.machine;
     let mcp = || server(wanted, &["servers"], json!({"type": "stdio"}));
-    let hooks = Entry::Hooks { agents: &[NAME], events: HOOKS.iter().map(|hook| call(hook, wanted)).collect() };
+    let hooks = hooks(NAME, |hook| call(hook, wanted));
     match wanted.scope {
         Scope::User => {
             let mut edits = Vec::new();

@@ -2,13 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Agent, Hook, NEEDED, NONE_IDLE, json_file, line, rules_block, rules_file, scoped, server};
+use super::{Agent, Hook, NEEDED, NONE_IDLE, hooks, json_file, line, rules_block, rules_file, scoped, server};
 use crate::install::command::Shell;
-use crate::install::edit::entries::Entry;
 use crate::install::{FileEdit, Scope, Wanted};
 
 const NAME: &str = "windsurf";
-const HOOKS: [Hook; 2] = [Hook::new("pre_user_prompt", 5), Hook::new("post_cascade_response", 5)];
 const FRONT_MATTER: &str = "---\ntrigger: always_on\n---\n\n";
 
 pub(super) const AGENT: Agent = Agent {
@@ -28,7 +26,7 @@ pub(super) const AGENT: Agent = Agent {
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let machine = wanted.machine;
     let user = machine.at_home(".codeium/windsurf");
-    let hooks = Entry::Hooks { agents: &[NAME], events: HOOKS.iter().map(|hook| call(hook, wanted)).collect() };
+    let hooks = hooks(NAME, |hook| call(hook, wanted));
     let mut edits = Vec::new();
     if wanted.scope == Scope::User {
         edits.push(json_file(user.join("mcp_config.json"), vec![server(wanted, &["mcpServers"], json!({}))]));

@@ -1,10 +1,10 @@
-//! What may be asked.
+//! The questions that an event asks of the memory.
 
 use yore_core::offer::OccasionKind;
 
 /// A question that an event asks.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::hook) enum Wish {
+pub enum Question {
     /// Where things stand.
     Brief(Beginning),
     /// What concerns a prompt.
@@ -19,7 +19,7 @@ pub(in crate::hook) enum Wish {
 
 /// How a session begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::hook) struct Beginning {
+pub struct Beginning {
     /// It was compacted, and needs to be told of itself.
     pub is_compacted: bool,
     /// It forgot what it was given before.
@@ -30,7 +30,7 @@ pub(in crate::hook) struct Beginning {
 
 /// Who is told where things stand, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::hook) enum Moment {
+pub enum Moment {
     /// A session, as it begins.
     #[default]
     Start,
@@ -42,9 +42,9 @@ pub(in crate::hook) enum Moment {
     SubAgent,
 }
 
-impl Wish {
-    /// The same for all events that ask it; as the ledger keeps it.
-    pub(in crate::hook) fn kind(&self) -> OccasionKind {
+impl Question {
+    /// The kind of the question, the same for all events that ask it, as the ledger keeps it.
+    pub fn kind(&self) -> OccasionKind {
         match self {
             Self::Brief(_) => OccasionKind::Brief,
             Self::Prompt(_) => OccasionKind::Prompt,
@@ -55,7 +55,7 @@ impl Wish {
     }
 
     /// Whether the session forgets with it what it was given before.
-    pub(in crate::hook) fn is_reset(&self) -> bool {
+    pub fn is_reset(&self) -> bool {
         matches!(self, Self::Brief(Beginning { is_reset: true, .. }) | Self::Forgets)
     }
 }

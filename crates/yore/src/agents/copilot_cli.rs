@@ -1,0 +1,87 @@
+//! Copilot CLI's hooks. What it hears depends on its version.
+
+use serde_json::{Value, json};
+
+use super::EventKind::*;
+use super::claude_code::errands;
+use super::event::brief;
+use super::{AgentEvent, AgentProfile, EventKind, Field, Holds, HookEvent, Moment, Output, Question, Sample, sample};
+
+const NAME: &str = "copilot-cli";
+/// From this version on it passes on what is said about a prompt, and keeps it with the prompt.
+const HEARS_PROMPTS: [u32; 3] = [1, 0, 65];
+
+pub(super) const PROFILE: AgentProfile = AgentProfile {
+    source: NAME,
+    names: &[NAME, "copilot"],
+    events: &[
+        HookEvent::installed("sessionStart", SessionStart, 10),
+        HookEvent::installed("userPromptSubmitted", Prompt, 5),
+        HookEvent::installed("preToolUse", BeforeTool, 5),
+        HookEvent::installed("postToolUse", AfterTool, 5),
+        HookEvent::installed("subagentStart", SubagentStart, 5),
+        HookEvent::installed("preCompact", BeforeCompaction, 5),
+        HookEvent::installed("agentStop", End, 5),
+        HookEvent::installed("sessionEnd", End, 5),
+        HookEvent::new("subagentStop", End),
+        HookEvent::new("errorOccurred", Progress),
+    ],
+    fields: &[
+        Field::new("sessionId", Holds::Session),
+        Field::new("transcriptPath", Holds::Transcript),
+        Field::new("cwd", Holds::Directory),
+        Field::new("hookName", Holds::Event),
+        Field::new("agentId", Holds::AgentId),
+        Field::new("parentAgentId", Holds::ParentAgent),
+    ],
+    file_tools: &["apply_patch", "create", "edit", "str_replace", "str_replace_editor", "view"],
+    shells: &["bash", "powershell"],
+    output: Some(Output::Camel),
+    version_variable: Some("COPILOT_CLI_BINARY_VERSION"),
+    questions,
+    sample,
+    ..AgentProfile::UNKNOWN
+};
+
+fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
+    let hears_prompts = hears_prompts(event.version.unwrap_or_default());
+    match kind {
+        SessionStart if hears_prompts => Vec::new(),
+        SessionStart => {
+            let first = event.words()["initialPrompt"].as_str().filter(|prompt| !prompt.trim().is_empty());
+            let first = first.filter(|_| event.source() != "resume").map(|prompt| Question::Prompt(prompt.to_owned()));
+            std::iter::once(brief(Moment::EachStart)).chain(first).collect()
+        }
+        Prompt if !hears_prompts => Vec::new(),
+        Prompt if event.agent_id.is_some() => event.sub_agent_with_prompt(),
+        Prompt => event.prompt_with_brief(),
+        SubagentStart if hears_prompts => Vec::new(),
+        SubagentStart => event.sub_agent(errands),
+        // What is told before a tool runs is gone from a session that is resumed, what is told after it stays.
+        BeforeTool if hears_prompts => Vec::new(),
+        BeforeTool => event.files(),
+        AfterTool if hears_prompts => event.files_or_failure(),
+        AfterTool => event.failure(),
+        BeforeCompaction | AfterCompaction => event.compacted(),
+        ToolFailure | End | Progress => Vec::new(),
+    }
+}
+
+fn hears_prompts(version: &str) -> bool {
+    let mut numbers = version.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let version: [u32; 3] = std::array::from_fn(|_| numbers.next().unwrap_or_default());
+    version >= HEARS_PROMPTS
+}
+
+fn sample(asked: &Sample<'_>) -> Value {
+    let all = json!({"timestamp": asked.at_ms, "cwd": asked.directory, "sessionId": sample::DOCTOR});
+    let own = match asked.event {
+        "sessionStart" => json!({"source": "new", "initialPrompt": sample::PROMPT}),
+        "userPromptSubmitted" => json!({"prompt": sample::PROMPT}),
+        "postToolUse" => {
+            json!({"toolName": "bash", "toolArgs": {}, "toolResult": {"resultType": "success", "textResultForLlm": ""}})
+        }
+        _ => json!({}),
+    };
+    sample::joined(all, own)
+}
