@@ -7,7 +7,7 @@ use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::error::ConfigError;
 use super::file::{self, Entry, parse};
-use super::key::Key;
+use super::key::{Key, Keys};
 use super::load::{admit, defaults, read_text, unknown};
 use super::lookup::is_section;
 use super::origin::FileKind;
@@ -55,7 +55,7 @@ pub fn unset(file: &Path, kind: FileKind, name: &str) -> Result<bool, ConfigErro
 /// Applies a change and writes the outcome if there is one and it is right.
 fn edit(file: &Path, kind: FileKind, name: &str, change: impl FnOnce(&mut DocumentMut) -> bool) -> Result<bool, ConfigError> {
     let before = file::read(file)?.unwrap_or_default();
-    let (_, faults_before) = parse(&before, file, kind, None);
+    let (_, faults_before) = parse(&before, file, kind, None, Keys::All);
     let count_before = faults_before.len();
     let syntax = faults_before.into_iter().find(|fault| matches!(fault, ConfigError::Syntax { .. }));
     if let Some(syntax) = syntax {
@@ -69,7 +69,7 @@ fn edit(file: &Path, kind: FileKind, name: &str, change: impl FnOnce(&mut Docume
     if before.contains("\r\n") {
         after = after.replace("\r\n", "\n").replace('\n', "\r\n");
     }
-    let (entries, faults) = parse(&after, file, kind, None);
+    let (entries, faults) = parse(&after, file, kind, None, Keys::All);
     if faults.len() > count_before
         && let Some(fault) = faults.last()
     {

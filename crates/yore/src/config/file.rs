@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::{ConfigError, brief};
-use super::key::{Key, Misfit, Shape, nearest};
+use super::key::{Key, Keys, Misfit, Shape, nearest};
 use super::lookup::is_section;
 use super::origin::{FileKind, Origin};
 use super::reference::{self, Unresolved};
@@ -58,8 +58,9 @@ pub(super) fn parse(
     path: &Path,
     kind: FileKind,
     environment: Option<&Environment>,
+    keys: Keys<'_>,
 ) -> (Vec<Entry>, Vec<ConfigError>) {
-    let mut reading = Reading { text, path, kind, environment, entries: Vec::new(), problems: Vec::new() };
+    let mut reading = Reading { text, path, kind, environment, keys, entries: Vec::new(), problems: Vec::new() };
     let (table, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         reading.table("", table.get_ref(), table.span().start);
@@ -78,6 +79,7 @@ struct Reading<'a> {
     path: &'a Path,
     kind: FileKind,
     environment: Option<&'a Environment>,
+    keys: Keys<'a>,
     entries: Vec<Entry>,
     problems: Vec<(usize, ConfigError)>,
 }
@@ -109,10 +111,12 @@ impl Reading<'_> {
 
     fn item(&mut self, path: &str, value: &DeValue<'_>, offset: usize) {
         if let Some(key) = Key::find(path) {
-            self.setting(key, value, offset);
+            if self.keys.include(key) {
+                self.setting(key, value, offset);
+            }
         } else if let DeValue::Table(table) = value {
             self.table(path, table, offset);
-        } else if is_section(path) {
+        } else if is_section(path) && self.keys.touch(path) {
             let origin = self.origin(offset);
             self.problem(
                 origin.clone(),
@@ -123,12 +127,15 @@ impl Reading<'_> {
                     expected: format!("a section, written [{path}]"),
                 },
             );
-        } else {
+        } else if !is_section(path) {
             self.unknown("key", path, offset);
         }
     }
 
     fn unknown(&mut self, what: &'static str, path: &str, offset: usize) {
+        if let Keys::Only(_) = self.keys {
+            return;
+        }
         let origin = self.origin(offset);
         let sections = || Key::all().map(|key| key.split().0.to_owned());
         let keys = || Key::all().map(|key| key.name.to_owned());
@@ -164,8 +171,9 @@ impl Reading<'_> {
         let misfit = |misfit| misfit_error(misfit, key, Some(origin.clone()), found.clone());
         let plain = plain(value).ok_or_else(|| misfit(Misfit::Type))?;
         let written = plain.to_string();
+        let shape = self.keys.shape(key);
         if !refers(&plain) {
-            return Ok((key.shape.fit(plain).map_err(misfit)?, written));
+            return Ok((shape.fit(plain).map_err(misfit)?, written));
         }
         let Some(environment) = self.environment else {
             return Ok((plain, written));
@@ -176,9 +184,9 @@ impl Reading<'_> {
             Unresolved::Malformed => ConfigError::BadReference { name: key.name, origin: origin.clone(), found: found.clone() },
         })?;
         // A reference is always a string in TOML, also where a number or a switch is wanted.
-        let value = match (&key.shape, &replaced) {
-            (Shape::Switch | Shape::Count { .. } | Shape::Number { .. }, Value::String(text)) => key.shape.read(text),
-            _ => key.shape.fit(replaced),
+        let value = match (shape, &replaced) {
+            (Shape::Switch | Shape::Count { .. } | Shape::Number { .. }, Value::String(text)) => shape.read(text),
+            _ => shape.fit(replaced),
         };
         Ok((value.map_err(misfit)?, written))
     }

@@ -53,6 +53,41 @@ pub enum Shape {
     },
 }
 
+/// The keys that are read. What is wrong with others is no matter of this reading.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Keys<'a> {
+    /// All.
+    All,
+    /// These. Patterns are taken unchecked: a check compiles them.
+    Only(&'a [&'a str]),
+}
+
+impl Keys<'_> {
+    /// Whether this key is read.
+    pub(super) fn include(self, key: &Key) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.contains(&key.name),
+        }
+    }
+
+    /// Whether a key of this section, or of a part of it, is read.
+    pub(super) fn touch(self, section: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|name| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))),
+        }
+    }
+
+    /// The values that a key is held to.
+    pub(super) fn shape(self, key: &Key) -> Shape {
+        match (self, key.shape) {
+            (Self::Only(_), Shape::Patterns { longest }) => Shape::List { longest },
+            (_, shape) => shape,
+        }
+    }
+}
+
 /// What a project's file may do to a key. Such a file comes with whatever was cloned, so it may
 /// never widen what is captured, where it is read from or what is recalled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

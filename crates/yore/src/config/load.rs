@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::environment::Environment;
 use super::error::{ConfigError, brief};
 use super::file::{self, Entry, misfit_error};
-use super::key::{Key, Misfit, nearest};
+use super::key::{Key, Keys, Misfit, Shape, nearest};
 use super::origin::{FileKind, Origin};
 use super::section::Config;
 
@@ -96,12 +96,21 @@ impl Resolved {
 
 /// Returns the configuration after all layers, or the first thing that is wrong with it.
 pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
-    let (settings, problems) = resolve(layers);
+    let (settings, problems) = resolve(layers, Keys::All);
     if let Some(problem) = problems.into_iter().next() {
         return Err(problem);
     }
     let config = assemble(&settings)?;
     Ok(Resolved { config, settings })
+}
+
+/// Returns the configuration with the values of these keys, and all others at their defaults. For a caller in
+/// haste: other keys are not looked at, patterns not checked, and a project's file that asks for what it may not
+/// is not heard. Anything else that is wrong with these keys, or with a file as a whole, is an error.
+pub fn load_only(layers: &Layers<'_>, names: &[&str]) -> Result<Config, ConfigError> {
+    let (settings, problems) = resolve(layers, Keys::Only(names));
+    let problem = problems.into_iter().find(|problem| !matches!(problem, ConfigError::ProjectMayNot { .. }));
+    problem.map_or_else(|| assemble(&settings), Err)
 }
 
 /// Returns the configuration without any layer.
@@ -111,16 +120,16 @@ pub fn defaults() -> Result<Resolved, ConfigError> {
 
 /// Returns everything that is wrong with the layers, lowest layer first.
 pub fn check(layers: &Layers<'_>) -> Vec<ConfigError> {
-    let (settings, mut problems) = resolve(layers);
+    let (settings, mut problems) = resolve(layers, Keys::All);
     if problems.is_empty() {
         problems.extend(assemble(&settings).err());
     }
     problems
 }
 
-fn resolve(layers: &Layers<'_>) -> (Vec<Setting>, Vec<ConfigError>) {
+fn resolve(layers: &Layers<'_>, keys: Keys<'_>) -> (Vec<Setting>, Vec<ConfigError>) {
     let Layers { user_file, project_file, environment, flags } = *layers;
-    let mut stack = Stack::default();
+    let mut stack = Stack { keys, settings: Vec::new(), problems: Vec::new() };
     stack.defaults();
     if let Some(UserFile { path, named }) = user_file {
         stack.file(path, FileKind::User, *named, environment);
@@ -136,19 +145,20 @@ fn resolve(layers: &Layers<'_>) -> (Vec<Setting>, Vec<ConfigError>) {
 }
 
 /// The layers that were laid so far.
-#[derive(Default)]
-struct Stack {
+struct Stack<'a> {
+    keys: Keys<'a>,
     settings: Vec<Setting>,
     problems: Vec<ConfigError>,
 }
 
-impl Stack {
+impl Stack<'_> {
     fn defaults(&mut self) {
         let table = match Table::try_from(Config::default()) {
             Ok(table) => table,
             Err(error) => return self.problems.push(fault(&error)),
         };
-        for key in Key::all() {
+        let keys = self.keys;
+        for key in Key::all().filter(|key| keys.include(key)) {
             let Some(value) = lookup(&table, key.name) else {
                 let reason = format!("{} has no default", key.name);
                 self.problems.push(ConfigError::Fault { reason });
@@ -169,7 +179,7 @@ impl Stack {
             }
             Err(problem) => return self.problems.push(problem),
         };
-        let (entries, problems) = file::parse(&text, path, kind, Some(environment));
+        let (entries, problems) = file::parse(&text, path, kind, Some(environment), self.keys);
         self.problems.extend(problems);
         for entry in entries {
             match kind {
@@ -184,6 +194,7 @@ impl Stack {
             let key = Key::all().find(|key| key.variable() == name);
             let origin = Origin::Environment { name: name.to_owned() };
             match (value.to_str(), key) {
+                (_, Some(key)) if !self.keys.include(key) => {}
                 (Some(text), _) => self.text(key, name, text, origin),
                 (None, Some(key)) => self.problems.push(ConfigError::NotUnicode { variable: name.to_owned(), name: key.name }),
                 (None, None) => self.text(None, name, "", origin),
@@ -192,10 +203,12 @@ impl Stack {
     }
 
     fn text(&mut self, key: Option<&'static Key>, name: &str, text: &str, origin: Origin) {
-        let Some(key) = key else {
-            return self.problems.push(unknown(name, Some(origin)));
+        let key = match (key, self.keys) {
+            (Some(key), keys) if keys.include(key) => key,
+            (None, Keys::All) => return self.problems.push(unknown(name, Some(origin))),
+            _ => return,
         };
-        match read_text(key, text, Some(&origin)) {
+        match read_as(self.keys.shape(key), key, text, Some(&origin)) {
             Ok(value) => self.replace(Entry { key, written: value.to_string(), value, origin }),
             Err(problem) => self.problems.push(problem),
         }
@@ -242,7 +255,11 @@ pub(super) fn admit(setting: &Setting, entry: &Entry) -> Result<Value, ConfigErr
 
 /// Reads the value of a key from text, as flags and the environment give it.
 pub(super) fn read_text(key: &'static Key, text: &str, origin: Option<&Origin>) -> Result<Value, ConfigError> {
-    key.shape.read(text).map_err(|misfit: Misfit| misfit_error(misfit, key, origin.cloned(), brief(&format!("{text:?}"))))
+    read_as(key.shape, key, text, origin)
+}
+
+fn read_as(shape: Shape, key: &'static Key, text: &str, origin: Option<&Origin>) -> Result<Value, ConfigError> {
+    shape.read(text).map_err(|misfit: Misfit| misfit_error(misfit, key, origin.cloned(), brief(&format!("{text:?}"))))
 }
 
 /// Returns the error for a name that is no key.

@@ -1,7 +1,5 @@
 //! Keys by name.
 
-use toml::Value;
-
 use super::key::Key;
 use super::section::TABLE;
 
@@ -15,16 +13,6 @@ impl Key {
     pub fn find(name: &str) -> Option<&'static Key> {
         Self::all().find(|key| key.name == name)
     }
-}
-
-/// Returns the value of a key, as a file gives it, if it fits.
-pub fn fitting(name: &str, value: Value) -> Option<Value> {
-    Key::find(name)?.shape.fit(value).ok()
-}
-
-/// Returns the value of a key, as flags and the environment give it, if it fits.
-pub fn fitting_text(name: &str, text: &str) -> Option<Value> {
-    Key::find(name)?.shape.read(text).ok()
 }
 
 /// Tells whether a dotted path names a section or a part of one's name.

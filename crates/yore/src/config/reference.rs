@@ -5,8 +5,6 @@
 //! `{env:NAME:-other}` is replaced by `other` where the variable is missing or empty. A pattern
 //! that needs these letters themselves can write `[{]env:`.
 
-use std::ffi::{OsStr, OsString};
-
 use super::environment::Environment;
 
 const OPEN: &str = "{env:";
@@ -29,28 +27,19 @@ pub(super) fn has_reference(text: &str) -> bool {
 
 /// Returns `text` with every reference replaced.
 pub(super) fn replace(text: &str, environment: &Environment) -> Result<String, Unresolved> {
-    replace_by(text, &|name| environment.get(name).map(OsStr::to_owned))
-}
-
-/// The same for who has no [`Environment`]; nothing where a reference cannot be replaced.
-pub fn replaced(text: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<String> {
-    replace_by(text, variable).ok()
-}
-
-fn replace_by(text: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<String, Unresolved> {
     let mut replaced = String::new();
     let mut rest = text;
     while let Some((before, from)) = rest.split_once(OPEN) {
         let (inside, after) = from.split_once('}').ok_or(Unresolved::Malformed)?;
         replaced.push_str(before);
-        replaced.push_str(&value(inside, variable)?);
+        replaced.push_str(&value(inside, environment)?);
         rest = after;
     }
     replaced.push_str(rest);
     Ok(replaced)
 }
 
-fn value(inside: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<String, Unresolved> {
+fn value(inside: &str, environment: &Environment) -> Result<String, Unresolved> {
     let (name, other) = match inside.split_once(":-") {
         Some((name, other)) => (name, Some(other)),
         None => (inside, None),
@@ -58,8 +47,8 @@ fn value(inside: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<St
     if !is_name(name) {
         return Err(Unresolved::Malformed);
     }
-    let found = match variable(name) {
-        Some(found) => Some(found.into_string().map_err(|_| Unresolved::NotUnicode(name.to_owned()))?),
+    let found = match environment.get(name) {
+        Some(found) => Some(found.to_str().ok_or_else(|| Unresolved::NotUnicode(name.to_owned()))?.to_owned()),
         None => None,
     };
     match (found, other) {

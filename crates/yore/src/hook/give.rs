@@ -13,8 +13,8 @@ use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, Occasion, Offer, OfferRequest, StoreOptions};
 
-use super::settings::Switches;
 use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
+use crate::config::{Config, Give};
 use crate::engine_handle::now;
 use crate::give::ledger::{self, Entry, digest};
 use crate::give::text::{self, Given, tokens};
@@ -68,7 +68,7 @@ impl Wanted {
         event: Event,
         agent_id: Option<String>,
         said: &[u8],
-        switches: &Switches,
+        config: &Config,
         directory: PathBuf,
         client: Option<Client>,
     ) -> Option<Self> {
@@ -76,7 +76,7 @@ impl Wanted {
         let version = profile.version_variable.and_then(|variable| std::env::var(variable).ok());
         let asked = AgentEvent::new(profile, agent_id.as_deref(), version.as_deref(), said).questions(&event.event);
         let questions = asked.into_iter().filter_map(|question| {
-            let budget = if switches.give { budget(&question, switches) } else { 0 };
+            let budget = if config.give.enabled { budget(&question, &config.give) } else { 0 };
             match question {
                 // Nothing may be told, but the session forgot all the same.
                 question if budget == 0 && question.is_reset() => Some((Question::Forgets, 0)),
@@ -85,7 +85,7 @@ impl Wanted {
             }
         });
         let questions: Vec<(Question, usize)> = questions.collect();
-        let (floor, patterns) = (switches.floor as f32, switches.patterns.clone());
+        let (floor, patterns) = (config.give.floor as f32, config.redaction.extra_patterns.clone());
         let began = Instant::now();
         (!questions.is_empty()).then_some(Self { questions, output, event, agent_id, floor, patterns, directory, client, began })
     }
@@ -278,13 +278,13 @@ impl Wanted {
 }
 
 /// Tokens that the answer to a question may take; 0: it is not asked.
-fn budget(question: &Question, switches: &Switches) -> usize {
+fn budget(question: &Question, give: &Give) -> usize {
     match question {
-        Question::Brief(_) => switches.brief_tokens,
-        Question::Prompt(_) => switches.prompt_tokens,
-        Question::File(_) if !switches.on_edit => 0,
-        Question::Failure(_) if !switches.on_error => 0,
-        Question::File(_) | Question::Failure(_) => switches.prompt_tokens.min(FEW_TOKENS),
+        Question::Brief(_) => give.brief_tokens,
+        Question::Prompt(_) => give.prompt_tokens,
+        Question::File(_) if !give.on_edit => 0,
+        Question::Failure(_) if !give.on_error => 0,
+        Question::File(_) | Question::Failure(_) => give.prompt_tokens.min(FEW_TOKENS),
         Question::Forgets => 0,
     }
 }
@@ -476,16 +476,7 @@ mod tests {
         let begin = |agent: &str, event: &str| {
             let event =
                 Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };
-            Wanted::of(
-                named(agent),
-                event,
-                None,
-                b"{}",
-                &Switches::read(None, None, &|_| None, &[]),
-                directory.path().to_owned(),
-                None,
-            )
-            .unwrap()
+            Wanted::of(named(agent), event, None, b"{}", &Config::default(), directory.path().to_owned(), None).unwrap()
         };
         let told = [entry(OccasionKind::Brief, None, 5, 9, false)];
         for (agent, event) in [("cursor", "sessionStart"), ("claude-code", "SessionStart"), ("cline", "TaskResume")] {
@@ -509,10 +500,10 @@ mod tests {
 
     #[test]
     fn session_forgets_whatever_becomes_of_the_brief() {
-        let off = Switches::read(None, None, &|_| None, &[("give.brief_tokens".to_owned(), "0".to_owned())]);
-        let on = Switches::read(None, None, &|_| None, &[]);
+        let off = Config { give: Give { brief_tokens: 0, ..Give::default() }, ..Config::default() };
+        let on = Config::default();
         let compact = r#"{"source":"compact"}"#;
-        let no_memory = |agent: &str, event: &str, agent_id: Option<&str>, said: &str, switches: &Switches| -> Vec<TurnId> {
+        let no_memory = |agent: &str, event: &str, agent_id: Option<&str>, said: &str, config: &Config| -> Vec<TurnId> {
             let directory = tempfile::tempdir().unwrap();
             let agent_id = agent_id.map(str::to_owned);
             let turns = vec![TurnId::derive("a", "b", "c", 0).to_string()];
@@ -521,7 +512,7 @@ mod tests {
             let event =
                 Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };
             let wanted =
-                Wanted::of(named(agent), event, agent_id.clone(), said.as_bytes(), switches, directory.path().to_owned(), None);
+                Wanted::of(named(agent), event, agent_id.clone(), said.as_bytes(), config, directory.path().to_owned(), None);
             assert_eq!(wanted.and_then(Wanted::answer), None);
             known(&ledger::read(directory.path(), "s"), agent_id.as_deref())
         };

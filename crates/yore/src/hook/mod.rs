@@ -2,11 +2,11 @@
 //!
 //! - `call`: the command line, read without the parser of all other commands
 //! - `input`: what the agent says on standard input
-//! - `settings`: the switches that a hook must know
+//! - `settings`: the settings that a hook must know
 //! - `give`: what the agent is told, and in which form
 //! - this file: tells the daemon, or leaves one file in the spool; then answers
 //!
-//! Capturing opens no database, no index and no model, and reads no settings but the switches. Only
+//! Capturing opens no database, no index and no model, and reads only the settings that it needs. Only
 //! an event that may be answered asks further: the daemon, or, where there is none, the store as it
 //! is, with full text and static table, by a deadline.
 //!
@@ -19,7 +19,9 @@ mod input;
 mod settings;
 
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(feature = "fuzz")]
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
@@ -28,9 +30,9 @@ pub use call::Call;
 pub use give::offer_request;
 
 use self::input::Input;
-use self::settings::{Place, Switches};
+use self::settings::Place;
 use crate::agents::{self, AgentProfile, DOCTOR};
-use crate::config::UserFile;
+use crate::config::{Config, Daemon, Environment, Layers, UserFile};
 use crate::engine_handle::now;
 use crate::ipc::client::{self, Client};
 use crate::paths::{Paths, Platform};
@@ -76,39 +78,39 @@ fn capture(call: &Call) -> Option<give::Wanted> {
     let paths = Paths::locate(Platform::HERE, &|name| std::env::var(name).ok());
     let directory = call.data_dir.clone().or_else(|| paths.data.clone())?;
     let is_doctor = event.session_id.as_deref() == Some(DOCTOR);
-    let switches = switches(call, &paths, event.cwd.as_deref());
-    let place = switches.place(event.cwd.as_deref(), &paths);
-    if !switches.capture || place == Place::Closed {
+    let config = settings(call, &paths, event.cwd.as_deref())?;
+    let place = settings::place(&config, event.cwd.as_deref(), &paths);
+    if place == Place::Closed {
         return None;
     }
     if !directory.is_dir() {
         // Whoever has put the hooks into an agent wants to be remembered, with `up` or without it.
-        if switches.daemon && switches.autostart && place != Place::Unknown && !is_doctor {
+        if config.daemon.is_used && config.daemon.autostart && place != Place::Unknown && !is_doctor {
             client::begin(&directory);
         }
         return None;
     }
     let client = if is_doctor {
-        switches.daemon.then(|| client::connect(&directory)).flatten()
+        config.daemon.is_used.then(|| client::connect(&directory)).flatten()
     } else {
-        hand_on(&directory, &event, &switches)
+        hand_on(&directory, &event, &config.daemon)
     };
     // Of words in an unknown place, their reader asks whether they may be kept.
     if place == Place::Unknown {
         return None;
     }
-    give::Wanted::of(profile, event, input.agent_id, &said, &switches, directory, client)
+    give::Wanted::of(profile, event, input.agent_id, &said, &config, directory, client)
 }
 
 /// Tells the daemon, or leaves a file; gives the connection to who was told.
-fn hand_on(directory: &Path, event: &Event, switches: &Switches) -> Option<Client> {
-    if switches.daemon
+fn hand_on(directory: &Path, event: &Event, daemon: &Daemon) -> Option<Client> {
+    if daemon.is_used
         && let Some(mut client) = client::connect(directory)
         && client.tell(event)
     {
         return Some(client);
     }
-    if spool::write(directory, event).is_ok() && switches.daemon && switches.autostart {
+    if spool::write(directory, event).is_ok() && daemon.is_used && daemon.autostart {
         client::ensure_started(directory);
     }
     None
@@ -144,8 +146,7 @@ pub fn hear(agent: &str, name: Option<&str>, said: &[u8]) -> Option<String> {
     let input = Input::parse(said);
     let event = event(profile, name, &input)?;
     let nowhere = PathBuf::from("/nonexistent/yore");
-    let wanted =
-        give::Wanted::of(profile, event, input.agent_id, said, &Switches::read(None, None, &|_| None, &[]), nowhere, None)?;
+    let wanted = give::Wanted::of(profile, event, input.agent_id, said, &Config::default(), nowhere, None)?;
     let silent = wanted.silent_output();
     wanted.answer().or(silent)
 }
@@ -156,15 +157,16 @@ pub fn callers() -> (Vec<&'static str>, Vec<&'static str>) {
     agents::callers()
 }
 
-fn switches(call: &Call, paths: &Paths, cwd: Option<&str>) -> Switches {
-    let get = |name: &str| std::env::var_os(name);
-    let named = get("YORE_CONFIG").filter(|path| !path.is_empty());
-    let user_file = match named {
-        Some(path) => Some(UserFile { path: PathBuf::from(path), named: true }),
-        None => paths.config.as_ref().map(|config| UserFile { path: config.join("yore").join("config.toml"), named: false }),
-    };
+fn settings(call: &Call, paths: &Paths, cwd: Option<&str>) -> Option<Config> {
+    let environment: Environment = std::env::vars_os().collect();
+    let user_file = UserFile::locate(&environment, paths.config.as_deref());
     let project_file = cwd.map(Path::new).filter(|cwd| cwd.is_absolute()).and_then(crate::settings::find_project_file);
-    Switches::read(user_file.as_ref(), project_file.as_deref(), &get, &call.settings)
+    settings::read(&Layers {
+        user_file: user_file.as_ref(),
+        project_file: project_file.as_deref(),
+        environment: &environment,
+        flags: &call.settings,
+    })
 }
 
 #[cfg(test)]
