@@ -8,6 +8,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,7 +21,7 @@ use crate::error::EngineError;
 use crate::ingest::source::document::{DocumentFacts, document_records};
 use crate::ingest::source::{ReaderOptions, Stamp};
 use crate::ingest::{GivenDocument, IngestReport, IngestRequest};
-use crate::transport::{Conditional, Content, FetchError, FetchSettings, Fetched, Fetcher, Page, shown_address};
+use crate::transport::{Conditional, Content, Exchange, FetchError, FetchSettings, Fetched, Fetcher, Page, shown_address};
 
 /// The source that pages belong to.
 const SOURCE: &str = "web";
@@ -36,11 +37,19 @@ pub struct FetchOptions {
     pub directory: Option<String>,
     /// Fetch it even if the server would say that it is as it was.
     pub is_forced: bool,
+    /// Carries the requests; `None`: the network.
+    pub exchange: Option<Arc<dyn Exchange>>,
 }
 
 impl Default for FetchOptions {
     fn default() -> Self {
-        Self { settings: FetchSettings::default(), ingest: IngestRequest::new(Vec::new()), directory: None, is_forced: false }
+        Self {
+            settings: FetchSettings::default(),
+            ingest: IngestRequest::new(Vec::new()),
+            directory: None,
+            is_forced: false,
+            exchange: None,
+        }
     }
 }
 
@@ -115,7 +124,11 @@ impl Engine {
                 last_modified: state.last_modified.clone(),
             })
             .unwrap_or_default();
-        let page = match Fetcher::new(options.settings.clone())?.fetch(address, &condition)? {
+        let fetcher = match &options.exchange {
+            Some(exchange) => Fetcher::over(options.settings.clone(), Arc::clone(exchange)),
+            None => Fetcher::new(options.settings.clone())?,
+        };
+        let page = match fetcher.fetch(address, &condition)? {
             Fetched::Page(page) => page,
             Fetched::NotModified => {
                 let state = state.unwrap_or_default();

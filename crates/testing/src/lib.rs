@@ -8,12 +8,14 @@
 //!   real files
 //! - [`Random`]: a small seeded generator
 //! - [`Faults`]: programs run on a file system that fails
+//! - [`Script`], [`Recorder`], [`Recording`]: answers to HTTP requests without a network
 //! - [`fixture`]: files that are committed beside this crate
 //!
 //! Nothing here is part of yore. A helper that fails panics: it fails the test that called it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper that fails must fail the test")]
 
 mod bytes;
+mod exchange;
 mod faults;
 mod memory;
 mod model;
@@ -24,6 +26,7 @@ mod state;
 use std::path::PathBuf;
 
 pub use bytes::Scan;
+pub use exchange::{Recorder, Recording, Script};
 pub use faults::{Fault, Faults};
 pub use memory::{Memory, TurnOf};
 pub use model::{

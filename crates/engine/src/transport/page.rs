@@ -1,17 +1,17 @@
 //! One page and its redirections, each hop checked.
 
-use std::fmt;
-use std::io::{self, Read};
+use std::io::Read;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ureq::http::{HeaderMap, Uri, header};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use url::Url;
 
+use super::client::of_reading;
 use super::content::Content;
 use super::error::{FetchError, MAX_REDIRECTS};
+use super::exchange::{Exchange, Request, Response, TransportError};
+use super::network::{Guard, Names, Network};
 use super::{address, content};
 
 /// Bytes of a page, decompressed.
@@ -20,7 +20,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longer validators are no use.
 const MAX_VALIDATOR_BYTES: usize = 1024;
-const USER_AGENT: &str = concat!("yore/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str =
     "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9, application/pdf;q=0.8, application/json;q=0.8";
 
@@ -99,15 +98,10 @@ pub fn shown_address(address: &str) -> Result<String, FetchError> {
 }
 
 /// Fetches pages. Keeps nothing between them: no cookies, no open connections.
+#[derive(Debug)]
 pub struct Fetcher {
     settings: FetchSettings,
-    agent: ureq::Agent,
-}
-
-impl fmt::Debug for Fetcher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fetcher").field("settings", &self.settings).finish_non_exhaustive()
-    }
+    exchange: Arc<dyn Exchange>,
 }
 
 impl Fetcher {
@@ -116,33 +110,25 @@ impl Fetcher {
     /// # Errors
     /// [`FetchError::Proxy`].
     pub fn new(settings: FetchSettings) -> Result<Self, FetchError> {
-        Self::with_names(settings, Names::System)
-    }
-
-    fn with_names(settings: FetchSettings, names: Names) -> Result<Self, FetchError> {
-        let proxy =
-            settings.proxy.as_deref().map(|proxy| ureq::Proxy::new(proxy).map_err(|_| FetchError::Proxy(proxy.to_owned())));
-        let proxy = proxy.transpose()?;
         let guard = Guard {
             allow_private: settings.allow_private,
             allowed: settings.allowed_addresses.clone(),
-            proxy: proxy.as_ref().map(|proxy| (proxy.host().to_ascii_lowercase(), proxy.port())),
-            names,
+            #[cfg(test)]
+            given: None,
         };
-        let config = ureq::Agent::config_builder()
-            // Left alone, the client takes the environment's proxy.
-            .proxy(proxy)
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(USER_AGENT)
-            .accept(ACCEPT)
-            .timeout_resolve(Some(settings.connect_timeout))
-            .timeout_connect(Some(settings.connect_timeout))
-            .max_idle_connections(0)
-            .build();
-        let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), guard);
-        Ok(Self { settings, agent })
+        Self::guarded(settings, guard)
+    }
+
+    fn guarded(settings: FetchSettings, guard: Guard) -> Result<Self, FetchError> {
+        let network = Network::new(Names::Guarded(guard), settings.connect_timeout, settings.proxy.as_deref());
+        let network = network.map_err(|_| FetchError::Proxy(settings.proxy.clone().unwrap_or_default()))?;
+        Ok(Self::over(settings, Arc::new(network)))
+    }
+
+    /// Prepares to fetch with requests that are carried otherwise. Addresses that are written as numbers are checked
+    /// all the same.
+    pub fn over(settings: FetchSettings, exchange: Arc<dyn Exchange>) -> Self {
+        Self { settings, exchange }
     }
 
     /// Fetches a page, or learns that it is as it was.
@@ -157,8 +143,8 @@ impl Fetcher {
             let shown = address::shown(&url);
             let known = Some(known).filter(|known| known.address == shown);
             let response = self.request(&url, known, until)?;
-            let status = response.status().as_u16();
-            match (status, location(response.headers())) {
+            let status = response.status;
+            match (status, location(&response)) {
                 (200..=299, _) => return self.page(&url, shown, response).map(Fetched::Page),
                 (304, _) if known.is_some() => return Ok(Fetched::NotModified),
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
@@ -188,32 +174,30 @@ impl Fetcher {
         }
     }
 
-    fn request(
-        &self,
-        url: &Url,
-        known: Option<&Conditional>,
-        until: Instant,
-    ) -> Result<ureq::http::Response<ureq::Body>, FetchError> {
+    fn request(&self, url: &Url, known: Option<&Conditional>, until: Instant) -> Result<Response, FetchError> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(FetchError::Timeout { host: host_of(url) });
         }
-        let mut request = self.agent.get(url.as_str()).config().timeout_global(Some(left)).build();
+        let mut request = Request::new("GET", url.as_str(), left).header("accept", ACCEPT);
         if let Some(known) = known {
-            for (name, value) in [(header::IF_NONE_MATCH, &known.etag), (header::IF_MODIFIED_SINCE, &known.last_modified)] {
+            for (name, value) in [("if-none-match", &known.etag), ("if-modified-since", &known.last_modified)] {
                 if let Some(value) = value {
                     request = request.header(name, value);
                 }
             }
         }
-        request.call().map_err(|error| self.explain(url, error))
+        self.exchange.send(&request).map_err(|error| explain(url, error))
     }
 
-    fn page(&self, url: &Url, shown: String, response: ureq::http::Response<ureq::Body>) -> Result<Page, FetchError> {
-        let (head, body) = response.into_parts();
-        let text = |name: header::HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
-        let validator = |name| text(name).filter(|value| value.len() <= MAX_VALIDATOR_BYTES).map(str::to_owned);
-        let content_type = text(header::CONTENT_TYPE);
+    fn page(&self, url: &Url, shown: String, mut response: Response) -> Result<Page, FetchError> {
+        let validator = |name| {
+            let value = response.header(name).filter(|value| value.len() <= MAX_VALIDATOR_BYTES && value.is_ascii());
+            value.map(str::to_owned)
+        };
+        let (etag, last_modified) = (validator("etag"), validator("last-modified"));
+        let content_type = response.header("content-type").map(str::to_owned);
+        let content_type = content_type.as_deref();
         let refused = |content_type: &str| FetchError::ContentType {
             address: shown.clone(),
             content_type: content_type.chars().take(80).collect(),
@@ -222,53 +206,43 @@ impl Fetcher {
         if content_type.is_some_and(|named| content::kind_of(Some(named), b"").is_none() && !named.trim().is_empty()) {
             return Err(refused(content_type.unwrap_or_default()));
         }
-        if text(header::CONTENT_ENCODING).is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
+        if response.header("content-encoding").is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
             let detail = "it compresses in a way that was not asked for".to_owned();
             return Err(FetchError::Protocol { host: host_of(url), detail });
         }
         let limit = self.settings.max_bytes;
-        if body.content_length().is_some_and(|length| length > limit) {
+        if response.length.is_some_and(|length| length > limit) {
             return Err(FetchError::TooLarge { limit });
         }
         let mut bytes = Vec::new();
-        let read = body.into_reader().take(limit.saturating_add(1)).read_to_end(&mut bytes);
+        let read = response.body.by_ref().take(limit.saturating_add(1)).read_to_end(&mut bytes);
         // What was read before the limit is known, whatever a compressed rest would say.
         if bytes.len() as u64 > limit {
             return Err(FetchError::TooLarge { limit });
         }
-        read.map_err(|error| self.explain(url, error.into()))?;
+        read.map_err(|error| explain(url, of_reading(error)))?;
         let kind = content::kind_of(content_type, &bytes).ok_or_else(|| refused(content_type.unwrap_or("of no type")))?;
         // Text of a named character set was decoded by the client on its way here.
         let charset = content_type.and_then(content::charset_of);
         let is_decoded = charset.is_some() && content_type.is_some_and(|named| named.trim_start().starts_with("text/"));
         let is_text = is_decoded && std::str::from_utf8(&bytes).is_ok();
         let content = content::content(kind, if is_text { Some("utf-8") } else { charset.as_deref() }, bytes);
-        Ok(Page { address: shown, content, etag: validator(header::ETAG), last_modified: validator(header::LAST_MODIFIED) })
+        Ok(Page { address: shown, content, etag, last_modified })
     }
+}
 
-    fn explain(&self, url: &Url, error: ureq::Error) -> FetchError {
-        let host = host_of(url);
-        match error {
-            ureq::Error::Timeout(_) => FetchError::Timeout { host },
-            ureq::Error::HostNotFound => FetchError::UnknownHost(host),
-            ureq::Error::BodyExceedsLimit(_) => FetchError::TooLarge { limit: self.settings.max_bytes },
-            ureq::Error::Other(error) => match error.downcast::<Refused>() {
-                Ok(refused) => FetchError::PrivateAddress { host, address: refused.0 },
-                Err(error) => FetchError::Protocol { host, detail: error.to_string() },
-            },
-            ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => FetchError::Timeout { host },
-            ureq::Error::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<Unresolved>()) {
-                Some(Unresolved) => FetchError::UnknownHost(host),
-                None => FetchError::Connection { host, error },
-            },
-            ureq::Error::ConnectionFailed | ureq::Error::ConnectProxyFailed(_) => {
-                FetchError::Connection { host, error: io::Error::other(error.to_string()) }
-            }
-            ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) | ureq::Error::TlsRequired => {
-                FetchError::Tls { host, detail: error.to_string() }
-            }
-            other => FetchError::Protocol { host, detail: other.to_string() },
-        }
+/// The transport's error about a page of this address.
+fn explain(url: &Url, error: TransportError) -> FetchError {
+    let host = host_of(url);
+    match error {
+        TransportError::Request(detail) | TransportError::Protocol(detail) => FetchError::Protocol { host, detail },
+        TransportError::UnknownHost => FetchError::UnknownHost(host),
+        TransportError::PrivateAddress(address) => FetchError::PrivateAddress { host, address },
+        TransportError::Connection(error) => FetchError::Connection { host, error },
+        TransportError::Tls(detail) => FetchError::Tls { host, detail },
+        TransportError::Timeout => FetchError::Timeout { host },
+        TransportError::TooLarge(limit) => FetchError::TooLarge { limit },
+        TransportError::Proxy(proxy) => FetchError::Proxy(proxy),
     }
 }
 
@@ -276,106 +250,9 @@ fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }
 
-fn location(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty())
+fn location(response: &Response) -> Option<&str> {
+    response.header("location").filter(|value| !value.is_empty())
 }
-
-/// What a test says of names.
-#[cfg(test)]
-type GivenNames = Box<dyn Fn(&str) -> Vec<IpAddr> + Send + Sync>;
-
-/// How names become addresses.
-enum Names {
-    /// As the system says.
-    System,
-    /// As a test says.
-    #[cfg(test)]
-    Given(GivenNames),
-}
-
-/// Looks names up and gives out only addresses that may be connected to: what the client connects
-/// to is what was checked, there is no second look-up.
-struct Guard {
-    allow_private: bool,
-    allowed: Vec<IpAddr>,
-    /// Host and port of the proxy, which lies in the private network as a rule.
-    proxy: Option<(String, u16)>,
-    names: Names,
-}
-
-impl fmt::Debug for Guard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("allow_private", &self.allow_private).finish_non_exhaustive()
-    }
-}
-
-impl Guard {
-    fn may(&self, address: IpAddr) -> bool {
-        self.allow_private || address::is_public(address) || self.allowed.contains(&address)
-    }
-
-    fn look_up(
-        &self,
-        uri: &Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        match &self.names {
-            Names::System => DefaultResolver::default().resolve(uri, config, timeout).map_err(|error| match error {
-                // A name that nobody knows is the system's plain error.
-                ureq::Error::Io(_) => ureq::Error::Io(io::Error::new(io::ErrorKind::NotFound, Unresolved)),
-                other => other,
-            }),
-            #[cfg(test)]
-            Names::Given(names) => {
-                let mut found = self.empty();
-                let port = uri.port_u16().unwrap_or(80);
-                names(uri.host().unwrap_or_default()).into_iter().for_each(|ip| found.push((ip, port).into()));
-                if found.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(found) }
-            }
-        }
-    }
-}
-
-impl Resolver for Guard {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let found = self.look_up(uri, config, timeout)?;
-        let is_proxy = self.proxy.as_ref().is_some_and(|(host, port)| {
-            uri.host().is_some_and(|asked| asked.eq_ignore_ascii_case(host)) && uri.port_u16().is_none_or(|asked| asked == *port)
-        });
-        if is_proxy {
-            return Ok(found);
-        }
-        let mut checked = self.empty();
-        let mut refused = None;
-        for socket in found.iter().copied() {
-            if self.may(socket.ip()) {
-                checked.push(socket);
-            } else {
-                refused = Some(socket.ip());
-            }
-        }
-        match refused {
-            Some(address) if checked.is_empty() => Err(ureq::Error::Other(Box::new(Refused(address)))),
-            _ => Ok(checked),
-        }
-    }
-}
-
-/// Every address of a name is a private one.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} is no public address")]
-struct Refused(IpAddr);
-
-/// Nobody knows a name.
-#[derive(Debug, thiserror::Error)]
-#[error("the name is not known")]
-struct Unresolved;
 
 #[cfg(test)]
 mod tests;

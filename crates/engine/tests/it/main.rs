@@ -33,6 +33,7 @@ mod redaction;
 mod reindex;
 mod shape;
 mod told;
+mod transport;
 mod upgrade;
 mod vectors;
 mod zed;

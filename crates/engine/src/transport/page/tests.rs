@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use std::net::IpAddr;
 
+use super::super::network::GivenNames;
 use super::*;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -159,7 +160,7 @@ fn name_that_leads_into_the_private_network_is_refused_wherever_it_appears() {
     });
     let asked = Arc::new(Mutex::new(0));
     let count = Arc::clone(&asked);
-    let names = Names::Given(Box::new(move |name| {
+    let names: GivenNames = Box::new(move |name| {
         *count.lock().unwrap() += 1;
         match name {
             "outside.example" => vec!["10.0.0.7".parse().unwrap(), HERE],
@@ -167,8 +168,8 @@ fn name_that_leads_into_the_private_network_is_refused_wherever_it_appears() {
             "mapped.example" => vec!["::ffff:192.168.0.1".parse().unwrap()],
             _ => Vec::new(),
         }
-    }));
-    let fetcher = Fetcher::with_names(settings(), names).unwrap();
+    });
+    let fetcher = Fetcher::guarded(settings(), Guard { allow_private: false, allowed: vec![HERE], given: Some(names) }).unwrap();
     let fetch = |address: &str| fetcher.fetch(address, &Conditional::default());
     // Of several addresses, only those that may be are connected to.
     assert!(fetch(&format!("http://outside.example:{}/", server.port)).is_ok());

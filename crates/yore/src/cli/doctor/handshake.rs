@@ -1,12 +1,13 @@
 //! The first words of MCP, as an agent says them: `initialize`, `tools/list`, and goodbye.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use yore_engine::transport::TransportError;
 
 use super::process::{self, Ending};
 use crate::http::probe;
@@ -113,10 +114,11 @@ pub(super) fn over_pipes(mut command: Command, patience: Duration) -> Result<Ser
 pub(super) fn over_port(url: &str, token: &str, patience: Duration) -> Result<Served, Trouble> {
     let began = Instant::now();
     let ask = |what: &Value, id: u64, step: &'static str, session: Option<&str>| {
-        let answer = probe::post(url, token, session, &what.to_string(), patience).map_err(|error| match error.kind() {
-            ErrorKind::TimedOut => Trouble::Late { step, patience },
-            ErrorKind::InvalidData => Trouble::Nonsense { step, shown: String::new() },
-            _ => Trouble::NotStarted(error),
+        let answer = probe::post(url, token, session, &what.to_string(), patience).map_err(|error| match error {
+            TransportError::Timeout => Trouble::Late { step, patience },
+            TransportError::Protocol(_) => Trouble::Nonsense { step, shown: String::new() },
+            TransportError::Connection(error) => Trouble::NotStarted(error),
+            other => Trouble::NotStarted(io::Error::other(other.to_string())),
         })?;
         if answer.status != 200 {
             return Err(Trouble::Refused { step, message: format!("status {} {}", answer.status, shortened(&answer.body)) });

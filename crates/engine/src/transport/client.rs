@@ -1,0 +1,103 @@
+//! A client for the addresses that the configuration names: a model's server, a port of this computer.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::exchange::{Exchange, Request, Response, TransportError};
+use super::network::{Names, Network};
+
+/// Bytes of an answer.
+const MAX_BYTES: u64 = 64 << 20;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Limits of a client, and the way that it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// Bytes of an answer, decompressed: more is an error.
+    pub max_bytes: u64,
+    /// The time for one connection.
+    pub connect_timeout: Duration,
+    /// A proxy (`http://host:port`).
+    pub proxy: Option<String>,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self { max_bytes: MAX_BYTES, connect_timeout: CONNECT_TIMEOUT, proxy: None }
+    }
+}
+
+/// Asks servers that the configuration names, private addresses included. Follows no redirection: a key is for the
+/// server that it was given for.
+#[derive(Clone, Debug)]
+pub struct Client {
+    exchange: Arc<dyn Exchange>,
+    max_bytes: u64,
+}
+
+/// An answer with its whole body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// Headers, with names in small letters.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Client {
+    /// A client of the network.
+    ///
+    /// # Errors
+    /// [`TransportError::Proxy`].
+    pub fn new(settings: &ClientSettings) -> Result<Self, TransportError> {
+        let network = Network::new(Names::System, settings.connect_timeout, settings.proxy.as_deref())?;
+        Ok(Self::over(Arc::new(network), settings.max_bytes))
+    }
+
+    /// A client whose requests are carried otherwise.
+    pub fn over(exchange: Arc<dyn Exchange>, max_bytes: u64) -> Self {
+        Self { exchange, max_bytes }
+    }
+
+    /// Sends a request and reads all of its answer.
+    ///
+    /// # Errors
+    /// As [`Exchange::send`]; [`TransportError::TooLarge`].
+    pub fn ask(&self, request: &Request) -> Result<Answer, TransportError> {
+        let mut response = self.stream(request)?;
+        let limit = self.max_bytes;
+        if response.length.is_some_and(|length| length > limit) {
+            return Err(TransportError::TooLarge(limit));
+        }
+        let mut body = Vec::new();
+        let read = response.body.by_ref().take(limit.saturating_add(1)).read_to_end(&mut body);
+        if body.len() as u64 > limit {
+            return Err(TransportError::TooLarge(limit));
+        }
+        read.map_err(of_reading)?;
+        Ok(Answer { status: response.status, headers: response.headers, body })
+    }
+
+    /// Sends a request; the body of its answer is read as it arrives, and is not limited.
+    ///
+    /// # Errors
+    /// As [`Exchange::send`].
+    pub fn stream(&self, request: &Request) -> Result<Response, TransportError> {
+        self.exchange.send(request)
+    }
+}
+
+impl Answer {
+    /// The first header of this name, which is in small letters.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// The error behind a body that broke off.
+pub(super) fn of_reading(error: io::Error) -> TransportError {
+    super::network::understood(error.into())
+}
