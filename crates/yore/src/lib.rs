@@ -19,6 +19,7 @@
 //! - `models`: where models lie and how they come there
 //! - `render`: the only place that prints
 //! - `rescue`: what agents delete, and how to put that off
+//! - `results`: what leaves the program as data
 //! - `settings`: everything that was configured
 //! - `spool`: what hooks leave for whoever reads next
 //! - `paths`: where things lie on this platform
@@ -49,6 +50,7 @@ mod models;
 mod paths;
 mod render;
 mod rescue;
+mod results;
 mod settings;
 mod spool;
 

@@ -136,9 +136,9 @@ fn check_all(context: &mut Context) -> CliResult {
     };
     let problems = check(&layers);
     if context.printer.is_json() {
-        context
-            .printer
-            .json(&problems.iter().map(|problem| json!({"code": problem.code(), "message": problem.to_string()})).collect())?;
+        context.printer.json(
+            &problems.iter().map(|problem| json!({"code": problem.code(), "message": problem.to_string()})).collect::<Vec<_>>(),
+        )?;
     } else if problems.is_empty() {
         context.printer.line("the configuration is sound")?;
     } else {

@@ -1,12 +1,11 @@
 use clap::Args;
-use serde_json::Value;
 use yore_core::scope::ScopeChoice;
 use yore_engine::{NoteSummary, NotesRequest};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
-use crate::render::wire;
+use crate::results::Note;
 
 /// Characters of a note's words in the list.
 const WORDS_CHARS: usize = 80;
@@ -53,7 +52,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         limit: *limit,
     })?;
     if context.printer.is_json() {
-        context.printer.json(&Value::Array(notes.iter().map(wire::note).collect()))?;
+        context.printer.json(&notes.iter().map(Note::from).collect::<Vec<_>>())?;
     } else {
         for line in table(&notes) {
             context.printer.line(line)?;

@@ -1,9 +1,9 @@
 use clap::{Args, Subcommand};
-use serde_json::Value;
 
 use super::Context;
 use crate::error::{CliResult, Exit};
-use crate::render::{text, wire};
+use crate::render::text;
+use crate::results::Project;
 
 /// List projects, rename one, or make one of two
 #[derive(Args, Debug)]
@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let projects = context.settings.memory()?.projects()?;
     if context.printer.is_json() {
-        context.printer.json(&Value::Array(projects.iter().map(wire::project).collect()))?;
+        context.printer.json(&projects.iter().map(Project::from).collect::<Vec<_>>())?;
     } else {
         let rows: Vec<Vec<String>> = projects
             .iter()

@@ -11,7 +11,8 @@ use super::Context;
 use crate::ask::{self, KINDS, ROLES};
 use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
-use crate::render::{text, wire};
+use crate::render::text;
+use crate::results::Recalled;
 
 /// Ask what was said, and where it stands
 ///
@@ -135,7 +136,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let may_be_full = arguments.embedder.is_none() && context.settings.may_be_full();
     let answer = memory.recall(&request, may_be_full)?;
     if context.printer.is_json() {
-        context.printer.json(&wire::answer(&question, &answer))?;
+        context.printer.json(&Recalled::exact(&question, &answer))?;
     } else {
         for hit in &answer.hits {
             context.printer.line(text::hit(hit, arguments.explain))?;

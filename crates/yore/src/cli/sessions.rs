@@ -1,10 +1,10 @@
 use clap::Args;
-use serde_json::Value;
 use yore_engine::{SessionOrder, SessionsRequest};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
-use crate::render::{text, wire};
+use crate::render::text;
+use crate::results::Session;
 
 /// List sessions, last used first
 #[derive(Args, Debug)]
@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         limit: arguments.limit,
     })?;
     if context.printer.is_json() {
-        context.printer.json(&Value::Array(sessions.iter().map(wire::session).collect()))?;
+        context.printer.json(&sessions.iter().map(Session::from).collect::<Vec<_>>())?;
     } else {
         let rows: Vec<Vec<String>> = sessions
             .iter()

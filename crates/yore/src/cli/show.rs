@@ -6,7 +6,8 @@ use yore_engine::{ShowRequest, WhichVersion};
 use super::Context;
 use crate::ask;
 use crate::error::{CliResult, Exit};
-use crate::render::{text, wire};
+use crate::render::text;
+use crate::results::{Exchanges, Note, Shown};
 
 /// Show a turn with its surroundings, or a whole session
 #[derive(Args, Debug)]
@@ -51,7 +52,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.exchanges {
         let found = context.settings.engine(false)?.exchanges(&arguments.id)?;
         if context.printer.is_json() {
-            context.printer.json(&wire::exchanges(&found))?;
+            context.printer.json(&Exchanges::from(&found))?;
             return Ok(Exit::Success);
         }
         if found.turns_before > 0 {
@@ -66,7 +67,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(which) = arguments.which() {
         let note = context.settings.memory()?.load_note(&arguments.id, which)?;
         if context.printer.is_json() {
-            context.printer.json(&wire::note(&note))?;
+            context.printer.json(&Note::from(&note))?;
         } else {
             for line in text::note(&note) {
                 context.printer.line(line)?;
@@ -77,7 +78,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut memory = context.settings.memory()?;
     let shown = memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
     if context.printer.is_json() {
-        context.printer.json(&wire::shown(&shown))?;
+        context.printer.json(&Shown::from(&shown))?;
         return Ok(Exit::Success);
     }
     if let Some(turn) = shown.turns.first() {

@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         rows.push((*source, row));
     }
     if context.printer.is_json() {
-        context.printer.json(&rows.iter().map(|(source, row)| as_json(*source, row)).collect())?;
+        context.printer.json(&rows.iter().map(|(source, row)| as_json(*source, row)).collect::<Vec<_>>())?;
         return Ok(Exit::Success);
     }
     let shown: Vec<&(&dyn Source, Row)> = rows.iter().filter(|(_, row)| arguments.all || !row.is_empty()).collect();

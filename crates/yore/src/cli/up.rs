@@ -16,7 +16,8 @@ use crate::histories::{default_roots, known_roots};
 use crate::install::{Scope, installed};
 use crate::ipc::client;
 use crate::render::ingest::{as_json, summary};
-use crate::render::{text, wire};
+use crate::render::text;
+use crate::results::{Project, Recalled};
 
 /// Find every history on this computer, keep it, and answer a first question
 ///
@@ -65,8 +66,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         let mut value = as_json(&report, &sync, false);
         value["directory"] = json!(engine.directory());
         value["is_example"] = json!(false);
-        value["projects"] = engine.projects()?.iter().map(wire::project).collect();
-        value["answer"] = answer.as_ref().map_or(serde_json::Value::Null, |(question, answer)| wire::answer(question, answer));
+        value["projects"] = json!(engine.projects()?.iter().map(Project::from).collect::<Vec<_>>());
+        value["answer"] = json!(answer.as_ref().map(|(question, answer)| Recalled::exact(question, answer)));
         context.printer.json(&value)?;
         start_daemon(&engine, context);
         offer_longer_retention(arguments.yes, context)?;
@@ -225,7 +226,7 @@ fn with_example(context: &mut Context) -> CliResult {
         let mut value = as_json(&report, &sync, false);
         value["directory"] = json!(directory);
         value["is_example"] = json!(true);
-        value["answer"] = wire::answer(example::QUESTION, &answer);
+        value["answer"] = json!(Recalled::exact(example::QUESTION, &answer));
         context.printer.json(&value)?;
         return Ok(Exit::Success);
     }

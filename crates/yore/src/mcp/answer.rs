@@ -1,12 +1,14 @@
 //! What a tool answers: text for reading, the same as data, and what it costs.
 //!
 //! - [`Answer`]: of a tool; [`Form`]: as text alone, or as data besides
-//! - [`recalled`]: data that holds words of the past
+//! - [`recalled`]: data that holds words of the past; [`output_schema`]: its shape, for agents
 //! - [`cut`]: answers that fit; [`minute`]: times for reading
 //! - [`error_text`]: what went wrong, and the remedy
 
-use rmcp::model::{CallToolResult, ContentBlock};
-use serde_json::{Map, Value};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
 use yore_core::time::{UtcMillis, format_utc};
 
 use crate::config::Config;
@@ -79,6 +81,64 @@ pub fn recalled(data: Value) -> Value {
         }
     }
     Value::Object(marked)
+}
+
+/// The schema of a tool's data: short, because every agent pays for every byte in every session. Fields of these names
+/// are left out of it, and so are those of which the data says nothing where there is nothing to say.
+pub fn output_schema<T: JsonSchema>(left_out: &[&str]) -> JsonObject {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let mut schema = Value::from(settings.into_generator().into_root_schema_for::<T>());
+    shorten(&mut schema, left_out, 0);
+    let Value::Object(mut schema) = schema else { return JsonObject::new() };
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.insert(MARK.to_owned(), json!({"type": "string"}));
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.insert(0, MARK.into());
+    }
+    schema
+}
+
+/// Takes words and bounds out of a schema, and `level`s of fields from the list of what must be there.
+fn shorten(schema: &mut Value, left_out: &[&str], level: usize) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    for name in ["$schema", "title", "description", "format", "default", "minimum", "maximum"] {
+        // A field may have such a name: a schema is no text.
+        if !schema.get(name).is_some_and(Value::is_object) {
+            schema.remove(name);
+        }
+    }
+    if let Some(first) = schema.get("type").and_then(Value::as_array).and_then(|types| types.first()).cloned() {
+        schema.insert("type".to_owned(), first);
+    }
+    // A field that may be missing need not be null.
+    if let Some(Value::Array(mut any)) = schema.remove("anyOf")
+        && let Some(Value::Object(first)) = (!any.is_empty()).then(|| any.swap_remove(0))
+    {
+        schema.extend(first);
+        let mut again = Value::Object(std::mem::take(schema));
+        shorten(&mut again, left_out, level);
+        *schema = again.as_object().cloned().unwrap_or_default();
+        return;
+    }
+    let mut required = schema.remove("required");
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| !left_out.contains(&name.as_str()));
+        properties.values_mut().for_each(|property| shorten(property, left_out, level + 1));
+        let is_always_there = |name: &Value| {
+            let property = name.as_str().and_then(|name| properties.get(name));
+            property.is_some_and(|property| level == 0 || !matches!(property["type"].as_str(), Some("array" | "object")))
+        };
+        if let Some(required) = required.as_mut().and_then(Value::as_array_mut) {
+            required.retain(is_always_there);
+        }
+    }
+    schema.extend(required.map(|required| ("required".to_owned(), required)));
+    for name in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get_mut(name) {
+            shorten(inner, left_out, level + 1);
+        }
+    }
 }
 
 /// The answer as MCP has it, with what was wrong with the arguments below it.

@@ -2,18 +2,16 @@
 //!
 //! - [`Printer`]: text for people or JSON for programs, to one stream
 //! - [`text`]: turns, times, sizes and tables as people read them
-//! - [`wire`]: the same as JSON, shared by `--json` and MCP
 //! - [`progress`]: a bar on a terminal, nothing elsewhere
 
 pub mod ingest;
 pub mod progress;
 pub mod text;
-pub mod wire;
 
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::config::When;
 use crate::error::CliError;
@@ -69,7 +67,8 @@ impl Printer {
     }
 
     /// Prints a result as JSON: indented for a person, one line for a pipe.
-    pub fn json(&mut self, value: &Value) -> io::Result<()> {
+    pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let value = serde_json::to_value(value)?;
         if self.is_terminal() {
             writeln!(self.out, "{}", in_escapes(&format!("{value:#}")))
         } else {
@@ -140,7 +139,7 @@ mod tests {
         let value = serde_json::json!({"a\u{9b}": "x\u{1b}]0;T\u{7}\u{202e}\u{e0041}ü\n"});
         let shown = in_escapes(&format!("{value:#}"));
         assert!(shown.chars().all(|letter| letter == '\n' || !letter.is_control() && !text::is_unseen(letter)), "{shown:?}");
-        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
         assert_eq!(text::visible("a\u{1b}[0m\tb\u{9b}\n"), "a\\u{1b}[0m\tb\\u{9b}\n");
     }
 }

@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     told.extend(agents::examine(context));
     let worst = told.iter().map(|told| told.severity).max().unwrap_or(Severity::Fine);
     if context.printer.is_json() {
-        context.printer.json(&told.iter().map(Told::json).collect())?;
+        context.printer.json(&told.iter().map(Told::json).collect::<Vec<_>>())?;
     } else {
         for line in told.iter().flat_map(Told::lines) {
             context.printer.line(line)?;

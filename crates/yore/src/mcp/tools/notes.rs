@@ -3,12 +3,10 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use yore_core::note::NoteKind;
+use serde_json::json;
 use yore_core::time::format_utc;
 use yore_engine::{NoteSummary, NotesRequest};
 
-use super::recall::present;
 use super::{Call, Effect, described};
 use crate::error::CliResult;
 use crate::fence::fence;
@@ -17,6 +15,7 @@ use crate::mcp::answer::{Answer, cut_and_told};
 use crate::mcp::arguments::{given, parse, within};
 use crate::mcp::cursor::{self, Cursor};
 use crate::render::text::{counted, labels};
+use crate::results::{Note, NotePage, compact};
 
 const DESCRIPTION: &str = "Notes that hold here: what the person asked to remember. Call before you remember something (it may be \
 known) and to find the id of a note to replace or forget.";
@@ -101,8 +100,8 @@ fn tell(notes: &[NoteSummary], next: Option<String>) -> Answer {
     if let Some(next) = &next {
         text.push_str(&format!("\n\nThere are more: cursor \"{next}\"."));
     }
-    let data = present(json!({"notes": notes.iter().map(|note| item(note, NOTE_CHARS)).collect::<Vec<_>>(), "next": next}));
-    Answer::recalled(text, data, notes.iter().map(|note| note.turn.to_string()).collect())
+    let data = NotePage { notes: notes.iter().map(|note| item(note, NOTE_CHARS)).collect(), next };
+    Answer::recalled(text, compact(data), notes.iter().map(|note| note.turn.to_string()).collect())
 }
 
 /// A note for reading.
@@ -129,19 +128,7 @@ fn line(note: &NoteSummary) -> String {
 }
 
 /// A note as data.
-pub fn item(note: &NoteSummary, chars: usize) -> Value {
-    present(json!({
-        "id": note.episode.to_string(),
-        "turn": note.turn.to_string(),
-        "kind": (note.facts.kind != NoteKind::Note).then_some(note.facts.kind),
-        "title": note.facts.title,
-        "tags": note.facts.tags,
-        "priority": note.facts.priority,
-        "confirmed": (!note.facts.is_confirmed).then_some(false),
-        "version": (note.version > 1).then_some(note.version),
-        "project": note.project,
-        "by": if note.is_by_agent { "agent" } else { "person" },
-        "time": note.at.map(format_utc),
-        "text": cut_and_told(&note.text, chars),
-    }))
+pub fn item(note: &NoteSummary, chars: usize) -> Note {
+    let by = if note.is_by_agent { "agent" } else { "person" };
+    Note { text: cut_and_told(&note.text, chars), by: by.to_owned(), ..Note::from(note) }
 }

@@ -3,12 +3,11 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use yore_core::episode::EpisodeKind;
-use yore_core::time::{UtcMillis, format_utc};
+use yore_core::time::UtcMillis;
 use yore_engine::{EpisodeSummary, SessionsRequest};
 
-use super::recall::present;
 use super::{Call, Effect, described};
 use crate::engine_handle::Memory;
 use crate::error::CliResult;
@@ -18,6 +17,7 @@ use crate::mcp::answer::{Answer, minute};
 use crate::mcp::arguments::{given, parse, time, within};
 use crate::mcp::cursor::{self, Cursor};
 use crate::render::text::counted;
+use crate::results::{Session, SessionPage, compact};
 
 const DESCRIPTION: &str = "Sessions, last used first: what was worked on, when, with which agent. Call when the person asks what was \
 done in some time or place; `show` opens one.";
@@ -152,8 +152,8 @@ fn tell(sessions: &[EpisodeSummary], next: Option<String>) -> Answer {
     if let Some(next) = &next {
         text.push_str(&format!("\nThere are more: cursor \"{next}\"."));
     }
-    let data = json!({"sessions": sessions.iter().map(item).collect::<Vec<_>>(), "next": next});
-    Answer::recalled(text, present(data), Vec::new())
+    let data = SessionPage { sessions: sessions.iter().map(Session::from).collect(), next };
+    Answer::recalled(text, compact(data), Vec::new())
 }
 
 /// One session on a line.
@@ -169,17 +169,4 @@ fn line(session: &EpisodeSummary) -> String {
         line.push_str(&format!(": {}", name(title)));
     }
     line
-}
-
-fn item(session: &EpisodeSummary) -> Value {
-    present(json!({
-        "session": session.native_id,
-        "id": session.id.to_string(),
-        "agent": session.agent,
-        "project": session.project,
-        "title": session.title,
-        "started": session.started.map(format_utc),
-        "updated": session.updated.map(format_utc),
-        "turns": session.turns,
-    }))
 }

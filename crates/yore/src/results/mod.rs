@@ -1,0 +1,83 @@
+//! What leaves the program as data: the results of `--json` and of MCP's tools, and later of the API. Names here are
+//! an interface: they are added to, not changed.
+//!
+//! - [`Recalled`], [`Hit`]: an answer of recall
+//! - [`Shown`], [`Exchanges`]: a session; [`Opened`]: a page of one, for agents
+//! - [`Session`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
+//! - [`compact`]: the form for agents, who pay for every word
+//!
+//! `--json` writes every field. Agents get a choice of them: fields that are `None` for them are left out.
+
+mod answer;
+mod list;
+mod show;
+
+pub use self::answer::{Hit, Recalled, Said};
+pub use self::list::{Note, NotePage, Project, Session, SessionPage};
+pub use self::show::{Exchanges, Opened, OpenedExchange, OpenedTurn, Shown};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use yore_core::time::{UtcMillis, format_utc};
+
+/// Where the words stand.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Source {
+    /// The file that was read.
+    pub path: String,
+    /// The line there, from 1.
+    pub line: u64,
+    /// Whether the file is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_gone: Option<bool>,
+}
+
+/// A kind and a value: what a session points to, or a name of a project.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Named {
+    /// The kind.
+    pub kind: String,
+    /// The value.
+    pub value: String,
+}
+
+impl Named {
+    fn of(pairs: &[(String, String)]) -> Vec<Self> {
+        pairs.iter().map(|(kind, value)| Self { kind: kind.clone(), value: value.clone() }).collect()
+    }
+}
+
+/// The data without what says nothing: nulls, and below the first level empty lists and objects.
+pub fn compact(data: impl Serialize) -> Value {
+    fn compacted(value: Value, level: usize) -> Value {
+        let says = |value: &Value| match value {
+            Value::Null => false,
+            Value::Array(items) => level == 0 || !items.is_empty(),
+            Value::Object(fields) => level == 0 || !fields.is_empty(),
+            _ => true,
+        };
+        match value {
+            Value::Object(fields) => {
+                let fields = fields.into_iter().map(|(name, value)| (name, compacted(value, level + 1)));
+                Value::Object(fields.filter(|(_, value)| says(value)).collect())
+            }
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| compacted(item, level + 1)).collect()),
+            other => other,
+        }
+    }
+    compacted(serde_json::to_value(data).unwrap_or_default(), 0)
+}
+
+/// A time as RFC 3339 in UTC.
+fn time(utc: Option<UtcMillis>) -> Option<String> {
+    utc.map(format_utc)
+}
+
+/// A number with four decimals: what more would say nothing of a score.
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1e4).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests;
