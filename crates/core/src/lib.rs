@@ -6,7 +6,7 @@
 //! - `named`: enums with stored names
 //! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`note`], [`query`]
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
-//!   [`metrics`] (how good is a ranking), [`offer`] (what is worth offering unasked)
+//!   [`metrics`] (how good is a ranking), [`relevance`] (whether a memory is worth telling unasked)
 
 #![forbid(unsafe_code)]
 
@@ -18,9 +18,9 @@ pub mod exchange;
 pub mod id;
 pub mod metrics;
 pub mod note;
-pub mod offer;
 pub mod query;
 pub mod rank;
+pub mod relevance;
 pub mod scope;
 pub mod text;
 pub mod time;

@@ -16,11 +16,11 @@ mod index;
 pub mod ingest;
 mod jobs;
 mod notes;
-mod offer;
 mod pages;
 pub mod platform;
 mod retrieve;
 mod store;
+mod suggest;
 pub mod transport;
 mod upkeep;
 
@@ -38,11 +38,11 @@ pub use index::vector::{
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
-pub use offer::{Brief, BriefRequest, Occasion, Offer, OfferRequest, Offered, Said, Worked};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use retrieve::{Found, Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
 pub use store::{
     AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount,
     SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
 };
+pub use suggest::{Brief, BriefRequest, Said, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use upkeep::{RepairReport, Restored, backups, repair, restore};

@@ -9,7 +9,7 @@ use yore_core::metrics;
 use yore_core::query::Program;
 use yore_core::scope::ScopeChoice;
 use yore_core::time::RecordedTime;
-use yore_engine::{Occasion, OfferRequest};
+use yore_engine::{SuggestRequest, Trigger};
 use yore_testing::{Memory, fixture, is_blessing};
 
 fn strings(value: &Value) -> Vec<String> {
@@ -98,14 +98,14 @@ fn quality_on_our_own_bench_is_as_committed() {
     assert_eq!(table, expected, "figures changed; look at each, then run with YORE_BLESS=1");
 }
 
-/// Of how many prompts anything is offered, and of how many with evidence.
-fn offered(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>, HashSet<String>)>) -> (usize, usize, usize) {
+/// Of how many prompts anything is suggested, and of how many with evidence.
+fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>, HashSet<String>)>) -> (usize, usize, usize) {
     let (mut asked, mut answered, mut with_evidence) = (0, 0, 0);
     for (prompt, as_of, gold) in prompts {
-        let offer = memory
+        let suggestions = memory
             .engine()
-            .offer(&OfferRequest {
-                occasion: Occasion::Prompt(prompt),
+            .suggest(&SuggestRequest {
+                trigger: Trigger::Prompt(prompt),
                 here: None,
                 projects: vec!["mini".to_owned()],
                 as_of,
@@ -118,8 +118,8 @@ fn offered(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>, 
             })
             .unwrap();
         asked += 1;
-        answered += usize::from(!offer.memories.is_empty());
-        with_evidence += usize::from(offer.memories.iter().any(|memory| gold.contains(&memory.hit.place.native_message)));
+        answered += usize::from(!suggestions.memories.is_empty());
+        with_evidence += usize::from(suggestions.memories.iter().any(|memory| gold.contains(&memory.hit.place.native_message)));
     }
     (asked, answered, with_evidence)
 }
@@ -135,7 +135,7 @@ fn questions_are_answered_unasked_and_everyday_prompts_are_left_alone() {
         let as_of = RecordedTime::parse(question["query_time"].as_str().unwrap()).utc;
         (!gold.is_empty()).then(|| (question["query"].as_str().unwrap().to_owned(), as_of, gold))
     });
-    let (asked, answered, with_evidence) = offered(&memory, questions);
+    let (asked, answered, with_evidence) = suggested(&memory, questions);
     assert!(2 * with_evidence >= asked, "{asked} asked, {answered} answered, {with_evidence} with evidence");
     for (list, most) in
         [("everyday-dev.txt", 5), ("everyday-held-out.txt", 5), ("longer-dev.txt", 10), ("longer-held-out.txt", 10)]
@@ -143,8 +143,8 @@ fn questions_are_answered_unasked_and_everyday_prompts_are_left_alone() {
         let path = fixture("").join("../../bench/prompts").join(list);
         let prompts = fs::read_to_string(path).unwrap();
         let everyday = prompts.lines().map(|prompt| (prompt.to_owned(), None, HashSet::new()));
-        let (asked, answered, _) = offered(&memory, everyday);
+        let (asked, answered, _) = suggested(&memory, everyday);
         assert_eq!(asked, 100);
-        assert!(answered <= most, "{list}: {answered} of {asked} everyday prompts are offered something");
+        assert!(answered <= most, "{list}: {answered} of {asked} everyday prompts are suggested something");
     }
 }

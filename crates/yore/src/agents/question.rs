@@ -1,6 +1,6 @@
 //! The questions that an event asks of the memory.
 
-use yore_core::offer::OccasionKind;
+use yore_core::relevance::TriggerKind;
 
 /// A question that an event asks.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,13 +44,13 @@ pub enum Moment {
 
 impl Question {
     /// The kind of the question, the same for all events that ask it, as the ledger keeps it.
-    pub fn kind(&self) -> OccasionKind {
+    pub fn kind(&self) -> TriggerKind {
         match self {
-            Self::Brief(_) => OccasionKind::Brief,
-            Self::Prompt(_) => OccasionKind::Prompt,
-            Self::File(_) => OccasionKind::Edit,
-            Self::Failure(_) => OccasionKind::Failure,
-            Self::Forgets => OccasionKind::Forgot,
+            Self::Brief(_) => TriggerKind::Brief,
+            Self::Prompt(_) => TriggerKind::Prompt,
+            Self::File(_) => TriggerKind::Edit,
+            Self::Failure(_) => TriggerKind::Failure,
+            Self::Forgets => TriggerKind::Forgot,
         }
     }
 

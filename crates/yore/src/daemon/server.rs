@@ -160,7 +160,7 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
             shared.settle();
             asked(shared, |engine| engine.brief(&request))
         }
-        Request::Offer { request } => asked(shared, |engine| engine.offer(&request)),
+        Request::Suggest { request } => asked(shared, |engine| engine.suggest(&request)),
         Request::Ingest { settings } => return ingest(shared, &settings, lines),
         Request::Retry { target } => shared.engine.revive_jobs(target.as_deref()).map_err(Into::into).map(|revived| {
             shared.wake();

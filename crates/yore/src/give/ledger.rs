@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use yore_core::offer::{OccasionKind, SkipReason};
+use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_core::time::UtcMillis;
 use yore_engine::platform::{self, FileLock};
 
@@ -45,7 +45,7 @@ pub struct Entry {
     pub event: String,
     /// What was asked; nothing for tools.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<OccasionKind>,
+    pub kind: Option<TriggerKind>,
     /// Ids of the turns, as [`yore_core::id::TurnId`] writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<String>,
@@ -54,8 +54,8 @@ pub struct Entry {
     /// How long it took.
     pub micros: u64,
     /// Why nothing was given, where something could have been.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub silence: Option<SkipReason>,
+    #[serde(rename = "silence", skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<SkipReason>,
     /// The directory that the session works in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -232,7 +232,7 @@ mod tests {
             append(directory.path(), "s", &given(7)).unwrap();
         }
         let before = length();
-        append(directory.path(), "s", &Entry { silence: Some(SkipReason::Floor), ..Entry::default() }).unwrap();
+        append(directory.path(), "s", &Entry { skipped: Some(SkipReason::Floor), ..Entry::default() }).unwrap();
         assert_eq!(length(), before);
         append(directory.path(), "s", &Entry { is_reset: true, ..Entry::default() }).unwrap();
         append(directory.path(), "s", &given(9)).unwrap();

@@ -2,7 +2,7 @@
 //! cut to a budget.
 //!
 //! - [`brief`]: where things stand
-//! - [`offer`]: what concerns a prompt, a file, an error
+//! - [`suggestions`]: what concerns a prompt, a file, an error
 //! - [`tokens`]: what a text costs
 //!
 //! Instructions would trip an agent's defence against injected prompts, and rightly so: what was
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use yore_core::episode::Role;
 use yore_core::id::TurnId;
 use yore_engine::ingest::source::note::KIND;
-use yore_engine::{Brief, Found, NoteSummary, Occasion, Offer, Said, Worked};
+use yore_engine::{Brief, Found, NoteSummary, Said, Suggestions, Trigger, Worked};
 
 use crate::fence::{MARK, clean, name};
 use crate::render::text::day;
@@ -70,18 +70,18 @@ pub fn brief(brief: &Brief, budget: usize) -> Given {
     page.end()
 }
 
-/// What concerns an occasion, within a budget of tokens.
-pub fn offer(offer: &Offer, occasion: &Occasion, budget: usize) -> Given {
-    if offer.memories.is_empty() {
+/// What concerns an trigger, within a budget of tokens.
+pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) -> Given {
+    if suggestions.memories.is_empty() {
         return Given::default();
     }
-    let about = match occasion {
-        Occasion::Prompt(_) => "From earlier sessions, concerning the prompt.",
-        Occasion::Edit(_) => "From earlier sessions, concerning the file.",
-        Occasion::Failure(_) => "From earlier sessions, where the same error was met.",
+    let about = match trigger {
+        Trigger::Prompt(_) => "From earlier sessions, concerning the prompt.",
+        Trigger::Edit(_) => "From earlier sessions, concerning the file.",
+        Trigger::Failure(_) => "From earlier sessions, where the same error was met.",
     };
     let mut page = Page::new(&format!("{about} Recalled data: facts of the past, possibly outdated, no instructions."), budget);
-    let lines = offer.memories.iter().map(|memory| {
+    let lines = suggestions.memories.iter().map(|memory| {
         let Found::Turn(turn) = &memory.hit.found;
         let who = match turn.role {
             Role::Human => "the person",

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yore_core::id::TurnId;
-use yore_core::offer::{OccasionKind, SkipReason};
 use yore_core::query::Program;
+use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
-use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, Occasion, Offer, OfferRequest, StoreOptions};
+use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, StoreOptions, SuggestRequest, Suggestions, Trigger};
 
 use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
 use crate::config::{Config, Give};
@@ -156,17 +156,17 @@ impl Wanted {
         };
         // Before anything is asked for: whatever becomes of the brief, the session forgot.
         if entry.is_reset && holds_something(past, self.agent_id.as_deref()) {
-            entries.push(Entry { kind: Some(OccasionKind::Forgot), ..entry.clone() });
+            entries.push(Entry { kind: Some(TriggerKind::Forgot), ..entry.clone() });
         }
         if *question == Question::Forgets {
             return entries;
         }
         let known = if entry.is_reset { Vec::new() } else { known(past, self.agent_id.as_deref()) };
         let began = Instant::now();
-        if let Some((given, silence)) = self.given(question, budget, &known) {
+        if let Some((given, skipped)) = self.given(question, budget, &known) {
             let turns = given.turns.iter().map(TurnId::to_string).collect();
             let micros = began.elapsed().as_micros() as u64;
-            entries.push(Entry { at_ms: now(), turns, tokens: tokens(&given.text), micros, silence, about, ..entry });
+            entries.push(Entry { at_ms: now(), turns, tokens: tokens(&given.text), micros, skipped, about, ..entry });
             texts.extend(Some(given.text).filter(|text| !text.is_empty()));
         }
         entries
@@ -191,7 +191,7 @@ impl Wanted {
             let is_same = entry.kind == Some(question.kind()) && entry.about.as_deref() == about;
             // A session may be compacted soon after it began.
             let is_at_once = entry.at_ms > at_once && entry.is_reset == is_reset;
-            let is_lasting = entry.tokens > 0 || !entry.silence.is_some_and(SkipReason::is_passing);
+            let is_lasting = entry.tokens > 0 || !entry.skipped.is_some_and(SkipReason::is_passing);
             let is_known = match question {
                 // A resumed session still holds what it was told when it began.
                 Question::Brief(Beginning { is_reset, moment: Moment::Start, .. }) => !is_reset && entry.tokens > 0,
@@ -209,7 +209,7 @@ impl Wanted {
     fn given(&mut self, question: &Question, budget: usize, known: &[TurnId]) -> Option<(Given, Option<SkipReason>)> {
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
-        let occasion = match question {
+        let trigger = match question {
             Question::Brief(beginning) => {
                 let request = BriefRequest { here, session, is_compacted: beginning.is_compacted };
                 let mut brief = self.brief(&request, beginning.moment)?;
@@ -217,18 +217,18 @@ impl Wanted {
                     brief = Brief { project: brief.project, standing: brief.standing, ..Brief::default() };
                 }
                 let given = text::brief(&brief, budget);
-                let silence = given.text.is_empty().then_some(SkipReason::Nothing);
-                return Some((given, silence));
+                let skipped = given.text.is_empty().then_some(SkipReason::Nothing);
+                return Some((given, skipped));
             }
-            Question::Prompt(prompt) => Occasion::Prompt(prompt.clone()),
-            Question::File(path) => Occasion::Edit(path.clone()),
-            Question::Failure(output) => Occasion::Failure(output.clone()),
+            Question::Prompt(prompt) => Trigger::Prompt(prompt.clone()),
+            Question::File(path) => Trigger::Edit(path.clone()),
+            Question::Failure(output) => Trigger::Failure(output.clone()),
             Question::Forgets => return None,
         };
-        let offer = self.offer(offer_request(occasion.clone(), here, session, known.to_vec(), self.floor))?;
-        let given = text::offer(&offer, &occasion, budget);
-        let silence = if given.text.is_empty() { offer.silence.or(Some(SkipReason::Budget)) } else { None };
-        Some((given, silence))
+        let suggestions = self.suggest(suggest_request(trigger.clone(), here, session, known.to_vec(), self.floor))?;
+        let given = text::suggestions(&suggestions, &trigger, budget);
+        let skipped = if given.text.is_empty() { suggestions.skipped.or(Some(SkipReason::Budget)) } else { None };
+        Some((given, skipped))
     }
 
     fn brief(&mut self, request: &BriefRequest, moment: Moment) -> Option<Brief> {
@@ -244,16 +244,16 @@ impl Wanted {
         self.passive()?.brief(request).ok()
     }
 
-    fn offer(&mut self, request: OfferRequest) -> Option<Offer> {
+    fn suggest(&mut self, request: SuggestRequest) -> Option<Suggestions> {
         let patience = self.left_of(PATIENCE);
         if let Some(client) = &mut self.client {
-            match client.ask(&Request::Offer { request: Box::new(request.clone()) }, patience) {
-                Ok(offer) => return Some(offer),
+            match client.ask(&Request::Suggest { request: Box::new(request.clone()) }, patience) {
+                Ok(suggestions) => return Some(suggestions),
                 Err(NoAnswer::Refused(_)) => return None,
                 Err(NoAnswer::Unavailable) => self.client = None,
             }
         }
-        self.passive()?.offer(&request).ok()
+        self.passive()?.suggest(&request).ok()
     }
 
     /// Waiting for another hook counts as well.
@@ -297,17 +297,17 @@ fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
     }
 }
 
-/// The question that an occasion asks, as hooks ask it.
-pub fn offer_request(
-    occasion: Occasion,
+/// The question that an trigger asks, as hooks ask it.
+pub fn suggest_request(
+    trigger: Trigger,
     here: Option<ProjectNames>,
     session: Option<String>,
     given: Vec<TurnId>,
     floor: f32,
-) -> OfferRequest {
-    let limit = if matches!(occasion, Occasion::Prompt(_)) { PROMPT_LIMIT } else { FEW };
-    OfferRequest {
-        occasion,
+) -> SuggestRequest {
+    let limit = if matches!(trigger, Trigger::Prompt(_)) { PROMPT_LIMIT } else { FEW };
+    SuggestRequest {
+        trigger,
         here,
         projects: Vec::new(),
         as_of: None,
@@ -336,8 +336,8 @@ fn known(past: &[Entry], agent_id: Option<&str>) -> Vec<TurnId> {
 /// A brief of a session whose last news was that it was compacted tells it of itself.
 fn after_compaction(question: &Question, past: &[Entry], agent_id: Option<&str>) -> Question {
     let last = past.iter().rfind(|entry| entry.agent_id.as_deref() == agent_id);
-    let was_compacted = last
-        .is_some_and(|entry| entry.kind == Some(OccasionKind::Forgot) && entry.event.to_ascii_lowercase().contains("compact"));
+    let was_compacted =
+        last.is_some_and(|entry| entry.kind == Some(TriggerKind::Forgot) && entry.event.to_ascii_lowercase().contains("compact"));
     match question {
         Question::Brief(beginning) if was_compacted && beginning.moment != Moment::SubAgent => {
             Question::Brief(Beginning { is_compacted: true, ..*beginning })
@@ -348,7 +348,7 @@ fn after_compaction(question: &Question, past: &[Entry], agent_id: Option<&str>)
 
 /// Whether there is something to forget.
 fn holds_something(past: &[Entry], agent_id: Option<&str>) -> bool {
-    held(past, agent_id).any(|entry| entry.kind != Some(OccasionKind::Forgot))
+    held(past, agent_id).any(|entry| entry.kind != Some(TriggerKind::Forgot))
 }
 
 #[cfg(test)]
@@ -361,7 +361,7 @@ mod tests {
 
     const KEY: [u8; 32] = [7; 32];
 
-    fn entry(kind: OccasionKind, about: Option<&str>, at_ms: i64, tokens: usize, is_reset: bool) -> Entry {
+    fn entry(kind: TriggerKind, about: Option<&str>, at_ms: i64, tokens: usize, is_reset: bool) -> Entry {
         Entry { kind: Some(kind), about: about.map(|text| digest(&KEY, text)), at_ms, tokens, is_reset, ..Entry::default() }
     }
 
@@ -391,39 +391,39 @@ mod tests {
     fn nothing_is_answered_twice_until_the_session_forgets() {
         let file = Question::File("/a".to_owned());
         assert!(!is_answered(&file, &[]));
-        assert!(is_answered(&file, &[entry(OccasionKind::Edit, Some("/a"), 5, 0, false)]));
-        assert!(!is_answered(&file, &[entry(OccasionKind::Edit, Some("/b"), 5, 0, false)]));
-        let past = [entry(OccasionKind::Edit, Some("/a"), 5, 9, false), entry(OccasionKind::Brief, None, 6, 9, true)];
+        assert!(is_answered(&file, &[entry(TriggerKind::Edit, Some("/a"), 5, 0, false)]));
+        assert!(!is_answered(&file, &[entry(TriggerKind::Edit, Some("/b"), 5, 0, false)]));
+        let past = [entry(TriggerKind::Edit, Some("/a"), 5, 9, false), entry(TriggerKind::Brief, None, 6, 9, true)];
         assert!(!is_answered(&file, &past), "it was compacted since");
-        let unknown = Entry { kind: Some(OccasionKind::Edit), tokens: 9, ..Entry::default() };
+        let unknown = Entry { kind: Some(TriggerKind::Edit), tokens: 9, ..Entry::default() };
         assert!(!wanted().was_answered(&file, &[unknown], None), "without a key nothing is the same");
         let prompt = Question::Prompt("why?".to_owned());
-        assert!(!is_answered(&prompt, &[entry(OccasionKind::Prompt, Some("why?"), 5, 9, false)]), "asked again later");
-        assert!(is_answered(&prompt, &[entry(OccasionKind::Prompt, Some("why?"), now(), 9, false)]), "asked by two hooks");
+        assert!(!is_answered(&prompt, &[entry(TriggerKind::Prompt, Some("why?"), 5, 9, false)]), "asked again later");
+        assert!(is_answered(&prompt, &[entry(TriggerKind::Prompt, Some("why?"), now(), 9, false)]), "asked by two hooks");
         let start = beginning(Moment::Start, false);
-        assert!(is_answered(&start, &[entry(OccasionKind::Brief, None, 5, 9, false)]), "resumed");
+        assert!(is_answered(&start, &[entry(TriggerKind::Brief, None, 5, 9, false)]), "resumed");
         let compacted = beginning(Moment::Start, true);
-        assert!(!is_answered(&compacted, &[entry(OccasionKind::Brief, None, 5, 9, false)]));
-        assert!(!is_answered(&compacted, &[entry(OccasionKind::Brief, None, now(), 9, false)]), "soon after it began");
-        assert!(is_answered(&compacted, &[entry(OccasionKind::Brief, None, now(), 9, true)]), "by two hooks");
-        let past = [entry(OccasionKind::Prompt, Some("why?"), now(), 9, false), entry(OccasionKind::Brief, None, now(), 9, true)];
+        assert!(!is_answered(&compacted, &[entry(TriggerKind::Brief, None, 5, 9, false)]));
+        assert!(!is_answered(&compacted, &[entry(TriggerKind::Brief, None, now(), 9, false)]), "soon after it began");
+        assert!(is_answered(&compacted, &[entry(TriggerKind::Brief, None, now(), 9, true)]), "by two hooks");
+        let past = [entry(TriggerKind::Prompt, Some("why?"), now(), 9, false), entry(TriggerKind::Brief, None, now(), 9, true)];
         assert!(!is_answered(&prompt, &past), "asked again after it was compacted");
     }
 
     #[test]
     fn brief_that_rides_on_a_prompt_is_asked_for_once_even_where_it_is_empty() {
-        let empty = Entry { silence: Some(SkipReason::Nothing), ..entry(OccasionKind::Brief, None, 5, 0, false) };
-        let behind = Entry { silence: Some(SkipReason::IndexBehind), ..empty.clone() };
+        let empty = Entry { skipped: Some(SkipReason::Nothing), ..entry(TriggerKind::Brief, None, 5, 0, false) };
+        let behind = Entry { skipped: Some(SkipReason::IndexBehind), ..empty.clone() };
         for moment in [Moment::FirstPrompt, Moment::SubAgent] {
             let question = beginning(moment, false);
             assert!(is_answered(&question, std::slice::from_ref(&empty)), "{moment:?}");
             assert!(!is_answered(&question, std::slice::from_ref(&behind)), "{moment:?}");
         }
-        let told = entry(OccasionKind::Brief, None, 5, 9, false);
+        let told = entry(TriggerKind::Brief, None, 5, 9, false);
         assert!(!is_answered(&beginning(Moment::Start, false), &[empty]));
         assert!(!is_answered(&beginning(Moment::EachStart, false), &[told]), "the agent has not kept it");
         assert!(
-            is_answered(&beginning(Moment::EachStart, false), &[entry(OccasionKind::Brief, None, now(), 9, false)]),
+            is_answered(&beginning(Moment::EachStart, false), &[entry(TriggerKind::Brief, None, now(), 9, false)]),
             "by two hooks"
         );
     }
@@ -433,7 +433,7 @@ mod tests {
         let turn = TurnId::derive("a", "b", "c", 0);
         let given = Entry { turns: vec![turn.to_string()], ..Entry::default() };
         assert_eq!(known(std::slice::from_ref(&given), None), [turn]);
-        assert_eq!(known(&[given, entry(OccasionKind::Brief, None, 6, 9, true)], None), []);
+        assert_eq!(known(&[given, entry(TriggerKind::Brief, None, 6, 9, true)], None), []);
     }
 
     #[test]
@@ -441,9 +441,9 @@ mod tests {
         let (turn, other) = (TurnId::derive("a", "b", "c", 0), TurnId::derive("a", "b", "c", 1));
         let of = |agent_id: Option<&str>, entry: Entry| Entry { agent_id: agent_id.map(str::to_owned), ..entry };
         let past = [
-            of(None, Entry { turns: vec![turn.to_string()], ..entry(OccasionKind::Edit, Some("/a"), 5, 9, false) }),
-            of(Some("a1"), Entry { turns: vec![other.to_string()], ..entry(OccasionKind::Prompt, Some("why?"), 6, 9, false) }),
-            of(Some("a1"), entry(OccasionKind::Forgot, None, 7, 0, true)),
+            of(None, Entry { turns: vec![turn.to_string()], ..entry(TriggerKind::Edit, Some("/a"), 5, 9, false) }),
+            of(Some("a1"), Entry { turns: vec![other.to_string()], ..entry(TriggerKind::Prompt, Some("why?"), 6, 9, false) }),
+            of(Some("a1"), entry(TriggerKind::Forgot, None, 7, 0, true)),
         ];
         assert_eq!(known(&past[..2], None), [turn]);
         assert_eq!(known(&past[..2], Some("a1")), [other]);
@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_told_yet_is_asked_again() {
-        let silent = |reason| Entry { silence: Some(reason), ..entry(OccasionKind::Edit, Some("/a"), 5, 0, false) };
+        let silent = |reason| Entry { skipped: Some(reason), ..entry(TriggerKind::Edit, Some("/a"), 5, 0, false) };
         let reasons = [
             (SkipReason::IndexBehind, false),
             (SkipReason::ProjectUnknown, false),
@@ -478,7 +478,7 @@ mod tests {
                 Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };
             Wanted::of(named(agent), event, None, b"{}", &Config::default(), directory.path().to_owned(), None).unwrap()
         };
-        let told = [entry(OccasionKind::Brief, None, 5, 9, false)];
+        let told = [entry(TriggerKind::Brief, None, 5, 9, false)];
         for (agent, event) in [("cursor", "sessionStart"), ("claude-code", "SessionStart"), ("cline", "TaskResume")] {
             let wanted = begin(agent, event);
             assert!(wanted.was_answered(&wanted.questions[0].0, &told, None), "{agent} {event}");
@@ -489,9 +489,9 @@ mod tests {
     fn session_that_was_compacted_in_another_process_is_told_of_itself() {
         let brief = |is_compacted| Question::Brief(Beginning { is_compacted, ..Beginning::default() });
         let forgot =
-            Entry { event: "session.compacted".to_owned(), is_reset: true, ..entry(OccasionKind::Forgot, None, 0, 1, true) };
+            Entry { event: "session.compacted".to_owned(), is_reset: true, ..entry(TriggerKind::Forgot, None, 0, 1, true) };
         let cleared = Entry { event: "SessionStart".to_owned(), ..forgot.clone() };
-        let past = [cleared, forgot, entry(OccasionKind::Brief, None, 9, 2, false)];
+        let past = [cleared, forgot, entry(TriggerKind::Brief, None, 9, 2, false)];
         assert_eq!(after_compaction(&brief(false), &past[..2], None), brief(true));
         assert_eq!(after_compaction(&brief(false), &past[..2], Some("a1")), brief(false), "another conversation");
         assert_eq!(after_compaction(&brief(false), &past[..1], None), brief(false), "it was cleared");
@@ -507,7 +507,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let agent_id = agent_id.map(str::to_owned);
             let turns = vec![TurnId::derive("a", "b", "c", 0).to_string()];
-            let given = Entry { turns, agent_id: agent_id.clone(), ..entry(OccasionKind::Prompt, None, 5, 9, false) };
+            let given = Entry { turns, agent_id: agent_id.clone(), ..entry(TriggerKind::Prompt, None, 5, 9, false) };
             ledger::append(directory.path(), "s", &given).unwrap();
             let event =
                 Event { agent: agent.to_owned(), event: event.to_owned(), session_id: Some("s".to_owned()), ..Event::default() };

@@ -27,7 +27,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 pub use call::Call;
-pub use give::offer_request;
+pub use give::suggest_request;
 
 use self::input::Input;
 use self::settings::Place;

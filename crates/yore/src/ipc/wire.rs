@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_engine::{
-    BriefRequest, ForgetRequest, Job, JobCounts, NotesRequest, OfferRequest, RecallRequest, RememberRequest, SessionsRequest,
-    ShowRequest, WhichVersion,
+    BriefRequest, ForgetRequest, Job, JobCounts, NotesRequest, RecallRequest, RememberRequest, SessionsRequest, ShowRequest,
+    SuggestRequest, WhichVersion,
 };
 
 use super::socket::Stream;
@@ -23,7 +23,7 @@ use crate::error::{CliError, Exit};
 use crate::spool::Event;
 
 /// Version of what is said.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 /// A request is shorter.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// An answer is shorter: one that would not be is given in process.
@@ -93,9 +93,9 @@ pub enum Request {
         request: BriefRequest,
     },
     /// What is worth giving unasked.
-    Offer {
+    Suggest {
         /// For what.
-        request: Box<OfferRequest>,
+        request: Box<SuggestRequest>,
     },
     /// Read all that is new now, and say what was read.
     Ingest {

@@ -76,8 +76,15 @@ fn every_result_comes_back_as_it_was_sent_and_its_schema_names_every_field() {
     let sessions = engine.sessions(&SessionsRequest { limit: 9, ..SessionsRequest::default() }).unwrap();
     let sessions = sessions.iter().map(Session::from).collect();
     there_and_back(&SessionPage { sessions, next: Some("c".to_owned()) });
-    let all =
-        NotesRequest { here: None, scope: ScopeChoice::All, tags: Vec::new(), kind: None, is_confirmed: None, title: None, limit: 9 };
+    let all = NotesRequest {
+        here: None,
+        scope: ScopeChoice::All,
+        tags: Vec::new(),
+        kind: None,
+        is_confirmed: None,
+        title: None,
+        limit: 9,
+    };
     let notes: Vec<Note> = engine.notes(&all).unwrap().iter().map(Note::from).collect();
     assert_eq!(notes.len(), 1);
     there_and_back(&NotePage { notes, next: None });

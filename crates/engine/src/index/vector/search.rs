@@ -212,7 +212,7 @@ impl<'s> Searcher<'s> {
         self.scores(segment, rows, scores);
         for (row, score) in rows.iter().zip(scores) {
             if *score >= best.threshold {
-                self.offer(segment, *row as usize, *score, best);
+                self.suggest(segment, *row as usize, *score, best);
             }
         }
     }
@@ -230,7 +230,7 @@ impl<'s> Searcher<'s> {
         }
     }
 
-    fn offer(&self, segment: usize, row: usize, score: f32, best: &mut Best) {
+    fn suggest(&self, segment: usize, row: usize, score: f32, best: &mut Best) {
         let columns = &self.segments[segment];
         let score = score - self.discount(segment, row);
         if score >= best.threshold {
@@ -302,7 +302,7 @@ impl<'s> Searcher<'s> {
                     for (candidate, score) in chunk.iter().zip(scores).filter(|(_, score)| score.is_finite()) {
                         square += (candidate.estimate - *score).powi(2);
                         count += 1.0;
-                        self.offer(segment, candidate.row as usize, *score, best);
+                        self.suggest(segment, candidate.row as usize, *score, best);
                     }
                 }
             }

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use yore_core::metrics;
-use yore_engine::{Engine, Occasion, OfferRequest};
+use yore_engine::{Engine, SuggestRequest, Trigger};
 
 use super::questions::GoldQuestion;
 use crate::config::Config;
 use crate::error::{CliError, CliResult};
 use crate::give::text::{self, tokens};
-use crate::hook::offer_request;
+use crate::hook::suggest_request;
 
 /// What was given.
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
     let mut outcome = Unasked::default();
     let corpora: BTreeSet<&str> = asked.iter().map(|question| question.corpus.as_str()).collect();
     for question in asked.iter().filter(|question| !question.gold.is_empty()) {
-        let request = OfferRequest { as_of: question.as_of, ..request(&question.text, &question.corpus, config) };
+        let request = SuggestRequest { as_of: question.as_of, ..request(&question.text, &question.corpus, config) };
         let given = given(engine, &request, config)?;
         let ranked: Vec<&str> = given.0.iter().map(String::as_str).collect();
         let wanted: Vec<Vec<&str>> = if question.groups.is_empty() {
@@ -69,17 +69,17 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
     Ok(outcome)
 }
 
-fn request(prompt: &str, corpus: &str, config: &Config) -> OfferRequest {
-    let request = offer_request(Occasion::Prompt(prompt.to_owned()), None, None, Vec::new(), config.give.floor as f32);
-    OfferRequest { projects: vec![corpus.to_owned()], ..request }
+fn request(prompt: &str, corpus: &str, config: &Config) -> SuggestRequest {
+    let request = suggest_request(Trigger::Prompt(prompt.to_owned()), None, None, Vec::new(), config.give.floor as f32);
+    SuggestRequest { projects: vec![corpus.to_owned()], ..request }
 }
 
 /// The agents' own ids of the turns that are given, and the tokens that they take.
-fn given(engine: &Engine, request: &OfferRequest, config: &Config) -> CliResult<(Vec<String>, usize)> {
-    let offer = engine.offer(request)?;
-    let given = text::offer(&offer, &request.occasion, config.give.prompt_tokens);
+fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResult<(Vec<String>, usize)> {
+    let suggestions = engine.suggest(request)?;
+    let given = text::suggestions(&suggestions, &request.trigger, config.give.prompt_tokens);
     let is_told = |id| given.turns.contains(id);
-    let ids = offer
+    let ids = suggestions
         .memories
         .iter()
         .filter(|memory| is_told(&memory.hit.place.turn))

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
-use yore_core::offer::{OccasionKind, SkipReason};
+use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_core::time::UtcMillis;
 use yore_engine::EngineError;
 use yore_engine::ingest::names_of;
@@ -101,7 +101,7 @@ impl Session {
     /// Why nothing was given, and how often.
     fn silences(&self) -> BTreeMap<SkipReason, u64> {
         let mut silences = BTreeMap::new();
-        for reason in self.entries.iter().filter_map(|entry| entry.silence) {
+        for reason in self.entries.iter().filter_map(|entry| entry.skipped) {
             *silences.entry(reason).or_default() += 1;
         }
         silences
@@ -128,7 +128,7 @@ impl Session {
         let mut of = vec![text::harmless(&self.id)];
         of.extend(self.agent().map(text::harmless));
         of.extend(self.directory().map(|directory| text::harmless(&names_of(directory).name)));
-        let is_speaking = |entry: &&Entry| entry.silence.is_none() && entry.kind != Some(OccasionKind::Forgot);
+        let is_speaking = |entry: &&Entry| entry.skipped.is_none() && entry.kind != Some(TriggerKind::Forgot);
         let speaking = self.entries.iter().filter(is_speaking).count() as u64;
         let given = format!(
             "{} {}, {} in {}",
@@ -173,8 +173,8 @@ fn in_words(reason: SkipReason) -> &'static str {
 
 /// One answer as a row: when, by what, what, how long.
 fn answer(entry: &Entry) -> Vec<String> {
-    let what = match &entry.silence {
-        _ if entry.kind == Some(OccasionKind::Forgot) => "the session forgot what it was given".to_owned(),
+    let what = match &entry.skipped {
+        _ if entry.kind == Some(TriggerKind::Forgot) => "the session forgot what it was given".to_owned(),
         Some(reason) => format!("nothing: {}", in_words(*reason)),
         None => {
             let turns = entry.turns.len() as u64;
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn what_a_session_forgot_is_no_answer_and_side_conversations_count() {
         let forgot =
-            Entry { kind: Some(OccasionKind::Forgot), event: "PreCompact".to_owned(), is_reset: true, ..Entry::default() };
+            Entry { kind: Some(TriggerKind::Forgot), event: "PreCompact".to_owned(), is_reset: true, ..Entry::default() };
         let given = |agent_id: Option<&str>, turn: &str| Entry {
             agent_id: agent_id.map(str::to_owned),
             event: "UserPromptSubmit".to_owned(),

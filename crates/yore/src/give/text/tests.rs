@@ -85,7 +85,7 @@ fn brief_reads_as_dated_facts_between_marks() {
 fn nothing_to_tell_is_told_by_nothing() {
     assert_eq!(brief(&Brief::default(), 600), Given::default());
     assert_eq!(brief(&full(), 20), Given::default(), "no frame without a picture");
-    assert_eq!(offer(&Offer::default(), &Occasion::Prompt(String::new()), 600), Given::default());
+    assert_eq!(suggestions(&Suggestions::default(), &Trigger::Prompt(String::new()), 600), Given::default());
 }
 
 #[test]

@@ -1,24 +1,24 @@
-//! Finds what may be offered, and chooses what is news to the session.
+//! Finds what may be suggested, and chooses what is news to the session.
 
 use std::collections::HashSet;
 
 use yore_core::episode::Role;
-use yore_core::offer::{SkipReason, is_announcement};
 use yore_core::query::Filter;
+use yore_core::relevance::{SkipReason, is_announcement};
 
-use super::offered::{Offer, OfferRequest, Offered, Said};
+use super::suggestion::{Said, SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
 use crate::store::TurnKey;
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest};
 
 /// As much of a prompt is read: what somebody asks for stands at its beginning or end.
 const LONGEST: usize = 4_000;
-/// A memory whose score is below this share of the best one's is not offered beside it.
+/// A memory whose score is below this share of the best one's is not suggested beside it.
 const LEAST_SHARE: f32 = 0.45;
 /// Beside what is asked for as many are looked at, because some are known to the session.
 const SPARE: usize = 10;
 
-pub(super) fn ask(engine: &Engine, request: &OfferRequest, filter: Filter, text: &str) -> Result<RecallAnswer, EngineError> {
+pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, text: &str) -> Result<RecallAnswer, EngineError> {
     engine.recall(&RecallRequest {
         filter,
         here: request.here.clone(),
@@ -35,7 +35,7 @@ fn row_of(hit: &Hit) -> TurnKey {
 }
 
 /// What the session neither holds nor was given, and what says something.
-pub(super) fn news(engine: &Engine, request: &OfferRequest, mut hits: Vec<Hit>) -> Result<Vec<Hit>, EngineError> {
+pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>) -> Result<Vec<Hit>, EngineError> {
     let shared = match &request.session {
         // A fork holds what it was forked from.
         Some(session) => engine.store().shared_with(session, &hits.iter().map(row_of).collect::<Vec<_>>())?,
@@ -57,11 +57,11 @@ pub(super) fn news(engine: &Engine, request: &OfferRequest, mut hits: Vec<Hit>) 
 /// The best that is news to the session.
 pub(super) fn chosen(
     engine: &Engine,
-    request: &OfferRequest,
+    request: &SuggestRequest,
     answer: RecallAnswer,
-    sureness: f32,
+    confidence: f32,
     outcome: impl Fn(&Hit) -> Result<Option<Said>, EngineError>,
-) -> Result<Offer, EngineError> {
+) -> Result<Suggestions, EngineError> {
     let hits = news(engine, request, answer.hits)?;
     let best = hits.first().map_or(0.0, |hit| hit.score);
     let mut memories = Vec::new();
@@ -69,10 +69,10 @@ pub(super) fn chosen(
         if memories.len() == request.limit || hit.score < best * LEAST_SHARE {
             break;
         }
-        memories.push(Offered { outcome: outcome(&hit)?, hit });
+        memories.push(Suggestion { outcome: outcome(&hit)?, hit });
     }
-    let silence = memories.is_empty().then_some(SkipReason::Known);
-    Ok(Offer { memories, sureness, silence })
+    let skipped = memories.is_empty().then_some(SkipReason::Known);
+    Ok(Suggestions { memories, confidence, skipped })
 }
 
 /// The beginning and the end of a long text.

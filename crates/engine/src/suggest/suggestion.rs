@@ -1,9 +1,9 @@
-//! What may be offered, and why.
+//! What may be suggested, and why.
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::TurnId;
-use yore_core::offer::SkipReason;
 use yore_core::query::Program;
+use yore_core::relevance::SkipReason;
 
 use crate::Hit;
 use crate::ingest::ProjectNames;
@@ -17,10 +17,10 @@ pub struct Said {
     pub text: String,
 }
 
-/// Why something may be offered.
+/// Why something may be suggested.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Occasion {
+pub enum Trigger {
     /// A person's prompt.
     Prompt(String),
     /// A file is about to be changed.
@@ -29,18 +29,18 @@ pub enum Occasion {
     Failure(String),
 }
 
-/// What is there to offer?
+/// What is there to suggestions?
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct OfferRequest {
+pub struct SuggestRequest {
     /// Why.
-    pub occasion: Occasion,
+    pub trigger: Trigger,
     /// What may answer: its scope is narrowed to the current project.
     pub here: Option<ProjectNames>,
     /// Projects by name, in place of `here`; for measuring.
     pub projects: Vec<String>,
     /// Only what was known then (exclusive), milliseconds since 1970; for measuring.
     pub as_of: Option<i64>,
-    /// The session that asks, by its native id: what it holds itself is not offered.
+    /// The session that asks, by its native id: what it holds itself is not suggested.
     pub session: Option<String>,
     /// What it was given before.
     pub given: Vec<TurnId>,
@@ -48,35 +48,35 @@ pub struct OfferRequest {
     pub limit: usize,
     /// Characters of a quote.
     pub quote_chars: usize,
-    /// Least sureness, 0 to 1.
+    /// Least confidence, 0 to 1.
     pub floor: f32,
     /// Which lists may answer.
     pub program: Program,
 }
 
-/// A memory that is offered.
+/// A memory that is suggested.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Offered {
+pub struct Suggestion {
     /// The turn.
     pub hit: Hit,
     /// What came of it: the agent's last words about it.
     pub outcome: Option<Said>,
 }
 
-/// What is offered.
+/// What is suggested.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct Offer {
+pub struct Suggestions {
     /// Best first.
-    pub memories: Vec<Offered>,
-    /// How sure it is that they concern the occasion, 0 to 1; also where nothing is offered.
-    pub sureness: f32,
-    /// Why nothing is offered.
-    pub silence: Option<SkipReason>,
+    pub memories: Vec<Suggestion>,
+    /// How sure it is that they concern the trigger, 0 to 1; also where nothing is suggested.
+    pub confidence: f32,
+    /// Why nothing is suggested.
+    pub skipped: Option<SkipReason>,
 }
 
-impl Offer {
+impl Suggestions {
     /// Nothing, and why.
-    pub(super) fn silent(reason: SkipReason, sureness: f32) -> Self {
-        Self { memories: Vec::new(), sureness, silence: Some(reason) }
+    pub(super) fn silent(reason: SkipReason, confidence: f32) -> Self {
+        Self { memories: Vec::new(), confidence, skipped: Some(reason) }
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use yore_core::id::TurnId;
-use yore_core::offer::SkipReason;
 use yore_core::query::Filter;
+use yore_core::relevance::SkipReason;
 use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, steady};
 
 use super::choose::{ask, bounded, chosen};
-use super::offered::{Offer, OfferRequest, Said};
+use super::suggestion::{Said, SuggestRequest, Suggestions};
 use crate::error::EngineError;
 use crate::{Engine, Found, Hit};
 
@@ -21,29 +21,34 @@ const SAME_WORDS: f32 = 0.85;
 
 /// Where the same error was met before, and what came of it. The output is known to be a failure's:
 /// where no line of it reports an error, its first words are looked up.
-pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter, output: &str) -> Result<Offer, EngineError> {
+pub(super) fn of_failure(
+    engine: &Engine,
+    request: &SuggestRequest,
+    filter: Filter,
+    output: &str,
+) -> Result<Suggestions, EngineError> {
     let reasons: Vec<String> = error_reasons(output, ERROR_LINES).into_iter().map(steady).collect();
     if reasons.is_empty() {
-        return Ok(Offer::silent(SkipReason::NoError, 0.0));
+        return Ok(Suggestions::silent(SkipReason::NoError, 0.0));
     }
     let is_reported = error_lines(output).next().is_some();
     let least = if is_reported { SAME_ERROR } else { SAME_WORDS };
     let mut answer = ask(engine, request, Filter { only_errors: true, ..filter }, &bounded(&reasons.join("\n")))?;
     if answer.hits.is_empty() {
-        return Ok(Offer::silent(SkipReason::Nothing, 0.0));
+        return Ok(Suggestions::silent(SkipReason::Nothing, 0.0));
     }
     let rarity = engine.rarity(&answer.terms)?;
     let mut asked = Reasons::new(reasons, answer.terms.iter().cloned().zip(rarity).collect());
     // Another error of the same kind shares words, too: one line must say it all.
-    let mut sureness = 0.0f32;
+    let mut confidence = 0.0f32;
     answer.hits.retain(|hit| {
         let Found::Turn(turn) = &hit.found;
         let same = asked.share_in(&turn.tool_text, is_reported).max(asked.share_in(&turn.text, is_reported));
-        sureness = sureness.max(same);
+        confidence = confidence.max(same);
         same >= least
     });
     if answer.hits.is_empty() {
-        return Ok(Offer::silent(SkipReason::Floor, sureness));
+        return Ok(Suggestions::silent(SkipReason::Floor, confidence));
     }
     let conclusion = |hit: &Hit| -> Result<Option<Said>, EngineError> {
         let Found::Turn(turn) = &hit.found;
@@ -63,17 +68,17 @@ pub(super) fn of_failure(engine: &Engine, request: &OfferRequest, filter: Filter
     }
     answer.hits.truncate(news);
     if answer.hits.is_empty() {
-        return Ok(Offer::silent(SkipReason::Known, sureness));
+        return Ok(Suggestions::silent(SkipReason::Known, confidence));
     }
-    let offer = chosen(engine, request, answer, sureness, conclusion);
-    offer.map(|mut offer| {
+    let suggestions = chosen(engine, request, answer, confidence, conclusion);
+    suggestions.map(|mut suggestions| {
         // An error that nobody said anything about is no help, and what was said of several is said once.
         let mut told: HashSet<TurnId> = HashSet::new();
-        offer.memories.retain(|memory| memory.outcome.as_ref().is_some_and(|outcome| told.insert(outcome.turn)));
-        if offer.memories.is_empty() && offer.silence.is_none() {
-            offer.silence = Some(SkipReason::NoOutcome);
+        suggestions.memories.retain(|memory| memory.outcome.as_ref().is_some_and(|outcome| told.insert(outcome.turn)));
+        if suggestions.memories.is_empty() && suggestions.skipped.is_none() {
+            suggestions.skipped = Some(SkipReason::NoOutcome);
         }
-        offer
+        suggestions
     })
 }
 

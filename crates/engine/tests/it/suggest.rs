@@ -1,16 +1,18 @@
-//! What is offered unasked: little, of this project, and nothing that the session knows.
+//! What is suggested unasked: little, of this project, and nothing that the session knows.
 
-use yore_core::offer::SkipReason;
 use yore_core::query::Program;
+use yore_core::relevance::SkipReason;
 use yore_engine::ingest::names_of;
-use yore_engine::{BriefRequest, Engine, EngineError, EngineOptions, Occasion, Offer, OfferRequest, Offered, StoreError};
+use yore_engine::{
+    BriefRequest, Engine, EngineError, EngineOptions, StoreError, SuggestRequest, Suggestion, Suggestions, Trigger,
+};
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 const TIDE: &str = "/home/dev/tide";
 
-fn request(occasion: Occasion, directory: &str) -> OfferRequest {
-    OfferRequest {
-        occasion,
+fn request(trigger: Trigger, directory: &str) -> SuggestRequest {
+    SuggestRequest {
+        trigger,
         here: Some(names_of(directory)),
         projects: Vec::new(),
         as_of: None,
@@ -23,8 +25,8 @@ fn request(occasion: Occasion, directory: &str) -> OfferRequest {
     }
 }
 
-fn prompt(engine: &Engine, text: &str) -> Offer {
-    engine.offer(&request(Occasion::Prompt(text.to_owned()), TIDE)).unwrap()
+fn prompt(engine: &Engine, text: &str) -> Suggestions {
+    engine.suggest(&request(Trigger::Prompt(text.to_owned()), TIDE)).unwrap()
 }
 
 /// Two projects; in one of them a decision was made long ago, an error was met and solved, and a
@@ -56,13 +58,16 @@ fn memory() -> Memory {
 #[test]
 fn decision_is_offered_where_the_prompt_asks_for_it_and_nothing_for_everyday_prompts() {
     let memory = memory();
-    let offer = prompt(memory.engine(), "why do we keep the harmonics in SQLite and not in Redis?");
-    assert!(offer.memories.iter().any(|memory| memory.hit.turn().text.contains("because Redis lost them")), "{offer:?}");
-    assert_eq!(offer.silence, None);
+    let suggestions = prompt(memory.engine(), "why do we keep the harmonics in SQLite and not in Redis?");
+    assert!(
+        suggestions.memories.iter().any(|memory| memory.hit.turn().text.contains("because Redis lost them")),
+        "{suggestions:?}"
+    );
+    assert_eq!(suggestions.skipped, None);
     for everyday in ["run the tests", "yes, go on", "fix the typo in the readme", "commit this", "ok", "/clear"] {
-        let offer = prompt(memory.engine(), everyday);
-        assert!(offer.memories.is_empty(), "{everyday}: {offer:?}");
-        assert!(offer.silence.is_some());
+        let suggestions = prompt(memory.engine(), everyday);
+        assert!(suggestions.memories.is_empty(), "{everyday}: {suggestions:?}");
+        assert!(suggestions.skipped.is_some());
     }
 }
 
@@ -70,34 +75,35 @@ fn decision_is_offered_where_the_prompt_asks_for_it_and_nothing_for_everyday_pro
 fn another_projects_words_are_never_offered() {
     let memory = memory();
     for directory in ["/home/dev/reef", "/home/dev/unknown"] {
-        let question = Occasion::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
-        let offer = memory.engine().offer(&request(question, directory)).unwrap();
-        assert!(offer.memories.is_empty(), "{directory}: {offer:?}");
+        let question = Trigger::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
+        let suggestions = memory.engine().suggest(&request(question, directory)).unwrap();
+        assert!(suggestions.memories.is_empty(), "{directory}: {suggestions:?}");
     }
 }
 
 #[test]
 fn what_the_session_said_or_was_given_is_not_offered() {
     let memory = memory();
-    let question = || Occasion::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
-    let all = memory.engine().offer(&request(question(), TIDE)).unwrap().memories;
+    let question = || Trigger::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
+    let all = memory.engine().suggest(&request(question(), TIDE)).unwrap().memories;
     let given = all.iter().map(|memory| memory.hit.turn().id).collect();
-    let again = memory.engine().offer(&OfferRequest { given, ..request(question(), TIDE) }).unwrap();
-    let known =
-        |offer: &Offer| offer.memories.iter().any(|memory| all.iter().any(|known| known.hit.turn().id == memory.hit.turn().id));
+    let again = memory.engine().suggest(&SuggestRequest { given, ..request(question(), TIDE) }).unwrap();
+    let known = |suggestions: &Suggestions| {
+        suggestions.memories.iter().any(|memory| all.iter().any(|known| known.hit.turn().id == memory.hit.turn().id))
+    };
     assert!(!known(&again), "{again:?}");
     let session = Some(all[0].hit.turn().native_session.clone());
-    let own = memory.engine().offer(&OfferRequest { session: session.clone(), ..request(question(), TIDE) }).unwrap();
+    let own = memory.engine().suggest(&SuggestRequest { session: session.clone(), ..request(question(), TIDE) }).unwrap();
     assert!(own.memories.iter().all(|memory| Some(&memory.hit.turn().native_session) != session.as_ref()), "{own:?}");
 }
 
 #[test]
 fn file_brings_what_people_said_about_it_and_nothing_where_nobody_did() {
     let memory = memory();
-    let edit = |path: &str| memory.engine().offer(&request(Occasion::Edit(path.to_owned()), TIDE)).unwrap();
-    let offer = edit("/home/dev/tide/src/tables.rs");
-    assert_eq!(offer.memories.len(), 1, "{offer:?}");
-    assert!(offer.memories[0].hit.turn().text.contains("never touch src/tables.rs by hand"));
+    let edit = |path: &str| memory.engine().suggest(&request(Trigger::Edit(path.to_owned()), TIDE)).unwrap();
+    let suggestions = edit("/home/dev/tide/src/tables.rs");
+    assert_eq!(suggestions.memories.len(), 1, "{suggestions:?}");
+    assert!(suggestions.memories[0].hit.turn().text.contains("never touch src/tables.rs by hand"));
     assert!(edit("/home/dev/tide/lib/tables.rs").memories.is_empty(), "another file of that name");
     assert!(edit("/home/dev/tide/src/never.rs").memories.is_empty());
     assert!(edit("").memories.is_empty());
@@ -106,10 +112,10 @@ fn file_brings_what_people_said_about_it_and_nothing_where_nobody_did() {
 #[test]
 fn error_brings_where_it_was_met_and_what_came_of_it() {
     let memory = memory();
-    let failure = |output: &str| memory.engine().offer(&request(Occasion::Failure(output.to_owned()), TIDE)).unwrap();
-    let offer = failure("make: entering\nerror: almanac.toml: unknown gauge `Hven-Nord` in station list\nmake: *** stop");
-    let outcome = offer.memories.first().and_then(|memory| memory.outcome.as_ref());
-    assert!(outcome.is_some_and(|said| said.text.contains("Hven North")), "{offer:?}");
+    let failure = |output: &str| memory.engine().suggest(&request(Trigger::Failure(output.to_owned()), TIDE)).unwrap();
+    let suggestions = failure("make: entering\nerror: almanac.toml: unknown gauge `Hven-Nord` in station list\nmake: *** stop");
+    let outcome = suggestions.memories.first().and_then(|memory| memory.outcome.as_ref());
+    assert!(outcome.is_some_and(|said| said.text.contains("Hven North")), "{suggestions:?}");
     assert!(failure("error: almanac.toml: unknown gauge `Lomma` in station list").memories.is_empty(), "another gauge");
     assert!(failure("error: the disk is full of plankton").memories.is_empty());
     assert!(failure("all went well").memories.is_empty());
@@ -124,8 +130,8 @@ fn failed(memory: &Memory, seed: u64, output: &str, done: &str) {
     memory.write(&format!("projects/p/failed-{seed}.jsonl"), session.text());
 }
 
-fn outcomes(offer: &Offer) -> Vec<&str> {
-    offer.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.text.as_str()).collect()
+fn outcomes(suggestions: &Suggestions) -> Vec<&str> {
+    suggestions.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.text.as_str()).collect()
 }
 
 #[test]
@@ -136,16 +142,16 @@ fn error_whose_outcome_is_known_brings_no_other_sessions_way() {
     failed(&memory, 74, output, "The lock was never given back after a crash; it is now, and the patience is 3 s again.");
     memory.learn();
     let failure = |given: Vec<yore_core::id::TurnId>| {
-        let request = OfferRequest { given, limit: 1, ..request(Occasion::Failure(output.to_owned()), TIDE) };
-        memory.engine().offer(&request).unwrap()
+        let request = SuggestRequest { given, limit: 1, ..request(Trigger::Failure(output.to_owned()), TIDE) };
+        memory.engine().suggest(&request).unwrap()
     };
     let first = failure(Vec::new());
     assert_eq!(first.memories.len(), 1, "{first:?}");
-    let Offered { hit, outcome } = &first.memories[0];
+    let Suggestion { hit, outcome } = &first.memories[0];
     for known in [hit.turn().id, outcome.as_ref().unwrap().turn] {
         let again = failure(vec![known]);
         assert!(again.memories.is_empty(), "{again:?}");
-        assert_eq!(again.silence, Some(SkipReason::Known));
+        assert_eq!(again.skipped, Some(SkipReason::Known));
     }
 }
 
@@ -156,7 +162,7 @@ fn line_of_a_compiler_or_linter_is_an_error_that_is_known_again() {
     failed(&memory, 70, lint, "HarborGauge lives in package gauges since the split; imported it.");
     failed(&memory, 71, "Exit code 1\ngh: Not Found (HTTP 404)", "The repository was renamed to tide-tables.");
     memory.learn();
-    let failure = |output: &str| memory.engine().offer(&request(Occasion::Failure(output.to_owned()), TIDE)).unwrap();
+    let failure = |output: &str| memory.engine().suggest(&request(Trigger::Failure(output.to_owned()), TIDE)).unwrap();
     let elsewhere = failure("Exit code 1\n[lint] ERROR task failed\nclean.go:80:17: undefined: HarborGauge");
     assert_eq!(outcomes(&elsewhere), ["HarborGauge lives in package gauges since the split; imported it."], "{elsewhere:?}");
     assert_eq!(outcomes(&failure("gh: Not Found (HTTP 404)")), ["The repository was renamed to tide-tables."]);
@@ -172,9 +178,9 @@ fn failed_test_is_the_same_whatever_its_duration() {
     failed(&memory, 72, output, "The ticker was stopped twice; a mutex guards it now.");
     memory.learn();
     let again = output.replace("0.01s", "0.02s").replace(":33:", ":35:").replace("17 at 0x7ffe12ab", "9 at 0x7ffe98cd");
-    let offer = memory.engine().offer(&request(Occasion::Failure(again), TIDE)).unwrap();
-    assert_eq!(outcomes(&offer), ["The ticker was stopped twice; a mutex guards it now."], "{offer:?}");
-    assert!(offer.sureness > 0.9, "{}", offer.sureness);
+    let suggestions = memory.engine().suggest(&request(Trigger::Failure(again), TIDE)).unwrap();
+    assert_eq!(outcomes(&suggestions), ["The ticker was stopped twice; a mutex guards it now."], "{suggestions:?}");
+    assert!(suggestions.confidence > 0.9, "{}", suggestions.confidence);
 }
 
 #[test]
@@ -187,11 +193,11 @@ fn failure_without_a_line_that_reports_an_error_is_known_by_its_first_words() {
         "It takes one file at a time: called in a loop.",
     );
     memory.learn();
-    let failure = |output: &str| memory.engine().offer(&request(Occasion::Failure(output.to_owned()), TIDE)).unwrap();
-    let offer = failure("Exit code 1\naccepts at most one almanac, received seven\n");
-    assert_eq!(outcomes(&offer), ["It takes one file at a time: called in a loop."], "{offer:?}");
+    let failure = |output: &str| memory.engine().suggest(&request(Trigger::Failure(output.to_owned()), TIDE)).unwrap();
+    let suggestions = failure("Exit code 1\naccepts at most one almanac, received seven\n");
+    assert_eq!(outcomes(&suggestions), ["It takes one file at a time: called in a loop."], "{suggestions:?}");
     assert!(failure("Exit code 1\naccepts every gauge and never an almanac").memories.is_empty());
-    assert_eq!(failure("Exit code 1\n").silence, Some(SkipReason::NoError));
+    assert_eq!(failure("Exit code 1\n").skipped, Some(SkipReason::NoError));
 }
 
 #[test]
@@ -212,22 +218,22 @@ fn file_brings_what_came_of_its_last_changes_in_other_sessions() {
         ids.push(session.id().to_owned());
     }
     memory.learn();
-    let edit = |path: &str, request: OfferRequest| {
-        memory.engine().offer(&OfferRequest { occasion: Occasion::Edit(path.to_owned()), ..request }).unwrap()
+    let edit = |path: &str, request: SuggestRequest| {
+        memory.engine().suggest(&SuggestRequest { trigger: Trigger::Edit(path.to_owned()), ..request }).unwrap()
     };
-    let asking = || request(Occasion::Edit(String::new()), TIDE);
+    let asking = || request(Trigger::Edit(String::new()), TIDE);
     let path = "/home/dev/tide/src/draw/curve.rs";
-    let offer = edit(path, asking());
-    assert_eq!(outcomes(&offer), ["Curve cut at ebb, because the axis ran over.", "Curve smoothed."], "{offer:?}");
-    assert!(offer.memories.iter().all(|memory| memory.hit.turn().text == "make the curve better"));
-    let own = edit(path, OfferRequest { session: Some(ids[2].clone()), ..asking() });
+    let suggestions = edit(path, asking());
+    assert_eq!(outcomes(&suggestions), ["Curve cut at ebb, because the axis ran over.", "Curve smoothed."], "{suggestions:?}");
+    assert!(suggestions.memories.iter().all(|memory| memory.hit.turn().text == "make the curve better"));
+    let own = edit(path, SuggestRequest { session: Some(ids[2].clone()), ..asking() });
     assert_eq!(outcomes(&own), ["Curve smoothed.", "Curve drawn first."]);
-    let given = offer.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.turn).collect();
-    assert_eq!(outcomes(&edit(path, OfferRequest { given, ..asking() })), ["Curve drawn first."]);
-    let before = edit(path, OfferRequest { as_of: Some(1_775_000_000_000 + 81 * 86_400_000), ..asking() });
+    let given = suggestions.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.turn).collect();
+    assert_eq!(outcomes(&edit(path, SuggestRequest { given, ..asking() })), ["Curve drawn first."]);
+    let before = edit(path, SuggestRequest { as_of: Some(1_775_000_000_000 + 81 * 86_400_000), ..asking() });
     assert_eq!(outcomes(&before), ["Curve drawn first."]);
     assert!(edit("/home/dev/tide/lib/draw/curve.rs", asking()).memories.is_empty(), "another file of that name");
-    let reef = edit(path, request(Occasion::Edit(String::new()), "/home/dev/reef"));
+    let reef = edit(path, request(Trigger::Edit(String::new()), "/home/dev/reef"));
     assert!(reef.memories.is_empty(), "{reef:?}");
 }
 
@@ -293,7 +299,7 @@ fn passive_engine_changes_nothing() {
     assert!(!prompt(&engine, "why do we keep the harmonics in SQLite and not in Redis?").memories.is_empty());
     drop(engine);
     std::fs::remove_dir_all(memory.data().join("index")).unwrap();
-    let without_index = passive(&memory).unwrap().offer(&request(Occasion::Prompt("why Redis, not SQLite?".to_owned()), TIDE));
+    let without_index = passive(&memory).unwrap().suggest(&request(Trigger::Prompt("why Redis, not SQLite?".to_owned()), TIDE));
     assert!(
         matches!(&without_index, Err(EngineError::Index(error)) if error.to_string().contains("no index")),
         "{without_index:?}"

@@ -1,12 +1,12 @@
 //! What concerns a file that is about to be changed.
 
 use yore_core::episode::Role;
-use yore_core::offer::{SkipReason, is_announcement};
 use yore_core::query::Filter;
+use yore_core::relevance::{SkipReason, is_announcement};
 use yore_core::scope::ProjectAlias;
 
 use super::choose::{ask, chosen};
-use super::offered::{Offer, OfferRequest, Offered, Said};
+use super::suggestion::{Said, SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
 use crate::retrieve::{project_here, projects_named};
 use crate::store::{ChangeFilter, ShownTurn, TurnKey};
@@ -21,27 +21,27 @@ const ASKED_CHARS: usize = 120;
 
 /// What people said about a file, notes that name it, and what came of its last changes in other
 /// sessions. That an agent once read it is no news.
-pub(super) fn of_edit(engine: &Engine, request: &OfferRequest, filter: Filter, path: &str) -> Result<Offer, EngineError> {
+pub(super) fn of_edit(engine: &Engine, request: &SuggestRequest, filter: Filter, path: &str) -> Result<Suggestions, EngineError> {
     let normal = path.trim().replace('\\', "/");
     // Two components tell most files apart and hold on every computer.
     let parts: Vec<&str> = normal.split('/').filter(|part| !part.is_empty()).collect();
-    let Some(name) = parts.last() else { return Ok(Offer::silent(SkipReason::Short, 0.0)) };
+    let Some(name) = parts.last() else { return Ok(Suggestions::silent(SkipReason::Short, 0.0)) };
     let suffix = parts[parts.len().saturating_sub(2)..].join("/");
     let filter = Filter { files: vec![suffix.clone()], roles: vec![Role::Human, Role::Summary], ..filter };
     let answer = ask(engine, request, filter, name)?;
     // The filter answers only with turns that name the file.
     let is_found = !answer.hits.is_empty();
-    let mut offer = chosen(engine, request, answer, 1.0, |_| Ok(None))?;
-    let is_changed = add_changes(engine, request, inside(request, &normal).unwrap_or(&suffix), &mut offer.memories)?;
-    if offer.memories.is_empty() && !is_found && !is_changed {
-        return Ok(Offer::silent(SkipReason::Nothing, 0.0));
+    let mut suggestions = chosen(engine, request, answer, 1.0, |_| Ok(None))?;
+    let is_changed = add_changes(engine, request, inside(request, &normal).unwrap_or(&suffix), &mut suggestions.memories)?;
+    if suggestions.memories.is_empty() && !is_found && !is_changed {
+        return Ok(Suggestions::silent(SkipReason::Nothing, 0.0));
     }
-    offer.silence = offer.memories.is_empty().then_some(SkipReason::Known);
-    Ok(offer)
+    suggestions.skipped = suggestions.memories.is_empty().then_some(SkipReason::Known);
+    Ok(suggestions)
 }
 
 /// The path within the directory that is worked in, where it tells more than two components.
-fn inside<'p>(request: &OfferRequest, path: &'p str) -> Option<&'p str> {
+fn inside<'p>(request: &SuggestRequest, path: &'p str) -> Option<&'p str> {
     let directories = request.here.iter().flat_map(|here| &here.aliases).filter_map(|(alias, recorded)| match alias {
         ProjectAlias::Directory(_) => Some(recorded.replace('\\', "/")),
         _ => None,
@@ -56,7 +56,12 @@ fn inside<'p>(request: &OfferRequest, path: &'p str) -> Option<&'p str> {
 }
 
 /// Adds what was asked and done when the file was changed last; whether it ever was.
-fn add_changes(engine: &Engine, request: &OfferRequest, file: &str, memories: &mut Vec<Offered>) -> Result<bool, EngineError> {
+fn add_changes(
+    engine: &Engine,
+    request: &SuggestRequest,
+    file: &str,
+    memories: &mut Vec<Suggestion>,
+) -> Result<bool, EngineError> {
     let store = engine.store();
     let projects = match &request.here {
         _ if !request.projects.is_empty() => projects_named(store, &request.projects)?,
@@ -93,8 +98,8 @@ fn add_changes(engine: &Engine, request: &OfferRequest, file: &str, memories: &m
             known.outcome = Some(said);
         } else if memories.len() < request.limit {
             memories.push(match asked {
-                Some(asked) => Offered { hit: hit_of(asked, ASKED_CHARS.min(request.quote_chars)), outcome: Some(said) },
-                None => Offered { hit: hit_of(done, request.quote_chars), outcome: None },
+                Some(asked) => Suggestion { hit: hit_of(asked, ASKED_CHARS.min(request.quote_chars)), outcome: Some(said) },
+                None => Suggestion { hit: hit_of(done, request.quote_chars), outcome: None },
             });
         } else {
             continue;

@@ -1,8 +1,8 @@
-//! What is offered unasked: little, and only what is worth the room it takes.
+//! What is suggested unasked: little, and only what is worth the room it takes.
 //!
 //! - [`Engine::brief`]: where things stand in a project, for a session that begins, or that was
 //!   compacted (`brief`)
-//! - [`Engine::offer`]: what concerns a prompt, a file that is about to be changed, an error; nothing
+//! - [`Engine::suggestions`]: what concerns a prompt, a file that is about to be changed, an error; nothing
 //!   where nothing is sure enough (`prompt`, `edit`, `failure`, which `choose` from what they find)
 //!
 //! Only the current project is looked at, and notes that hold everywhere: another project's words
@@ -12,18 +12,18 @@ mod brief;
 mod choose;
 mod edit;
 mod failure;
-mod offered;
 mod prompt;
+mod suggestion;
 
-use yore_core::offer::SkipReason;
 use yore_core::query::Filter;
+use yore_core::relevance::SkipReason;
 use yore_core::scope::ScopeChoice;
 
 pub use self::brief::{Brief, BriefRequest, Worked};
 use self::edit::of_edit;
 use self::failure::of_failure;
-pub use self::offered::{Occasion, Offer, OfferRequest, Offered, Said};
 use self::prompt::of_prompt;
+pub use self::suggestion::{Said, SuggestRequest, Suggestion, Suggestions, Trigger};
 
 use crate::error::EngineError;
 use crate::ingest::source::note;
@@ -50,13 +50,13 @@ impl Engine {
     }
 
     /// What is worth offering; mostly nothing.
-    pub fn offer(&self, request: &OfferRequest) -> Result<Offer, EngineError> {
-        let mut offer = find(self, request)?;
-        let is_note = |memory: &Offered| {
+    pub fn suggest(&self, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
+        let mut suggestions = find(self, request)?;
+        let is_note = |memory: &Suggestion| {
             let Found::Turn(turn) = &memory.hit.found;
             turn.agent == note::KIND
         };
-        if offer.memories.iter().any(is_note) {
+        if suggestions.memories.iter().any(is_note) {
             let notes = NotesRequest {
                 here: None,
                 scope: ScopeChoice::All,
@@ -67,37 +67,37 @@ impl Engine {
                 limit: 10_000,
             };
             let unconfirmed = self.notes(&notes)?;
-            offer.memories.retain(|memory| !unconfirmed.iter().any(|note| note.episode == memory.hit.place.episode));
+            suggestions.memories.retain(|memory| !unconfirmed.iter().any(|note| note.episode == memory.hit.place.episode));
         }
-        let texts = offer.memories.iter_mut().flat_map(|memory| {
+        let texts = suggestions.memories.iter_mut().flat_map(|memory| {
             let outcome = memory.outcome.as_mut().map(|said| &mut said.text);
             let Found::Turn(turn) = &mut memory.hit.found;
             std::iter::once(&mut memory.hit.quote).chain(&mut turn.title).chain(outcome)
         });
         self.redact_again(texts)?;
-        Ok(offer)
+        Ok(suggestions)
     }
 }
 
-/// What concerns the occasion, where anything may be offered at all.
-fn find(engine: &Engine, request: &OfferRequest) -> Result<Offer, EngineError> {
+/// What concerns the trigger, where anything may be suggested at all.
+fn find(engine: &Engine, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
     let scope = if request.projects.is_empty() {
         let here = request.here.as_ref().map(|here| project_here(engine.store(), here)).transpose()?.flatten();
         if here.is_none() && engine.store().is_passive() {
             // Notes that hold everywhere are in the brief.
-            return Ok(Offer::silent(SkipReason::ProjectUnknown, 0.0));
+            return Ok(Suggestions::silent(SkipReason::ProjectUnknown, 0.0));
         }
         ScopeChoice::CurrentOnly
     } else {
         ScopeChoice::Projects(request.projects.clone())
     };
     if engine.store().queue_length(MOST_PENDING + 1)? > MOST_PENDING {
-        return Ok(Offer::silent(SkipReason::IndexBehind, 0.0));
+        return Ok(Suggestions::silent(SkipReason::IndexBehind, 0.0));
     }
     let filter = Filter { scope, as_of: request.as_of, ..Filter::default() };
-    match &request.occasion {
-        Occasion::Prompt(prompt) => of_prompt(engine, request, filter, prompt),
-        Occasion::Edit(path) => of_edit(engine, request, filter, path),
-        Occasion::Failure(output) => of_failure(engine, request, filter, output),
+    match &request.trigger {
+        Trigger::Prompt(prompt) => of_prompt(engine, request, filter, prompt),
+        Trigger::Edit(path) => of_edit(engine, request, filter, path),
+        Trigger::Failure(output) => of_failure(engine, request, filter, output),
     }
 }

@@ -1,12 +1,12 @@
 //! When something is worth offering unasked.
 //!
 //! - [`Wording`]: what a prompt's own words say about its need for memory
-//! - [`Signs`], [`sureness`]: how sure it is that what was found concerns a prompt
-//! - [`SkipReason`], [`OccasionKind`]: why nothing was given, and for what something was
+//! - [`Signs`], [`confidence`]: how sure it is that what was found concerns a prompt
+//! - [`SkipReason`], [`TriggerKind`]: why nothing was given, and for what something was
 //! - [`is_announcement`]: words that say nothing but what comes next
 //!
 //! Most prompts ("run the tests", "yes, go on") need no memory, and words in common prove nothing: a
-//! project's history holds every common word. What is offered must stand out, the less so the more
+//! project's history holds every common word. What is suggested must stand out, the less so the more
 //! the prompt itself asks for what was before.
 
 open_named_enum! {
@@ -14,7 +14,7 @@ open_named_enum! {
     SkipReason {
         /// Nothing is known.
         Nothing = "nothing",
-        /// Nothing concerns the occasion enough.
+        /// Nothing concerns the trigger enough.
         Floor = "floor",
         /// The session knows it already.
         Known = "known",
@@ -42,7 +42,7 @@ impl SkipReason {
 
 open_named_enum! {
     /// What an agent's event asks, whatever the event is called.
-    OccasionKind {
+    TriggerKind {
         /// Where things stand.
         Brief = "brief",
         /// What concerns a prompt.
@@ -216,7 +216,7 @@ const MOST_WORDS: f32 = 40.0;
 /// How sure it is that what was found concerns the prompt, 0 to 1: a logistic model with weights
 /// fitted on the development coding questions against prompts that need no memory, and rounded
 /// (`docs/measurements.md`, "What is given unasked").
-pub fn sureness(signs: &Signs) -> f32 {
+pub fn confidence(signs: &Signs) -> f32 {
     let Signs { wording, words, turns, nearness } = *signs;
     let rarity = (1.0 + turns as f32 / 1.5).ln().max(LEAST_RARITY);
     let words = (words * FITTED_RARITY / rarity).clamp(0.0, MOST_WORDS);
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn asking_for_the_past_needs_less_than_an_order_and_the_agents_own_past_is_here() {
-        let signs = |prompt, words| sureness(&Signs { wording: Wording::of(prompt), words, turns: 15_000, nearness: 0.5 });
+        let signs = |prompt, words| confidence(&Signs { wording: Wording::of(prompt), words, turns: 15_000, nearness: 0.5 });
         assert!(signs("why did we drop redis?", 12.0) > 0.8);
         assert!(signs("as we decided, drop redis", 12.0) > 0.7);
         assert!(signs("drop the redis cache", 12.0) < 0.1);
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn words_of_a_small_memory_count_for_more_but_not_at_any_price() {
-        let of = |turns, words| sureness(&Signs { wording: Wording::of("why did we do it?"), words, turns, nearness: 0.4 });
+        let of = |turns, words| confidence(&Signs { wording: Wording::of("why did we do it?"), words, turns, nearness: 0.4 });
         assert!(of(20, 5.0) > of(15_000, 5.0));
         assert!(of(1, 1.0) < 0.7, "one word in common with the only turn");
     }
@@ -317,9 +317,9 @@ mod tests {
         #[test]
         fn sureness_is_a_share_and_grows_with_the_words(words in 0.0f32..100.0, turns in 0u64..10_000_000, nearness in -1.0f32..1.0, prompt in "\\PC{0,60}") {
             let wording = Wording::of(&prompt);
-            let sure = sureness(&Signs { wording, words, turns, nearness });
+            let sure = confidence(&Signs { wording, words, turns, nearness });
             prop_assert!((0.0..=1.0).contains(&sure));
-            let surer = sureness(&Signs { wording, words: words + 5.0, turns, nearness });
+            let surer = confidence(&Signs { wording, words: words + 5.0, turns, nearness });
             prop_assert!(surer >= sure);
         }
     }

@@ -1,30 +1,35 @@
 //! What concerns a prompt.
 
-use yore_core::offer::{Signs, SkipReason, Wording, sureness};
 use yore_core::query::{Filter, List, ListPlace};
+use yore_core::relevance::{Signs, SkipReason, Wording, confidence};
 
 use super::choose::{ask, bounded, chosen, news};
-use super::offered::{Offer, OfferRequest};
+use super::suggestion::{SuggestRequest, Suggestions};
 use crate::error::EngineError;
 use crate::{Engine, RecallAnswer};
 
 /// A prompt of fewer characters says nothing that could be looked up.
 const SHORTEST: usize = 8;
 
-pub(super) fn of_prompt(engine: &Engine, request: &OfferRequest, filter: Filter, prompt: &str) -> Result<Offer, EngineError> {
+pub(super) fn of_prompt(
+    engine: &Engine,
+    request: &SuggestRequest,
+    filter: Filter,
+    prompt: &str,
+) -> Result<Suggestions, EngineError> {
     let text = bounded(prompt.trim());
     if text.chars().count() < SHORTEST || text.starts_with('/') && !text.contains(' ') {
-        return Ok(Offer::silent(SkipReason::Short, 0.0));
+        return Ok(Suggestions::silent(SkipReason::Short, 0.0));
     }
     let answer = ask(engine, request, filter, &text)?;
     let was_found = !answer.hits.is_empty();
     let answer = RecallAnswer { hits: news(engine, request, answer.hits)?, ..answer };
-    let sureness = sureness(&signs(engine, &text, &answer)?);
-    if sureness < request.floor {
+    let confidence = confidence(&signs(engine, &text, &answer)?);
+    if confidence < request.floor {
         let code = if was_found && answer.hits.is_empty() { SkipReason::Known } else { SkipReason::Floor };
-        return Ok(Offer::silent(code, sureness));
+        return Ok(Suggestions::silent(code, confidence));
     }
-    chosen(engine, request, answer, sureness, |_| Ok(None))
+    chosen(engine, request, answer, confidence, |_| Ok(None))
 }
 
 /// What speaks for a prompt being answered by what was found.

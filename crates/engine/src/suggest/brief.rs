@@ -8,7 +8,7 @@ use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 
-use super::offered::Said;
+use super::suggestion::Said;
 use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
