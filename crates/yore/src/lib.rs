@@ -9,11 +9,11 @@
 //! - `daemon`: the process in the background, and how it is reached
 //! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
 //! - `fence`: recalled words as data, for a reader that obeys words
-//! - `give`: what agents are given unasked
 //! - `guess`: which source a path holds
 //! - `histories`: which histories are read, and how
 //! - `hook`: told by an agent, and gone again
 //! - `http`: what is served on a port of this computer
+//! - `inject`: what agents are told unasked
 //! - `install`: yore in the agents' settings, and out again
 //! - `ipc`: how the daemon is reached
 //! - `models`: where models lie and how they come there
@@ -38,11 +38,11 @@ mod example;
 mod fence;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod give;
 mod guess;
 mod histories;
 mod hook;
 mod http;
+mod inject;
 mod install;
 mod ipc;
 mod mcp;

@@ -4,7 +4,7 @@ use yore_engine::BriefRequest;
 
 use super::Context;
 use crate::error::{CliResult, Exit};
-use crate::give::text::{self, tokens};
+use crate::inject::text::{self, tokens};
 
 /// Show what a session that begins here is told
 ///
@@ -12,13 +12,13 @@ use crate::give::text::{self, tokens};
 /// stopped, other notes. The same words that an agent's hook gives.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// At most N tokens [default: give.brief_tokens]
+    /// At most N tokens [default: inject.brief_tokens]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     tokens: Option<u32>,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
-    let budget = arguments.tokens.map_or(context.settings.config().give.brief_tokens, |tokens| tokens as usize);
+    let budget = arguments.tokens.map_or(context.settings.config().inject.brief_tokens, |tokens| tokens as usize);
     let here = context.settings.project_here();
     let brief = context.settings.memory()?.brief(&BriefRequest { here, session: None, is_compacted: false })?;
     let given = text::brief(&brief, budget);

@@ -2,7 +2,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::config::{self, FileKind, Layers, check, defaults_toml, schema};
+use crate::config::{self, ConfigError, FileKind, Layers, check, defaults_toml, schema};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 
@@ -135,18 +135,21 @@ fn check_all(context: &mut Context) -> CliResult {
         flags: &context.settings.flags,
     };
     let problems = check(&layers);
+    let is_sound = problems.iter().all(ConfigError::is_note);
     if context.printer.is_json() {
         context.printer.json(
             &problems.iter().map(|problem| json!({"code": problem.code(), "message": problem.to_string()})).collect::<Vec<_>>(),
         )?;
-    } else if problems.is_empty() {
-        context.printer.line("the configuration is sound")?;
     } else {
         for problem in &problems {
-            context.printer.line(format!("{}✗{} {problem} [{}]", text::RED, text::RESET, problem.code()))?;
+            let (color, mark) = if problem.is_note() { (text::YELLOW, "·") } else { (text::RED, "✗") };
+            context.printer.line(format!("{color}{mark}{} {problem} [{}]", text::RESET, problem.code()))?;
+        }
+        if is_sound {
+            context.printer.line("the configuration is sound")?;
         }
     }
-    Ok(if problems.is_empty() { Exit::Success } else { Exit::Usage })
+    Ok(if is_sound { Exit::Success } else { Exit::Usage })
 }
 
 fn target(is_project: bool, context: &Context) -> CliResult<(std::path::PathBuf, FileKind)> {

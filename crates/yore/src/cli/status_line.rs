@@ -24,7 +24,7 @@ use crate::agents::SESSION_VARIABLE;
 use crate::config::When;
 use crate::engine_handle::now;
 use crate::error::{CliResult, Exit};
-use crate::give::ledger::{self, Entry};
+use crate::inject::ledger::{self, Entry};
 use crate::ipc::card::Card;
 use crate::ipc::client::connect_any;
 use crate::paths::{Paths, Platform};

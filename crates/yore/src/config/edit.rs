@@ -9,7 +9,7 @@ use super::error::ConfigError;
 use super::file::{self, Entry, parse};
 use super::key::{Key, Keys};
 use super::load::{admit, defaults, read_text, unknown};
-use super::lookup::is_section;
+use super::lookup::is_present_section;
 use super::origin::FileKind;
 use super::reference;
 use super::replace::replace_file;
@@ -29,10 +29,14 @@ pub fn set(file: &Path, kind: FileKind, name: &str, text: &str) -> Result<(), Co
         read => read?,
     };
     let path: Vec<_> = key.name.split('.').collect();
-    let is_set = edit(file, kind, name, |document| {
+    let is_set = edit(file, kind, key.name, |document| {
         let Ok(value) = value.to_string().parse() else {
             return false;
         };
+        if let Some(former) = key.former_name() {
+            let former: Vec<String> = former.split('.').map(str::to_owned).collect();
+            remove(document.as_table_mut(), "", &former);
+        }
         insert(document.as_table_mut(), &path, value)
     })?;
     if is_set { Ok(()) } else { Err(failed(file, name, "its section is not a table")) }
@@ -49,7 +53,12 @@ pub fn unset(file: &Path, kind: FileKind, name: &str) -> Result<bool, ConfigErro
         Ok(keys) => keys.iter().map(|key| key.get().to_owned()).collect(),
         Err(_) => name.split('.').map(str::to_owned).collect(),
     };
-    edit(file, kind, name, |document| remove(document.as_table_mut(), "", &path))
+    let former = Key::find(name).filter(|key| key.name == name).and_then(Key::former_name);
+    let former: Option<Vec<String>> = former.map(|former| former.split('.').map(str::to_owned).collect());
+    edit(file, kind, name, |document| {
+        let is_removed = remove(document.as_table_mut(), "", &path);
+        former.is_some_and(|former| remove(document.as_table_mut(), "", &former)) || is_removed
+    })
 }
 
 /// Applies a change and writes the outcome if there is one and it is right.
@@ -134,7 +143,7 @@ fn remove(table: &mut dyn TableLike, above: &str, path: &[String]) -> bool {
                 return false;
             };
             let is_removed = remove(section, &here, rest);
-            if is_removed && section.is_empty() && !is_section(&here) {
+            if is_removed && section.is_empty() && !is_present_section(&here) {
                 table.remove(first);
             }
             is_removed

@@ -52,6 +52,20 @@ fn setting_a_key_follows_the_way_the_file_is_written() {
 }
 
 #[test]
+fn key_under_its_former_name_is_set_and_removed_as_well() {
+    let former = "[give]\nfloor = 0.9\n";
+    assert_eq!(edited(former, "give.floor", "0.5").unwrap(), "[inject]\nfloor = 0.5\n");
+    assert_eq!(edited(former, "inject.floor", "0.5").unwrap(), "[inject]\nfloor = 0.5\n");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.toml");
+    for name in ["give.floor", "inject.floor"] {
+        std::fs::write(&path, former).unwrap();
+        assert!(unset(&path, FileKind::User, name).unwrap(), "{name}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "", "{name}");
+    }
+}
+
+#[test]
 fn setting_a_key_keeps_the_line_ends_of_the_file() {
     let windows = FILE.replace('\n', "\r\n");
     assert_eq!(edited(&windows, "recall.limit", "7").unwrap(), windows.replace("limit = 5", "limit = 7"));

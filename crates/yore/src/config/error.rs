@@ -25,6 +25,16 @@ pub enum ConfigError {
         /// The known name that was most likely meant.
         nearest: Option<String>,
     },
+    /// A key under its former name. It is understood.
+    #[error("`{name}`{} is called `{now}` now", within(origin.as_ref()))]
+    Renamed {
+        /// Its name as written.
+        name: String,
+        /// Its name now.
+        now: String,
+        /// Where it stands; nothing for a variable, whose name says it.
+        origin: Option<Origin>,
+    },
     /// A value of another type than the key takes.
     #[error("`{name}`{} is {found}; expected {expected}", within(origin.as_ref()))]
     WrongType {
@@ -154,10 +164,16 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// Whether yore goes on all the same.
+    pub fn is_note(&self) -> bool {
+        matches!(self, Self::Renamed { .. })
+    }
+
     /// Returns the code of the error, which stays the same between versions.
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownKey { .. } => "config/unknown-key",
+            Self::Renamed { .. } => "config/renamed",
             Self::WrongType { .. } => "config/wrong-type",
             Self::BadValue { .. } | Self::BadPattern { .. } => "config/bad-value",
             Self::Syntax { .. } => "config/syntax",

@@ -112,7 +112,7 @@ impl Reading<'_> {
     fn item(&mut self, path: &str, value: &DeValue<'_>, offset: usize) {
         if let Some(key) = Key::find(path) {
             if self.keys.include(key) {
-                self.setting(key, value, offset);
+                self.setting(path, key, value, offset);
             }
         } else if let DeValue::Table(table) = value {
             self.table(path, table, offset);
@@ -152,11 +152,19 @@ impl Reading<'_> {
         self.problem(origin, problem);
     }
 
-    fn setting(&mut self, key: &'static Key, value: &DeValue<'_>, offset: usize) {
+    fn setting(&mut self, path: &str, key: &'static Key, value: &DeValue<'_>, offset: usize) {
         let origin = self.origin(offset);
+        if path != key.name {
+            let note = ConfigError::Renamed { name: path.to_owned(), now: key.name.to_owned(), origin: Some(origin.clone()) };
+            self.problem(origin.clone(), note);
+        }
         let found = described(value);
         match self.checked(key, value, &origin, found) {
-            Ok((value, written)) => self.entries.push(Entry { key, value, written, origin }),
+            Ok((value, written)) => {
+                // Where a key stands under both names, the present one counts.
+                let at = if path == key.name { self.entries.len() } else { 0 };
+                self.entries.insert(at, Entry { key, value, written, origin });
+            }
             Err(problem) => self.problem(origin, problem),
         }
     }

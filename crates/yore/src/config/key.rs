@@ -73,9 +73,11 @@ impl Keys<'_> {
 
     /// Whether a key of this section, or of a part of it, is read.
     pub(super) fn touch(self, section: &str) -> bool {
+        let is_above = |name: &str| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+        let is_former = |name: &str| Key::find(name).and_then(Key::former_name).is_some_and(|former| is_above(&former));
         match self {
             Self::All => true,
-            Self::Only(names) => names.iter().any(|name| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))),
+            Self::Only(names) => names.iter().any(|name| is_above(name) || is_former(name)),
         }
     }
 
@@ -129,9 +131,13 @@ impl Key {
     /// Returns the environment variable that sets this key: `YORE_SOURCES__CLAUDE_CODE__ROOTS`
     /// for `sources.claude-code.roots`.
     pub fn variable(&self) -> String {
-        let name = self.name.replace('.', "__").replace('-', "_");
-        format!("YORE_{}", name.to_ascii_uppercase())
+        variable_of(self.name)
     }
+}
+
+/// Returns the environment variable of a key's name.
+pub(super) fn variable_of(name: &str) -> String {
+    format!("YORE_{}", name.replace('.', "__").replace('-', "_").to_ascii_uppercase())
 }
 
 /// Returns the name among `names` that `given` was most likely meant to be.

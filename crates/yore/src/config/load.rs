@@ -85,7 +85,8 @@ impl Setting {
 impl Resolved {
     /// Returns the setting of this name.
     pub fn get(&self, name: &str) -> Result<&Setting, ConfigError> {
-        self.settings.iter().find(|setting| setting.key.name == name).ok_or_else(|| unknown(name, None))
+        let key = Key::find(name).ok_or_else(|| unknown(name, None))?;
+        self.settings.iter().find(|setting| setting.key.name == key.name).ok_or_else(|| unknown(name, None))
     }
 
     /// Returns every setting, in the order in which they are shown.
@@ -97,7 +98,7 @@ impl Resolved {
 /// Returns the configuration after all layers, or the first thing that is wrong with it.
 pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
     let (settings, problems) = resolve(layers, Keys::All);
-    if let Some(problem) = problems.into_iter().next() {
+    if let Some(problem) = problems.into_iter().find(|problem| !problem.is_note()) {
         return Err(problem);
     }
     let config = assemble(&settings)?;
@@ -109,7 +110,8 @@ pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
 /// is not heard. Anything else that is wrong with these keys, or with a file as a whole, is an error.
 pub fn load_only(layers: &Layers<'_>, names: &[&str]) -> Result<Config, ConfigError> {
     let (settings, problems) = resolve(layers, Keys::Only(names));
-    let problem = problems.into_iter().find(|problem| !matches!(problem, ConfigError::ProjectMayNot { .. }));
+    let is_heard = |problem: &ConfigError| !problem.is_note() && !matches!(problem, ConfigError::ProjectMayNot { .. });
+    let problem = problems.into_iter().find(is_heard);
     problem.map_or_else(|| assemble(&settings), Err)
 }
 
@@ -118,10 +120,10 @@ pub fn defaults() -> Result<Resolved, ConfigError> {
     load(&Layers { user_file: None, project_file: None, environment: &Environment::default(), flags: &[] })
 }
 
-/// Returns everything that is wrong with the layers, lowest layer first.
+/// Returns everything that is wrong with the layers, lowest layer first, and keys under former names.
 pub fn check(layers: &Layers<'_>) -> Vec<ConfigError> {
     let (settings, mut problems) = resolve(layers, Keys::All);
-    if problems.is_empty() {
+    if problems.iter().all(ConfigError::is_note) {
         problems.extend(assemble(&settings).err());
     }
     problems
@@ -191,8 +193,12 @@ impl Stack<'_> {
 
     fn environment(&mut self, environment: &Environment) {
         for (name, value) in environment.keys() {
-            let key = Key::all().find(|key| key.variable() == name);
+            let key = Key::of_variable(name);
             let origin = Origin::Environment { name: name.to_owned() };
+            if let Some(key) = key.filter(|key| key.variable() != name) {
+                let (name, now) = (name.to_owned(), key.variable());
+                self.problems.push(ConfigError::Renamed { name, now, origin: None });
+            }
             match (value.to_str(), key) {
                 (_, Some(key)) if !self.keys.include(key) => {}
                 (Some(text), _) => self.text(key, name, text, origin),

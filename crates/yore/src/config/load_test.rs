@@ -5,7 +5,7 @@ use toml::Value;
 use super::key::{Key, Shape};
 use super::origin::Origin;
 use super::test_support::Setup;
-use super::{Config, Environment, UserFile};
+use super::{Config, ConfigError, Environment, UserFile};
 
 #[test]
 fn without_layers_every_value_is_the_default() {
@@ -243,4 +243,28 @@ fn asking_for_an_unknown_key_names_the_nearest() {
     let resolved = Setup::new().load().unwrap();
     let error = resolved.get("recall.limt").unwrap_err();
     assert_eq!(error.to_string(), "unknown key `recall.limt`; did you mean `recall.limit`?");
+}
+
+#[test]
+fn former_names_of_keys_are_understood_and_the_check_tells_the_present_ones() {
+    let setup = Setup::new()
+        .user("[give]\nfloor = 0.9\nprompt_tokens = 90\n\n[inject]\nprompt_tokens = 70\n")
+        .project("give.on_edit = false\n")
+        .environment(&[("YORE_GIVE__BRIEF_TOKENS", "50")])
+        .flag("give.on_error", "no");
+    let resolved = setup.load().unwrap();
+    let inject = &resolved.config.inject;
+    assert_eq!((inject.floor, inject.prompt_tokens, inject.brief_tokens), (0.9, 70, 50), "the present name counts");
+    assert!(!inject.on_edit && !inject.on_error);
+    assert_eq!(resolved.get("give.floor").unwrap().key.name, "inject.floor");
+    let problems = setup.check();
+    assert!(problems.iter().all(|problem| problem.is_note() && problem.code() == "config/renamed"), "{problems:?}");
+    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(told[0].starts_with("`give.floor` in ") && told[0].ends_with("is called `inject.floor` now"), "{told:?}");
+    let problems = Setup::new().user("[give]\nfloor = 2\n").check();
+    let wrong: Vec<&ConfigError> = problems.iter().filter(|problem| !problem.is_note()).collect();
+    assert_eq!(wrong.iter().map(|problem| problem.code()).collect::<Vec<_>>(), ["config/bad-value"], "{problems:?}");
+    let (code, _) = Setup::new().user("[give]\nfluor = 1\n").error();
+    assert_eq!(code, "config/unknown-key");
 }

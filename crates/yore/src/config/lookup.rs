@@ -1,6 +1,6 @@
 //! Keys by name.
 
-use super::key::Key;
+use super::key::{Key, variable_of};
 use super::section::TABLE;
 
 impl Key {
@@ -9,13 +9,33 @@ impl Key {
         TABLE.iter().copied().flatten()
     }
 
-    /// Returns the key of this name.
+    /// Returns the key of this name, or of this former name.
     pub fn find(name: &str) -> Option<&'static Key> {
-        Self::all().find(|key| key.name == name)
+        Self::all().find(|key| key.name == name || key.former_name().is_some_and(|former| former == name))
+    }
+
+    /// Returns the key that this environment variable sets, by its name or its former name.
+    pub fn of_variable(variable: &str) -> Option<&'static Key> {
+        let is_former = |key: &Key| key.former_name().is_some_and(|former| variable_of(&former) == variable);
+        Self::all().find(|key| key.variable() == variable || is_former(key))
+    }
+
+    /// Returns the name that the key had before its section was renamed.
+    pub fn former_name(&self) -> Option<String> {
+        let (section, last) = self.split();
+        RENAMED.iter().find(|(_, now)| *now == section).map(|(former, _)| format!("{former}.{last}"))
     }
 }
 
+/// Sections that had another name, which is still understood: the former and the present name.
+const RENAMED: [(&str, &str); 1] = [("give", "inject")];
+
 /// Tells whether a dotted path names a section or a part of one's name.
 pub(super) fn is_section(path: &str) -> bool {
+    is_present_section(path) || RENAMED.iter().any(|(former, _)| *former == path)
+}
+
+/// The same without former names.
+pub(super) fn is_present_section(path: &str) -> bool {
     Key::all().any(|key| key.name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }

@@ -18,7 +18,7 @@ use yore_engine::{Lane, NewJob, Work};
 
 use super::shared::{Notice, Shared, lock};
 use crate::error::CliResult;
-use crate::give::ledger;
+use crate::inject::ledger;
 use crate::ipc::card;
 use crate::spool;
 

@@ -3,7 +3,7 @@
 //! - `call`: the command line, read without the parser of all other commands
 //! - `input`: what the agent says on standard input
 //! - `settings`: the settings that a hook must know
-//! - `give`: what the agent is told, and in which form
+//! - `answer`: what the agent is told, and in which form
 //! - this file: tells the daemon, or leaves one file in the spool; then answers
 //!
 //! Capturing opens no database, no index and no model, and reads only the settings that it needs. Only
@@ -13,8 +13,8 @@
 //! Whatever happens, a hook ends with 0: an agent must never fail because of its memory, and every
 //! agent takes an empty answer for "go on".
 
+mod answer;
 mod call;
-mod give;
 mod input;
 mod settings;
 
@@ -26,8 +26,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
+pub use answer::suggest_request;
 pub use call::Call;
-pub use give::suggest_request;
 
 use self::input::Input;
 use self::settings::Place;
@@ -55,7 +55,7 @@ pub fn run(call: &Call) -> ExitCode {
 }
 
 /// Answers in time, or not at all. The thread ends with the process.
-fn answer(wanted: give::Wanted) {
+fn answer(wanted: answer::Wanted) {
     let deadline = if wanted.is_brief() { BRIEF_DEADLINE } else { DEADLINE };
     let silent = wanted.silent_output();
     let (send, receive) = sync_channel(1);
@@ -71,7 +71,7 @@ fn answer(wanted: give::Wanted) {
 
 /// Hands an event on. Gives what may be answered; `None` when nothing is, or when nobody is to know
 /// of the session.
-fn capture(call: &Call) -> Option<give::Wanted> {
+fn capture(call: &Call) -> Option<answer::Wanted> {
     let profile = agents::named(call.agent.as_deref()?)?;
     let (input, said) = Input::read()?;
     let event = event(profile, call.event.as_deref(), &input)?;
@@ -99,7 +99,7 @@ fn capture(call: &Call) -> Option<give::Wanted> {
     if place == Place::Unknown {
         return None;
     }
-    give::Wanted::of(profile, event, input.agent_id, &said, &config, directory, client)
+    answer::Wanted::of(profile, event, input.agent_id, &said, &config, directory, client)
 }
 
 /// Tells the daemon, or leaves a file; gives the connection to who was told.
@@ -146,7 +146,7 @@ pub fn hear(agent: &str, name: Option<&str>, said: &[u8]) -> Option<String> {
     let input = Input::parse(said);
     let event = event(profile, name, &input)?;
     let nowhere = PathBuf::from("/nonexistent/yore");
-    let wanted = give::Wanted::of(profile, event, input.agent_id, said, &Config::default(), nowhere, None)?;
+    let wanted = answer::Wanted::of(profile, event, input.agent_id, said, &Config::default(), nowhere, None)?;
     let silent = wanted.silent_output();
     wanted.answer().or(silent)
 }

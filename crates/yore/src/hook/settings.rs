@@ -14,12 +14,12 @@ const KEYS: [&str; 13] = [
     "capture.exclude_projects",
     "daemon.use",
     "daemon.autostart",
-    "give.enabled",
-    "give.on_edit",
-    "give.on_error",
-    "give.brief_tokens",
-    "give.prompt_tokens",
-    "give.floor",
+    "inject.enabled",
+    "inject.on_edit",
+    "inject.on_error",
+    "inject.brief_tokens",
+    "inject.prompt_tokens",
+    "inject.floor",
     "redaction.extra_patterns",
 ];
 
@@ -99,24 +99,31 @@ mod tests {
 
     #[test]
     fn what_is_given_is_bounded_by_every_layer() {
-        assert_eq!(read("[give]\nprompt_tokens = 90\nfloor = 1", None, None, None).unwrap().give.prompt_tokens, 90);
-        assert!(!read("", Some("give.on_edit = false"), None, None).unwrap().give.on_edit);
-        assert!(!read("[give]\nenabled = false", Some("give.enabled = true"), None, None).unwrap().give.enabled);
+        assert_eq!(read("[inject]\nprompt_tokens = 90\nfloor = 1", None, None, None).unwrap().inject.prompt_tokens, 90);
+        assert!(!read("", Some("inject.on_edit = false"), None, None).unwrap().inject.on_edit);
+        assert!(!read("[inject]\nenabled = false", Some("inject.enabled = true"), None, None).unwrap().inject.enabled);
         assert_eq!(
-            read("", Some("give.prompt_tokens = 2000"), None, None).unwrap().give.prompt_tokens,
+            read("", Some("inject.prompt_tokens = 2000"), None, None).unwrap().inject.prompt_tokens,
             800,
             "not the project's business"
         );
-        assert_eq!(read("", None, Some(("YORE_GIVE__FLOOR", "0.9")), None).unwrap().give.floor, 0.9);
-        assert_eq!(read("", None, None, Some(("give.brief_tokens", "0"))).unwrap().give.brief_tokens, 0);
+        assert_eq!(read("", None, Some(("YORE_INJECT__FLOOR", "0.9")), None).unwrap().inject.floor, 0.9);
+        assert_eq!(read("", None, None, Some(("inject.brief_tokens", "0"))).unwrap().inject.brief_tokens, 0);
     }
 
     #[test]
     fn references_may_stand_for_switches_and_numbers() {
-        let user = "[capture]\nenabled = \"{env:KEEP}\"\n[give]\nprompt_tokens = \"{env:TOKENS:-90}\"";
-        assert_eq!(read(user, None, Some(("KEEP", "yes")), None).unwrap().give.prompt_tokens, 90);
+        let user = "[capture]\nenabled = \"{env:KEEP}\"\n[inject]\nprompt_tokens = \"{env:TOKENS:-90}\"";
+        assert_eq!(read(user, None, Some(("KEEP", "yes")), None).unwrap().inject.prompt_tokens, 90);
         assert_eq!(read(user, None, Some(("KEEP", "no")), None), None);
         assert_eq!(read(user, None, None, None), None, "nobody knows what was meant");
+    }
+
+    #[test]
+    fn former_names_of_keys_count() {
+        assert_eq!(read("[give]\nprompt_tokens = 90", None, None, None).unwrap().inject.prompt_tokens, 90);
+        assert_eq!(read("give = 3", None, None, None), None, "nobody knows what was meant");
+        assert!(!read("", None, Some(("YORE_GIVE__ENABLED", "no")), None).unwrap().inject.enabled);
     }
 
     #[test]
@@ -183,9 +190,9 @@ mod tests {
     #[test]
     fn numbers_that_the_configuration_refuses_turn_it_off() {
         for text in ["brief_tokens = -1", "prompt_tokens = 5000", "prompt_tokens = 1.5", "floor = nan", "floor = 2"] {
-            assert_eq!(read(&format!("[give]\n{text}"), None, None, None), None, "{text}");
+            assert_eq!(read(&format!("[inject]\n{text}"), None, None, None), None, "{text}");
         }
-        assert_eq!(read("", None, Some(("YORE_GIVE__FLOOR", "NaN")), None), None);
+        assert_eq!(read("", None, Some(("YORE_INJECT__FLOOR", "NaN")), None), None);
     }
 
     #[test]

@@ -20,8 +20,8 @@ use super::progress::Progress;
 use crate::agents::CLAUDE_CODE;
 use crate::engine_handle::{EngineHandle, Memory, now};
 use crate::error::{CliError, CliResult, Exit};
-use crate::give::ledger::{self, Entry};
-use crate::give::text::tokens;
+use crate::inject::ledger::{self, Entry};
+use crate::inject::text::tokens;
 
 /// Asks every project.
 pub const ALL_PROJECTS: &str = "all";

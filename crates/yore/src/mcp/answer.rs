@@ -14,7 +14,7 @@ use yore_core::time::{UtcMillis, format_utc};
 use crate::config::Config;
 use crate::error::{CliError, CliResult};
 use crate::fence::{MARK, clean, clean_json};
-use crate::give::text::tokens;
+use crate::inject::text::tokens;
 
 /// Stands first in data with recalled words. By this name agents know them for what they are, and
 /// so does yore, when the data comes back in a transcript.

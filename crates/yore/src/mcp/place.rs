@@ -18,7 +18,7 @@ use rmcp::{Peer, RoleServer};
 use yore_core::scope::{is_within, normalize_directory};
 use yore_engine::ingest::source::path_of_address;
 
-use crate::give::ledger;
+use crate::inject::ledger;
 
 /// An agent that does not say within this time where it works is not asked again.
 const PATIENCE: Duration = Duration::from_secs(1);

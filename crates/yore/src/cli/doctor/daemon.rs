@@ -21,7 +21,7 @@ use crate::render::text;
 /// How long an end may take: a transaction and the index.
 const ENDING: Duration = Duration::from_secs(30);
 /// Settings that a daemon does not go by.
-const OTHERS: [&str; 4] = ["give", "output", "up", "forget"];
+const OTHERS: [&str; 4] = ["inject", "output", "up", "forget"];
 /// Keys of its own section that are for whoever would ask it.
 const OF_CLIENTS: [&str; 2] = ["use", "autostart"];
 const MEND: &str = "`yore doctor --fix` starts it anew";

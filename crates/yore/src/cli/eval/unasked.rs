@@ -11,8 +11,8 @@ use yore_engine::{Engine, SuggestRequest, Trigger};
 use super::questions::GoldQuestion;
 use crate::config::Config;
 use crate::error::{CliError, CliResult};
-use crate::give::text::{self, tokens};
 use crate::hook::suggest_request;
+use crate::inject::text::{self, tokens};
 
 /// What was given.
 #[derive(Default)]
@@ -70,14 +70,14 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
 }
 
 fn request(prompt: &str, corpus: &str, config: &Config) -> SuggestRequest {
-    let request = suggest_request(Trigger::Prompt(prompt.to_owned()), None, None, Vec::new(), config.give.floor as f32);
+    let request = suggest_request(Trigger::Prompt(prompt.to_owned()), None, None, Vec::new(), config.inject.floor as f32);
     SuggestRequest { projects: vec![corpus.to_owned()], ..request }
 }
 
 /// The agents' own ids of the turns that are given, and the tokens that they take.
 fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResult<(Vec<String>, usize)> {
     let suggestions = engine.suggest(request)?;
-    let given = text::suggestions(&suggestions, &request.trigger, config.give.prompt_tokens);
+    let given = text::suggestions(&suggestions, &request.trigger, config.inject.prompt_tokens);
     let is_told = |id| given.turns.contains(id);
     let ids = suggestions
         .memories

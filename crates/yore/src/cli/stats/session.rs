@@ -15,7 +15,7 @@ use super::super::Context;
 use super::super::status_line::totals;
 use crate::agents::SESSION_VARIABLE;
 use crate::error::{CliResult, Exit};
-use crate::give::ledger::{self, Entry};
+use crate::inject::ledger::{self, Entry};
 use crate::render::text;
 
 /// A session and its ledger.

@@ -8,8 +8,8 @@ mod archive;
 mod capture;
 mod daemon;
 mod forget;
-mod give;
 mod index;
+mod inject;
 mod mcp;
 mod models;
 mod output;
@@ -26,8 +26,8 @@ pub use archive::Archive;
 pub use capture::{Capture, CaptureMode};
 pub use daemon::Daemon;
 pub use forget::Forget;
-pub use give::Give;
 pub use index::Index;
+pub use inject::Inject;
 pub use mcp::Mcp;
 pub use models::Models;
 pub use output::{Output, When};
@@ -59,7 +59,7 @@ pub struct Config {
     /// How `yore recall` answers.
     pub recall: Recall,
     /// What agents are given unasked.
-    pub give: Give,
+    pub inject: Inject,
     /// The server for agents.
     pub mcp: Mcp,
     /// How yore speaks on a terminal.
@@ -90,7 +90,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     index::KEYS,
     models::KEYS,
     recall::KEYS,
-    give::KEYS,
+    inject::KEYS,
     mcp::KEYS,
     output::KEYS,
     up::KEYS,

@@ -10,7 +10,7 @@ use yore_engine::BriefRequest;
 
 use super::{Call, Effect, described};
 use crate::error::CliResult;
-use crate::give::text;
+use crate::inject::text;
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{parse, within};

@@ -33,7 +33,7 @@ const OUTCOME_CHARS: usize = 400;
 
 /// Something that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct Injection {
     /// As it is read; empty: nothing is given.
     pub text: String,
     /// The turns that it holds words of.
@@ -48,9 +48,9 @@ pub fn tokens(text: &str) -> usize {
 }
 
 /// Where things stand, within a budget of tokens. What does not fit is left out, worth first.
-pub fn brief(brief: &Brief, budget: usize) -> Given {
+pub fn brief(brief: &Brief, budget: usize) -> Injection {
     if brief.is_empty() {
-        return Given::default();
+        return Injection::default();
     }
     let about = match &brief.project {
         Some(project) => format!("Where things stand in {}, from earlier sessions.", name(project)),
@@ -71,9 +71,9 @@ pub fn brief(brief: &Brief, budget: usize) -> Given {
 }
 
 /// What concerns an trigger, within a budget of tokens.
-pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) -> Given {
+pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) -> Injection {
     if suggestions.memories.is_empty() {
-        return Given::default();
+        return Injection::default();
     }
     let about = match trigger {
         Trigger::Prompt(_) => "From earlier sessions, concerning the prompt.",
@@ -236,13 +236,13 @@ impl Page {
         self.section(heading, std::iter::once((more(all - shown), Vec::new())));
     }
 
-    fn end(mut self) -> Given {
+    fn end(mut self) -> Injection {
         if self.is_empty {
-            return Given::default();
+            return Injection::default();
         }
         self.text.push_str(self.last);
         self.text.push_str(&format!("</{MARK}>"));
-        Given { text: self.text, turns: self.turns }
+        Injection { text: self.text, turns: self.turns }
     }
 }
 

@@ -14,10 +14,10 @@ use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
 use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, StoreOptions, SuggestRequest, Suggestions, Trigger};
 
 use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
-use crate::config::{Config, Give};
+use crate::config::{Config, Inject};
 use crate::engine_handle::now;
-use crate::give::ledger::{self, Entry, digest};
-use crate::give::text::{self, Given, tokens};
+use crate::inject::ledger::{self, Entry, digest};
+use crate::inject::text::{self, Injection, tokens};
 use crate::ipc::client::{Client, NoAnswer};
 use crate::ipc::wire::Request;
 use crate::spool::Event;
@@ -76,7 +76,7 @@ impl Wanted {
         let version = profile.version_variable.and_then(|variable| std::env::var(variable).ok());
         let asked = AgentEvent::new(profile, agent_id.as_deref(), version.as_deref(), said).questions(&event.event);
         let questions = asked.into_iter().filter_map(|question| {
-            let budget = if config.give.enabled { budget(&question, &config.give) } else { 0 };
+            let budget = if config.inject.enabled { budget(&question, &config.inject) } else { 0 };
             match question {
                 // Nothing may be told, but the session forgot all the same.
                 question if budget == 0 && question.is_reset() => Some((Question::Forgets, 0)),
@@ -85,7 +85,7 @@ impl Wanted {
             }
         });
         let questions: Vec<(Question, usize)> = questions.collect();
-        let (floor, patterns) = (config.give.floor as f32, config.redaction.extra_patterns.clone());
+        let (floor, patterns) = (config.inject.floor as f32, config.redaction.extra_patterns.clone());
         let began = Instant::now();
         (!questions.is_empty()).then_some(Self { questions, output, event, agent_id, floor, patterns, directory, client, began })
     }
@@ -206,7 +206,7 @@ impl Wanted {
     }
 
     /// What there is to tell, and why there is nothing.
-    fn given(&mut self, question: &Question, budget: usize, known: &[TurnId]) -> Option<(Given, Option<SkipReason>)> {
+    fn given(&mut self, question: &Question, budget: usize, known: &[TurnId]) -> Option<(Injection, Option<SkipReason>)> {
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
         let trigger = match question {
@@ -278,13 +278,13 @@ impl Wanted {
 }
 
 /// Tokens that the answer to a question may take; 0: it is not asked.
-fn budget(question: &Question, give: &Give) -> usize {
+fn budget(question: &Question, inject: &Inject) -> usize {
     match question {
-        Question::Brief(_) => give.brief_tokens,
-        Question::Prompt(_) => give.prompt_tokens,
-        Question::File(_) if !give.on_edit => 0,
-        Question::Failure(_) if !give.on_error => 0,
-        Question::File(_) | Question::Failure(_) => give.prompt_tokens.min(FEW_TOKENS),
+        Question::Brief(_) => inject.brief_tokens,
+        Question::Prompt(_) => inject.prompt_tokens,
+        Question::File(_) if !inject.on_edit => 0,
+        Question::Failure(_) if !inject.on_error => 0,
+        Question::File(_) | Question::Failure(_) => inject.prompt_tokens.min(FEW_TOKENS),
         Question::Forgets => 0,
     }
 }
@@ -500,7 +500,7 @@ mod tests {
 
     #[test]
     fn session_forgets_whatever_becomes_of_the_brief() {
-        let off = Config { give: Give { brief_tokens: 0, ..Give::default() }, ..Config::default() };
+        let off = Config { inject: Inject { brief_tokens: 0, ..Inject::default() }, ..Config::default() };
         let on = Config::default();
         let compact = r#"{"source":"compact"}"#;
         let no_memory = |agent: &str, event: &str, agent_id: Option<&str>, said: &str, config: &Config| -> Vec<TurnId> {

@@ -83,9 +83,9 @@ fn brief_reads_as_dated_facts_between_marks() {
 
 #[test]
 fn nothing_to_tell_is_told_by_nothing() {
-    assert_eq!(brief(&Brief::default(), 600), Given::default());
-    assert_eq!(brief(&full(), 20), Given::default(), "no frame without a picture");
-    assert_eq!(suggestions(&Suggestions::default(), &Trigger::Prompt(String::new()), 600), Given::default());
+    assert_eq!(brief(&Brief::default(), 600), Injection::default());
+    assert_eq!(brief(&full(), 20), Injection::default(), "no frame without a picture");
+    assert_eq!(suggestions(&Suggestions::default(), &Trigger::Prompt(String::new()), 600), Injection::default());
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn standing_notes_that_found_no_room_are_counted() {
         let shown = standing.iter().filter(|note| given.turns.contains(&note.turn)).count();
         let told =
             given.text.contains(&format!("- {} more standing note{}: `notes`\n", 9 - shown, if shown == 8 { "" } else { "s" }));
-        assert!(given == Given::default() || told == (shown < 9), "{budget}: {}", given.text);
+        assert!(given == Injection::default() || told == (shown < 9), "{budget}: {}", given.text);
         assert!(tokens(&given.text) <= budget, "{budget}: {}", given.text);
     }
     assert!(!brief(&some, 2_000).text.contains("more standing"));

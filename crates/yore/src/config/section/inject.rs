@@ -1,4 +1,4 @@
-//! `[give]`: what agents are given unasked.
+//! `[inject]`: what agents are given unasked.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::config::key::{Key, ProjectMay, Shape};
 /// What agents are given unasked.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Give {
+pub struct Inject {
     /// Gives agents memories through their hooks. Without it hooks only capture.
     pub enabled: bool,
     /// Tokens of the brief with which a session begins; 0: none.
@@ -24,18 +24,18 @@ pub struct Give {
     pub on_error: bool,
 }
 
-impl Default for Give {
+impl Default for Inject {
     fn default() -> Self {
         Self { enabled: true, brief_tokens: 600, prompt_tokens: 800, floor: 0.7, on_edit: true, on_error: true }
     }
 }
 
-/// The keys of `[give]`. A project's file may make it less, never more.
+/// The keys of `[inject]`. A project's file may make it less, never more.
 pub(super) const KEYS: &[Key] = &[
-    Key::new("give.enabled", Shape::Switch, ProjectMay::Turn(false)),
-    Key::new("give.brief_tokens", Shape::Count { min: 0, max: 2_000 }, ProjectMay::Nothing),
-    Key::new("give.prompt_tokens", Shape::Count { min: 0, max: 2_000 }, ProjectMay::Nothing),
-    Key::new("give.floor", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Nothing),
-    Key::new("give.on_edit", Shape::Switch, ProjectMay::Turn(false)),
-    Key::new("give.on_error", Shape::Switch, ProjectMay::Turn(false)),
+    Key::new("inject.enabled", Shape::Switch, ProjectMay::Turn(false)),
+    Key::new("inject.brief_tokens", Shape::Count { min: 0, max: 2_000 }, ProjectMay::Nothing),
+    Key::new("inject.prompt_tokens", Shape::Count { min: 0, max: 2_000 }, ProjectMay::Nothing),
+    Key::new("inject.floor", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Nothing),
+    Key::new("inject.on_edit", Shape::Switch, ProjectMay::Turn(false)),
+    Key::new("inject.on_error", Shape::Switch, ProjectMay::Turn(false)),
 ];
