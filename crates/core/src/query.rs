@@ -114,7 +114,7 @@ pub struct ListPlace {
 /// Which lists answer: what a figure or an answer was made with is always said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Program {
+pub enum SearchMode {
     /// Full text only.
     Lexical,
     /// Full text and the static table's vectors.
@@ -124,7 +124,7 @@ pub enum Program {
     Full,
 }
 
-impl Program {
+impl SearchMode {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yore_core::exchange::Exchanges;
 use yore_core::id::{EpisodeId, TurnId};
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
@@ -281,12 +281,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether turns wait for the indexes that a question in this program asks. These are opened for that: what an
+    /// Whether turns wait for the indexes that a question in this mode asks. These are opened for that: what an
     /// index lacks that was found damaged waits from then on.
-    pub fn is_behind(&self, program: Program) -> Result<bool, EngineError> {
+    pub fn is_behind(&self, mode: SearchMode) -> Result<bool, EngineError> {
         // Their errors are told by the question itself.
         let _ = self.index();
-        if program != Program::Lexical {
+        if mode != SearchMode::Lexical {
             let _ = self.semantic();
         }
         Ok(self.queued()? > 0)
@@ -378,12 +378,12 @@ impl Engine {
 
     fn recall_as_it_is(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
         let mut missing = Vec::new();
-        let semantic = match request.program {
-            Program::Lexical => None,
-            Program::Static | Program::Full => self.semantic().map_err(|error| missing.push(Missing::index(&error))).ok(),
+        let semantic = match request.mode {
+            SearchMode::Lexical => None,
+            SearchMode::Static | SearchMode::Full => self.semantic().map_err(|error| missing.push(Missing::index(&error))).ok(),
         };
-        let model_vector = match (request.program, semantic) {
-            (Program::Full, Some(_)) => self.question_vector(&request.text(), &mut missing)?,
+        let model_vector = match (request.mode, semantic) {
+            (SearchMode::Full, Some(_)) => self.question_vector(&request.text(), &mut missing)?,
             _ => None,
         };
         let lexical = self.index()?;

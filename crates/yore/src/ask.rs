@@ -18,7 +18,7 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
     let recall = &config.recall;
     let mut request = RecallRequest {
         here,
-        program: recall.embedder.program(),
+        mode: recall.embedder.mode(),
         limit: recall.limit,
         quote_chars: recall.quote_chars,
         tool_weight: recall.tool_weight as f32,
@@ -34,7 +34,7 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
 
 /// Asks, after the index took what waits for it if so configured.
 pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<RecallAnswer, EngineError> {
-    if config.index.sync_on_recall && engine.is_behind(request.program)? {
+    if config.index.sync_on_recall && engine.is_behind(request.mode)? {
         // What cannot be taken now is searched in memory.
         let _ = engine.sync_index(0, &mut |_| {});
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use yore_core::exchange::Exchanges;
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 use yore_core::time::UtcMillis;
 use yore_engine::{
     Brief, BriefRequest, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, NoteSummary, NotesRequest,
@@ -121,13 +121,13 @@ impl Uses {
         may_be_full: bool,
     ) -> Result<RecallAnswer, EngineError> {
         self.touch();
-        if may_be_full && request.program == Program::Static && engine.can_answer_in_full().unwrap_or(false) {
-            request.program = Program::Full;
+        if may_be_full && request.mode == SearchMode::Static && engine.can_answer_in_full().unwrap_or(false) {
+            request.mode = SearchMode::Full;
         }
-        if request.program == Program::Full {
+        if request.mode == SearchMode::Full {
             *lock(&self.model) = Some(Instant::now());
         }
-        if is_synced && engine.is_behind(request.program).unwrap_or(false) {
+        if is_synced && engine.is_behind(request.mode).unwrap_or(false) {
             // What cannot be taken now is searched in memory.
             let _ = engine.sync_index(0, &mut |_| {});
         }

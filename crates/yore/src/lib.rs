@@ -9,7 +9,7 @@
 //! - `daemon`: the process in the background, and how it is reached
 //! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
 //! - `fence`: recalled words as data, for a reader that obeys words
-//! - `guess`: which source a path holds
+//! - `detect`: which source a path holds
 //! - `histories`: which histories are read, and how
 //! - `hook`: told by an agent, and gone again
 //! - `http`: what is served on a port of this computer
@@ -18,7 +18,7 @@
 //! - `ipc`: how the daemon is reached
 //! - `models`: where models lie and how they come there
 //! - `render`: the only place that prints
-//! - `rescue`: what agents delete, and how to put that off
+//! - `retention`: what agents delete, and how to put that off
 //! - `results`: what leaves the program as data
 //! - `settings`: everything that was configured
 //! - `spool`: what hooks leave for whoever reads next
@@ -32,13 +32,13 @@ mod ask;
 mod cli;
 mod config;
 mod daemon;
+mod detect;
 mod engine_handle;
 mod error;
 mod example;
 mod fence;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod guess;
 mod histories;
 mod hook;
 mod http;
@@ -49,8 +49,8 @@ mod mcp;
 mod models;
 mod paths;
 mod render;
-mod rescue;
 mod results;
+mod retention;
 mod settings;
 mod spool;
 

@@ -20,7 +20,7 @@ pub(super) struct EntryMaker<'a> {
     pub(super) resolver: &'a mut ProjectResolver,
     pub(super) source: &'static dyn Source,
     /// Number of the reading of the whole archive; 0 for a reading of a file.
-    pub(super) reading: i64,
+    pub(super) pass: i64,
     pub(super) now: fn() -> UtcMillis,
 }
 
@@ -73,7 +73,7 @@ impl EntryMaker<'_> {
                 })
             })
             .collect();
-        Entries { source: self.source.kind(), reading: self.reading, is_document: self.is_document(), now: (self.now)(), list }
+        Entries { source: self.source.kind(), pass: self.pass, is_document: self.is_document(), now: (self.now)(), list }
     }
 
     /// A title as it is stored: one that comes from the name of a file has not been redacted with a record.

@@ -123,13 +123,13 @@ impl Ingest<'_> {
 
     /// Gives sessions their titles anew, from the lines that are left: those of `files`, and `episodes`.
     fn derive_titles(&mut self, files: &[FileKey], episodes: &[EpisodeKey]) -> Result<(), IngestError> {
-        let reading = self.store.last_reading()?;
+        let pass = self.store.last_pass()?;
         let again = self.store.clear_titles(files, episodes)?;
         let generations = self.store.generations()?;
         let mut report = ReindexReport::default();
         for row in self.store.files()?.iter().filter(|row| again.contains(&row.id)) {
             for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
-                self.read_generation(row, *generation, reading, &ReaderOptions::default(), Wanted::Titles, &mut report)?;
+                self.read_generation(row, *generation, pass, &ReaderOptions::default(), Wanted::Titles, &mut report)?;
             }
         }
         self.store.settle_titles()?;

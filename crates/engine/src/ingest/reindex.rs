@@ -43,7 +43,7 @@ impl Ingest<'_> {
     /// Reads every generation of every file from the archive.
     pub(crate) fn reindex(&mut self, options: &ReaderOptions, observer: &mut dyn Observer) -> Result<ReindexReport, IngestError> {
         let _turn = self.take_turn(observer)?;
-        let reading = self.store.last_reading()? + 1;
+        let pass = self.store.last_pass()? + 1;
         let newest = self.store.newest_turn()?;
         let files = self.store.files()?;
         observer.found(files.len(), files.iter().map(|file| file.checkpoint.archived_bytes).sum());
@@ -53,14 +53,14 @@ impl Ingest<'_> {
             self.store.reset_skips(row.id)?;
             for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
                 if let Some(wanted) = wanted_of(row, *generation) {
-                    self.read_generation(row, *generation, reading, options, wanted, &mut report)?;
+                    self.read_generation(row, *generation, pass, options, wanted, &mut report)?;
                 }
             }
             report.files += 1;
             observer.advanced(row.checkpoint.archived_bytes);
         }
         self.store.settle_titles()?;
-        report.turns_removed = self.store.sweep_turns(reading, newest)?;
+        report.turns_removed = self.store.sweep_turns(pass, newest)?;
         Ok(report)
     }
 
@@ -69,7 +69,7 @@ impl Ingest<'_> {
         &mut self,
         row: &FileRow,
         generation: i64,
-        reading: i64,
+        pass: i64,
         options: &ReaderOptions,
         wanted: Wanted,
         report: &mut ReindexReport,
@@ -78,7 +78,7 @@ impl Ingest<'_> {
         let mut reader = source.reader(Path::new(&row.path), "", options);
         let mut archive = Archive::new(self.store, self.keys.line);
         let store = self.store;
-        let mut maker = EntryMaker { redactor: &self.redactor, resolver: &mut self.resolver, source, reading, now: self.now };
+        let mut maker = EntryMaker { redactor: &self.redactor, resolver: &mut self.resolver, source, pass, now: self.now };
         let mut values: Vec<Value> = Vec::new();
         let mut pending: Vec<Reading> = Vec::new();
         let mut skips = Skips::new();
@@ -138,7 +138,7 @@ impl Ingest<'_> {
         commit(&mut pending, &mut skips, report)?;
         if !damaged.is_empty() {
             // What a reader cannot find because its lines are damaged is not gone: the words are kept.
-            self.store.keep_turns_of(row.id, reading)?;
+            self.store.keep_turns_of(row.id, pass)?;
             report.damaged_lines += damaged.values().sum::<u64>();
             report.damaged_blobs.extend(damaged.into_keys().map(BlobKey::get));
         }
@@ -169,12 +169,12 @@ fn wanted_of(row: &FileRow, generation: i64) -> Option<Wanted> {
 impl Ingest<'_> {
     /// Stores the versions of notes that an older yore left in the archive alone.
     pub(crate) fn restore_note_versions(&mut self) -> Result<(), IngestError> {
-        let reading = self.store.last_reading()?;
+        let pass = self.store.last_pass()?;
         let generations = self.store.generations()?;
         let mut report = ReindexReport::default();
         for row in self.store.files()?.iter().filter(|row| row.source == note::KIND) {
             for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
-                self.read_generation(row, *generation, reading, &ReaderOptions::default(), Wanted::Notes, &mut report)?;
+                self.read_generation(row, *generation, pass, &ReaderOptions::default(), Wanted::Notes, &mut report)?;
             }
         }
         Ok(())

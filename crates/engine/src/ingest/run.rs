@@ -126,8 +126,8 @@ impl<'a> Ingest<'a> {
 
     /// Waits until nobody else stores or forgets, and keeps others waiting as long as the turn is
     /// kept: what is known now is known still when something is put.
-    pub(crate) fn begin(&mut self) -> Result<HeldTurn, IngestError> {
-        let turn = HeldTurn { _lock: self.take_turn(&Silent)? };
+    pub(crate) fn begin(&mut self) -> Result<IngestLock, IngestError> {
+        let turn = IngestLock { _lock: self.take_turn(&Silent)? };
         self.tombstones = self.store.tombstones()?;
         Ok(turn)
     }
@@ -135,7 +135,7 @@ impl<'a> Ingest<'a> {
     /// As [`Self::put`], by whoever holds the turn.
     pub(crate) fn put_in_turn(
         &mut self,
-        _turn: &HeldTurn,
+        _turn: &IngestLock,
         source: &'static dyn Source,
         document: GivenDocument,
         request: &IngestRequest,
@@ -261,7 +261,7 @@ impl<'a> Ingest<'a> {
 
 /// The right to store and to forget, alone: see [`Ingest::begin`].
 #[derive(Debug)]
-pub(crate) struct HeldTurn {
+pub(crate) struct IngestLock {
     _lock: FileLock,
 }
 

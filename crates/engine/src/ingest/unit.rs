@@ -173,7 +173,7 @@ impl Ingest<'_> {
                 redactor: &self.redactor,
                 resolver: &mut self.resolver,
                 source: found.source,
-                reading: 0,
+                pass: 0,
                 now: self.now,
             },
             replaces: matches!(begin, Begin::Records).then(HashSet::new),

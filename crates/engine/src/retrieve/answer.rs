@@ -1,7 +1,7 @@
 //! What a question brings.
 
 use serde::{Deserialize, Serialize};
-use yore_core::query::{ListPlace, MissingCode, Place, Program, ScorePart};
+use yore_core::query::{ListPlace, MissingCode, Place, ScorePart, SearchMode};
 use yore_core::time::RecordedTime;
 
 use crate::error::EngineError;
@@ -20,7 +20,7 @@ pub struct RecallAnswer {
     /// to none that is known.
     pub is_project_unknown: bool,
     /// Which lists were asked.
-    pub program: Program,
+    pub mode: SearchMode,
     /// What could not be asked, and what would mend it.
     pub missing: Vec<Missing>,
     /// The terms that were looked up.

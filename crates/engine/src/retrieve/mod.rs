@@ -54,7 +54,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         missing: missing(asked, request, pending)?,
         projects: plan.projects,
         is_project_unknown: plan.is_project_unknown,
-        program: plan.program,
+        mode: plan.mode,
         terms: plan.question.terms,
         pending,
         landed: landed_count,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use yore_core::query::{Filter, List, Program};
+use yore_core::query::{Filter, List, SearchMode};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, WordPiece, is_error_message, is_stop_word};
@@ -37,7 +37,7 @@ pub(super) struct Plan<'r> {
     /// Nothing may answer, because the only project that may is not known.
     pub is_project_unknown: bool,
     /// The name of the lists together.
-    pub program: Program,
+    pub mode: SearchMode,
     /// The lists that are asked, in this order.
     pub lists: Vec<PlannedList>,
     /// Each list proposes at most so many.
@@ -68,9 +68,9 @@ impl Weights {
     }
 
     /// Tuned on all development sets together (`docs/measurements.md`).
-    fn tuned(list: List, program: Program) -> Self {
-        match (list, program) {
-            (List::Words, Program::Full) => Self { conversation: 1.0, document: 0.5 },
+    fn tuned(list: List, mode: SearchMode) -> Self {
+        match (list, mode) {
+            (List::Words, SearchMode::Full) => Self { conversation: 1.0, document: 0.5 },
             (List::Words, _) => Self::both(1.0),
             (List::Static, _) => Self::both(0.45),
             (List::Model, _) => Self { conversation: 1.2, document: 1.75 },
@@ -93,10 +93,10 @@ pub(super) fn plan<'r>(
     let mut question = Question::parse(&text, tokenizer);
     question.is_error_message = is_error_message(&request.question);
     let Scope { filter, projects, is_project_unknown } = compile(asked.store, request)?;
-    let program = match (asked.semantic, &asked.model_vector) {
-        (None, _) => Program::Lexical,
-        (Some(_), None) => Program::Static,
-        (Some(_), Some(_)) => Program::Full,
+    let mode = match (asked.semantic, &asked.model_vector) {
+        (None, _) => SearchMode::Lexical,
+        (Some(_), None) => SearchMode::Static,
+        (Some(_), Some(_)) => SearchMode::Full,
     };
     let mut lists = vec![List::Words];
     if let Some(semantic) = asked.semantic.filter(|_| has_meaning(&text)) {
@@ -108,7 +108,7 @@ pub(super) fn plan<'r>(
             lists.push(List::Static);
         }
     }
-    let weigh = |list| PlannedList { list, weights: weights(list, program, &question, request) };
+    let weigh = |list| PlannedList { list, weights: weights(list, mode, &question, request) };
     Ok(Plan {
         lists: lists.into_iter().map(weigh).collect(),
         depth: request.limit.max(rank::DEPTH),
@@ -119,12 +119,12 @@ pub(super) fn plan<'r>(
         filter,
         projects,
         is_project_unknown,
-        program,
+        mode,
     })
 }
 
-fn weights(list: List, program: Program, question: &Question, request: &RecallRequest) -> Weights {
-    let tuned = Weights::tuned(list, program);
+fn weights(list: List, mode: SearchMode, question: &Question, request: &RecallRequest) -> Weights {
+    let tuned = Weights::tuned(list, mode);
     match list {
         List::Words if !request.is_worded => Weights::both(0.0),
         List::Static | List::Model => match request.meaning_weight {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use yore_core::query::{Filter, Program};
+use yore_core::query::{Filter, SearchMode};
 use yore_core::text::joined;
 
 use crate::ingest::ProjectNames;
@@ -21,7 +21,7 @@ pub struct RecallRequest {
     /// The project of the directory that is asked from, where one is known.
     pub here: Option<ProjectNames>,
     /// Which lists are asked. The answer says which were.
-    pub program: Program,
+    pub mode: SearchMode,
     /// Whether the words count; without them only the nearness of meaning does.
     pub is_worded: bool,
     /// How many turns to give.
@@ -48,7 +48,7 @@ impl RecallRequest {
             wordings: Vec::new(),
             filter: Filter::default(),
             here: None,
-            program: Program::Static,
+            mode: SearchMode::Static,
             is_worded: true,
             limit: 10,
             quote_chars: 240,

@@ -61,8 +61,8 @@ pub(crate) enum Entry<'a> {
 pub(crate) struct Entries<'a> {
     /// Kind of the source.
     pub source: &'a str,
-    /// Number of the reading of the whole archive that gave them; 0 for a reading of a file.
-    pub reading: i64,
+    /// Number of the pass over the whole archive that gave them; 0: they were read from a file.
+    pub pass: i64,
     /// Whether they are parts of a document, which a new reading replaces with its time.
     pub is_document: bool,
     /// When they were read.
@@ -201,7 +201,7 @@ impl Upserter<'_, '_> {
             }
             _ => episode.project,
         };
-        let facts = TurnFacts { file, line: said.line, project, reading: entries.reading, is_document: entries.is_document };
+        let facts = TurnFacts { file, line: said.line, project, pass: entries.pass, is_document: entries.is_document };
         match said.note {
             Some(note) => self.note(entries.source, &episode, said.turn, note, facts),
             None => self.turn(entries.source, &episode, said.turn, facts),

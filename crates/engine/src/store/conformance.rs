@@ -66,7 +66,7 @@ fn said<'a>(episode: &'a Episode, turn: &'a Turn, line: u64) -> Entry<'a> {
 }
 
 fn entries(list: Vec<Entry<'_>>) -> Entries<'_> {
-    Entries { source: AGENT, reading: 0, is_document: false, now: NOON, list }
+    Entries { source: AGENT, pass: 0, is_document: false, now: NOON, list }
 }
 
 /// A blob of one line each, as the archive plans it.
@@ -288,7 +288,7 @@ fn story(store: &Store) {
 
     // Removed: a new reading does not give a turn, a document lost a part, a session is forgotten for good.
     let again =
-        Entries { reading: 1, ..entries(vec![said(&session, &asked, 1), said(&session, &fuller, 2), said(&side, &aside, 3)]) };
+        Entries { pass: 1, ..entries(vec![said(&session, &asked, 1), said(&session, &fuller, 2), said(&side, &aside, 3)]) };
     store.store_again(file.id, &again, &none).unwrap();
     assert_eq!(store.sweep_turns(1, store.newest_turn().unwrap()).unwrap(), 5);
     assert_eq!(texts(store, &session), ["which berth is free?", "berth four, until six"]);

@@ -401,8 +401,8 @@ impl Store {
     }
 
     /// Counts the turns of a file as found by a reading that could not find them.
-    pub(crate) fn keep_turns_of(&self, file: FileKey, reading: i64) -> StoreResult<()> {
-        self.write(|tx| tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", params![file, reading]).map(drop))
+    pub(crate) fn keep_turns_of(&self, file: FileKey, pass: i64) -> StoreResult<()> {
+        self.write(|tx| tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", params![file, pass]).map(drop))
     }
 
     /// The row of the newest turn.
@@ -411,7 +411,7 @@ impl Store {
     }
 
     /// The number of the last reading of the whole archive.
-    pub(crate) fn last_reading(&self) -> StoreResult<i64> {
+    pub(crate) fn last_pass(&self) -> StoreResult<i64> {
         self.read(|view| view.value("SELECT coalesce(max(reading), 0) FROM turn", []))
     }
 }

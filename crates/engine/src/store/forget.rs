@@ -96,9 +96,9 @@ impl Store {
 
     /// Removes the turns up to row `up_to` that the reading `reading` of the whole archive did not
     /// see; returns how many.
-    pub(crate) fn sweep_turns(&self, reading: i64, up_to: TurnKey) -> StoreResult<u64> {
+    pub(crate) fn sweep_turns(&self, pass: i64, up_to: TurnKey) -> StoreResult<u64> {
         self.write(|tx| {
-            let unseen = tx.column("SELECT id FROM turn WHERE reading <> ?1 AND id <= ?2", params![reading, up_to])?;
+            let unseen = tx.column("SELECT id FROM turn WHERE reading <> ?1 AND id <= ?2", params![pass, up_to])?;
             tx.remove_turns(&unseen)?;
             Ok(unseen.len() as u64)
         })

@@ -10,7 +10,7 @@
 //! - `backup`, `salvage`: copies of the database, and what can be saved of a damaged one
 //! - `sources`: files that were read, how far, by whom, what was skipped
 //! - `queue`: turns that the lexical index must still take
-//! - `shape`: code, files, tools and errors of turns; conversations as they are listed
+//! - `structure`: code, files, tools and errors of turns; conversations as they are listed
 //! - `vectors`: what was embedded, and turns that the embedder and the vector indexes must still take
 //! - `jobs`: work that waits
 //! - `notes`: notes, and what belongs to no project
@@ -37,8 +37,8 @@ mod options;
 mod overview;
 mod queue;
 mod salvage;
-mod shape;
 mod sources;
+mod structure;
 mod transaction;
 mod upsert;
 mod vectors;
@@ -62,8 +62,8 @@ pub use overview::{
     AgentCount, EpisodeCount, EpisodeSummary, ProjectSummary, RedactionCount, SessionOrder, SkipCount, StoreStats,
 };
 pub(crate) use salvage::{Content, Salvage};
-pub use shape::ConversationSummary;
-pub(crate) use shape::{ChangeFilter, ConversationFilter};
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
+pub use structure::ConversationSummary;
+pub(crate) use structure::{ChangeFilter, ConversationFilter};
 pub(crate) use vectors::{EmbeddedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};

@@ -52,7 +52,7 @@ pub(super) struct TurnFacts {
     /// Its project.
     pub project: Option<ProjectKey>,
     /// Number of the reading of the whole archive (`reindex`) that saw it.
-    pub reading: i64,
+    pub pass: i64,
     /// Whether it is a part of a document, which a new reading replaces with its time.
     pub is_document: bool,
 }
@@ -276,8 +276,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         )?;
         if let Some((id, _, parts, role, is_error, reading, project)) = stored {
             self.cursors.insert((facts.file, episode.id), Some(id));
-            if reading < facts.reading {
-                self.tx.execute("UPDATE turn SET reading = ?2 WHERE id = ?1", params![id, facts.reading])?;
+            if reading < facts.pass {
+                self.tx.execute("UPDATE turn SET reading = ?2 WHERE id = ?1", params![id, facts.pass])?;
             }
             if project.is_none() && facts.project.is_some() {
                 self.learn_project(id, turn, facts.project)?;
@@ -295,7 +295,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             }
             if (turn.parts < parts && !facts.is_document) || same {
                 // A reader of today may know more of its tools and files.
-                if same && reading < facts.reading {
+                if same && reading < facts.pass {
                     self.write_shape(id, episode.id, turn, true)?;
                 }
                 return Ok(UpsertOutcome::Unchanged);
@@ -345,7 +345,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 speaker,
                 facts.file,
                 facts.line as i64,
-                facts.reading
+                facts.pass
             ],
         )?;
         self.write_words(id, episode.id, turn, false)?;

@@ -22,7 +22,7 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
     engine.recall(&RecallRequest {
         filter,
         here: request.here.clone(),
-        program: request.program,
+        mode: request.mode,
         limit: request.limit + SPARE,
         quote_chars: request.quote_chars,
         ..RecallRequest::new(text)

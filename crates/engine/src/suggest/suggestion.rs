@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::TurnId;
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 use yore_core::relevance::SkipReason;
 
 use crate::Hit;
@@ -51,7 +51,7 @@ pub struct SuggestRequest {
     /// Least confidence, 0 to 1.
     pub floor: f32,
     /// Which lists may answer.
-    pub program: Program,
+    pub mode: SearchMode,
 }
 
 /// A memory that is suggested.

@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 use yore_core::metrics;
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 use yore_core::scope::ScopeChoice;
 use yore_core::time::RecordedTime;
 use yore_engine::{SuggestRequest, Trigger};
@@ -114,7 +114,7 @@ fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>
                 limit: 8,
                 quote_chars: 300,
                 floor: 0.7,
-                program: Program::Static,
+                mode: SearchMode::Static,
             })
             .unwrap();
         asked += 1;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use yore_core::episode::Role;
 use yore_core::note::{NoteFacts, NoteKind, Priority};
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::source::document::{DocumentFacts, document_records};
 use yore_engine::ingest::source::note::{MAX_BYTES, Note, note_records, note_unit};
@@ -78,17 +78,17 @@ fn forget(memory: &Memory, id: &str, is_hard: bool, restore: bool) {
 
 /// What answers a question, by all lists that there are and by full text alone.
 fn found(memory: &Memory, question: &str, scope: ScopeChoice, here: Option<&str>) -> HashSet<String> {
-    let ask = |program: Program| -> HashSet<String> {
+    let ask = |mode: SearchMode| -> HashSet<String> {
         let answer = memory.ask_with(question, |request| {
             request.filter.scope = scope.clone();
             request.here = here.map(names_of);
-            request.program = program;
+            request.mode = mode;
             request.is_folded = false;
         });
         answer.hits.into_iter().map(|hit| hit.turn().text.clone()).collect()
     };
-    let found = ask(Program::Static);
-    assert_eq!(ask(Program::Lexical), found);
+    let found = ask(SearchMode::Static);
+    assert_eq!(ask(SearchMode::Lexical), found);
     found
 }
 

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::exchange::Exchanges;
-use yore_core::query::{Filter, MissingCode, Program};
+use yore_core::query::{Filter, MissingCode, SearchMode};
 use yore_engine::{ConversationSummary, ConversationsRequest, EngineError, Hit, ShowRequest};
 use yore_testing::{Memory, Scan, SessionBuilder, TurnOf, fixture, write_tiny_embedder};
 
@@ -122,10 +122,10 @@ fn session_read_in_pieces_has_the_same_shape() {
 }
 
 /// Asks with a filter; the crowd matches better wherever it may answer.
-fn filtered(memory: &Memory, program: Program, filter: Filter) -> Vec<Hit> {
+fn filtered(memory: &Memory, mode: SearchMode, filter: Filter) -> Vec<Hit> {
     memory
         .ask_with("tide wrong type checking", |request| {
-            request.program = program;
+            request.mode = mode;
             request.filter = Filter { scope: request.filter.scope.clone(), ..filter };
         })
         .hits
@@ -140,8 +140,8 @@ fn filters_by_shape_hold_for_every_list() {
     memory.embed();
     let any = Filter::default;
     let only = |text: &str| vec![text.to_owned()];
-    for program in [Program::Lexical, Program::Static, Program::Full] {
-        let unfiltered = filtered(&memory, program, any());
+    for mode in [SearchMode::Lexical, SearchMode::Static, SearchMode::Full] {
+        let unfiltered = filtered(&memory, mode, any());
         assert!(unfiltered.iter().any(|hit| hit.turn().text.starts_with("tide tide")), "the crowd may answer");
         for (name, filter, expected) in [
             ("errors", Filter { only_errors: true, ..any() }, "E0308"),
@@ -149,11 +149,11 @@ fn filters_by_shape_hold_for_every_list() {
             ("language", Filter { languages: only("PY"), ..any() }, "The type was wrong"),
             ("file and code", Filter { files: only("tide.rs"), has_code: true, ..any() }, "The type was wrong"),
         ] {
-            let hits = filtered(&memory, program, filter);
-            assert_eq!(hits.len(), 1, "{name} {program:?}");
-            assert!(hits[0].turn().text.contains(expected) || hits[0].turn().tool_text.contains(expected), "{name} {program:?}");
+            let hits = filtered(&memory, mode, filter);
+            assert_eq!(hits.len(), 1, "{name} {mode:?}");
+            assert!(hits[0].turn().text.contains(expected) || hits[0].turn().tool_text.contains(expected), "{name} {mode:?}");
         }
-        let touched = filtered(&memory, program, Filter { files: only("src/tide.rs"), ..any() });
+        let touched = filtered(&memory, mode, Filter { files: only("src/tide.rs"), ..any() });
         assert!(
             touched.len() > 1
                 && touched.iter().all(|hit| format!("{}{}", hit.turn().text, hit.turn().tool_text).contains("tide.rs"))
@@ -165,7 +165,7 @@ fn filters_by_shape_hold_for_every_list() {
             Filter { languages: only("cobol"), ..any() },
             Filter { only_errors: true, has_code: true, ..any() },
         ] {
-            assert!(filtered(&memory, program, nothing.clone()).is_empty(), "{nothing:?}");
+            assert!(filtered(&memory, mode, nothing.clone()).is_empty(), "{nothing:?}");
         }
     }
 }
@@ -177,8 +177,8 @@ fn filters_by_shape_hold_for_what_is_not_indexed_yet() {
     memory.learn();
     memory.write("projects/p/session.jsonl", session().text());
     memory.read();
-    assert_eq!(filtered(&memory, Program::Static, Filter { has_code: true, ..Filter::default() }).len(), 1);
-    assert_eq!(filtered(&memory, Program::Static, Filter { only_errors: true, ..Filter::default() }).len(), 1);
+    assert_eq!(filtered(&memory, SearchMode::Static, Filter { has_code: true, ..Filter::default() }).len(), 1);
+    assert_eq!(filtered(&memory, SearchMode::Static, Filter { only_errors: true, ..Filter::default() }).len(), 1);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is suggested unasked: little, of this project, and nothing that the session knows.
 
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 use yore_core::relevance::SkipReason;
 use yore_engine::ingest::names_of;
 use yore_engine::{
@@ -21,7 +21,7 @@ fn request(trigger: Trigger, directory: &str) -> SuggestRequest {
         limit: 8,
         quote_chars: 300,
         floor: 0.5,
-        program: Program::Static,
+        mode: SearchMode::Static,
     }
 }
 

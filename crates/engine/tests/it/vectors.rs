@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use yore_core::episode::Role;
-use yore_core::query::{List, MissingCode, Program};
+use yore_core::query::{List, MissingCode, SearchMode};
 use yore_engine::{Finding, Hit, RecallAnswer};
 use yore_testing::{Memory, SessionBuilder, TurnOf, write_failing_embedder, write_tiny_embedder};
 
@@ -25,8 +25,8 @@ fn with_cars() -> Memory {
 
 const QUESTION: &str = "car wheels";
 
-fn asked(memory: &Memory, question: &str, program: Program) -> RecallAnswer {
-    memory.ask_with(question, |request| request.program = program)
+fn asked(memory: &Memory, question: &str, mode: SearchMode) -> RecallAnswer {
+    memory.ask_with(question, |request| request.mode = mode)
 }
 
 fn is_first(hits: &[Hit], text: &str) -> bool {
@@ -37,10 +37,10 @@ fn is_first(hits: &[Hit], text: &str) -> bool {
 fn a_question_that_shares_no_word_with_its_answer_finds_it_by_the_static_table() {
     let memory = with_cars();
     memory.learn();
-    assert!(asked(&memory, QUESTION, Program::Lexical).hits.iter().all(|hit| hit.turn().text != CARS));
-    let answer = asked(&memory, QUESTION, Program::Static);
+    assert!(asked(&memory, QUESTION, SearchMode::Lexical).hits.iter().all(|hit| hit.turn().text != CARS));
+    let answer = asked(&memory, QUESTION, SearchMode::Static);
     assert!(is_first(&answer.hits, CARS), "{:?}", answer.hits.first().map(|hit| &hit.turn().text));
-    assert_eq!((answer.program, answer.missing.len()), (Program::Static, 0));
+    assert_eq!((answer.mode, answer.missing.len()), (SearchMode::Static, 0));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn every_score_is_the_sum_of_its_parts_and_names_its_lists() {
 fn what_is_read_but_not_indexed_yet_is_found_by_meaning_too() {
     let memory = with_cars();
     memory.read();
-    assert!(is_first(&asked(&memory, QUESTION, Program::Static).hits, CARS));
+    assert!(is_first(&asked(&memory, QUESTION, SearchMode::Static).hits, CARS));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn filters_hold_for_what_meaning_finds() {
 fn what_is_forgotten_is_not_found_by_meaning_and_comes_back_when_restored() {
     let memory = with_cars();
     memory.learn();
-    let session = asked(&memory, QUESTION, Program::Static).hits[0].place.native_session.clone();
+    let session = asked(&memory, QUESTION, SearchMode::Static).hits[0].place.native_session.clone();
     let forget = |restore| {
         let request = yore_engine::ForgetRequest {
             session: session.clone(),
@@ -96,7 +96,7 @@ fn what_is_forgotten_is_not_found_by_meaning_and_comes_back_when_restored() {
             keep_tombstones: false,
         };
         memory.engine().forget(&request).unwrap();
-        asked(&memory, QUESTION, Program::Static).hits.iter().any(|hit| hit.turn().text == CARS)
+        asked(&memory, QUESTION, SearchMode::Static).hits.iter().any(|hit| hit.turn().text == CARS)
     };
     assert!(!forget(false));
     assert!(forget(true));
@@ -150,7 +150,7 @@ fn whatever_happens_to_the_vector_files_the_answer_stands_and_the_index_mends_it
             memory.open();
             assert!(!memory.ask("automobile tyres").is_empty(), "{damage} {}", victim.display());
             memory.index();
-            let answer = asked(&memory, QUESTION, Program::Static);
+            let answer = asked(&memory, QUESTION, SearchMode::Static);
             assert!(is_first(&answer.hits, CARS), "{damage} {}", victim.display());
         }
     }
@@ -170,14 +170,14 @@ fn question_to_damaged_vectors_says_what_it_lacked_or_has_them_made_first() {
         memory.open();
     };
     damage(&mut memory);
-    let answer = asked(&memory, QUESTION, Program::Static);
+    let answer = asked(&memory, QUESTION, SearchMode::Static);
     assert!(answer.missing.iter().any(|missing| missing.code == MissingCode::VectorIndex), "{:?}", answer.missing);
-    assert!(memory.engine().is_behind(Program::Static).unwrap());
+    assert!(memory.engine().is_behind(SearchMode::Static).unwrap());
     damage(&mut memory);
     // As every voice asks.
-    assert!(memory.engine().is_behind(Program::Static).unwrap());
+    assert!(memory.engine().is_behind(SearchMode::Static).unwrap());
     memory.index();
-    let answer = asked(&memory, QUESTION, Program::Static);
+    let answer = asked(&memory, QUESTION, SearchMode::Static);
     assert!(is_first(&answer.hits, CARS) && answer.missing.is_empty(), "{:?}", answer.missing);
 }
 
@@ -189,7 +189,7 @@ fn an_index_that_was_deleted_is_made_again() {
     std::fs::remove_dir_all(memory.data().join("vectors")).unwrap();
     memory.open();
     memory.index();
-    assert!(is_first(&asked(&memory, QUESTION, Program::Static).hits, CARS));
+    assert!(is_first(&asked(&memory, QUESTION, SearchMode::Static).hits, CARS));
 }
 
 /// A memory with a small model of random weights: it means nothing, and is a model.
@@ -205,14 +205,14 @@ fn with_model() -> (Memory, tempfile::TempDir, PathBuf) {
 #[test]
 fn the_full_program_says_what_is_missing_until_everything_has_vectors() {
     let (memory, _models, _) = with_model();
-    let before = asked(&memory, CARS, Program::Full);
-    assert_eq!((before.program, before.missing[0].code), (Program::Static, MissingCode::Vectors));
+    let before = asked(&memory, CARS, SearchMode::Full);
+    assert_eq!((before.mode, before.missing[0].code), (SearchMode::Static, MissingCode::Vectors));
     assert!(is_first(&before.hits, CARS));
     let waiting = memory.engine().unembedded().unwrap();
     let report = memory.embed();
     assert_eq!((report.turns, report.waiting, report.failed), (waiting, 0, 0));
-    let after = asked(&memory, CARS, Program::Full);
-    assert_eq!((after.program, after.missing.len()), (Program::Full, 0), "{:?}", after.missing);
+    let after = asked(&memory, CARS, SearchMode::Full);
+    assert_eq!((after.mode, after.missing.len()), (SearchMode::Full, 0), "{:?}", after.missing);
     assert!(after.hits[0].lists.iter().any(|list| list.list == List::Model));
     let again = memory.embed();
     assert_eq!((again.turns, again.embedded), (0, 0), "nothing is embedded twice");
@@ -251,8 +251,8 @@ fn half_the_vectors_answer_beside_the_words_of_the_other_half() {
     let (memory, _models, _) = with_model();
     let report = memory.engine().embed(None, false, &mut |_| false).unwrap();
     assert!(report.is_stopped && report.turns > 0 && report.waiting > 0, "{report:?}");
-    let answer = memory.ask_with(CARS, |request| (request.program, request.limit) = (Program::Full, 100));
-    assert_eq!((answer.program, answer.missing[0].code), (Program::Full, MissingCode::Vectors));
+    let answer = memory.ask_with(CARS, |request| (request.mode, request.limit) = (SearchMode::Full, 100));
+    assert_eq!((answer.mode, answer.missing[0].code), (SearchMode::Full, MissingCode::Vectors));
     let has = |list: List| answer.hits.iter().any(|hit| hit.lists.iter().any(|place| place.list == list));
     assert!(has(List::Model) && has(List::Static), "turns without vectors answer by the table");
     for hit in &answer.hits {
@@ -260,7 +260,7 @@ fn half_the_vectors_answer_beside_the_words_of_the_other_half() {
         assert!(!(lists.contains(&List::Model) && lists.contains(&List::Static)), "{lists:?}");
     }
     assert_eq!(memory.embed().waiting, 0);
-    assert!(asked(&memory, CARS, Program::Full).missing.is_empty());
+    assert!(asked(&memory, CARS, SearchMode::Full).missing.is_empty());
 }
 
 #[test]
@@ -269,12 +269,12 @@ fn the_vectors_of_another_model_are_not_compared_and_are_replaced() {
     memory.embed();
     let other = write_tiny_embedder(models.path(), "other", 2);
     memory.open_with_model(Some(other));
-    let answer = asked(&memory, CARS, Program::Full);
-    assert_eq!((answer.program, answer.missing[0].code), (Program::Static, MissingCode::Vectors));
+    let answer = asked(&memory, CARS, SearchMode::Full);
+    assert_eq!((answer.mode, answer.missing[0].code), (SearchMode::Static, MissingCode::Vectors));
     assert!(is_first(&answer.hits, CARS));
     let report = memory.embed();
     assert!(report.embedded > 0 && report.waiting == 0);
-    assert!(asked(&memory, CARS, Program::Full).missing.is_empty());
+    assert!(asked(&memory, CARS, SearchMode::Full).missing.is_empty());
     let health = memory.engine().statistics().unwrap().vectors;
     assert_eq!(health.others, 0, "vectors of the model before are gone");
     assert!(health.model.unwrap().starts_with("other "));
@@ -294,14 +294,14 @@ fn a_model_that_is_gone_or_damaged_is_named_and_the_rest_answers() {
             _ => std::fs::remove_file(&model).unwrap(),
         }
         memory.open();
-        let answer = asked(&memory, CARS, Program::Full);
-        assert_eq!((answer.program, answer.missing[0].code), (Program::Static, MissingCode::Model), "{damage}");
+        let answer = asked(&memory, CARS, SearchMode::Full);
+        assert_eq!((answer.mode, answer.missing[0].code), (SearchMode::Static, MissingCode::Model), "{damage}");
         assert!(answer.missing[0].text.contains("model.onnx"), "{}", answer.missing[0].text);
         assert!(is_first(&answer.hits, CARS));
         assert!(memory.engine().embed(None, false, &mut |_| true).is_err());
     }
     memory.open_with_model(None);
-    assert_eq!(asked(&memory, CARS, Program::Full).missing[0].code, MissingCode::Model);
+    assert_eq!(asked(&memory, CARS, SearchMode::Full).missing[0].code, MissingCode::Model);
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn a_turn_that_changes_is_embedded_again_and_a_forgotten_one_leaves_no_vector() 
     assert_eq!((after.vectors, after.model_turns), (known.vectors, known.model_turns));
     assert_eq!(after.static_turns, known.static_turns - 1);
     memory.open();
-    assert!(asked(&memory, CARS, Program::Full).missing.is_empty());
+    assert!(asked(&memory, CARS, SearchMode::Full).missing.is_empty());
 }
 
 #[test]

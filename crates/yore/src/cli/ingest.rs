@@ -11,9 +11,9 @@ use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, Syn
 
 use super::{Context, embed};
 use crate::config::Config;
+use crate::detect;
 use crate::engine_handle;
 use crate::error::{CliError, CliResult, Exit, source_names};
-use crate::guess;
 use crate::histories::{default_roots, known_roots, request};
 use crate::inject::ledger;
 use crate::ipc::wire::Ingested;
@@ -138,7 +138,7 @@ fn without_histories(arguments: &Arguments, report: &IngestReport) -> Vec<String
         if names.is_empty() {
             continue;
         }
-        let mut kinds = guess::kinds_of(path, &[]).into_iter().map(|(kind, _)| kind);
+        let mut kinds = detect::kinds_of(path, &[]).into_iter().map(|(kind, _)| kind);
         let looks_like = kinds.find(|kind| Some(*kind) != arguments.source.as_deref());
         let hint = match (&arguments.source, looks_like) {
             (Some(_), Some(kind)) => format!("; it looks like {kind}"),
@@ -172,7 +172,7 @@ fn addresses(arguments: &Arguments) -> CliResult<Vec<String>> {
         .paths
         .iter()
         .filter_map(|path| path.to_str())
-        .filter(|path| guess::is_address(path))
+        .filter(|path| detect::is_address(path))
         .map(str::to_owned)
         .collect();
     match &arguments.source {
@@ -236,7 +236,7 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         .flat_map(|source| context.settings.places(*source).into_iter().map(|place| (source.kind(), place)))
         .collect();
     let mut roots = Vec::new();
-    for path in arguments.paths.iter().filter(|path| !path.to_str().is_some_and(guess::is_address)) {
+    for path in arguments.paths.iter().filter(|path| !path.to_str().is_some_and(detect::is_address)) {
         if !path.exists() {
             return Err(CliError::usage(format!("{} does not exist", path.display()), None));
         }
@@ -252,12 +252,12 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         let mut guesses = match &arguments.source {
             // Histories of this kind that lie deeper are found as well; documents are no histories.
             Some(kind) if path.is_dir() && source_named(kind).is_some_and(|source| source.nature() == Nature::Conversation) => {
-                guess::sure_below(path).into_iter().filter(|(found, _)| found == kind).map(|(_, root)| root).collect()
+                detect::sure_below(path).into_iter().filter(|(found, _)| found == kind).map(|(_, root)| root).collect()
             }
             _ => Vec::new(),
         };
         let kind = arguments.source.as_deref();
-        let guessed = if kind.is_none() { guess::kinds_of(path, &places) } else { Vec::new() };
+        let guessed = if kind.is_none() { detect::kinds_of(path, &places) } else { Vec::new() };
         if kind.is_none() && guessed.is_empty() {
             let message = format!("{} looks like nothing that yore can read", path.display());
             let hint = format!("say what it holds with --source: {}", source_names());

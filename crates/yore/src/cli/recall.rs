@@ -131,7 +131,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         request.limit = limit as usize;
     }
     if let Some(embedder) = arguments.embedder {
-        request.program = embedder.program();
+        request.mode = embedder.mode();
     }
     let may_be_full = arguments.embedder.is_none() && context.settings.may_be_full();
     let answer = memory.recall(&request, may_be_full)?;
@@ -146,7 +146,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             context.printer.line(format!(
                 "\nlooked up: {}\n{}; {} turns landed; plan {plan} µs, lists {land} µs, words {trace} µs",
                 answer.terms.join(" "),
-                answer.program.as_str(),
+                answer.mode.as_str(),
                 answer.landed
             ))?;
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yore_core::id::TurnId;
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
@@ -317,7 +317,7 @@ pub fn suggest_request(
         quote_chars: QUOTE_CHARS,
         floor,
         // The local model would take longer than a prompt may wait.
-        program: Program::Static,
+        mode: SearchMode::Static,
     }
 }
 

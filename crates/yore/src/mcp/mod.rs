@@ -38,7 +38,7 @@ pub use self::server::Server;
 pub use self::tools::Caller;
 pub use self::tools::Toolset;
 #[cfg(test)]
-pub use self::tools::names::SOLUTIONS;
+pub use self::tools::compat::SOLUTIONS;
 use crate::render::text::harmless;
 
 /// How many calls may work at once; the rest wait.

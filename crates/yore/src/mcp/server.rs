@@ -159,7 +159,7 @@ impl Server {
 
     /// What an agent is told that calls what is not served.
     fn refusal(&self, name: &str) -> Result<CallToolResult, ErrorData> {
-        let (message, hint) = if let Some((needs, instead)) = tools::names::not_yet(name) {
+        let (message, hint) = if let Some((needs, instead)) = tools::compat::not_yet(name) {
             (format!("{name} is not served by this version of yore: it needs {needs}"), instead.to_owned())
         } else if tools::every_name().any(|known| known == name) {
             (

@@ -182,7 +182,7 @@ impl Recalled {
             question: None,
             projects: answer.projects.clone(),
             project_unknown: answer.is_project_unknown,
-            program: answer.program.as_str().to_owned(),
+            program: answer.mode.as_str().to_owned(),
             missing: missing.collect(),
             terms: None,
             results,

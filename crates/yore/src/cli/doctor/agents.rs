@@ -10,7 +10,7 @@ use yore_engine::Severity;
 use super::super::Context;
 use super::super::install::{nameless, this_program, with_machine};
 use super::versions::{OWN, on_path, version};
-use super::{Told, entered, trial};
+use super::{Told, entered, self_test};
 use crate::agents::CLAUDE_CODE;
 use crate::error::{CliError, CliResult};
 use crate::install::command::{Use, called, is_yore, words};
@@ -49,7 +49,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
             Err(reason) => others.push((one, reason)),
         }
     }
-    let mut tried = trial::run(&ours, &directory);
+    let mut tried = self_test::run(&ours, &directory);
     let idle = entered::idle_hooks(&all, context, &mut tried);
     told.extend(tried);
     told.extend(idle);

@@ -6,7 +6,7 @@
 //! - `capture`: what was read last of each agent, what waits, what cannot be read
 //! - `agents`: what agents have of yore, and whether it calls this program
 //! - `entered`: whether agents run what `install` entered, and what of it is gone
-//! - `trial`: each hook, server and status line run for real
+//! - `self_test`: each hook, server and status line run for real
 //! - `process`: another program, run by a deadline
 //! - `handshake`: the first words of MCP, over a command's pipes or the daemon's port
 //! - `daemon`: is it this program's, with these settings, and the only one
@@ -20,8 +20,8 @@ mod handshake;
 mod memory;
 mod process;
 mod retention;
+mod self_test;
 mod told;
-mod trial;
 mod versions;
 
 use clap::Args;

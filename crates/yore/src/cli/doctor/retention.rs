@@ -14,7 +14,7 @@ use crate::agents::CLAUDE_CODE;
 use crate::error::{CliError, CliResult};
 use crate::histories::default_roots;
 use crate::render::text;
-use crate::rescue::{self, Raised};
+use crate::retention::{self, Raised};
 
 /// How soon agents would delete transcripts that lie on this computer.
 pub(super) fn examine(context: &Context) -> Vec<Told> {
@@ -25,7 +25,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
         if fuse.files == 0 && source.kind() != CLAUDE_CODE {
             continue;
         }
-        let is_short = source.kind() == CLAUDE_CODE && fuse.files > 0 && rescue::is_short(u64::from(days));
+        let is_short = source.kind() == CLAUDE_CODE && fuse.files > 0 && retention::is_short(u64::from(days));
         let (severity, remedy) = match (fuse.unarchived_soon > 0, is_short) {
             (true, _) => (Severity::Warning, Some("run `yore ingest`")),
             (false, true) => (Severity::Note, Some("`yore doctor --fix` offers to keep them longer")),
@@ -60,8 +60,8 @@ fn claude_settings(context: &Context) -> Vec<PathBuf> {
 pub fn offer_longer_retention(is_agreed: bool, context: &mut Context) -> CliResult<()> {
     let default = source_named(CLAUDE_CODE).and_then(yore_engine::ingest::source::Source::default_retention_days).unwrap_or(0);
     for settings in claude_settings(context) {
-        let days = rescue::configured_days(&settings).unwrap_or_else(|| u64::from(default));
-        if !rescue::is_short(days) {
+        let days = retention::configured_days(&settings).unwrap_or_else(|| u64::from(default));
+        if !retention::is_short(days) {
             continue;
         }
         let shown = text::harmless(&settings.display().to_string());
@@ -75,8 +75,8 @@ pub fn offer_longer_retention(is_agreed: bool, context: &mut Context) -> CliResu
             }
             context.printer.prompt(format!(
                 "Claude Code deletes transcripts after {days} days. Set {} to {} in {shown}? A copy is kept. [y/N] ",
-                rescue::KEY,
-                rescue::RAISED_DAYS
+                retention::KEY,
+                retention::RAISED_DAYS
             ))?;
             let mut answer = String::new();
             std::io::stdin().read_line(&mut answer).map_err(CliError::from)?;
@@ -84,11 +84,11 @@ pub fn offer_longer_retention(is_agreed: bool, context: &mut Context) -> CliResu
                 continue;
             }
         }
-        match rescue::raise(&settings, rescue::RAISED_DAYS) {
+        match retention::raise(&settings, retention::RAISED_DAYS) {
             Ok(Raised::Unneeded) => {}
             Ok(Raised::Done(copy)) => {
                 let copy = copy.map(|copy| format!("; the file as it was: {}", copy.display())).unwrap_or_default();
-                let days = rescue::RAISED_DAYS;
+                let days = retention::RAISED_DAYS;
                 context.printer.note(format!("Claude Code keeps transcripts for {days} days now, by {shown}{copy}"))?;
             }
             Err(error) => context.printer.note(format!("{}warning:{} {error}", text::YELLOW, text::RESET))?,
@@ -161,6 +161,6 @@ pub fn retention_days(context: &Context, source: &str) -> Option<u32> {
     let configured = claude_settings(context)
         .iter()
         .filter(|_| source == CLAUDE_CODE)
-        .find_map(|settings| u32::try_from(rescue::configured_days(settings)?).ok());
+        .find_map(|settings| u32::try_from(retention::configured_days(settings)?).ok());
     Some(configured.unwrap_or(default))
 }

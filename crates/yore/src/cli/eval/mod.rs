@@ -13,7 +13,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 use yore_core::metrics;
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::source::source_named;
@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let corpora = ingest(&engine, arguments)?;
     let ingest_cpu = measure::cpu() - before;
     let before = measure::cpu();
-    let embedded = if arguments.program == Program::Full.as_str() { Some(embed(&engine, arguments)?) } else { None };
+    let embedded = if arguments.program == SearchMode::Full.as_str() { Some(embed(&engine, arguments)?) } else { None };
     let embed_cpu = measure::cpu() - before;
     let ingest_peak = measure::peak_memory();
     asked.retain(|question| arguments.transcripts.is_empty() || corpora.contains(&question.corpus));
@@ -243,13 +243,13 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
         if arguments.transcripts.is_empty() { ScopeChoice::Projects(vec![question.corpus.clone()]) } else { ScopeChoice::All };
     request.filter.as_of = question.as_of;
     request.filter.roles = arguments.role.iter().filter_map(|role| yore_core::episode::Role::parse(role)).collect();
-    request.program = match arguments.program.as_str() {
-        "lexical" => Program::Lexical,
-        "full" => Program::Full,
-        _ => Program::Static,
+    request.mode = match arguments.program.as_str() {
+        "lexical" => SearchMode::Lexical,
+        "full" => SearchMode::Full,
+        _ => SearchMode::Static,
     };
     if arguments.no_meaning {
-        request.program = Program::Lexical;
+        request.mode = SearchMode::Lexical;
     }
     request.is_worded = !arguments.no_words;
     request.is_folded = !arguments.no_fold;

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yore_core::query::Program;
+use yore_core::query::SearchMode;
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
@@ -56,11 +56,11 @@ impl RecallEmbedder {
     pub const NAMES: [&str; 3] = ["none", "static", "local"];
 
     /// The lists that are asked with it.
-    pub fn program(self) -> Program {
+    pub fn mode(self) -> SearchMode {
         match self {
-            Self::None => Program::Lexical,
-            Self::Static => Program::Static,
-            Self::Local => Program::Full,
+            Self::None => SearchMode::Lexical,
+            Self::Static => SearchMode::Static,
+            Self::Local => SearchMode::Full,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The tools: one file each, and the table of them.
 //!
 //! - [`Row`], [`CORE`]: yore's own tools, which every agent gets
-//! - [`names`]: the names of the designs that yore grew from
+//! - [`compat`]: the names of the designs that yore grew from
 //! - [`listed`], [`find`]: what a toolset serves
 //! - [`Call`]: what a tool is called with
 //! - `recall`, `show`, `sessions`, `notes`, `brief`, `remember`, `forget`, `status`
@@ -9,8 +9,8 @@
 //! What goes wrong is told in the result, where the agent reads it and can call again.
 
 pub mod brief;
+pub mod compat;
 mod forget;
-pub mod names;
 pub mod notes;
 pub mod recall;
 mod remember;
@@ -70,15 +70,15 @@ pub const CORE: [Row; 8] = [
 /// Names of every tool that can be chosen, yore's own first.
 pub fn every_name() -> impl Iterator<Item = &'static str> {
     let own = CORE.iter().map(|row| row.name);
-    own.chain(names::served().map(|row| row.name).filter(|name| CORE.iter().all(|row| row.name != *name)))
+    own.chain(compat::served().map(|row| row.name).filter(|name| CORE.iter().all(|row| row.name != *name)))
 }
 
 /// The tools of a toolset.
 fn rows(toolset: &Toolset) -> impl Iterator<Item = &'static Row> {
-    let is_name = |name: &str| names::served().any(|row| row.name == name);
+    let is_name = |name: &str| compat::served().any(|row| row.name == name);
     let own = CORE.iter().filter(move |row| toolset.has(row.name, true, is_name(row.name)));
     // One that has both is yore's own.
-    let others = names::served().filter(|row| CORE.iter().all(|own| own.name != row.name));
+    let others = compat::served().filter(|row| CORE.iter().all(|own| own.name != row.name));
     own.chain(others.filter(|row| toolset.has(row.name, false, true)))
 }
 

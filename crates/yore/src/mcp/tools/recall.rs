@@ -491,7 +491,7 @@ mod tests {
             sessions: Vec::new(),
             projects: Vec::new(),
             is_project_unknown: true,
-            program: yore_core::query::Program::Static,
+            mode: yore_core::query::SearchMode::Static,
             missing: Vec::new(),
             terms: Vec::new(),
             pending: 0,

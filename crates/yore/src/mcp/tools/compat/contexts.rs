@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::TurnId;
 use yore_core::note::{NoteKind, Priority};
-use yore_core::query::{List, ListPlace, Program};
+use yore_core::query::{List, ListPlace, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, Tokens};
 use yore_engine::ingest::source::note;
@@ -313,7 +313,7 @@ async fn find(access: &Access, question: &str, most: usize) -> CliResult<Found> 
     // A stable sort: of equals the better answer stays first.
     matches.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
     matches.truncate(most);
-    Ok(Found { matches, is_by_meaning: answer.program != Program::Lexical })
+    Ok(Found { matches, is_by_meaning: answer.mode != SearchMode::Lexical })
 }
 
 /// What is asked, to judge contexts by.

@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use yore_core::query::{List, ListPlace, Program};
+use yore_core::query::{List, ListPlace, SearchMode};
 use yore_core::time::format_utc;
 use yore_engine::{Hit, RecallRequest};
 
@@ -144,9 +144,9 @@ pub(super) async fn semantic(call: Call) -> CliResult<Answer> {
     let OfProject { query, project_id, limit } = parse(call.arguments)?;
     let mut request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
     request.is_worded = false;
-    if request.program == Program::Lexical {
+    if request.mode == SearchMode::Lexical {
         // Meaning was asked for, whatever is usual.
-        request.program = Program::Static;
+        request.mode = SearchMode::Static;
     }
     Ok(ask(&call.access, request, false).await?.tell(None))
 }
