@@ -125,7 +125,7 @@ fn skill(name: &str) -> (BTreeMap<String, String>, String) {
 #[test]
 fn skills_keep_to_the_limits_and_name_commands_that_exist() {
     let skills = names("plugin/skills");
-    assert_eq!(skills, ["memory-backfill", "memory-stats", "remember"]);
+    assert_eq!(skills, ["memory-backfill", "memory-stats", "remember", "search"]);
     let environment = TestEnvironment::new();
     for name in &skills {
         let (fields, body) = skill(name);
@@ -145,9 +145,12 @@ fn skills_keep_to_the_limits_and_name_commands_that_exist() {
             assert!(is_told_of || tools.contains(&format!("Bash(yore {command}")), "{name}: {command}");
         }
     }
-    let (remember, _) = skill("remember");
-    assert_eq!(remember["context"], "fork");
-    for name in ["memory-stats", "memory-backfill"] {
+    let ((search, told), (_, told_by_former_name)) = (skill("search"), skill("remember"));
+    assert_eq!(search["context"], "fork");
+    assert_eq!(told, told_by_former_name);
+    // A model that is to remember something must not search instead.
+    assert!(!search.contains_key("disable-model-invocation"));
+    for name in ["memory-stats", "memory-backfill", "remember"] {
         assert_eq!(skill(name).0["disable-model-invocation"], "true", "{name} is for the person to call");
     }
 }
