@@ -24,6 +24,7 @@ mod mcp_peers;
 mod models;
 mod pdf;
 mod plugin;
+mod readme;
 mod reference;
 mod remember;
 mod shape;
