@@ -15,9 +15,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::address::path_of_address;
 use super::shapes::{self, Message, add_file, drop_payloads, short, text_of, without_elements};
-use super::{
-    Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below, problem,
-};
+use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below, problem};
 use crate::ingest::parse::{NotJson, parse_line};
 
 const KIND: &str = "antigravity";
@@ -160,16 +158,6 @@ impl EpisodeReader for StepReader {
                 _ => out.push(Reading::Skip("wrong-shape", short(text_of(step, "type").unwrap_or("")))),
             }
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }
 

@@ -20,7 +20,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::export::{self, Element};
 use super::shapes::{self, Message, add_file, append, drop_payloads, flatten, short, text_of};
-use super::{EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
+use super::{EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
 
 const KIND: &str = "chatgpt";
 
@@ -245,32 +245,9 @@ impl EpisodeReader for ChatGptReader {
                 Some("conversation") => self.current = text_of(value, "session").map(|id| Conversation::begin(id, value)),
                 Some("message") => self.message(value, line.mark.line, out),
                 Some("left-out") => out.push(Reading::Skip("not-kept", short(text_of(value, "why").unwrap_or("")))),
-                Some("other-branches") => {
-                    let messages = value["messages"].as_u64().unwrap_or(0).min(100_000);
-                    out.extend((0..messages).map(|_| Reading::Skip("other-branch", String::new())));
-                }
-                Some("unreadable") => {
-                    let why = match text_of(value, "why") {
-                        Some("too-long") => "too-long",
-                        Some("invalid-json") => "invalid-json",
-                        Some("no-conversation-id") => "no-conversation-id",
-                        _ => "wrong-shape",
-                    };
-                    out.push(Reading::Skip(why, "conversation".to_owned()));
-                }
-                other => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
+                _ => export::read_other(value, out),
             }
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }
 

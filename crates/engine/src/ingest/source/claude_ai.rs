@@ -16,15 +16,12 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::export::{self, Element};
 use super::shapes::{self, Answer, Message, add_file, append, drop_payloads, flatten, short, text_of};
-use super::{EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
+use super::{EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit};
 
 const KIND: &str = "claude-ai";
 
 /// Blocks without words of their own.
 const WORDLESS: [&str; 6] = ["thinking", "redacted_thinking", "token_budget", "image", "document", "flag"];
-
-/// More messages of other branches of one conversation are not counted.
-const MAX_COUNT: u64 = 10_000;
 
 /// What stands in `text` in the place of a block that the exporter could not write.
 const PLACEHOLDER: &str = "This block is not supported on your current device yet.";
@@ -185,32 +182,9 @@ impl EpisodeReader for ClaudeAiReader {
             match text_of(value, "type") {
                 Some("conversation") => self.current = text_of(value, "session").map(|id| Conversation::begin(id, value)),
                 Some("message") => self.message(value, line.mark.line, out),
-                Some("unreadable") => {
-                    let why = match text_of(value, "why") {
-                        Some("too-long") => "too-long",
-                        Some("invalid-json") => "invalid-json",
-                        Some("no-conversation-id") => "no-conversation-id",
-                        _ => "wrong-shape",
-                    };
-                    out.push(Reading::Skip(why, "conversation".to_owned()));
-                }
-                Some("other-branches") => {
-                    let messages = value["messages"].as_u64().unwrap_or(1).min(MAX_COUNT);
-                    out.extend((0..messages).map(|_| Reading::Skip("other-branch", String::new())));
-                }
-                other => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
+                _ => export::read_other(value, out),
             }
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }
 

@@ -21,8 +21,8 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::shapes::{self, Message, append, drop_payloads, flatten, id_of, short, text_of};
 use super::{
-    Computer, EpisodeReader, Known, LineMark, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, SourceLine, Unit,
-    files_below, problem,
+    Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, SourceLine, Unit, files_below,
+    problem,
 };
 
 /// What the person saw.
@@ -338,16 +338,6 @@ impl EpisodeReader for TaskReader {
             }
         }
     }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
-    }
 }
 
 impl TaskReader {
@@ -649,6 +639,7 @@ fn without_additions(text: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::LineMark;
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 //! seen yet.
 //!
 //! - [`Continue`]: finds the files, and divides each into a header and its messages
-//! - `ContinueReader`: messages to turns
+//! - `Session`: messages to turns
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -15,10 +15,10 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::address::path_of_address;
+use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, id_of, short, text_of};
 use super::{
-    Computer, EpisodeReader, Known, LineMark, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, SourceLine, Unit,
-    files_below, problem,
+    Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, Unit, files_below, problem,
 };
 
 const KIND: &str = "continue";
@@ -70,7 +70,7 @@ impl Source for Continue {
     }
 
     fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
-        Box::new(ContinueReader { options: options.clone(), session: None })
+        Box::new(ConversationReader::<Session>::new(KIND, options))
     }
 
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
@@ -153,11 +153,6 @@ fn records_of(id: &str, mut session: Value, listed: &Value, take: &mut dyn FnMut
     }
 }
 
-struct ContinueReader {
-    options: ReaderOptions,
-    session: Option<Session>,
-}
-
 /// What the messages of a session have in common.
 struct Session {
     episode: Arc<Episode>,
@@ -169,10 +164,10 @@ struct Session {
     calls: HashMap<String, (String, Option<Outcome>)>,
 }
 
-impl Session {
-    fn begin(id: &str, header: &Value) -> Self {
+impl Conversation for Session {
+    fn begin(kind: &'static str, id: &str, header: &Value) -> Self {
         Self {
-            episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(KIND, id) }),
+            episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(kind, id) }),
             // What stands there until there is one.
             title: text_of(header, "title")
                 .filter(|title| !matches!(*title, "New Session" | "Untitled Session"))
@@ -181,34 +176,13 @@ impl Session {
             calls: HashMap::new(),
         }
     }
-}
 
-impl EpisodeReader for ContinueReader {
-    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
-        for value in line.values {
-            match (text_of(value, "type"), text_of(value, "session")) {
-                (Some("session"), Some(id)) => self.session = Some(Session::begin(id, value)),
-                (Some("message"), Some(id)) => {
-                    if self.session.as_ref().is_none_or(|session| session.episode.native_id != id) {
-                        self.session = Some(Session::begin(id, &Value::Null));
-                    }
-                    if let Some(session) = &mut self.session {
-                        read_message(session, value, self.options.tool_bytes, line.mark.line, out);
-                    }
-                }
-                (other, _) => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
-            }
-        }
+    fn id(&self) -> &str {
+        &self.episode.native_id
     }
 
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
+    fn read_message(&mut self, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+        read_message(self, value, tool_bytes, line, out);
     }
 }
 

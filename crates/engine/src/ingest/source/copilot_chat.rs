@@ -3,7 +3,7 @@
 //!
 //! - [`CopilotChat`]: finds the sessions; of two files of one session the log counts
 //! - `replay`: a log to the value that it builds
-//! - `CopilotReader`: requests to turns
+//! - `Session`: requests to turns
 //!
 //! `GitHub.copilot-chat/transcripts` beside the sessions says the same again and is not read.
 
@@ -19,10 +19,10 @@ use yore_core::episode::{Episode, FileAction, Outcome, Role, TitleRank};
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::address::path_of_address;
+use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, arguments, drop_payloads, flatten, id_of, short, text_of};
 use super::{
-    Computer, EpisodeReader, Known, LineMark, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, SourceLine, Unit,
-    files_below, problem,
+    Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Reading, Source, Unit, files_below, problem,
 };
 
 const KIND: &str = "copilot-chat";
@@ -126,7 +126,7 @@ impl Source for CopilotChat {
     }
 
     fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
-        Box::new(CopilotReader { options: options.clone(), session: None })
+        Box::new(ConversationReader::<Session>::new(KIND, options))
     }
 
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
@@ -261,11 +261,6 @@ fn words_of_result(result: &Value) -> String {
     words
 }
 
-struct CopilotReader {
-    options: ReaderOptions,
-    session: Option<Session>,
-}
-
 /// What the requests of a session have in common.
 struct Session {
     episode: Arc<Episode>,
@@ -274,46 +269,33 @@ struct Session {
     created: Option<RecordedTime>,
 }
 
-impl Session {
-    fn begin(id: &str, header: &Value) -> Self {
+impl Conversation for Session {
+    const MESSAGE: &'static str = "request";
+
+    fn begin(kind: &'static str, id: &str, header: &Value) -> Self {
         Self {
-            episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(KIND, id) }),
+            episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(kind, id) }),
             title: text_of(header, "customTitle").map(str::to_owned),
             created: shapes::time_of(&header["creationDate"], TimeQuality::Session),
         }
     }
-}
 
-impl EpisodeReader for CopilotReader {
-    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
-        for value in line.values {
-            match (text_of(value, "type"), text_of(value, "session")) {
-                (Some("session"), Some(id)) => self.session = Some(Session::begin(id, value)),
-                (Some("request"), Some(id)) => {
-                    if self.session.as_ref().is_none_or(|session| session.episode.native_id != id) {
-                        self.session = Some(Session::begin(id, &Value::Null));
-                    }
-                    if let Some(session) = &mut self.session {
-                        read_request(session, value, self.options.tool_bytes, line.mark.line, out);
-                    }
-                }
-                (Some("lost"), _) => {
-                    let changes = value["changes"].as_u64().unwrap_or(0).min(100_000);
-                    out.extend((0..changes).map(|_| Reading::Skip("lost-change", String::new())));
-                }
-                (other, _) => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
+    fn id(&self) -> &str {
+        &self.episode.native_id
+    }
+
+    fn read_message(&mut self, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+        read_request(self, value, tool_bytes, line, out);
+    }
+
+    fn read_other(value: &Value, out: &mut Vec<Reading>) {
+        match text_of(value, "type") {
+            Some("lost") => {
+                let changes = value["changes"].as_u64().unwrap_or(0).min(100_000);
+                out.extend((0..changes).map(|_| Reading::Skip("lost-change", String::new())));
             }
+            other => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }
 

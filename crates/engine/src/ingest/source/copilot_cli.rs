@@ -17,7 +17,7 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::shapes::{self, Message, append, arguments, flatten, id_of, short, text_of, without_elements};
-use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "copilot-cli";
 const LOG: &str = "events.jsonl";
@@ -194,12 +194,6 @@ impl EpisodeReader for EventReader {
             };
             self.event(kind, value, line.mark.line, out);
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
     }
 
     fn state(&self) -> String {

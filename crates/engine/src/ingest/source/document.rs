@@ -18,7 +18,7 @@ use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Role, Title,
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
-use super::{EpisodeReader, LineMark, LineOwner, ReadTurn, Reading, SourceLine};
+use super::{EpisodeReader, LineOwner, ReadTurn, Reading, SourceLine};
 use crate::document::Document;
 
 /// Parts of a heading, as they are shown.
@@ -243,15 +243,5 @@ impl EpisodeReader for DocumentReader {
                 out.push(Reading::Skip("no-document", String::new()));
             }
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }

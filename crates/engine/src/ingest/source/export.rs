@@ -18,12 +18,15 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::super::parse::{parse_document, parse_line};
-use super::{Unit, problem};
+use super::shapes::{short, text_of};
+use super::{Reading, Unit, problem};
 
 /// A longer conversation is counted and passed over.
 const MAX_CONVERSATION_BYTES: usize = 256 << 20;
 /// How much of a list is looked at to tell whose it is.
 const HEAD_BYTES: u64 = 256 << 10;
+/// Most messages of other branches that are counted, in case a number is wrong.
+const MOST_COUNTED: u64 = 100_000;
 /// How deep below a folder exports are looked for.
 const MAX_DEPTH: usize = 2;
 
@@ -38,6 +41,26 @@ pub(super) enum Element {
     Cut(Value),
     /// The record of what is wrong with the list, behind all that is whole.
     Damage(Value),
+}
+
+/// Reads a record of an export that is neither a conversation nor a message.
+pub(super) fn read_other(value: &Value, out: &mut Vec<Reading>) {
+    match text_of(value, "type") {
+        Some("unreadable") => {
+            let why = match text_of(value, "why") {
+                Some("too-long") => "too-long",
+                Some("invalid-json") => "invalid-json",
+                Some("no-conversation-id") => "no-conversation-id",
+                _ => "wrong-shape",
+            };
+            out.push(Reading::Skip(why, "conversation".to_owned()));
+        }
+        Some("other-branches") => {
+            let messages = value["messages"].as_u64().unwrap_or(0).min(MOST_COUNTED);
+            out.extend((0..messages).map(|_| Reading::Skip("other-branch", String::new())));
+        }
+        other => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
+    }
 }
 
 /// The exports under a root: the root itself if it is a file, else whatever lies in the folder and

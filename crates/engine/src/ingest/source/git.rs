@@ -32,9 +32,7 @@ use yore_core::text::excerpt;
 use yore_core::time::RecordedTime;
 
 use self::command::{Git as Program, Stop};
-use super::{
-    EpisodeReader, Framing, Known, LineMark, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Stamp, Unit,
-};
+use super::{EpisodeReader, Framing, Known, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Stamp, Unit};
 
 const KIND: &str = "git";
 
@@ -466,16 +464,6 @@ impl EpisodeReader for GitReader {
                 out.push(Reading::Skip("no-commit", String::new()));
             }
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }
 

@@ -10,7 +10,7 @@ use yore_core::episode::{Episode, EpisodeKind, Role, Turn};
 use yore_core::id::{EpisodeId, TurnId};
 use yore_core::time::{RecordedTime, TimeQuality};
 
-use super::{EpisodeReader, Known, LineMark, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+use super::{EpisodeReader, Known, LineOwner, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "jsonl";
 
@@ -52,16 +52,6 @@ impl EpisodeReader for JsonlReader {
         for value in line.values {
             read_document(value, line.mark.line, out);
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }
 

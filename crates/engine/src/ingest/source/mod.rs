@@ -10,6 +10,7 @@ mod claude_code;
 mod cline;
 mod codex;
 mod continue_dev;
+mod conversation;
 mod copilot_chat;
 mod copilot_cli;
 mod cursor;
@@ -389,15 +390,20 @@ pub trait EpisodeReader: Send {
     /// Reads the JSON values of one physical line (usually one).
     fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>);
 
-    /// Gives the turns that are still open, as they are so far.
-    fn finish(&mut self, out: &mut Vec<Reading>);
+    /// Gives the turns that are still open, as they are so far. By default none: each line is complete.
+    fn finish(&mut self, _out: &mut Vec<Reading>) {}
 
     /// The line where the oldest open turn began, and the state to read on from there; `None`
     /// when nothing is open. A later reading must start at that line.
-    fn open_since(&self) -> Option<(LineMark, String)>;
+    fn open_since(&self) -> Option<(LineMark, String)> {
+        None
+    }
 
-    /// The state to read on from the next line.
-    fn state(&self) -> String;
+    /// The state to read on from the next line. By default empty: a line depends on none before it, or the file is
+    /// always read from its beginning.
+    fn state(&self) -> String {
+        String::new()
+    }
 }
 
 /// A place in a file.

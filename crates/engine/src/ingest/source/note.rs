@@ -22,7 +22,7 @@ use yore_core::note::{NO_METADATA, NoteFacts, NoteKind, Priority};
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::document::{self, DocumentReader};
-use super::{EpisodeReader, Known, LineMark, LineOwner, Nature, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit};
+use super::{EpisodeReader, Known, LineOwner, Nature, ReadTurn, ReaderOptions, Reading, Source, SourceLine, Unit};
 
 /// The kind of this source.
 pub const KIND: &str = "note";
@@ -152,16 +152,6 @@ impl EpisodeReader for NoteReader {
             [value] if value["note"].is_object() => read_note(&value["note"], line.mark.line, out),
             _ => self.documents.read(line, out),
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }
 

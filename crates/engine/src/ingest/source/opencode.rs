@@ -5,7 +5,7 @@
 //! - [`OpenCode`]: finds both forms; a session that the database holds is read from there only
 //! - `database`, `tree`: a session as records, the same ones from either; `newer`: the messages of versions 2.x
 //! - `export`: what `opencode export` wrote
-//! - `OpenCodeReader`: records to turns
+//! - `Current`: records to turns
 
 mod database;
 mod export;
@@ -24,8 +24,9 @@ use yore_core::text::excerpt;
 use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::address::path_of_address;
+use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, arguments, flatten, short, text_of};
-use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, Unit, files_below};
 
 /// Parts without words of their own.
 const WORDLESS: [&str; 8] = ["reasoning", "step-start", "step-finish", "snapshot", "agent", "retry", "compaction", "source-url"];
@@ -111,7 +112,7 @@ impl Source for OpenCode {
     }
 
     fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
-        Box::new(OpenCodeReader { kind: self.kind, options: options.clone(), session: None })
+        Box::new(ConversationReader::<Current>::new(self.kind, options))
     }
 
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
@@ -122,12 +123,6 @@ impl Source for OpenCode {
             directory: text_of(value, "directory"),
         }
     }
-}
-
-struct OpenCodeReader {
-    kind: &'static str,
-    options: ReaderOptions,
-    session: Option<Current>,
 }
 
 /// What the messages of a session have in common.
@@ -143,6 +138,20 @@ struct Current {
 }
 
 impl Current {
+    /// True for a message that was undone: the first one, unless only some of its parts were, and all that follow.
+    fn is_undone(&mut self, message: &str) -> bool {
+        let was_undone = self.is_behind_undone;
+        let Some((first, part)) = &self.revert else { return false };
+        self.is_behind_undone |= message == first;
+        was_undone || message == first && part.is_none()
+    }
+
+    fn is_part_undone(&self, message: &str, part: &str) -> bool {
+        self.revert.as_ref().is_some_and(|(first, from)| message == first && from.as_deref().is_some_and(|from| part >= from))
+    }
+}
+
+impl Conversation for Current {
     fn begin(kind: &'static str, id: &str, header: &Value) -> Self {
         let parent = text_of(header, "parent").map(str::to_owned);
         Self {
@@ -165,45 +174,12 @@ impl Current {
         }
     }
 
-    /// True for a message that was undone: the first one, unless only some of its parts were, and all that follow.
-    fn is_undone(&mut self, message: &str) -> bool {
-        let was_undone = self.is_behind_undone;
-        let Some((first, part)) = &self.revert else { return false };
-        self.is_behind_undone |= message == first;
-        was_undone || message == first && part.is_none()
+    fn id(&self) -> &str {
+        &self.episode.native_id
     }
 
-    fn is_part_undone(&self, message: &str, part: &str) -> bool {
-        self.revert.as_ref().is_some_and(|(first, from)| message == first && from.as_deref().is_some_and(|from| part >= from))
-    }
-}
-
-impl EpisodeReader for OpenCodeReader {
-    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
-        for value in line.values {
-            match (text_of(value, "type"), text_of(value, "session")) {
-                (Some("session"), Some(id)) => self.session = Some(Current::begin(self.kind, id, value)),
-                (Some("message"), Some(id)) => {
-                    if self.session.as_ref().is_none_or(|session| session.episode.native_id != id) {
-                        self.session = Some(Current::begin(self.kind, id, &Value::Null));
-                    }
-                    if let Some(session) = &mut self.session {
-                        read_message(session, value, self.options.tool_bytes, line.mark.line, out);
-                    }
-                }
-                (other, _) => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
-            }
-        }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
+    fn read_message(&mut self, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+        read_message(self, value, tool_bytes, line, out);
     }
 }
 

@@ -14,7 +14,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::gemini::parts;
 use super::shapes::{self, Message, short, text_of, without_elements};
-use super::{Computer, EpisodeReader, Known, LineMark, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
+use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "qwen";
 /// What the client puts into a prompt.
@@ -79,16 +79,6 @@ impl EpisodeReader for LineReader {
         for value in line.values {
             self.line(value, line.mark.line, out);
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }
 

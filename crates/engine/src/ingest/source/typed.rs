@@ -15,7 +15,7 @@ use yore_core::episode::{Episode, Role};
 use yore_core::time::{DAY_MS, RecordedTime, TimeQuality, UtcMillis, format_utc};
 
 use super::shapes::{self, Message, short, text_of};
-use super::{EpisodeReader, Framing, Known, LineMark, ReaderOptions, Reading, SourceLine, Stamp, Unit};
+use super::{EpisodeReader, Framing, Known, ReaderOptions, Reading, SourceLine, Stamp, Unit};
 use crate::ingest::lines::{Line, Lines, MAX_LINE_BYTES};
 use crate::ingest::parse::parse_line;
 
@@ -189,15 +189,5 @@ impl EpisodeReader for TypedReader {
             message.say(text_of(value, "text").unwrap_or(""));
             message.turns(self.kind, &episode, self.options.tool_bytes, line.mark.line, out);
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }

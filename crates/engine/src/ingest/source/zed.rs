@@ -1,7 +1,7 @@
 //! Zed's own agent: threads in a database, each one compressed JSON. No real database was seen yet.
 //!
 //! - [`Zed`]: finds the database, and divides each thread into a header and its messages
-//! - `ZedReader`: messages to turns, of today's shape and of the one before
+//! - `Thread`: messages to turns, of today's shape and of the one before
 //!
 //! Agents of others that run inside Zed keep histories of their own.
 
@@ -16,10 +16,9 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::foreign::ForeignDatabase;
 use super::address::path_of_address;
+use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, drop_payloads, flatten, id_of, short, text_of};
-use super::{
-    Computer, EpisodeReader, Known, LineMark, LineOwner, Platform, ReaderOptions, Reading, Source, SourceLine, Stamp, Unit,
-};
+use super::{Computer, EpisodeReader, Known, LineOwner, Platform, ReaderOptions, Reading, Source, Stamp, Unit};
 
 const KIND: &str = "zed";
 
@@ -87,7 +86,7 @@ impl Source for Zed {
     }
 
     fn reader(&self, _unit: &Path, _state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader> {
-        Box::new(ZedReader { options: options.clone(), thread: None })
+        Box::new(ConversationReader::<Thread>::new(KIND, options))
     }
 
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v> {
@@ -176,11 +175,6 @@ fn records_of(id: &str, facts: &[Option<String>], mut thread: Value, take: &mut 
     }
 }
 
-struct ZedReader {
-    options: ReaderOptions,
-    thread: Option<Thread>,
-}
-
 /// What the messages of a thread have in common.
 struct Thread {
     episode: Arc<Episode>,
@@ -192,8 +186,10 @@ struct Thread {
     branch: Option<String>,
 }
 
-impl Thread {
-    fn begin(id: &str, header: &Value) -> Self {
+impl Conversation for Thread {
+    const HEADER: &'static str = "thread";
+
+    fn begin(kind: &'static str, id: &str, header: &Value) -> Self {
         let parent = text_of(header, "parent").map(str::to_owned);
         let time = |key: &str| shapes::time_of(&header[key], TimeQuality::Session);
         Self {
@@ -201,7 +197,7 @@ impl Thread {
                 kind: if parent.is_some() { EpisodeKind::Subagent } else { EpisodeKind::Session },
                 parent_native_id: parent,
                 cwd: text_of(header, "directory").map(str::to_owned),
-                ..shapes::episode(KIND, id)
+                ..shapes::episode(kind, id)
             }),
             title: text_of(header, "title").filter(|title| *title != "New Thread").map(str::to_owned),
             time: time("updated").or_else(|| time("created")).unwrap_or(RecordedTime::UNKNOWN),
@@ -209,34 +205,13 @@ impl Thread {
             branch: text_of(header, "branch").map(str::to_owned),
         }
     }
-}
 
-impl EpisodeReader for ZedReader {
-    fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>) {
-        for value in line.values {
-            match (text_of(value, "type"), text_of(value, "session")) {
-                (Some("thread"), Some(id)) => self.thread = Some(Thread::begin(id, value)),
-                (Some("message"), Some(id)) => {
-                    if self.thread.as_ref().is_none_or(|thread| thread.episode.native_id != id) {
-                        self.thread = Some(Thread::begin(id, &Value::Null));
-                    }
-                    if let Some(thread) = &mut self.thread {
-                        read_message(thread, value, self.options.tool_bytes, line.mark.line, out);
-                    }
-                }
-                (other, _) => out.push(Reading::Skip("unknown-type", short(other.unwrap_or("")))),
-            }
-        }
+    fn id(&self) -> &str {
+        &self.episode.native_id
     }
 
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
+    fn read_message(&mut self, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
+        read_message(self, value, tool_bytes, line, out);
     }
 }
 

@@ -10,7 +10,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::own::{is_own_call, without_own_output, without_own_words};
 use super::super::shapes::{self, add_file, short, text_of};
-use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, SourceLine};
+use super::super::{EpisodeReader, ReadTurn, ReaderOptions, Reading, SourceLine};
 
 pub(super) const KIND: &str = "aider";
 
@@ -219,15 +219,5 @@ impl EpisodeReader for AiderReader {
                 None => out.push(Reading::Skip("no-type", String::new())),
             }
         }
-    }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }

@@ -683,16 +683,6 @@ impl EpisodeReader for IndexReader {
             out.push(Reading::Title(Arc::new(shapes::episode(KIND, id)), shapes::title(name, TitleRank::Ai, at, line.mark.line)));
         }
     }
-
-    fn finish(&mut self, _out: &mut Vec<Reading>) {}
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
-    }
 }
 
 /// The text parts of a message, pictures left out.

@@ -108,14 +108,6 @@ impl EpisodeReader for CursorReader {
             out.push(title);
         }
     }
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
-    }
 }
 
 impl CursorReader {

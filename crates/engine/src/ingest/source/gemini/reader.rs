@@ -9,7 +9,7 @@ use yore_core::time::{RecordedTime, TimeQuality};
 
 use super::super::own::is_own_call;
 use super::super::shapes::{self, Answer, Message, append, flatten, short, text_of, without_elements};
-use super::super::{EpisodeReader, LineMark, ReaderOptions, Reading, SourceLine};
+use super::super::{EpisodeReader, ReaderOptions, Reading, SourceLine};
 
 pub(super) const KIND: &str = "gemini";
 
@@ -294,13 +294,5 @@ impl EpisodeReader for GeminiReader {
         if let (Some(episode), Some(title)) = (&self.episode, &self.title) {
             out.push(Reading::Title(Arc::clone(episode), shapes::title(title, TitleRank::Summary, None, 1)));
         }
-    }
-
-    fn open_since(&self) -> Option<(LineMark, String)> {
-        None
-    }
-
-    fn state(&self) -> String {
-        String::new()
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::ingest::source::NothingKnown;
+use crate::ingest::source::{LineMark, NothingKnown};
 
 /// Runs git in a directory, far from anybody's configuration.
 fn git(directory: &Path, arguments: &[&str]) -> String {
