@@ -3,7 +3,7 @@
 use yore_core::episode::Role;
 use yore_core::query::Filter;
 use yore_core::relevance::{SkipReason, is_announcement};
-use yore_core::scope::ProjectAlias;
+use yore_core::scope::{ProjectAlias, ScopeChoice};
 
 use super::choose::{ask, chosen};
 use super::suggestion::{Said, SuggestRequest, Suggestion, Suggestions};
@@ -63,13 +63,13 @@ fn add_changes(
     memories: &mut Vec<Suggestion>,
 ) -> Result<bool, EngineError> {
     let store = engine.store();
-    let projects = match &request.here {
-        _ if !request.projects.is_empty() => projects_named(store, &request.projects)?,
-        Some(here) => project_here(store, here)?.into_iter().collect(),
-        None => Vec::new(),
+    let projects = match (&request.filter.scope, &request.here) {
+        (ScopeChoice::Projects(named), _) => projects_named(store, named)?,
+        (_, Some(here)) => project_here(store, here)?.into_iter().collect(),
+        (_, None) => Vec::new(),
     };
     let session = request.session.as_deref();
-    let filter = ChangeFilter { file, projects: &projects, session, as_of: request.as_of };
+    let filter = ChangeFilter { file, projects: &projects, session, as_of: request.filter.as_of };
     let changes = store.last_changes(&filter, CHANGES_LOOKED_AT)?;
     let rows: Vec<TurnKey> = changes.iter().map(|change| change.turn).collect();
     let shared = session.map(|session| store.shared_with(session, &rows)).transpose()?.unwrap_or_default();
@@ -83,7 +83,7 @@ fn add_changes(
             continue;
         }
         let Some(done) = store.conclusion(change.turn)? else { continue };
-        let is_late = request.as_of.is_some_and(|as_of| done.time.utc.is_some_and(|at| at >= as_of));
+        let is_late = request.filter.as_of.is_some_and(|as_of| done.time.utc.is_some_and(|at| at >= as_of));
         if is_late || request.given.contains(&done.id) || done.text.trim().is_empty() || is_announcement(&done.text) {
             continue;
         }

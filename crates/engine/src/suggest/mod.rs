@@ -81,20 +81,20 @@ impl Engine {
 
 /// What concerns the trigger, where anything may be suggested at all.
 fn find(engine: &Engine, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
-    let scope = if request.projects.is_empty() {
+    let scope = if let ScopeChoice::Projects(_) = request.filter.scope {
+        request.filter.scope.clone()
+    } else {
         let here = request.here.as_ref().map(|here| project_here(engine.store(), here)).transpose()?.flatten();
         if here.is_none() && engine.store().is_passive() {
             // Notes that hold everywhere are in the brief.
             return Ok(Suggestions::silent(SkipReason::ProjectUnknown, 0.0));
         }
         ScopeChoice::CurrentOnly
-    } else {
-        ScopeChoice::Projects(request.projects.clone())
     };
     if engine.store().queue_length(MOST_PENDING + 1)? > MOST_PENDING {
         return Ok(Suggestions::silent(SkipReason::IndexBehind, 0.0));
     }
-    let filter = Filter { scope, as_of: request.as_of, ..Filter::default() };
+    let filter = Filter { scope, ..request.filter.clone() };
     match &request.trigger {
         Trigger::Prompt(prompt) => of_prompt(engine, request, filter, prompt),
         Trigger::Edit(path) => of_edit(engine, request, filter, path),

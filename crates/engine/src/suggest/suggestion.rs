@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::TurnId;
-use yore_core::query::SearchMode;
+use yore_core::query::{Filter, SearchMode};
 use yore_core::relevance::SkipReason;
 
 use crate::Hit;
@@ -34,12 +34,10 @@ pub enum Trigger {
 pub struct SuggestRequest {
     /// Why.
     pub trigger: Trigger,
-    /// What may answer: its scope is narrowed to the current project.
+    /// The project that is worked in.
     pub here: Option<ProjectNames>,
-    /// Projects by name, in place of `here`; for measuring.
-    pub projects: Vec<String>,
-    /// Only what was known then (exclusive), milliseconds since 1970; for measuring.
-    pub as_of: Option<i64>,
+    /// What may be suggested. Its scope is the project of `here`, unless it names projects.
+    pub filter: Filter,
     /// The session that asks, by its native id: what it holds itself is not suggested.
     pub session: Option<String>,
     /// What it was given before.

@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 use yore_core::metrics;
-use yore_core::query::SearchMode;
+use yore_core::query::{Filter, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_core::time::RecordedTime;
 use yore_engine::{SuggestRequest, Trigger};
@@ -107,8 +107,7 @@ fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>
             .suggest(&SuggestRequest {
                 trigger: Trigger::Prompt(prompt),
                 here: None,
-                projects: vec!["mini".to_owned()],
-                as_of,
+                filter: Filter { scope: ScopeChoice::Projects(vec!["mini".to_owned()]), as_of, ..Filter::default() },
                 session: None,
                 given: Vec::new(),
                 limit: 8,

@@ -1,6 +1,6 @@
 //! What is suggested unasked: little, of this project, and nothing that the session knows.
 
-use yore_core::query::SearchMode;
+use yore_core::query::{Filter, SearchMode};
 use yore_core::relevance::SkipReason;
 use yore_engine::ingest::names_of;
 use yore_engine::{
@@ -14,8 +14,7 @@ fn request(trigger: Trigger, directory: &str) -> SuggestRequest {
     SuggestRequest {
         trigger,
         here: Some(names_of(directory)),
-        projects: Vec::new(),
-        as_of: None,
+        filter: Filter::default(),
         session: Some("asking".to_owned()),
         given: Vec::new(),
         limit: 8,
@@ -230,7 +229,10 @@ fn file_brings_what_came_of_its_last_changes_in_other_sessions() {
     assert_eq!(outcomes(&own), ["Curve smoothed.", "Curve drawn first."]);
     let given = suggestions.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.turn).collect();
     assert_eq!(outcomes(&edit(path, SuggestRequest { given, ..asking() })), ["Curve drawn first."]);
-    let before = edit(path, SuggestRequest { as_of: Some(1_775_000_000_000 + 81 * 86_400_000), ..asking() });
+    let before = edit(
+        path,
+        SuggestRequest { filter: Filter { as_of: Some(1_775_000_000_000 + 81 * 86_400_000), ..Filter::default() }, ..asking() },
+    );
     assert_eq!(outcomes(&before), ["Curve drawn first."]);
     assert!(edit("/home/dev/tide/lib/draw/curve.rs", asking()).memories.is_empty(), "another file of that name");
     let reef = edit(path, request(Trigger::Edit(String::new()), "/home/dev/reef"));

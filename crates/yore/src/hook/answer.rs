@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yore_core::id::TurnId;
-use yore_core::query::SearchMode;
+use yore_core::query::{Filter, SearchMode};
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
@@ -309,8 +309,7 @@ pub fn suggest_request(
     SuggestRequest {
         trigger,
         here,
-        projects: Vec::new(),
-        as_of: None,
+        filter: Filter::default(),
         session,
         given,
         limit,

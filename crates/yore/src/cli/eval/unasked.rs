@@ -6,6 +6,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use yore_core::metrics;
+use yore_core::query::Filter;
+use yore_core::scope::ScopeChoice;
+use yore_core::time::UtcMillis;
 use yore_engine::{Engine, SuggestRequest, Trigger};
 
 use super::questions::GoldQuestion;
@@ -38,7 +41,7 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
     let mut outcome = Unasked::default();
     let corpora: BTreeSet<&str> = asked.iter().map(|question| question.corpus.as_str()).collect();
     for question in asked.iter().filter(|question| !question.gold.is_empty()) {
-        let request = SuggestRequest { as_of: question.as_of, ..request(&question.text, &question.corpus, config) };
+        let request = request(&question.text, &question.corpus, question.as_of, config);
         let given = given(engine, &request, config)?;
         let ranked: Vec<&str> = given.0.iter().map(String::as_str).collect();
         let wanted: Vec<Vec<&str>> = if question.groups.is_empty() {
@@ -56,7 +59,7 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
     outcome.evidence /= outcome.questions.max(1) as f64;
     for corpus in corpora {
         for prompt in lines.lines().filter(|line| !line.trim().is_empty()) {
-            let (ranked, _) = given(engine, &request(prompt, corpus, config), config)?;
+            let (ranked, _) = given(engine, &request(prompt, corpus, None, config), config)?;
             let count = outcome.everyday.entry(corpus.to_owned()).or_default();
             count.0 += 1;
             if !ranked.is_empty() {
@@ -69,9 +72,10 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
     Ok(outcome)
 }
 
-fn request(prompt: &str, corpus: &str, config: &Config) -> SuggestRequest {
+fn request(prompt: &str, corpus: &str, as_of: Option<UtcMillis>, config: &Config) -> SuggestRequest {
     let request = suggest_request(Trigger::Prompt(prompt.to_owned()), None, None, Vec::new(), config.inject.floor as f32);
-    SuggestRequest { projects: vec![corpus.to_owned()], ..request }
+    let filter = Filter { scope: ScopeChoice::Projects(vec![corpus.to_owned()]), as_of, ..Filter::default() };
+    SuggestRequest { filter, ..request }
 }
 
 /// The agents' own ids of the turns that are given, and the tokens that they take.
