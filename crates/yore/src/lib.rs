@@ -1,5 +1,5 @@
 //! `yore`: a long-term memory for AI coding agents. This is the table of contents; the program is [`run`], and
-//! nothing else is meant for other crates.
+//! nothing else is meant for other crates, but for what the example `mcp_conformance` is made of.
 //!
 //! - `agents`: the hooks of every agent, one file each
 //! - `cli`: one file per command
@@ -55,6 +55,11 @@ mod settings;
 mod spool;
 
 use std::process::ExitCode;
+
+#[doc(hidden)]
+pub use mcp::http::run_http as serve_mcp_http;
+#[doc(hidden)]
+pub use mcp::run_stdio as serve_mcp_stdio;
 
 /// Does what the command line says.
 pub fn run() -> ExitCode {

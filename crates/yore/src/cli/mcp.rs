@@ -1,4 +1,4 @@
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::Context;
@@ -7,7 +7,7 @@ use crate::engine_handle::EngineHandle;
 use crate::error::{CliError, CliResult, Exit};
 use crate::http::token::known_token;
 use crate::ipc::card;
-use crate::mcp::{Server, Toolset, chat_reader, conformance};
+use crate::mcp::{Server, Toolset, chat_reader};
 
 /// Serve the memory to an agent over MCP on standard input and output
 ///
@@ -20,9 +20,6 @@ pub struct Arguments {
     /// tools with commas between them [default: mcp.tools]
     #[arg(long, value_name = "TOOLS")]
     tools: Option<Toolset>,
-    /// Serve what tests of the protocol ask for, and no memory
-    #[arg(long, hide = true, value_enum, value_name = "TRANSPORT")]
-    conformance: Option<Transport>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -34,18 +31,9 @@ enum Action {
     Url,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Transport {
-    Http,
-    Stdio,
-}
-
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(Action::Url) = arguments.action {
         return url(context);
-    }
-    if let Some(transport) = arguments.conformance {
-        return conformance(transport, context);
     }
     crate::mcp::serve_stdio(server(arguments.tools.clone(), context)?).map_err(|error| {
         CliError::usage(error, Some("this command is started by an agent, which speaks MCP on standard input"))
@@ -97,16 +85,5 @@ fn url(context: &mut Context) -> CliResult {
         context.printer.line(url)?;
         context.printer.line(format!("Authorization: {header}"))?;
     }
-    Ok(Exit::Success)
-}
-
-fn conformance(transport: Transport, context: &mut Context) -> CliResult {
-    let served = match transport {
-        Transport::Stdio => conformance::serve_stdio(),
-        Transport::Http => conformance::serve_http(|url| {
-            let _ = context.printer.json(&json!({"url": url}));
-        }),
-    };
-    served.map_err(|error| CliError::usage(error, None))?;
     Ok(Exit::Success)
 }

@@ -1,11 +1,13 @@
 //! MCP over HTTP, behind [`crate::http::guard`]: sessions, and the project that each request names.
 //!
 //! - [`Mcp`]: the router, and the end of what it serves
+//! - [`run_http`]: any handler on a port of its own, for tests
 //!
 //! Sessions exist for the protocols up to 2025 only; they keep the project that was named when they began and
 //! nothing else. Requests of 2026-07-28 have none.
 
 use std::collections::HashMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,7 +24,8 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 
-use crate::http::guard::{LONGEST_REQUEST, LOOPBACK, Refusal};
+use crate::http::guard::{Guard, LONGEST_REQUEST, LOOPBACK, Refusal};
+use crate::http::listener::{Listener, shutdown};
 
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
@@ -97,6 +100,24 @@ impl Mcp {
     pub fn end(&self) {
         self.config.cancellation_token.cancel();
     }
+}
+
+/// Serves any MCP handler on a free port of this computer, without a token, until standard input closes. `ready` gets
+/// the address and the sessions before the first request.
+///
+/// # Errors
+/// What kept the server from starting or going on, for people.
+pub fn run_http<S: ServerHandler + Clone>(server: S, ready: impl FnOnce(&str, Arc<LocalSessionManager>)) -> Result<(), String> {
+    let listener = Listener::open(0).map_err(|error| format!("cannot listen: {error}"))?;
+    let mcp = Mcp::new(listener.port(), move |_| Ok(server.clone()));
+    let (shutdown, signal) = shutdown();
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        drop(shutdown);
+    });
+    ready(&listener.url(PATH), Arc::clone(&mcp.sessions));
+    let router = Guard::new(listener.port(), None).protect(mcp.router.clone());
+    listener.serve(router, signal, || mcp.end()).map_err(|error| format!("cannot serve: {error}"))
 }
 
 /// The SDK's service, and the sessions that it has.

@@ -7,7 +7,6 @@
 //!   `cursor` (where a list goes on), `place` (where the agent works), `progress`, `chats` (reads conversations)
 //! - `resources`, `prompts`, `completions`: what else there is
 //! - [`http`]: the same over HTTP, in the daemon
-//! - [`conformance`]: what tests ask for in place of a memory
 //!
 //! Nothing is kept between calls but the opened engine, so every protocol version is served by
 //! the same code. Standard output belongs to the protocol; nothing here prints.
@@ -17,7 +16,6 @@ mod answer;
 mod arguments;
 mod chats;
 mod completions;
-pub mod conformance;
 mod cursor;
 pub mod http;
 mod place;
@@ -54,7 +52,11 @@ pub fn serve_stdio(server: Server) -> Result<(), String> {
     run_stdio(server)
 }
 
-fn run_stdio(server: impl ServerHandler) -> Result<(), String> {
+/// Serves any MCP handler on standard input and output until input closes.
+///
+/// # Errors
+/// What kept the server from starting or going on, for people.
+pub fn run_stdio(server: impl ServerHandler) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(MAX_THREADS)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 
@@ -138,18 +138,26 @@ fn is_fulfilled(scenario: &str, checks: &Value) {
     assert!(checks.iter().any(|check| check["status"] == "SUCCESS"), "{scenario}: {checks:#?}");
 }
 
-/// `yore mcp --conformance http`; ends with its standard input.
+/// `mcp_conformance http`; ends with its standard input.
 struct Fixtures {
     child: Child,
     stdin: Option<ChildStdin>,
     url: String,
 }
 
+/// The example that serves what the suite asks for; `cargo test` builds it beside the program.
+fn conformance_program() -> String {
+    let name = format!("mcp_conformance{}", std::env::consts::EXE_SUFFIX);
+    let path = Path::new(PROGRAM).with_file_name("examples").join(name);
+    assert!(path.is_file(), "{} is missing: `cargo build --example mcp_conformance`", path.display());
+    path.to_str().unwrap().to_owned()
+}
+
 impl Fixtures {
     fn start() -> Self {
-        let mut command = Command::new(PROGRAM);
-        command.args(["mcp", "--conformance", "http"]).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.env("YORE_HOME", "/nonexistent").spawn().unwrap();
+        let mut command = Command::new(conformance_program());
+        command.arg("http").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
@@ -300,7 +308,7 @@ fn python_client_works_over_stdio() {
     let environment = memory();
     for (mode, protocol) in MODES {
         is_seen(&peers.python(&environment, &["memory", mode, "--", PROGRAM, STRUCTURED, "mcp"]), protocol);
-        let seen = peers.python(&environment, &["fixtures", mode, "--", PROGRAM, "mcp", "--conformance", "stdio"]);
+        let seen = peers.python(&environment, &["fixtures", mode, "--", &conformance_program(), "stdio"]);
         is_seen_of_fixtures(&seen, protocol);
     }
 }

@@ -1,13 +1,11 @@
-//! What the official conformance suite and the clients of other SDKs ask a server for: fixed tools,
-//! prompts and resources under the names that the suite knows. No memory is opened. Over HTTP it
-//! is the daemon's own stack but for the token, which the suite cannot say.
+//! A server for tests of the protocol: `mcp_conformance http` or `mcp_conformance stdio`. It serves the fixed tools,
+//! prompts and resources that the official conformance suite and the clients of other SDKs ask for, under the names
+//! that the suite knows. It opens no memory. Over HTTP it is the daemon's own stack but for the token, which the suite
+//! cannot send; it prints its address as JSON and ends when standard input closes.
 //!
-//! - [`serve_http`]: on a free port of this computer, until standard input closes
-//! - [`serve_stdio`]: on standard input and output
-//! - [`Fixtures`]: the server; what it has stands in [`TOOLS`], [`PROMPTS`] and [`RESOURCES`]
+//! [`Fixtures`] is the server; [`TOOLS`], [`PROMPTS`] and [`RESOURCES`] are what it serves.
 #![expect(deprecated, reason = "logging, sampling and subscriptions are asked for by the protocols up to 2025")]
 
-use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -26,10 +24,6 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-
-use super::http::{Mcp, PATH};
-use crate::http::guard::Guard;
-use crate::http::listener::{Listener, shutdown};
 
 /// A picture of one red point, and a sound of two samples.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
@@ -72,32 +66,20 @@ const PROMPTS: [(&str, &[&str]); 4] = [
 const RESOURCES: [(&str, &str); 3] =
     [("test://static-text", "text/plain"), ("test://static-binary", "image/png"), ("test://watched-resource", "text/plain")];
 
-/// Serves on a free port until standard input closes; `told` hears where.
-///
-/// # Errors
-/// What kept the server from starting, for people.
-pub fn serve_http(told: impl FnOnce(&str)) -> Result<(), String> {
-    let listener = Listener::open(0).map_err(|error| format!("cannot listen: {error}"))?;
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fixtures = Fixtures::default();
-    let sessions = Arc::clone(&fixtures.sessions);
-    let mcp = Mcp::new(listener.port(), move |_| Ok(fixtures.clone()));
-    let _ = sessions.set(Arc::clone(&mcp.sessions));
-    let (shutdown, signal) = shutdown();
-    std::thread::spawn(move || {
-        let _ = std::io::stdin().read_to_end(&mut Vec::new());
-        drop(shutdown);
-    });
-    told(&listener.url(PATH));
-    let router = Guard::new(listener.port(), None).protect(mcp.router.clone());
-    listener.serve(router, signal, || mcp.end()).map_err(|error| format!("cannot serve: {error}"))
-}
-
-/// Serves on standard input and output.
-///
-/// # Errors
-/// What kept the server from starting or going on, for people.
-pub fn serve_stdio() -> Result<(), String> {
-    super::run_stdio(Fixtures::default())
+    match std::env::args().nth(1).as_deref() {
+        Some("stdio") => yore_memory::serve_mcp_stdio(fixtures)?,
+        Some("http") => {
+            let sessions = Arc::clone(&fixtures.sessions);
+            yore_memory::serve_mcp_http(fixtures, |url, manager| {
+                let _ = sessions.set(manager);
+                println!("{}", json!({"url": url}));
+            })?;
+        }
+        _ => return Err("usage: mcp_conformance http|stdio".into()),
+    }
+    Ok(())
 }
 
 /// A server that has what tests ask for.
