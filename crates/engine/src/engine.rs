@@ -4,29 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use yore_core::exchange::Exchanges;
-use yore_core::id::{EpisodeId, TurnId};
 use yore_core::query::SearchMode;
 use yore_core::text::Tokenizer;
 use yore_core::time::UtcMillis;
 
-use crate::conversations::{self, ConversationsRequest};
 use crate::embed::{EmbedCache, LoadOptions, ModelFolder, TextEmbedder};
 use crate::embedding::{self, EmbedReport};
 use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
 use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
-use crate::ingest::source::{ReaderOptions, Stamp, note, source_named};
-use crate::ingest::{
-    ForgetTarget, GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ProjectNames, ReindexReport,
-    write_archived,
-};
+use crate::ingest::source::{ReaderOptions, Stamp, source_named};
+use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport};
 use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
-use crate::store::{
-    ConversationSummary, EpisodeKey, EpisodeSummary, Forgotten, ProjectKey, ProjectSummary, SessionOrder, ShownTurn,
-    SourceFileSummary, Store, StoreError, StoreOptions, StoreStats,
-};
+use crate::store::{SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
 
 /// How often and how long a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
@@ -54,62 +45,6 @@ pub struct EngineOptions {
     pub model_threads: usize,
     /// The clock.
     pub now: fn() -> UtcMillis,
-}
-
-/// Which sessions to list.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct SessionsRequest {
-    /// Names, ids or directories of projects; empty means all.
-    pub projects: Vec<String>,
-    /// List side conversations too.
-    pub with_subagents: bool,
-    /// List soft-forgotten ones too.
-    pub with_forgotten: bool,
-    /// Only those whose title or words hold this, in whatever case.
-    #[serde(default)]
-    pub text: Option<String>,
-    /// In which order.
-    pub order: SessionOrder,
-    /// At most how many.
-    pub limit: usize,
-}
-
-/// What to show.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct ShowRequest {
-    /// Id, short id or native id of a turn or session, or an unambiguous beginning of one.
-    pub id: String,
-    /// Of a turn: how many turns before and after it.
-    pub surroundings: usize,
-}
-
-/// A turn with its surroundings, or a whole episode.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct ShowAnswer {
-    /// The episode.
-    pub episode: EpisodeId,
-    /// Its turns, or those around the one asked for.
-    pub turns: Vec<ShownTurn>,
-    /// The turn asked for.
-    pub focus: Option<TurnId>,
-    /// Turns of the episode before the first one shown, and after the last.
-    pub hidden: (usize, usize),
-}
-
-/// What to forget.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct ForgetRequest {
-    /// The session or note: id, short id, native id or an unambiguous beginning; of a note the id of
-    /// its words too.
-    pub session: String,
-    /// For good: from the archive, the index and the backups.
-    pub is_hard: bool,
-    /// Only say what would go.
-    pub is_dry_run: bool,
-    /// Undo a soft forgetting.
-    pub restore: bool,
-    /// Keep the session from coming back from its source (hard only).
-    pub keep_tombstones: bool,
 }
 
 /// The full-text index in numbers.
@@ -442,158 +377,6 @@ impl Engine {
         Ok(self.index()?.len())
     }
 
-    /// Shows a turn with its surroundings, or a whole episode.
-    pub fn show(&self, request: &ShowRequest) -> Result<ShowAnswer, EngineError> {
-        let id = request.id.trim();
-        let turns = self.store.turns_by_prefix(id, 9)?;
-        let episodes = self.store.sessions_named(id, 9)?;
-        match (turns.as_slice(), episodes.as_slice()) {
-            ([row], []) => {
-                let Some(focus) = self.store.shown_turns(&[*row])?.pop() else {
-                    return Err(EngineError::UnknownId(id.to_owned()));
-                };
-                let all = self.store.episode_turns(focus.episode_row)?;
-                let at = all.iter().position(|turn| turn.row == *row).unwrap_or(0);
-                let first = at.saturating_sub(request.surroundings);
-                let end = (at + request.surroundings + 1).min(all.len());
-                let hidden = (first, all.len() - end);
-                let turns = all.into_iter().skip(first).take(end - first).collect();
-                Ok(ShowAnswer { episode: focus.episode, turns, focus: Some(focus.id), hidden })
-            }
-            ([], [(row, ..)]) => {
-                let turns = self.store.episode_turns(*row)?;
-                let Some(first) = turns.first() else { return Err(EngineError::UnknownId(id.to_owned())) };
-                let episode = turns.iter().find(|turn| turn.episode_row == *row).unwrap_or(first).episode;
-                Ok(ShowAnswer { episode, turns, focus: None, hidden: (0, 0) })
-            }
-            ([], []) => Err(EngineError::UnknownId(id.to_owned())),
-            _ => {
-                let mut candidates: Vec<String> =
-                    episodes.into_iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect();
-                candidates.extend(self.store.shown_turns(&turns)?.into_iter().map(|turn| format!("turn {}", turn.id)));
-                Err(EngineError::AmbiguousId { id: id.to_owned(), candidates })
-            }
-        }
-    }
-
-    /// Writes the transcripts that hold a session, as they are archived (redacted), to `out`.
-    pub fn write_original(&self, id: &str, out: &mut dyn std::io::Write) -> Result<(), EngineError> {
-        let shown = self.show(&ShowRequest { id: id.to_owned(), surroundings: 0 })?;
-        let files = self.store.files_of_episode(&shown.episode)?;
-        for file in files {
-            write_archived(&self.store, &file, out)?;
-        }
-        Ok(())
-    }
-
-    /// Lists sessions.
-    pub fn sessions(&self, request: &SessionsRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
-        let projects = retrieve::projects_named(&self.store, &request.projects)?;
-        let list = |limit| self.store.episodes(&projects, request.with_subagents, request.with_forgotten, request.order, limit);
-        let Some(text) = conversations::looked_for(request.text.as_deref()) else { return Ok(list(request.limit)?) };
-        let mut found = Vec::new();
-        for session in list(usize::MAX >> 1)? {
-            if found.len() >= request.limit {
-                break;
-            }
-            if self.store.conversation_says(session.row, &text)? {
-                found.push(session);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Lists conversations, last used first.
-    pub fn conversations(&self, request: &ConversationsRequest) -> Result<Vec<ConversationSummary>, EngineError> {
-        let projects = retrieve::projects_named(&self.store, &request.projects)?;
-        Ok(conversations::list(&self.store, request, &projects)?)
-    }
-
-    /// The conversation with this id, short id, native id or unambiguous beginning of one; `None`
-    /// when there is none.
-    pub fn conversation(&self, id: &str) -> Result<Option<ConversationSummary>, EngineError> {
-        match self.conversation_row(id) {
-            Ok(row) => Ok(self.store.conversation(row)?),
-            Err(EngineError::UnknownSession(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The exchanges of a conversation, by id as for [`Self::conversation`].
-    ///
-    /// # Errors
-    /// [`EngineError::UnknownSession`] when there is none, [`EngineError::AmbiguousId`] when there
-    /// are several.
-    pub fn exchanges(&self, id: &str) -> Result<Exchanges, EngineError> {
-        Ok(conversations::exchanges_of(&self.store, self.conversation_row(id)?)?)
-    }
-
-    fn conversation_row(&self, id: &str) -> Result<EpisodeKey, EngineError> {
-        match self.store.sessions_named(id.trim(), 9)?.as_slice() {
-            [] => Err(EngineError::UnknownSession(id.to_owned())),
-            [(row, ..)] => Ok(*row),
-            several => Err(EngineError::AmbiguousId {
-                id: id.to_owned(),
-                candidates: several.iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect(),
-            }),
-        }
-    }
-
-    /// Lists projects, last used first.
-    pub fn projects(&self) -> Result<Vec<ProjectSummary>, EngineError> {
-        Ok(self.store.projects()?)
-    }
-
-    /// The known project of a directory.
-    pub fn project_of(&self, here: &ProjectNames) -> Result<Option<ProjectSummary>, EngineError> {
-        let Some(row) = retrieve::project_here(&self.store, here)? else { return Ok(None) };
-        Ok(self.store.projects()?.into_iter().find(|project| project.row == row))
-    }
-
-    /// The one project of a name, an id or a directory.
-    fn only_project(&self, name: &str) -> Result<ProjectKey, EngineError> {
-        match retrieve::projects_named(&self.store, &[name.to_owned()])?.as_slice() {
-            [row] => Ok(*row),
-            rows => Err(EngineError::AmbiguousId {
-                id: name.to_owned(),
-                candidates: self
-                    .projects()?
-                    .into_iter()
-                    .filter(|project| rows.contains(&project.row))
-                    .map(|project| project.id.short())
-                    .collect(),
-            }),
-        }
-    }
-
-    /// Gives a project another name; `project` is its name, its id or a directory. It is found by its
-    /// directories and its repository as before.
-    ///
-    /// # Errors
-    /// [`EngineError::BadProjectName`] where the name is none or another project has it.
-    pub fn rename_project(&self, project: &str, name: &str) -> Result<(), EngineError> {
-        const LONGEST: usize = 100;
-        let name = name.trim();
-        if name.is_empty() || name.chars().count() > LONGEST || name.chars().any(char::is_control) {
-            return Err(EngineError::BadProjectName("a name has 1 to 100 characters, on one line"));
-        }
-        let row = self.only_project(project)?;
-        if self.store.project_names()?.iter().any(|(other, _, known)| *other != row && known.eq_ignore_ascii_case(name)) {
-            return Err(EngineError::BadProjectName("another project has this name: `yore projects merge` makes one of two"));
-        }
-        Ok(self.store.rename_project(row, name)?)
-    }
-
-    /// Makes one project of two: `from` is known as `into` afterwards.
-    pub fn merge_projects(&self, from: &str, into: &str) -> Result<(), EngineError> {
-        let (from, into) = (self.only_project(from)?, self.only_project(into)?);
-        if from != into {
-            self.store.merge_projects(from, into)?;
-            self.sync_index(2_000, &mut |_| {})?;
-        }
-        Ok(())
-    }
-
     /// Counts everything.
     pub fn statistics(&self) -> Result<Statistics, EngineError> {
         Ok(Statistics {
@@ -627,77 +410,6 @@ impl Engine {
         self.store.set_index_state("purge-vectors", "owed")?;
         let index = self.sync_index(10_000, &mut |_| {})?;
         Ok((report, index))
-    }
-
-    /// Forgets a session with its side conversations, or a note.
-    pub fn forget(&self, request: &ForgetRequest) -> Result<Forgotten, EngineError> {
-        let id = request.session.trim();
-        let mut found = self.store.episodes_by_prefix(id, true, 9)?;
-        if found.first().is_none_or(|(_, _, native)| native != id) {
-            for note in self.store.notes(9, |note| note.is_known_as(id))? {
-                if found.iter().all(|(row, ..)| *row != note.row) {
-                    found.push((note.row, note::KIND.to_owned(), note.native_id));
-                }
-            }
-        }
-        let sessions: Vec<&(EpisodeKey, String, String)> = if found.len() > 1 {
-            found.iter().filter(|(_, _, native)| !native.contains("/agent-") && !native.ends_with("/sidechain")).collect()
-        } else {
-            found.iter().collect()
-        };
-        let (row, agent, native) = match sessions.as_slice() {
-            [] if request.is_hard && self.reader()?.is_buried(request.session.trim())? => {
-                // It is gone; what a killed process may have left undone is done now.
-                return self.finish_forgetting(Forgotten { is_hard: true, ..Forgotten::default() }, request.is_dry_run);
-            }
-            [] => return Err(EngineError::UnknownSession(request.session.clone())),
-            [only] => (only.0, only.1.clone(), only.2.clone()),
-            several => {
-                return Err(EngineError::AmbiguousId {
-                    id: request.session.clone(),
-                    candidates: several.iter().map(|(_, _, native)| native.clone()).collect(),
-                });
-            }
-        };
-        if let Some((_, Some(parent))) = self.store.episode_kind(row)? {
-            return Err(EngineError::NotASession { id: request.session.clone(), session: parent });
-        }
-        let mut episodes = vec![row];
-        episodes.extend(self.store.descendants(row)?);
-        let mut native_ids = vec![native.clone()];
-        for summary in self.store.episodes(&[], true, true, SessionOrder::Oldest, usize::MAX >> 1)? {
-            if summary.row != row && episodes.contains(&summary.row) {
-                native_ids.push(summary.native_id);
-            }
-        }
-        let outcome = Forgotten {
-            episodes: native_ids.clone(),
-            turns: self.store.count_turns(&episodes)?,
-            backups: if request.is_hard { self.store.backups() } else { Vec::new() },
-            is_hard: request.is_hard,
-            ..Forgotten::default()
-        };
-        if request.is_dry_run {
-            return Ok(outcome);
-        }
-        let now = (self.options.now)();
-        if !request.is_hard {
-            self.store.set_forgotten(&episodes, (!request.restore).then_some(now))?;
-            self.sync_index(2_000, &mut |_| {})?;
-            return Ok(outcome);
-        }
-        let target =
-            ForgetTarget { agent, native_session: native, episodes, native_ids, keep_tombstones: request.keep_tombstones };
-        let outcome = self.reader()?.forget(&target, now)?;
-        self.finish_forgetting(outcome, false)
-    }
-
-    /// The last steps of a hard forgetting: the index, the backups, the log.
-    fn finish_forgetting(&self, mut outcome: Forgotten, is_dry_run: bool) -> Result<Forgotten, EngineError> {
-        if !is_dry_run {
-            outcome.backups.extend(self.finish_removal()?);
-        }
-        Ok(outcome)
     }
 
     /// Leaves no byte of what was removed: in the backups, which it gives, the indexes, the database, its log.

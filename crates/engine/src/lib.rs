@@ -5,12 +5,12 @@
 //! There is no async, no printing, and no reading of environment or home here: paths, time and
 //! settings are arguments.
 
-mod conversations;
 pub mod document;
 pub mod embed;
 mod embedding;
 mod engine;
 mod error;
+mod forget;
 mod health;
 mod index;
 pub mod ingest;
@@ -18,18 +18,19 @@ mod jobs;
 mod notes;
 mod pages;
 pub mod platform;
+mod projects;
 mod retrieve;
+mod sessions;
+mod show;
 mod store;
 mod suggest;
 pub mod transport;
 mod upkeep;
 
-pub use conversations::ConversationsRequest;
 pub use embedding::EmbedReport;
-pub use engine::{
-    Engine, EngineOptions, ForgetRequest, IndexHealth, SessionsRequest, ShowAnswer, ShowRequest, Statistics, VectorHealth,
-};
+pub use engine::{Engine, EngineOptions, IndexHealth, Statistics, VectorHealth};
 pub use error::EngineError;
+pub use forget::ForgetRequest;
 pub use health::{Finding, Severity};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
@@ -39,7 +40,10 @@ pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
+pub use projects::ProjectQuery;
 pub use retrieve::{Found, Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
+pub use sessions::SessionsRequest;
+pub use show::{ShowAnswer, ShowRequest};
 pub use store::{
     AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount,
     SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,

@@ -10,10 +10,11 @@ use serde::de::DeserializeOwned;
 use yore_core::exchange::Exchanges;
 use yore_core::query::SearchMode;
 use yore_core::time::UtcMillis;
+use yore_engine::ingest::ProjectNames;
 use yore_engine::{
     Brief, BriefRequest, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, NoteSummary, NotesRequest,
-    ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer, ShowRequest,
-    Statistics, StoreError, StoreOptions, WhichVersion,
+    ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer,
+    ShowRequest, Statistics, StoreError, StoreOptions, WhichVersion,
 };
 
 use crate::ask;
@@ -194,6 +195,16 @@ impl Memory {
     /// Lists projects.
     pub fn projects(&mut self) -> CliResult<Vec<ProjectSummary>> {
         self.ask(&Request::Projects, Engine::projects)
+    }
+
+    /// Finds a project by its directory or name; `None` if there is none.
+    pub fn find_project(&mut self, query: &ProjectQuery) -> CliResult<Option<ProjectSummary>> {
+        self.ask(&Request::Project { query: query.clone() }, |engine| engine.find_project(query))
+    }
+
+    /// The directory by which a note from `here` gets its project; `None` if it holds everywhere.
+    pub fn directory_of_note(&mut self, here: &ProjectNames) -> CliResult<Option<String>> {
+        self.ask(&Request::DirectoryOfNote { here: here.clone() }, |engine| engine.directory_of_note(here))
     }
 
     /// Counts everything.

@@ -26,6 +26,17 @@ pub struct ProjectNames {
 }
 
 impl ProjectNames {
+    /// The directory as it was recorded.
+    pub fn directory(&self) -> Option<&str> {
+        let directory = self.aliases.iter().find(|(alias, _)| matches!(alias, ProjectAlias::Directory(_)));
+        directory.map(|(_, recorded)| recorded.as_str())
+    }
+
+    /// Returns whether the directory is in a Git repository that is still there.
+    pub fn is_in_repository(&self) -> bool {
+        self.aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::GitDir(_)))
+    }
+
     /// The directories above, nearest first, as a part of which the directory may be known. Of a
     /// repository only those inside of it: one that nobody knows is a project of its own, whatever it
     /// was put into.

@@ -211,7 +211,7 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
         for session in sessions {
             for row in episodes_named(store, session)? {
                 rows.insert(row.get());
-                rows.extend(store.descendants(row)?.into_iter().map(EpisodeKey::get));
+                rows.extend(store.descendants(row)?.into_iter().map(|(below, _)| below.get()));
             }
         }
         filter.episodes = Some(rows);

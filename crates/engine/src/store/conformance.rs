@@ -12,8 +12,8 @@ use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{
-    Advance, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, ConversationFilter, EmbeddedTurn, Entries, Entry,
-    EpisodeKey, Failed, FileRow, Forgetting, Home, LineRun, MODEL_LIST, NewBlob, NewJob, RowKey, Run, SaidTurn, Skips, Store,
+    Advance, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, EmbeddedTurn, Entries, Entry, EpisodeKey, Failed, FileRow,
+    Forgetting, Home, LineRun, MODEL_LIST, NewBlob, NewJob, RowKey, Run, SaidTurn, SessionFilter, SessionOrder, Skips, Store,
     StoreError, StoreOptions,
 };
 
@@ -162,7 +162,8 @@ fn story(store: &Store) {
     assert_eq!(store.settle_titles().unwrap(), 0);
     commit(store, "one.jsonl", None, &entries(vec![said(&session, &later, 4)]));
     assert_eq!(store.settle_titles().unwrap(), 1);
-    let listed = store.sessions_lately(None, Some("session-one"), 5).unwrap();
+    let all = SessionFilter { without_documents: true, ..SessionFilter::default() };
+    let listed = store.sessions(&SessionFilter { native_id: Some("session-one"), ..all }, SessionOrder::Recent, 5).unwrap();
     assert_eq!(listed[0].title.as_deref(), Some("Berths"));
 
     // The archive gives its lines back, and plans that refer to a blob that is gone are refused.
@@ -201,9 +202,9 @@ fn story(store: &Store) {
     let projects = [store.project_names().unwrap()[0].0];
     let change = ChangeFilter { file: "src/berth.rs", projects: &projects, session: None, as_of: None };
     assert_eq!(store.last_changes(&change, 5).unwrap().len(), 1);
-    let all = ConversationFilter { projects: &[], agents: &[], since: None, until: None, has_code: false, with_subagents: false };
-    assert_eq!(store.conversation_rows(&all).unwrap().len(), 2);
-    assert_eq!(store.descendants(row_of(store, &session)).unwrap(), [row_of(store, &side)]);
+    assert_eq!(store.sessions(&all, SessionOrder::Oldest, 5).unwrap().len(), 2);
+    let below = store.descendants(row_of(store, &session)).unwrap();
+    assert_eq!(below, [(row_of(store, &side), side.native_id.clone())]);
 
     // The queues of the indexes hold what recall may return, each turn's last state, until it is dropped.
     let queued = store.queued_turns(0, 100).unwrap();

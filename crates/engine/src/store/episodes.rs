@@ -325,7 +325,7 @@ impl Store {
         if found.len() > 1 {
             let mut children = HashSet::new();
             for (row, ..) in &found {
-                children.extend(self.descendants(*row)?);
+                children.extend(self.descendants(*row)?.into_iter().map(|(child, _)| child));
             }
             found.retain(|(row, ..)| !children.contains(row));
         }
@@ -375,15 +375,19 @@ impl Store {
         })
     }
 
-    /// Rows of the sub-agent episodes that a session started, however deep.
-    pub(crate) fn descendants(&self, episode: EpisodeKey) -> StoreResult<Vec<EpisodeKey>> {
+    /// Rows and native ids of the sub-agents' sessions below a session, at every depth, oldest first.
+    pub(crate) fn descendants(&self, episode: EpisodeKey) -> StoreResult<Vec<(EpisodeKey, String)>> {
         self.read(|view| {
-            view.column(
-                "WITH RECURSIVE family (id) AS ( SELECT ?1 UNION SELECT child.id FROM episode AS child
-                 JOIN episode AS parent ON parent.native_id = child.parent_native_id
-                 AND parent.agent = child.agent JOIN family ON family.id = parent.id ) SELECT id FROM family
-                 WHERE id <> ?1",
+            view.all(
+                "WITH RECURSIVE family (id) AS (
+                     SELECT ?1
+                     UNION
+                     SELECT child.id FROM episode AS child
+                     JOIN episode AS parent ON parent.native_id = child.parent_native_id AND parent.agent = child.agent
+                     JOIN family ON family.id = parent.id)
+                 SELECT id, native_id FROM episode WHERE id IN (SELECT id FROM family) AND id <> ?1 ORDER BY started_ms, id",
                 [episode],
+                |row| Ok((row.get(0)?, row.get(1)?)),
             )
         })
     }

@@ -37,6 +37,7 @@ mod options;
 mod overview;
 mod queue;
 mod salvage;
+mod sessions;
 mod sources;
 mod structure;
 mod transaction;
@@ -58,12 +59,11 @@ pub(crate) use keys::{BlobKey, EmbedderKey, EpisodeKey, FileKey, LabelKey, Proje
 pub use migrate::SCHEMA_VERSION;
 pub(crate) use notes::StoredNote;
 pub use options::StoreOptions;
-pub use overview::{
-    AgentCount, EpisodeCount, EpisodeSummary, ProjectSummary, RedactionCount, SessionOrder, SkipCount, StoreStats,
-};
+pub use overview::{AgentCount, EpisodeCount, ProjectSummary, RedactionCount, SkipCount, StoreStats};
 pub(crate) use salvage::{Content, Salvage};
+pub(crate) use sessions::SessionFilter;
+pub use sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
-pub use structure::ConversationSummary;
-pub(crate) use structure::{ChangeFilter, ConversationFilter};
+pub(crate) use structure::ChangeFilter;
 pub(crate) use vectors::{EmbeddedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};

@@ -1,12 +1,10 @@
 //! Counts and lists for people.
 
 use rusqlite::params;
-use yore_core::episode::EpisodeKind;
-use yore_core::id::{EpisodeId, ProjectId};
+use yore_core::id::ProjectId;
 use yore_core::time::UtcMillis;
 
-use super::keys::{EpisodeKey, ProjectKey, json_of};
-use super::transaction::View;
+use super::keys::ProjectKey;
 use super::{Store, StoreResult};
 
 /// How many sessions and turns an agent contributed.
@@ -109,56 +107,6 @@ pub struct ProjectSummary {
     pub turns: u64,
     /// Time of the last turn.
     pub updated: Option<UtcMillis>,
-}
-
-/// An episode as `sessions` lists it.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct EpisodeSummary {
-    /// Row.
-    pub(crate) row: EpisodeKey,
-    /// Id.
-    pub id: EpisodeId,
-    /// Source kind.
-    pub agent: String,
-    /// The agent's own session id.
-    pub native_id: String,
-    /// What it is.
-    pub kind: EpisodeKind,
-    /// Recorded title, or the first words of the first human turn.
-    pub title: Option<String>,
-    /// Name of the project.
-    pub project: Option<String>,
-    /// The directory it began in.
-    pub cwd: Option<String>,
-    /// Time of the first turn.
-    pub started: Option<UtcMillis>,
-    /// Time of the last turn.
-    pub updated: Option<UtcMillis>,
-    /// Turns, shared ones included.
-    pub turns: u64,
-    /// When it was soft-forgotten.
-    pub forgotten: Option<UtcMillis>,
-    /// What it points to: (kind, value).
-    pub links: Vec<(String, String)>,
-}
-
-/// In which order sessions are listed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum SessionOrder {
-    /// Last used first.
-    #[default]
-    Recent,
-    /// As they began.
-    Oldest,
-}
-
-/// Which episodes are listed.
-struct Wanted<'w> {
-    projects: &'w [ProjectKey],
-    with_subagents: bool,
-    with_forgotten: bool,
-    only_sessions: bool,
-    native_id: Option<&'w str>,
 }
 
 impl Store {
@@ -373,97 +321,8 @@ impl Store {
             Ok(())
         })
     }
-
-    /// Episodes in order, at most `limit`. `projects` empty means all; sub-agents only if asked.
-    pub(crate) fn episodes(
-        &self,
-        projects: &[ProjectKey],
-        with_subagents: bool,
-        with_forgotten: bool,
-        order: SessionOrder,
-        limit: usize,
-    ) -> StoreResult<Vec<EpisodeSummary>> {
-        let wanted = Wanted { projects, with_subagents, with_forgotten, only_sessions: false, native_id: None };
-        self.listed(&wanted, order, limit)
-    }
-
-    /// Sessions that people had, last used first: of a project, or with a native id.
-    pub(crate) fn sessions_lately(
-        &self,
-        project: Option<ProjectKey>,
-        native_id: Option<&str>,
-        limit: usize,
-    ) -> StoreResult<Vec<EpisodeSummary>> {
-        let projects = project.as_slice();
-        let wanted = Wanted { projects, with_subagents: false, with_forgotten: false, only_sessions: true, native_id };
-        self.listed(&wanted, SessionOrder::Recent, limit)
-    }
-
-    fn listed(&self, wanted: &Wanted<'_>, order: SessionOrder, limit: usize) -> StoreResult<Vec<EpisodeSummary>> {
-        let Wanted { projects, with_subagents, with_forgotten, only_sessions, native_id } = *wanted;
-        self.read(|view| {
-            let direction = match order {
-                SessionOrder::Recent => "updated_ms DESC",
-                SessionOrder::Oldest => "started_ms ASC",
-            };
-            let chosen = json_of(projects);
-            let sql = format!(
-                "SELECT episode.id, episode.uid, agent, native_id, kind, title, project.name, cwd, started_ms,
-                 updated_ms, (SELECT count(*) FROM turn WHERE episode_id = episode.id) + (SELECT count(*)
-                 FROM turn_share WHERE episode_id = episode.id), forgotten_ms FROM episode LEFT
-                 JOIN project ON project.id = episode.project_id
-                 WHERE (?1 = '[]' OR episode.project_id IN (SELECT value FROM json_each(?1)))
-                 AND (?2 OR kind <> 'subagent') AND (?3 OR forgotten_ms IS NULL)
-                 AND (?5 IS NULL OR native_id = ?5) AND (NOT ?6 OR kind = 'session')
-                 ORDER BY {direction}, episode.id LIMIT ?4"
-            );
-            let mut episodes: Vec<EpisodeSummary> =
-                view.all(&sql, params![chosen, with_subagents, with_forgotten, limit as i64, native_id, only_sessions], |row| {
-                    Ok(EpisodeSummary {
-                        row: row.get(0)?,
-                        id: EpisodeId::from_bytes(row.get(1)?),
-                        agent: row.get(2)?,
-                        native_id: row.get(3)?,
-                        kind: EpisodeKind::parse(&row.get::<_, String>(4)?).unwrap_or(EpisodeKind::Session),
-                        title: row.get(5)?,
-                        project: row.get(6)?,
-                        cwd: row.get(7)?,
-                        started: row.get(8)?,
-                        updated: row.get(9)?,
-                        turns: count(row, 10)?,
-                        forgotten: row.get(11)?,
-                        links: Vec::new(),
-                    })
-                })?;
-            for episode in &mut episodes {
-                episode.links = view.all(
-                    "SELECT kind, value FROM episode_link WHERE episode_id = ?1 ORDER BY kind, value",
-                    [episode.row],
-                    |row| Ok((row.get(0)?, row.get(1)?)),
-                )?;
-                if episode.title.is_none() {
-                    episode.title = view.first_human_words(episode.row)?;
-                }
-            }
-            Ok(episodes)
-        })
-    }
 }
 
-impl View<'_> {
-    /// The first line of the first human turn, at most 100 characters.
-    fn first_human_words(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
-        let words: Option<Vec<u8>> = self.first_value(
-            "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
-             WHERE episode_id = ?1 ORDER BY role <> 'human', position LIMIT 1",
-            [episode],
-        )?;
-        let Some((text, _)) = words.and_then(|words| super::words::decode(&words)) else { return Ok(None) };
-        let line: String = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().chars().take(100).collect();
-        Ok((!line.is_empty()).then_some(line))
-    }
-}
-
-fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(super) fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(|count| count as u64)
 }

@@ -1,17 +1,14 @@
 //! The shape of turns: code blocks, files, tool calls with their outcome, reported errors. Written
 //! in the transaction that writes a turn's words, and again from the words alone for turns that are
-//! older than these tables. Conversations are listed from here (S1-022, S1-023).
+//! older than these tables.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
 use rusqlite::params;
 use yore_core::episode::{FileAction, FileUse, Outcome, Role, ToolUse, Turn};
-use yore_core::exchange::{is_prose, preview};
-use yore_core::id::EpisodeId;
+use yore_core::exchange::is_prose;
 use yore_core::query::Filter;
 use yore_core::text::{CodeBlock, code_blocks, error_lines, language_name, paths};
-use yore_core::time::UtcMillis;
 
 use super::keys::{EpisodeKey, LabelKey, ProjectKey, RowKey, TurnKey, json_of};
 use super::transaction::View;
@@ -29,51 +26,6 @@ const RESHAPED_TURNS: usize = 500;
 /// Paths that a name of a file may stand for, and places of each that are looked at.
 const MAX_NAMED_PATHS: usize = 100;
 const MAX_PLACES: usize = 2_000;
-/// Files of a summary.
-const SUMMARY_FILES: usize = 50;
-
-/// A conversation as it is listed (S1-023).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConversationSummary {
-    /// Yore's id of it.
-    pub id: EpisodeId,
-    /// The agent's own id of the session.
-    pub native_id: String,
-    /// Recorded title, or the first words of the first human turn.
-    pub title: Option<String>,
-    /// Source kind, such as `claude-code`.
-    pub agent: String,
-    /// Time of the first message.
-    pub created: Option<UtcMillis>,
-    /// Time of the last message.
-    pub updated: Option<UtcMillis>,
-    /// Messages that a person or the agent said, tools not counted.
-    pub message_count: u64,
-    /// Whether a message has a code block.
-    pub has_code: bool,
-    /// Name of the project.
-    pub project: Option<String>,
-    /// Languages of the code blocks, most used first.
-    pub languages: Vec<String>,
-    /// The beginning of the first human message on one line.
-    pub preview: String,
-    /// Files that it touches, changed ones first, then those that are met most; at most 50.
-    pub files: Vec<String>,
-}
-
-/// Which conversations; an empty list means any.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ConversationFilter<'f> {
-    /// Rows of projects.
-    pub projects: &'f [ProjectKey],
-    pub agents: &'f [String],
-    /// Last used not before (inclusive).
-    pub since: Option<UtcMillis>,
-    /// Begun before (exclusive).
-    pub until: Option<UtcMillis>,
-    pub has_code: bool,
-    pub with_subagents: bool,
-}
 
 /// Which changes of a file.
 #[derive(Clone, Copy, Debug)]
@@ -453,106 +405,6 @@ impl Store {
             Ok(shapes)
         })
     }
-
-    /// Rows of conversations, last used first.
-    pub(crate) fn conversation_rows(&self, filter: &ConversationFilter<'_>) -> StoreResult<Vec<EpisodeKey>> {
-        self.read(|view| {
-            let projects = json_of(filter.projects);
-            let found: Vec<(EpisodeKey, String)> = view.all(
-                "SELECT id, agent FROM episode
-                     WHERE forgotten_ms IS NULL AND (kind = 'session' OR ?1 AND kind = 'subagent')
-                       AND (?2 = '[]' OR project_id IN (SELECT value FROM json_each(?2)))
-                       AND (?3 IS NULL OR updated_ms >= ?3) AND (?4 IS NULL OR started_ms < ?4)
-                       AND (NOT ?5 OR EXISTS (SELECT 1 FROM turn JOIN code_block ON turn_id = turn.id WHERE turn.episode_id = episode.id)
-                            OR EXISTS (SELECT 1 FROM turn_share JOIN code_block USING (turn_id) WHERE turn_share.episode_id = episode.id))
-                     ORDER BY updated_ms DESC, id DESC",
-                params![filter.with_subagents, projects, filter.since, filter.until, filter.has_code],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?;
-            let is_wanted = |agent: &String| filter.agents.is_empty() || filter.agents.contains(agent);
-            Ok(found.into_iter().filter(|(_, agent)| is_wanted(agent)).map(|(row, _)| row).collect())
-        })
-    }
-
-    /// Whether the title or the prose of a conversation holds `text`, which is in lower case.
-    pub(crate) fn conversation_says(&self, episode: EpisodeKey, text: &str) -> StoreResult<bool> {
-        self.read(|view| {
-            let title: Option<String> = view.first_value("SELECT title FROM episode WHERE id = ?1", [episode])?.flatten();
-            if title.is_some_and(|title| title.to_lowercase().contains(text)) {
-                return Ok(true);
-            }
-            let mut says = false;
-            view.each(
-                "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
-                 WHERE role IN ('human', 'assistant', 'summary')
-                   AND (episode_id = ?1 OR turn.id IN (SELECT turn_id FROM turn_share WHERE turn_share.episode_id = ?1))",
-                [episode],
-                |row| {
-                    let stored: Vec<u8> = row.get(0)?;
-                    says = words::decode(&stored).is_some_and(|(said, _)| said.to_lowercase().contains(text));
-                    Ok(if says { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-                },
-            )?;
-            Ok(says)
-        })
-    }
-
-    /// The summary of a conversation; `None` when it is gone or forgotten.
-    pub(crate) fn conversation(&self, episode: EpisodeKey) -> StoreResult<Option<ConversationSummary>> {
-        self.read(|view| {
-            let found = view.first(
-                "SELECT episode.uid, native_id, title, agent, started_ms, updated_ms, project.name,
-                            (SELECT count(*) FROM turn WHERE episode_id = ?1 AND role IN ('human', 'assistant'))
-                            + (SELECT count(*) FROM turn_share JOIN turn ON turn.id = turn_id
-                               WHERE turn_share.episode_id = ?1 AND role IN ('human', 'assistant'))
-                     FROM episode LEFT JOIN project ON project.id = episode.project_id WHERE episode.id = ?1 AND forgotten_ms IS NULL",
-                [episode],
-                |row| {
-                    Ok(ConversationSummary {
-                        id: EpisodeId::from_bytes(row.get(0)?),
-                        native_id: row.get(1)?,
-                        title: row.get(2)?,
-                        agent: row.get(3)?,
-                        created: row.get(4)?,
-                        updated: row.get(5)?,
-                        project: row.get(6)?,
-                        message_count: row.get::<_, i64>(7)? as u64,
-                        has_code: false,
-                        languages: Vec::new(),
-                        preview: String::new(),
-                        files: Vec::new(),
-                    })
-                },
-            )?;
-            let Some(mut summary) = found else { return Ok(None) };
-            let names = |sql: &'static str, limit: usize| -> StoreResult<Vec<Option<String>>> {
-                view.column(sql, params![episode, limit as i64])
-            };
-            let languages = names(
-                "SELECT label.text, count(*) FROM (SELECT id FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
-                 JOIN code_block ON code_block.turn_id = place.id LEFT JOIN label ON label.id = language_id
-                 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?2",
-                SUMMARY_FILES,
-            )?;
-            summary.has_code = !languages.is_empty();
-            summary.languages = languages.into_iter().flatten().collect();
-            summary.files = names(
-                "SELECT path.text, max(CASE action WHEN 'written' THEN 2 WHEN 'read' THEN 1 ELSE 0 END), count(*)
-                 FROM (SELECT id FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
-                 JOIN turn_file ON turn_file.turn_id = place.id JOIN path ON path.id = path_id
-                 GROUP BY 1 ORDER BY 2 DESC, 3 DESC, 1 LIMIT ?2",
-                SUMMARY_FILES,
-            )?
-            .into_iter()
-            .flatten()
-            .collect();
-            summary.preview = view.first_prose(episode)?.map(|words| preview(&words)).unwrap_or_default();
-            if summary.title.is_none() {
-                summary.title = (!summary.preview.is_empty()).then(|| summary.preview.chars().take(100).collect());
-            }
-            Ok(Some(summary))
-        })
-    }
 }
 
 impl View<'_> {
@@ -564,18 +416,6 @@ impl View<'_> {
         })?;
         let is_named = !suffix.is_empty();
         Ok(found.into_iter().filter(|(_, path)| is_named && ends_with_components(path, suffix)).map(|(row, _)| row).collect())
-    }
-
-    /// The words of the first human message, or of the first message at all.
-    fn first_prose(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
-        let stored: Option<Vec<u8>> = self.first_value(
-            "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1
-                                    UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
-                 JOIN turn ON turn.id = place.id JOIN turn_text ON turn_text.turn_id = turn.id
-                 WHERE role IN ('human', 'assistant', 'summary') ORDER BY role <> 'human', place.position LIMIT 1",
-            [episode],
-        )?;
-        Ok(stored.and_then(|stored| words::decode(&stored)).map(|(text, _)| text))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::notes::{NoteSummary, NotesRequest};
 use crate::retrieve::project_here;
-use crate::store::{EpisodeSummary, ShownTurn, Store};
+use crate::store::{EpisodeSummary, SessionFilter, SessionOrder, ShownTurn, Store};
 
 /// Where do things stand?
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -108,7 +108,7 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     }
     let Some(project) = project else { return Ok(brief) };
     brief.project = store.project_names()?.into_iter().find(|(row, ..)| *row == project).map(|(_, _, name)| name);
-    for episode in store.sessions_lately(Some(project), None, LOOKED_AT)? {
+    for episode in lately(store, SessionFilter { projects: &[project], ..SessionFilter::default() }, LOOKED_AT)? {
         if brief.sessions.len() == SESSIONS {
             break;
         }
@@ -123,9 +123,16 @@ pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, En
     Ok(brief)
 }
 
+/// Sessions that people had, last used first.
+fn lately(store: &Store, filter: SessionFilter<'_>, limit: usize) -> Result<Vec<EpisodeSummary>, EngineError> {
+    Ok(store.sessions(&SessionFilter { without_documents: true, ..filter }, SessionOrder::Recent, limit)?)
+}
+
 /// The session with this native id.
 fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
-    let Some(summary) = store.sessions_lately(None, Some(session), 1)?.pop() else { return Ok(None) };
+    let Some(summary) = lately(store, SessionFilter { native_id: Some(session), ..SessionFilter::default() }, 1)?.pop() else {
+        return Ok(None);
+    };
     let worked = worked(store, summary, ASKED_AGAIN)?;
     Ok(Some(worked).filter(|worked| !worked.asked.is_empty()))
 }
@@ -152,8 +159,7 @@ fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Worked,
         ShownTurn { text, ..turn }
     });
     let stopped = last.into_iter().find(|turn| !turn.text.trim().is_empty());
-    let files = store.conversation(session.row)?.map(|summary| summary.files).unwrap_or_default();
-    let files = worth_naming(files, session.cwd.as_deref().unwrap_or_default());
+    let files = worth_naming(store.session_files(session.row)?, session.cwd.as_deref().unwrap_or_default());
     Ok(Worked { session, asked: asked.into_iter().map(said).collect(), stopped: stopped.map(said), files })
 }
 

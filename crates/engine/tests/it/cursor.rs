@@ -758,8 +758,8 @@ fn conversations_have_their_code_with_its_languages() {
     home.composer(C1, &json!({}), &[user("b1", "compute the tide", 1000), assistant("b2", code, 2000)]);
     home.read();
     home.memory.index();
-    let conversations =
-        home.memory.engine().conversations(&yore_engine::ConversationsRequest { has_code: true, ..Default::default() }).unwrap();
-    let languages: Vec<Vec<String>> = conversations.into_iter().map(|found| found.languages).collect();
+    let engine = home.memory.engine();
+    let sessions = engine.sessions(&yore_engine::SessionsRequest { has_code: true, ..Default::default() }).unwrap();
+    let languages: Vec<Vec<String>> = sessions.into_iter().map(|session| engine.summary(session).unwrap().languages).collect();
     assert_eq!(languages, [["rust", "sql"]]);
 }

@@ -13,7 +13,8 @@ use yore_engine::ingest::source::note::{MAX_BYTES, Note, note_records, note_unit
 use yore_engine::ingest::source::{ReaderOptions, Stamp};
 use yore_engine::ingest::{GivenDocument, IngestRequest, ProjectNames, Silent, names_of};
 use yore_engine::{
-    Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion,
+    Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, ProjectQuery, RememberRequest, Remembered, STANDING,
+    WhichVersion,
 };
 use yore_testing::{Memory, Scan, SessionBuilder, TurnOf};
 
@@ -466,7 +467,36 @@ fn note_for_a_directory_below_a_known_project_is_the_projects() {
     let below = remember(&memory, of(&format!("{HARBOR}/pier/north/"), "Mind the bollards."));
     assert_eq!(known_as(&memory, &below.episode.to_string()).project.as_deref(), Some("harbor"));
     assert_eq!(memory.engine().projects().unwrap().len(), 1);
-    assert_eq!(memory.engine().project_of(&known).unwrap().unwrap().turns, 2);
+    assert_eq!(memory.engine().find_project(&ProjectQuery::Directory(known)).unwrap().unwrap().turns, 2);
+}
+
+#[test]
+fn note_belongs_to_a_repository_or_a_known_project_and_else_holds_everywhere() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
+    for directory in ["repository/.git", "repository/src", "known/src", "loose"] {
+        std::fs::create_dir_all(path(directory)).unwrap();
+    }
+    let memory = Memory::new();
+    remember(&memory, of(&path("known"), "The crane opens at six."));
+    let directory_of = |below: &str| memory.engine().directory_of_note(&names_of(&path(below))).unwrap();
+    for directory in ["repository", "repository/src", "known", "known/src"] {
+        assert_eq!(directory_of(directory), Some(path(directory)));
+    }
+    assert_eq!(directory_of("loose"), None);
+}
+
+#[test]
+fn project_is_found_by_its_name_id_or_directory() {
+    let memory = Memory::new();
+    remember(&memory, of(HARBOR, "The crane opens at six."));
+    let engine = memory.engine();
+    let harbor = engine.projects().unwrap().remove(0).id;
+    let named = |name: &str| engine.find_project(&ProjectQuery::Name(name.to_owned())).unwrap().map(|project| project.id);
+    for name in ["harbor", "Harbor", HARBOR, &harbor.to_string(), &harbor.short()] {
+        assert_eq!(named(name), Some(harbor), "{name}");
+    }
+    assert_eq!(named("quay"), None);
 }
 
 #[test]

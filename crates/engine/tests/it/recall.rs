@@ -6,7 +6,7 @@ use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::names_of;
-use yore_engine::{ForgetRequest, Hit};
+use yore_engine::{ForgetRequest, Hit, ProjectQuery};
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 const MARCH: i64 = 1_772_323_200_000;
@@ -315,7 +315,8 @@ fn repository_that_nobody_knows_is_never_taken_for_the_project_around_it() {
     };
     for directory in ["dev/fresh", "dev/fresh/src"] {
         assert_eq!(found(directory), [""; 0], "{directory}");
-        assert!(memory.engine().project_of(&names_of(&path(directory))).unwrap().is_none(), "{directory}");
+        let query = ProjectQuery::Directory(names_of(&path(directory)));
+        assert!(memory.engine().find_project(&query).unwrap().is_none(), "{directory}");
     }
     for (directory, words) in [
         ("dev", "the kumquat of dev"),

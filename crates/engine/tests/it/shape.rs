@@ -6,7 +6,7 @@ use serde_json::json;
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::exchange::Exchanges;
 use yore_core::query::{Filter, MissingCode, SearchMode};
-use yore_engine::{ConversationSummary, ConversationsRequest, EngineError, Hit, ShowRequest};
+use yore_engine::{ConversationSummary, EngineError, Hit, SessionsRequest, ShowRequest};
 use yore_testing::{Memory, Scan, SessionBuilder, TurnOf, fixture, write_tiny_embedder};
 
 const MARCH: i64 = 1_772_323_200_000;
@@ -53,14 +53,15 @@ fn exchanges(memory: &Memory) -> Exchanges {
     memory.engine().exchanges(session().id()).unwrap()
 }
 
-fn list(memory: &Memory, change: impl FnOnce(&mut ConversationsRequest)) -> Vec<ConversationSummary> {
-    let mut request = ConversationsRequest::default();
+fn list(memory: &Memory, change: impl FnOnce(&mut SessionsRequest)) -> Vec<ConversationSummary> {
+    let mut request = SessionsRequest::default();
     change(&mut request);
-    memory.engine().conversations(&request).unwrap()
+    let engine = memory.engine();
+    engine.sessions(&request).unwrap().into_iter().map(|session| engine.summary(session).unwrap()).collect()
 }
 
 fn ids(found: &[ConversationSummary]) -> Vec<&str> {
-    found.iter().map(|summary| summary.native_id.as_str()).collect()
+    found.iter().map(|summary| summary.session.native_id.as_str()).collect()
 }
 
 #[test]
@@ -252,14 +253,14 @@ fn conversations_are_listed_by_use_and_narrowed() {
     assert!(list(&memory, |request| request.text = Some("zeppelin".to_owned())).is_empty());
     assert!(list(&memory, |request| request.agents = vec!["nobody".to_owned()]).is_empty());
     let summary = &list(&memory, |_| {})[0];
-    assert_eq!((summary.message_count, summary.has_code, summary.agent.as_str()), (4, true, "claude-code"));
+    assert_eq!((summary.message_count, summary.has_code, summary.session.agent.as_str()), (4, true, "claude-code"));
     assert_eq!(summary.preview, "Why does `src/tide.rs` not compile?");
     assert_eq!(summary.languages, ["python", "rust"]);
     assert_eq!(summary.files, ["/home/dev/otter/src/tide.rs", "src/tide.rs"]);
-    assert_eq!(summary.project.as_deref(), Some("otter"));
-    assert!(summary.created < summary.updated);
-    assert_eq!(memory.engine().conversation(session.id()).unwrap().as_ref(), Some(summary));
-    assert_eq!(memory.engine().conversation("nowhere").unwrap(), None);
+    assert_eq!(summary.session.project.as_deref(), Some("otter"));
+    assert!(summary.session.started < summary.session.updated);
+    let listed = memory.engine().sessions(&SessionsRequest { limit: 1, ..SessionsRequest::default() }).unwrap();
+    assert_eq!(listed, [summary.session.clone()], "a summary adds to what the list says");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::names_of;
-use yore_engine::{ConversationsRequest, Engine};
+use yore_engine::{Engine, SessionsRequest};
 
 use super::Context;
 use super::ingest::{print, read};
@@ -109,32 +109,35 @@ fn list(
     let engine = memory(context)?;
     let mut rows: Vec<(Option<UtcMillis>, Vec<String>, Value)> = Vec::new();
     if let Some(engine) = engine.as_ref().filter(|_| !only_unprocessed) {
-        let conversations = engine.conversations(&ConversationsRequest {
+        let sessions = engine.sessions(&SessionsRequest {
             limit,
             since: filter.since,
             has_code: filter.has_code,
             projects: filter.project.clone().into_iter().collect(),
             text: text.map(str::to_owned),
-            ..ConversationsRequest::default()
+            without_documents: true,
+            ..SessionsRequest::default()
         })?;
-        for found in conversations {
-            let title = found.title.as_deref().unwrap_or(&found.preview);
+        for session in sessions {
+            let found = engine.summary(session)?;
+            let session = &found.session;
+            let title = session.title.as_deref().unwrap_or_default();
             let row = vec![
-                text::time(found.updated),
+                text::time(session.updated),
                 "processed".to_owned(),
-                found.agent.clone(),
-                found.id.short(),
-                found.project.as_deref().map(text::harmless).unwrap_or_default(),
+                session.agent.clone(),
+                session.id.short(),
+                session.project.as_deref().map(text::harmless).unwrap_or_default(),
                 text::counted(found.message_count, "message"),
                 text::harmless(title).replace('\n', " "),
             ];
             let value = json!({
-                "state": "processed", "source": found.agent, "session": found.native_id, "id": found.id.to_string(),
-                "title": found.title, "project": found.project, "created": found.created, "updated": found.updated,
+                "state": "processed", "source": session.agent, "session": session.native_id, "id": session.id.to_string(),
+                "title": session.title, "project": session.project, "created": session.started, "updated": session.updated,
                 "messages": found.message_count, "has_code": found.has_code, "languages": found.languages,
                 "preview": found.preview, "files": found.files,
             });
-            rows.push((found.updated, row, value));
+            rows.push((session.updated, row, value));
         }
     }
     if !only_processed {

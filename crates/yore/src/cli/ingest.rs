@@ -188,7 +188,7 @@ fn addresses(arguments: &Arguments) -> CliResult<Vec<String>> {
 fn fetch(engine: &Engine, address: &str, context: &Context) -> CliResult<Result<PageReport, (PathBuf, String)>> {
     let options = FetchOptions {
         ingest: request(Vec::new(), &context.settings)?,
-        directory: super::remember::repository_here(context),
+        directory: context.settings.project_here().map(|here| engine.directory_of_note(&here)).transpose()?.flatten(),
         ..FetchOptions::default()
     };
     match engine.fetch_page(address, &options) {

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use yore_core::note::NoteKind;
-use yore_core::scope::ProjectAlias;
 use yore_engine::RememberRequest;
-use yore_engine::ingest::names_of;
 use yore_engine::ingest::source::note::MAX_BYTES;
 
 use super::Context;
@@ -40,7 +38,7 @@ pub struct Arguments {
     /// It holds everywhere, not only in this project
     #[arg(long)]
     global: bool,
-    /// The directory whose project it belongs to [default: the repository around this directory]
+    /// The directory whose project it belongs to [default: the project of this directory]
     #[arg(long, value_name = "DIR", conflicts_with = "global")]
     project: Option<PathBuf>,
     /// Put it in the place of this note, which keeps its id, its project, and whatever title and tags
@@ -70,9 +68,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             return Err(CliError::usage(format!("{} is no directory", directory.display()), None));
         }
         Some(directory) => directory.canonicalize().ok().and_then(|path| path.to_str().map(str::to_owned)),
-        None => match repository_here(context) {
-            Some(directory) => Some(directory),
-            None => project_here(&mut memory, context)?,
+        None => match context.settings.project_here() {
+            Some(here) => memory.directory_of_note(&here)?,
+            None => None,
         },
     };
     let remembered = memory.remember(&RememberRequest {
@@ -140,21 +138,4 @@ fn read_input(is_asked: bool) -> CliResult<String> {
         hint: None,
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The directory that is asked from, if it lies in one that is known as a project's.
-fn project_here(memory: &mut Memory, context: &Context) -> CliResult<Option<String>> {
-    let Some(here) = &context.settings.here else { return Ok(None) };
-    let projects = memory.projects()?;
-    let mut directories = projects.iter().flat_map(|project| &project.aliases).filter(|(kind, _)| kind == "directory");
-    let is_known = directories.any(|(_, directory)| here.starts_with(directory));
-    Ok(here.to_str().filter(|_| is_known).map(str::to_owned))
-}
-
-/// The directory that is asked from, if a repository is around it: notes from elsewhere belong to
-/// no project.
-pub(super) fn repository_here(context: &Context) -> Option<String> {
-    let here = context.settings.here.as_ref()?.to_str()?;
-    let is_repository = names_of(here).aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::GitDir(_)));
-    is_repository.then(|| here.to_owned())
 }

@@ -37,6 +37,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         text: arguments.text.clone(),
         order: if arguments.oldest { SessionOrder::Oldest } else { SessionOrder::Recent },
         limit: arguments.limit,
+        ..SessionsRequest::default()
     })?;
     if context.printer.is_json() {
         context.printer.json(&sessions.iter().map(Session::from).collect::<Vec<_>>())?;

@@ -150,6 +150,8 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::Show { request } => asked(shared, |engine| engine.show(&request)),
         Request::Sessions { request } => asked(shared, |engine| engine.sessions(&request)),
         Request::Projects => asked(shared, Engine::projects),
+        Request::Project { query } => asked(shared, |engine| engine.find_project(&query)),
+        Request::DirectoryOfNote { here } => asked(shared, |engine| engine.directory_of_note(&here)),
         Request::Stats => asked(shared, Engine::statistics),
         Request::Notes { request } => asked(shared, |engine| engine.notes(&request)),
         Request::Note { id } => asked(shared, |engine| engine.note(&id)),

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use yore_engine::ingest::ProjectNames;
 use yore_engine::{
-    BriefRequest, ForgetRequest, Job, JobCounts, NotesRequest, RecallRequest, RememberRequest, SessionsRequest, ShowRequest,
-    SuggestRequest, WhichVersion,
+    BriefRequest, ForgetRequest, Job, JobCounts, NotesRequest, ProjectQuery, RecallRequest, RememberRequest, SessionsRequest,
+    ShowRequest, SuggestRequest, WhichVersion,
 };
 
 use super::socket::Stream;
@@ -58,6 +59,16 @@ pub enum Request {
     },
     /// Projects.
     Projects,
+    /// One project.
+    Project {
+        /// Its directory or name.
+        query: ProjectQuery,
+    },
+    /// The directory by which a note gets its project.
+    DirectoryOfNote {
+        /// The directory that the note comes from.
+        here: ProjectNames,
+    },
     /// Counts.
     Stats,
     /// Notes.

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use yore_core::scope::{ProjectAlias, ScopeChoice, normalize_directory};
+use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
-use yore_engine::ProjectSummary;
+use yore_engine::ProjectQuery;
 use yore_engine::ingest::{ProjectNames, names_of};
 
 use super::answer::Answer;
@@ -80,8 +80,7 @@ impl Access {
 
     /// The directory that is asked from.
     pub fn directory(&self) -> Option<&str> {
-        let (_, recorded) = self.here.as_ref()?.aliases.iter().find(|(alias, _)| matches!(alias, ProjectAlias::Directory(_)))?;
-        Some(recorded)
+        self.here.as_ref()?.directory()
     }
 
     /// The names of a project that is named: by name, id or directory. Where none is named, those of
@@ -100,10 +99,10 @@ impl Access {
         if let Some(name) = given(project) {
             return directory_of_project(memory, &name).map(Some);
         }
-        let Some((here, directory)) = self.here.as_ref().zip(self.directory()) else { return Ok(None) };
-        let is_repository = here.aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::GitDir(_)));
-        let is_project = is_repository || project_here(&memory.projects()?, here).is_some();
-        Ok(is_project.then(|| directory.to_owned()))
+        match &self.here {
+            Some(here) => memory.directory_of_note(here),
+            None => Ok(None),
+        }
     }
 
     /// The directory of the project that is asked from, for what must not leave it, none outside of one; an error where
@@ -113,18 +112,16 @@ impl Access {
             let Some((here, directory)) = self.here.as_ref().zip(self.directory()) else {
                 return Err(usage("it is not known which project you work in; start the agent in it"));
             };
-            let known = memory.projects()?;
-            let own = project_here(&known, here);
-            let is_own = here.name.eq_ignore_ascii_case(&name)
-                || own.is_some_and(|own| own.name.eq_ignore_ascii_case(&name) || own.id.to_string().starts_with(&name))
-                || directory_of_project(memory, &name).is_ok_and(|other| {
-                    other == directory
-                        || own.is_some_and(|own| project_here(&known, &names_of(&other)).is_some_and(|it| it.id == own.id))
-                });
+            let own = memory.find_project(&ProjectQuery::Directory(here.clone()))?;
+            let is_name = |known: &str| known.eq_ignore_ascii_case(&name);
+            let is_own = is_name(&here.name)
+                || directory == name
+                || own.as_ref().is_some_and(|own| is_name(&own.name))
+                || own.as_ref().zip(memory.find_project(&query(&name))?).is_some_and(|(own, other)| own.id == other.id);
             if !is_own {
                 return Err(usage(format!(
                     "what is kept without the person's agreement holds in the project you work in ({}) only; `remember` asks for one",
-                    own.map_or(here.name.as_str(), |own| own.name.as_str())
+                    own.as_ref().map_or(here.name.as_str(), |own| own.name.as_str())
                 )));
             }
         }
@@ -140,8 +137,11 @@ impl Access {
             ScopeChoice::Projects(mut names) => return Ok(names.pop().map_or(Chosen::Nothing, Chosen::Only)),
             ScopeChoice::Current | ScopeChoice::CurrentOnly => {}
         }
-        let known = memory.projects()?;
-        Ok(match here.as_ref().and_then(|here| project_here(&known, here)) {
+        let own = match here {
+            Some(here) => memory.find_project(&ProjectQuery::Directory(here))?,
+            None => None,
+        };
+        Ok(match own {
             Some(project) => Chosen::Only(project.id.to_string()),
             None if scope == ScopeChoice::CurrentOnly => Chosen::Nothing,
             None => Chosen::All,
@@ -175,64 +175,25 @@ pub fn asked_projects(
     }
 }
 
-/// The project of a directory among the known ones: by its surest name, else by the nearest
-/// directory above it, but none above a repository of its own.
-fn project_here<'p>(known: &'p [ProjectSummary], here: &ProjectNames) -> Option<&'p ProjectSummary> {
-    let by_name = here.aliases.iter().find_map(|(alias, met)| {
-        let is_this = |(kind, recorded): &(String, String)| {
-            kind == alias.kind() && (recorded == met || normalize_directory(recorded) == alias.value())
-        };
-        known.iter().find(|project| project.aliases.iter().any(is_this))
-    });
-    let is_directory = |project: &&ProjectSummary, above: &str| {
-        project.aliases.iter().any(|(kind, recorded)| kind == "directory" && normalize_directory(recorded) == above)
-    };
-    by_name.or_else(|| here.directories_above().find_map(|above| known.iter().find(|project| is_directory(project, above))))
+/// A project by what a tool's argument names: a directory where it is an absolute path, else a name or id.
+fn query(named: &str) -> ProjectQuery {
+    if Path::new(named).is_absolute() { ProjectQuery::Directory(names_of(named)) } else { ProjectQuery::Name(named.to_owned()) }
 }
 
 fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
     if Path::new(name).is_absolute() {
         return Ok(name.to_owned());
     }
-    let projects = memory.projects()?;
-    let is_meant = |candidate: &str, id: &str| candidate.eq_ignore_ascii_case(name) || id == name;
-    let found = projects.iter().find(|project| is_meant(&project.name, &project.id.to_string()));
-    let directory = found.and_then(|project| project.aliases.iter().find(|(kind, _)| kind == "directory"));
-    directory.map(|(_, recorded)| recorded.clone()).ok_or_else(|| CliError {
+    let found = memory.find_project(&query(name))?;
+    let directory = found.and_then(|project| project.aliases.into_iter().find(|(kind, _)| kind == "directory"));
+    if let Some((_, recorded)) = directory {
+        return Ok(recorded);
+    }
+    let known: Vec<String> = memory.projects()?.into_iter().take(10).map(|project| project.name).collect();
+    Err(CliError {
         exit: Exit::Nothing,
         code: "unknown-project".to_owned(),
         message: format!("no project with a directory is known as {name:?}"),
-        hint: Some(match projects.iter().take(10).map(|project| project.name.as_str()).collect::<Vec<_>>().join(", ") {
-            known if known.is_empty() => "leave project out".to_owned(),
-            known => format!("known are {known}"),
-        }),
+        hint: Some(if known.is_empty() { "leave project out".to_owned() } else { format!("known are {}", known.join(", ")) }),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use yore_testing::{Memory, SessionBuilder};
-
-    use super::*;
-
-    #[test]
-    fn repository_of_its_own_is_not_the_project_around_it() {
-        let home = tempfile::tempdir().unwrap();
-        let path = |below: &str| home.path().join(below).to_str().unwrap().to_owned();
-        for directory in ["dev/fresh/.git", "dev/fresh/src", "dev/known/.git", "dev/known/src"] {
-            std::fs::create_dir_all(path(directory)).unwrap();
-        }
-        let memory = Memory::new();
-        for (seed, directory) in ["dev", "dev/known"].into_iter().enumerate() {
-            let mut session = SessionBuilder::new(seed as u64).cwd(&path(directory));
-            session.human("mind the tide");
-            memory.write(&format!("projects/p/{seed}.jsonl"), session.text());
-        }
-        memory.learn();
-        let known = memory.engine().projects().unwrap();
-        let here = |below: &str| project_here(&known, &names_of(&path(below))).map(|project| project.name.as_str());
-        assert_eq!([here("dev/fresh"), here("dev/fresh/src")], [None, None]);
-        assert_eq!([here("dev"), here("dev/loose/src")], [Some("dev"), Some("dev")]);
-        assert_eq!([here("dev/known"), here("dev/known/src")], [Some("known"), Some("known")]);
-    }
 }

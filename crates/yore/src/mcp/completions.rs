@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
-use yore_core::episode::EpisodeKind;
-use yore_engine::{EpisodeSummary, SessionsRequest};
+use yore_engine::SessionsRequest;
 
 use super::access::{ALL_PROJECTS, Access};
 use super::tools::notes;
@@ -80,9 +79,8 @@ fn known(access: &Access, memory: &mut Memory, values: Values) -> CliResult<Vec<
             projects.chain([ALL_PROJECTS.to_owned()]).collect()
         }
         Values::Sessions => {
-            let sessions = memory.sessions(&SessionsRequest { limit: SESSIONS, ..SessionsRequest::default() })?;
-            let is_session = |session: &EpisodeSummary| session.kind == EpisodeKind::Session;
-            sessions.into_iter().filter(is_session).map(|session| session.native_id).collect()
+            let request = SessionsRequest { without_documents: true, limit: SESSIONS, ..SessionsRequest::default() };
+            memory.sessions(&request)?.into_iter().map(|session| session.native_id).collect()
         }
         Values::Topics => {
             memory.notes(&notes::everything_here(access))?.into_iter().filter_map(|note| note.facts.title).collect()

@@ -4,7 +4,6 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use yore_core::episode::EpisodeKind;
 use yore_core::time::UtcMillis;
 use yore_engine::{EpisodeSummary, SessionsRequest};
 
@@ -110,18 +109,16 @@ pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<(Vec<EpisodeSumma
     loop {
         let all = memory.sessions(&SessionsRequest {
             projects: projects.clone(),
+            agents: agent.iter().cloned().collect(),
             text: text.clone(),
+            since: *since,
+            until: *until,
+            without_documents: true,
             limit: looked_at,
             ..SessionsRequest::default()
         })?;
         let is_all = all.len() < looked_at;
         let mut found = cursor::after(all, cursor.as_ref(), key);
-        found.retain(|session| {
-            session.kind == EpisodeKind::Session
-                && agent.as_ref().is_none_or(|agent| session.agent == *agent)
-                && since.is_none_or(|since| session.updated.is_some_and(|updated| updated >= since))
-                && until.is_none_or(|until| session.started.is_some_and(|started| started < until))
-        });
         if found.len() > *limit || is_all {
             let has_more = found.len() > *limit;
             found.truncate(*limit);

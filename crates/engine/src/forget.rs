@@ -1,0 +1,93 @@
+//! Forgets sessions and notes, softly or for good.
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::ingest::ForgetTarget;
+use crate::ingest::source::note;
+use crate::store::{EpisodeKey, Forgotten};
+
+/// What to forget.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct ForgetRequest {
+    /// The session or note: id, short id, native id or an unambiguous beginning; of a note the id of
+    /// its words too.
+    pub session: String,
+    /// For good: from the archive, the index and the backups.
+    pub is_hard: bool,
+    /// Only say what would go.
+    pub is_dry_run: bool,
+    /// Undo a soft forgetting.
+    pub restore: bool,
+    /// Keep the session from coming back from its source (hard only).
+    pub keep_tombstones: bool,
+}
+
+impl Engine {
+    /// Forgets a session with its side conversations, or a note.
+    pub fn forget(&self, request: &ForgetRequest) -> Result<Forgotten, EngineError> {
+        let id = request.session.trim();
+        let mut found = self.store().episodes_by_prefix(id, true, 9)?;
+        if found.first().is_none_or(|(_, _, native)| native != id) {
+            for note in self.store().notes(9, |note| note.is_known_as(id))? {
+                if found.iter().all(|(row, ..)| *row != note.row) {
+                    found.push((note.row, note::KIND.to_owned(), note.native_id));
+                }
+            }
+        }
+        let sessions: Vec<&(EpisodeKey, String, String)> = if found.len() > 1 {
+            found.iter().filter(|(_, _, native)| !native.contains("/agent-") && !native.ends_with("/sidechain")).collect()
+        } else {
+            found.iter().collect()
+        };
+        let (row, agent, native) = match sessions.as_slice() {
+            [] if request.is_hard && self.reader()?.is_buried(request.session.trim())? => {
+                // It is gone; what a killed process may have left undone is done now.
+                return self.finish_forgetting(Forgotten { is_hard: true, ..Forgotten::default() }, request.is_dry_run);
+            }
+            [] => return Err(EngineError::UnknownSession(request.session.clone())),
+            [only] => (only.0, only.1.clone(), only.2.clone()),
+            several => {
+                return Err(EngineError::AmbiguousId {
+                    id: request.session.clone(),
+                    candidates: several.iter().map(|(_, _, native)| native.clone()).collect(),
+                });
+            }
+        };
+        if let Some((_, Some(parent))) = self.store().episode_kind(row)? {
+            return Err(EngineError::NotASession { id: request.session.clone(), session: parent });
+        }
+        let (mut episodes, mut native_ids) = (vec![row], vec![native.clone()]);
+        for (row, native_id) in self.store().descendants(row)? {
+            episodes.push(row);
+            native_ids.push(native_id);
+        }
+        let outcome = Forgotten {
+            episodes: native_ids.clone(),
+            turns: self.store().count_turns(&episodes)?,
+            backups: if request.is_hard { self.store().backups() } else { Vec::new() },
+            is_hard: request.is_hard,
+            ..Forgotten::default()
+        };
+        if request.is_dry_run {
+            return Ok(outcome);
+        }
+        let now = self.now();
+        if !request.is_hard {
+            self.store().set_forgotten(&episodes, (!request.restore).then_some(now))?;
+            self.sync_index(2_000, &mut |_| {})?;
+            return Ok(outcome);
+        }
+        let target =
+            ForgetTarget { agent, native_session: native, episodes, native_ids, keep_tombstones: request.keep_tombstones };
+        let outcome = self.reader()?.forget(&target, now)?;
+        self.finish_forgetting(outcome, false)
+    }
+
+    /// The last steps of a hard forgetting: the index, the backups, the log.
+    fn finish_forgetting(&self, mut outcome: Forgotten, is_dry_run: bool) -> Result<Forgotten, EngineError> {
+        if !is_dry_run {
+            outcome.backups.extend(self.finish_removal()?);
+        }
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,121 @@
+//! Lists sessions, and divides one into its exchanges.
+
+use yore_core::exchange::{Exchanges, TurnShape, exchanges};
+use yore_core::time::UtcMillis;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::retrieve;
+use crate::store::{ConversationSummary, EpisodeKey, EpisodeSummary, SessionFilter, SessionOrder, Store, StoreResult};
+
+/// Filter, order and length of a list of sessions; an empty list lets everything through.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct SessionsRequest {
+    /// Names, ids or directories of projects.
+    pub projects: Vec<String>,
+    /// Source kinds, such as `claude-code`.
+    pub agents: Vec<String>,
+    /// Last used not before (inclusive).
+    pub since: Option<UtcMillis>,
+    /// Begun before (exclusive).
+    pub until: Option<UtcMillis>,
+    /// Only sessions with a code block.
+    pub has_code: bool,
+    /// Only sessions whose title or messages contain this; case is ignored.
+    pub text: Option<String>,
+    /// List sub-agents' sessions too.
+    pub with_subagents: bool,
+    /// List soft-forgotten sessions too.
+    pub with_forgotten: bool,
+    /// Leave documents and notes out.
+    pub without_documents: bool,
+    /// Order of the list.
+    pub order: SessionOrder,
+    /// Most sessions to list; 20 by default.
+    pub limit: usize,
+}
+
+impl Default for SessionsRequest {
+    fn default() -> Self {
+        Self {
+            projects: Vec::new(),
+            agents: Vec::new(),
+            since: None,
+            until: None,
+            has_code: false,
+            text: None,
+            with_subagents: false,
+            with_forgotten: false,
+            without_documents: false,
+            order: SessionOrder::default(),
+            limit: 20,
+        }
+    }
+}
+
+impl Engine {
+    /// Lists sessions.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownProject`] if the request names a project that does not exist.
+    pub fn sessions(&self, request: &SessionsRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
+        let projects = retrieve::projects_named(self.store(), &request.projects)?;
+        let text = request.text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_lowercase);
+        let filter = SessionFilter {
+            projects: &projects,
+            agents: &request.agents,
+            native_id: None,
+            since: request.since,
+            until: request.until,
+            has_code: request.has_code,
+            text: text.as_deref(),
+            with_subagents: request.with_subagents,
+            with_forgotten: request.with_forgotten,
+            without_documents: request.without_documents,
+        };
+        Ok(self.store().sessions(&filter, request.order, request.limit)?)
+    }
+
+    /// Adds a summary of its messages to a session: their number, code, files and the first words.
+    pub fn summary(&self, session: EpisodeSummary) -> Result<ConversationSummary, EngineError> {
+        Ok(self.store().summary(session)?)
+    }
+
+    /// The exchanges of the session with this id, short id, native id or unambiguous beginning of one.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownSession`] if no session matches, [`EngineError::AmbiguousId`] if several do.
+    pub fn exchanges(&self, id: &str) -> Result<Exchanges, EngineError> {
+        match self.store().sessions_named(id.trim(), 9)?.as_slice() {
+            [] => Err(EngineError::UnknownSession(id.to_owned())),
+            [(row, _, native_id)] => Ok(exchanges_of(self.store(), *row, native_id)?),
+            several => Err(EngineError::AmbiguousId {
+                id: id.to_owned(),
+                candidates: several.iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect(),
+            }),
+        }
+    }
+}
+
+/// The exchanges of a session.
+fn exchanges_of(store: &Store, episode: EpisodeKey, native_id: &str) -> StoreResult<Exchanges> {
+    let turns = store.episode_turns(episode)?;
+    let shapes = store.recorded_shapes(&turns.iter().map(|turn| turn.row).collect::<Vec<_>>())?;
+    let turns: Vec<TurnShape<'_>> = turns
+        .iter()
+        .zip(&shapes)
+        .map(|(turn, shape)| TurnShape {
+            id: turn.id,
+            native_id: &turn.native_message,
+            role: turn.role,
+            text: &turn.text,
+            tool_text: &turn.tool_text,
+            is_error: turn.is_error,
+            at: turn.time.utc,
+            tools: &shape.tools,
+            files: &shape.files,
+        })
+        .collect();
+    Ok(exchanges(native_id, &turns))
+}
