@@ -28,14 +28,14 @@ use serde_json::{Value, json};
 /// A picture of one red point, and a sound of two samples.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQIAAACAgA==";
-/// Between two words of a tool that has several.
+/// Pause between the steps of a tool that has several.
 const STEP: Duration = Duration::from_millis(50);
-/// How long a stream that was closed may take to be opened again.
+/// Time for a client to reopen a closed stream.
 const RECONNECTION: Duration = Duration::from_millis(1_500);
-/// How long the slow tool takes unless it is cancelled.
+/// Duration of the slow tool unless it is cancelled.
 const SLOW: Duration = Duration::from_secs(120);
 
-/// Name, what it is there for, and the properties of its arguments, all of them required.
+/// Name, description, and the properties of the arguments, all of them required.
 const TOOLS: [(&str, &str, &[&str]); 17] = [
     ("test_simple_text", "Text", &[]),
     ("test_image_content", "A picture", &[]),
@@ -82,11 +82,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A server that has what tests ask for.
+/// A server with the fixtures of the tests.
 #[derive(Clone, Default)]
 struct Fixtures {
     cancelled: Arc<AtomicUsize>,
-    /// Where streams are, over HTTP.
+    /// The sessions with their streams, over HTTP.
     sessions: Arc<OnceLock<Arc<LocalSessionManager>>>,
 }
 
@@ -309,8 +309,8 @@ impl Fixtures {
         Ok(vec![text("It is all done.")])
     }
 
-    /// Closes the stream on which this was asked, which is the first of its session, and answers
-    /// when another was opened in its place.
+    /// Closes the stream of this request, which is the first of its session, and returns after the time in
+    /// which the client reopens it.
     async fn hang_up(&self, context: &RequestContext<RoleServer>) {
         let parts = context.extensions.get::<Parts>();
         let id = parts.and_then(|parts| parts.headers.get("mcp-session-id")?.to_str().ok());
@@ -323,7 +323,7 @@ impl Fixtures {
     }
 }
 
-/// Has the client's model say something.
+/// Requests a message from the client's model.
 async fn sample(prompt: &str, context: &RequestContext<RoleServer>) -> Result<Vec<Value>, ErrorData> {
     let asked = CreateMessageRequestParams::new(vec![SamplingMessage::user_text(prompt)], 100);
     let answer = context.peer.create_message(asked).await.map_err(failed)?;
@@ -331,7 +331,7 @@ async fn sample(prompt: &str, context: &RequestContext<RoleServer>) -> Result<Ve
     Ok(vec![text(&format!("LLM response: {}", words["content"]["text"].as_str().unwrap_or_default()))])
 }
 
-/// Has the person say something.
+/// Requests input from the person.
 async fn elicit(message: &str, schema: Value, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
     let asked = made(json!({"mode": "form", "message": message, "requestedSchema": schema}))?;
     match context.peer.send_request(ServerRequest::ElicitRequest(ElicitRequest::new(asked))).await.map_err(failed)? {
@@ -410,13 +410,13 @@ fn resource(uri: &str, kind: &str, words: &str) -> Value {
     json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": words}})
 }
 
-/// An answer from its JSON, in the form of 2026-07-28; the SDK takes back what older ones lack.
+/// Converts an answer from its JSON, in the form of 2026-07-28. The SDK removes what older protocols lack.
 fn answered<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
     value["resultType"] = json!("complete");
     made(value)
 }
 
-/// A value of the protocol from its JSON.
+/// Converts a value of the protocol from its JSON.
 fn made<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }

@@ -9,14 +9,14 @@ use crate::render::text;
 
 /// Copy the memory, with its key, so that it can be restored
 ///
-/// The daemon makes one each day (`store.backups` says how many are kept). A copy is checked before it counts; the
-/// indexes are not in it, they are made anew.
+/// The daemon makes one each day (`store.backups` sets how many are kept). A copy is checked before it
+/// counts. It does not contain the indexes: they are rebuilt.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Write the copy to FILE instead of the data directory; its key goes beside it
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     to: Option<PathBuf>,
-    /// Only list the backups that there are
+    /// Only list the existing backups
     #[arg(long)]
     list: bool,
 }

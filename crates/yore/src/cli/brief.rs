@@ -6,10 +6,10 @@ use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::inject::text::{self, tokens};
 
-/// Show what a session that begins here is told
+/// Show the brief that a session beginning here gets
 ///
-/// Where things stand: standing notes, what was last worked on in this project and where it
-/// stopped, other notes. The same words that an agent's hook gives.
+/// It holds the state of the project: standing notes, what was last worked on in this project and where it
+/// stopped, other notes. It is the same text that an agent's hook gives.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// At most N tokens [default: inject.brief_tokens]

@@ -22,9 +22,9 @@ pub struct Arguments {
 enum Action {
     /// Read histories again
     On(Where),
-    /// Read nothing new; what is there stays
+    /// Read nothing new; what is already captured stays
     Off(Where),
-    /// Say what is read
+    /// Show what is read
     Status(Where),
 }
 
@@ -33,7 +33,7 @@ struct Where {
     /// Only this project [default DIR: the current directory]
     #[arg(short, long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     project: Option<PathBuf>,
-    /// In the project's own .yore.toml, for everybody who works on it
+    /// Write to the project's own .yore.toml, for everybody who works on it
     #[arg(long, requires = "project")]
     shared: bool,
 }
@@ -58,7 +58,7 @@ fn turn(is_on: bool, place: &Where, context: &mut Context) -> CliResult<()> {
     if place.shared {
         let file = directory.join(PROJECT_FILE);
         if is_on {
-            // A project's file cannot turn on what another turned off: it can only say nothing.
+            // A project's file cannot turn on what another layer turned off, so the key is removed instead.
             config::unset(&file, FileKind::Project, "capture.enabled")?;
         } else {
             config::set(&file, FileKind::Project, "capture.enabled", "false")?;
@@ -68,7 +68,7 @@ fn turn(is_on: bool, place: &Where, context: &mut Context) -> CliResult<()> {
         turn_own(is_on, &directory, context)?;
     }
     if is_on {
-        // Something else may still forbid it.
+        // Another setting may still forbid it.
         let config = changed(context)?;
         if let Some(reason) = forbidden(&directory, &config, context)? {
             context.printer.note(format!("it is still not captured: {reason}"))?;
@@ -79,7 +79,7 @@ fn turn(is_on: bool, place: &Where, context: &mut Context) -> CliResult<()> {
     Ok(())
 }
 
-/// Turns a project on or off in the person's own file.
+/// Turns capture of a project on or off in the person's own file.
 fn turn_own(is_on: bool, directory: &Path, context: &mut Context) -> CliResult<()> {
     let file = user_file(context)?;
     let name = directory.to_str().ok_or_else(|| CliError::usage("the directory's name is not UTF-8", None))?;
@@ -148,7 +148,7 @@ fn status(place: &Where, context: &mut Context) -> CliResult<()> {
     Ok(())
 }
 
-/// Why what is said in a directory is not kept, if it is not.
+/// Returns why words said in a directory are not captured, or none if they are.
 fn forbidden(directory: &Path, config: &Config, context: &Context) -> CliResult<Option<String>> {
     if !config.capture.enabled {
         return Ok(Some("capture is off (`yore capture on`)".to_owned()));
@@ -170,12 +170,12 @@ fn forbidden(directory: &Path, config: &Config, context: &Context) -> CliResult<
     }))
 }
 
-/// The person's settings as they stand in the file by now.
+/// Reads the person's settings again, as they are in the file now.
 fn changed(context: &Context) -> CliResult<Config> {
     Ok(context.settings.own_config()?)
 }
 
-/// A list of the person's file alone, as it is written there.
+/// Returns a list from the person's file alone, as written there.
 fn own_list(key: &str, context: &Context) -> CliResult<Vec<String>> {
     let layers = Layers {
         user_file: context.settings.user_file.as_ref(),

@@ -28,19 +28,19 @@ enum Action {
         /// At most N
         #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
         limit: usize,
-        /// Only those that were read
+        /// Only conversations that were read
         #[arg(long, conflicts_with = "unprocessed")]
         processed: bool,
-        /// Only those that were not read, or went on since
+        /// Only conversations that were not read, or continued since
         #[arg(long)]
         unprocessed: bool,
-        /// Only those whose title or words hold this, in whatever case; those that were not read are not looked through
+        /// Only conversations whose title or text contains this, ignoring case; unread ones are not searched
         #[arg(short, long, value_name = "TEXT", conflicts_with = "unprocessed")]
         text: Option<String>,
         #[command(flatten)]
         filter: Filter,
     },
-    /// Read conversations that were not read, or went on since
+    /// Read conversations that were not read, or continued since
     Ingest {
         /// At most N, last used first
         #[arg(short = 'n', long, value_name = "N")]
@@ -53,13 +53,13 @@ enum Action {
     },
     /// Read now and then again and again, until interrupted
     Watch {
-        /// Minutes between two readings
+        /// Minutes between two reads
         #[arg(short, long, value_name = "MINUTES", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1440))]
         interval: u64,
     },
 }
 
-/// Which conversations.
+/// Filter for conversations.
 #[derive(Args, Debug)]
 struct Filter {
     /// Last used not before this time (date or RFC 3339)
@@ -68,7 +68,7 @@ struct Filter {
     /// Only this project: name or directory
     #[arg(short, long, value_name = "PROJECT")]
     project: Option<String>,
-    /// Only those with code blocks
+    /// Only conversations with code blocks
     #[arg(long)]
     has_code: bool,
 }
@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
 }
 
-/// The memory, if there is one.
+/// Opens the memory, if there is one.
 fn memory(context: &Context) -> CliResult<Option<Engine>> {
     match context.settings.engine(false) {
         Ok(engine) => Ok(Some(engine)),
@@ -152,7 +152,7 @@ fn list(
     tell(rows.into_iter().map(|(_, row, value)| (row, value)).collect(), context)
 }
 
-/// Prints rows, or says by the exit code that there are none.
+/// Prints rows. The exit code tells if there are none.
 fn tell(rows: Vec<(Vec<String>, Value)>, context: &mut Context) -> CliResult {
     let exit = if rows.is_empty() { Exit::Nothing } else { Exit::Success };
     let (rows, values): (Vec<Vec<String>>, Vec<Value>) = rows.into_iter().unzip();
@@ -209,11 +209,11 @@ fn ingest(limit: Option<usize>, is_dry_run: bool, filter: &Filter, context: &mut
     Ok(if report.unread().next().is_none() { Exit::Success } else { Exit::Nothing })
 }
 
-/// Ends when somebody ends it.
+/// Runs until it is interrupted.
 fn watch(minutes: u64, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(true)?;
     loop {
-        // A source that appears later is watched, too.
+        // A source that appears later is watched too.
         let request = request(conversation_roots(&context.settings)?, &context.settings)?;
         let (report, sync) = read(&engine, &request, context)?;
         print(&report, &sync, false, context)?;

@@ -6,7 +6,7 @@ use crate::error::{CliError, CliResult, Exit};
 /// Print shell completions, man pages or the command reference
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// What to print
+    /// Script, man page or reference to print
     #[arg(value_enum)]
     what: What,
     /// The command whose man page to print, such as recall or "config set" [default: yore itself]
@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// Every command's help, as committed in `docs/cli.md`.
+/// Returns the help of every command, as committed in `docs/cli.md`.
 fn reference(mut command: clap::Command) -> String {
     command = command.term_width(100);
     command.build();

@@ -17,18 +17,18 @@ pub struct Arguments {
 enum Action {
     /// Show every setting
     Show {
-        /// And where its value comes from
+        /// Also show the origin of each value
         #[arg(long)]
         origin: bool,
     },
     /// Show one setting
     Get {
-        /// Such as recall.limit
+        /// Key, such as recall.limit
         key: String,
     },
     /// Change a setting in your file, or in the project's with --project
     Set {
-        /// Such as recall.limit
+        /// Key, such as recall.limit
         key: String,
         /// The value, in TOML; a bare word is a string
         value: String,
@@ -38,24 +38,24 @@ enum Action {
     },
     /// Remove a setting from your file, or from the project's with --project
     Unset {
-        /// Such as recall.limit
+        /// Key, such as recall.limit
         key: String,
         /// Change .yore.toml of the current directory instead
         #[arg(long)]
         project: bool,
     },
-    /// Check every file and variable, and tell all that is wrong
+    /// Check every file and variable, and report all faults
     Check,
     /// Print the JSON Schema of the configuration file
     Schema,
     /// Print a configuration file with every default and its meaning
     Defaults,
-    /// Print where your configuration file lies
+    /// Print the path of your configuration file
     Path,
 }
 
 impl Arguments {
-    /// Whether this works, or even mends, where the settings cannot be read.
+    /// Returns whether the command works, or even fixes the settings, if they cannot be read.
     pub fn needs_no_settings(&self) -> bool {
         !matches!(self.action, Action::Show { .. } | Action::Get { .. })
     }

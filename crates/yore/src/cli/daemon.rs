@@ -12,11 +12,10 @@ use crate::ipc::client::{self, NoAnswer, PATIENCE, Started};
 use crate::ipc::wire::{Request, Status};
 use crate::render::text;
 
-/// Read what agents write while they write it, in the background
+/// Read what agents write, while they write it, in the background
 ///
-/// One daemon for each data directory. It watches where the known agents keep their histories,
-/// reads what is new within seconds, and answers for every other command. Without it everything
-/// still works.
+/// One daemon runs for each data directory. It watches the histories of the known agents, reads new text
+/// within seconds, and answers for every other command. Everything still works without it.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -25,36 +24,36 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Start it
+    /// Start the daemon
     Start {
         /// Stay in the foreground until it ends
         #[arg(long)]
         foreground: bool,
-        /// Leave the terminal that started this
+        /// Detach from the terminal that started it
         #[arg(long, hide = true, requires = "foreground")]
         detached: bool,
     },
-    /// End it after what it is doing
+    /// End the daemon after its current work
     Stop,
-    /// Show whether it runs, what waits and what was given up
+    /// Show whether the daemon runs, which jobs wait and which were given up
     Status,
-    /// Show what it did
+    /// Show the daemon's log
     Logs {
-        /// Go on with what it does
+        /// Keep printing new lines
         #[arg(short, long)]
         follow: bool,
         /// The last N lines
         #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
         lines: usize,
     },
-    /// Try again what was given up
+    /// Try jobs again that were given up
     Retry {
         /// Only this file or address
         target: Option<String>,
     },
 }
 
-/// How long an end may take: a transaction and the index.
+/// Maximum time to end: a transaction and an update of the index.
 const ENDING: Duration = Duration::from_secs(30);
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -75,7 +74,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 fn start(context: &mut Context) -> CliResult {
-    // What keeps it from starting is better told here than in its log.
+    // An error that keeps it from starting is better reported here than in its log.
     drop(context.settings.engine(false)?);
     let mut arguments = Vec::new();
     for (key, value) in &context.settings.flags {
@@ -105,7 +104,7 @@ fn start(context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// Ends the daemon where one runs, for what must have the data directory to itself; whether one ran.
+/// Ends a running daemon, for work that needs the data directory for itself. Returns whether one ran.
 pub fn stop_for(context: &Context) -> CliResult<bool> {
     let was_running = card::is_running(&context.settings.directory);
     if was_running {
@@ -254,7 +253,7 @@ fn logs(follow: bool, lines: usize, context: &mut Context) -> CliResult {
         let Ok(mut file) = std::fs::File::open(&path) else { continue };
         let size = file.metadata().map_err(fail)?.len();
         if size < at {
-            // Another file has taken its place.
+            // The log was replaced by a new file.
             at = 0;
         }
         let mut new = Vec::new();

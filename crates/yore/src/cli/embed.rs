@@ -10,11 +10,11 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::render::progress::Progress;
 use crate::render::text;
 
-/// Give what was said vectors of the local model
+/// Compute the local model's vectors for what was said
 ///
-/// Newest first, in the foreground, at low priority. May be interrupted at any time: what was done
-/// stays done, and the next run goes on from there. Until then everything is found by its words
-/// and the static table.
+/// Newest first, in the foreground, at low priority. It may be interrupted at any time: finished work is
+/// kept, and the next run continues from there. Until then everything is found by its words and the static
+/// table.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// End when standard input closes
@@ -39,10 +39,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(if report.is_busy { Exit::Busy } else { Exit::Success })
 }
 
-/// Whether whoever started this is gone.
+/// True once the process that started this one is gone.
 static IS_LEFT_ALONE: AtomicBool = AtomicBool::new(false);
 
-/// Notes when standard input closes, as it does when the process at its other end is killed.
+/// Sets the flag when standard input closes, as it does when the process at its other end is killed.
 fn end_with_standard_input() {
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
@@ -50,8 +50,9 @@ fn end_with_standard_input() {
     });
 }
 
-/// After reading: gives what is new its vectors if the model is here; where it is not, offers to
-/// fetch it on a terminal and says how elsewhere, if `is_offered`. Nothing that goes wrong here takes away what was read.
+/// After reading: computes the vectors of new turns if the model is installed. If it is not, and
+/// `is_offered`, offers to fetch it on a terminal and prints instructions elsewhere. A failure here does not
+/// undo what was read.
 pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, context: &mut Context) -> CliResult<()> {
     let waiting = engine.unembedded()?;
     if is_unwanted || !context.settings.config().models.embed || waiting == 0 {
@@ -87,7 +88,7 @@ pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, conte
     Ok(())
 }
 
-/// Works the queue off, with progress; with `is_asked` also what the model failed on again and again.
+/// Processes the queue, with progress. With `is_asked`, also turns on which the model failed repeatedly.
 pub fn embed(engine: &Engine, is_asked: bool, context: &mut Context) -> CliResult<EmbedReport> {
     yore_engine::platform::lower_priority();
     let bar = Progress::counting("embedding", 0, context.printer.shows_progress());
@@ -108,7 +109,7 @@ pub fn embed(engine: &Engine, is_asked: bool, context: &mut Context) -> CliResul
     })
 }
 
-/// What was done, in a sentence.
+/// Describes the outcome in a sentence.
 pub fn outcome(report: &EmbedReport) -> String {
     if report.is_busy {
         return format!("another process is embedding; {} wait", text::counted(report.waiting, "turn"));

@@ -9,24 +9,24 @@ use crate::render::text;
 
 /// Forget a session or a note
 ///
-/// Soft: nothing answers from it any more, and --restore brings it back. Hard: its words are
-/// removed from the archive, the index and the backups, wherever they stand, copies in resumed
-/// or forked sessions included, and cannot come back from the source.
+/// Soft: no answer uses it any more, and --restore brings it back. Hard: its words are removed from the
+/// archive, the index and the backups, including copies in resumed or forked sessions, and cannot come back
+/// from the source.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The session, with its side conversations, or the note
+    /// Id of the session, with its side conversations, or of the note
     #[arg(value_name = "ID", required_unless_present = "session")]
     id: Option<String>,
-    /// The same
+    /// Same as ID
     #[arg(long, value_name = "ID", conflicts_with = "id")]
     session: Option<String>,
-    /// For good
+    /// Forget for good
     #[arg(long)]
     hard: bool,
     /// Undo a soft forgetting
     #[arg(long, conflicts_with = "hard")]
     restore: bool,
-    /// Only say what would go
+    /// Only show what would go
     #[arg(long)]
     dry_run: bool,
 }
@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         (_, _, true) => "forgot for good",
         _ => "forgot",
     };
-    // A note is no agent's, and lies nowhere else.
+    // A note belongs to no agent and has no other copy.
     let is_note = |native: &String| engine.known_unit(KIND, &note_unit(native)).is_ok_and(|known| known.is_some());
     let is_agents = outcome.episodes.is_empty() || !outcome.episodes.iter().all(is_note);
     if is_agents {

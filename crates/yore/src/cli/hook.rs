@@ -3,22 +3,22 @@ use clap::Args;
 use super::Context;
 use crate::error::{CliResult, Exit};
 
-/// Told by an agent that a session moved on (reads the agent's JSON from standard input)
+/// Take an event of an agent's session (reads the agent's JSON from standard input)
 ///
-/// Tells the daemon, or leaves one small file for it, and returns at once: it never opens the
-/// memory, prints nothing, and ends with 0 whatever it was given, so that no agent can fail
-/// because of it. Unknown agents, events and fields are ignored.
+/// Reports the event to the daemon, or leaves one small file for it. For an event that memories may concern,
+/// it prints them as the agent expects, within a deadline. It ends with 0 whatever its input is, so that no
+/// agent can fail because of it. Unknown agents, events and fields are ignored.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The agent that calls, such as claude-code, cursor, codex, gemini
     #[arg(value_name = "AGENT")]
     _agent: Option<String>,
-    /// The agent's event, such as Stop [default: the one that the JSON names]
+    /// The agent's event, such as Stop [default: the event in the JSON]
     #[arg(value_name = "EVENT")]
     _event: Option<String>,
 }
 
-/// Never called: `crate::hook` takes the call before the settings are read. Only help comes here.
+/// Never called: `crate::hook` handles the call before the settings are read. This is only for the help.
 pub fn run(_arguments: &Arguments, _context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }

@@ -21,24 +21,24 @@ use crate::render::ingest::{as_json, summary};
 use crate::render::progress::Progress;
 use crate::render::text;
 
-/// The source of pages.
+/// The source kind of web pages.
 const WEB: &str = "web";
 
 /// Read histories, documents and pages into the memory
 ///
-/// Without paths: wherever the known agents keep theirs. What was read before is not read again.
+/// Without paths it reads the histories of the known agents. What was read before is not read again.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Files, directories or addresses (https://...) to read
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// What the paths hold [default: what they look like]
+    /// The kind of source in the paths [default: detected]
     #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES.iter().map(|source| source.kind())))]
     source: Option<String>,
-    /// Only say what would be read
+    /// Only show what would be read
     #[arg(long)]
     dry_run: bool,
-    /// Say of each conversation and file that is read how many turns it brought
+    /// Print, for each conversation and file that is read, how many turns it brought
     #[arg(short, long)]
     verbose: bool,
     /// Do not run the local model; `yore embed` does it at any time
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let engine = match context.settings.engine(!arguments.dry_run) {
         Ok(engine) => Some(engine),
-        // Looking must not make a memory.
+        // A dry run must not create a memory.
         Err(error) if arguments.dry_run && error.code == "store/missing" => None,
         Err(error) => return Err(error),
     };
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         None => (found(&roots), SyncReport::default()),
     };
-    // Fetching is not tried before somebody means it.
+    // A dry run fetches nothing.
     let would_fetch = addresses.iter().filter(|_| arguments.dry_run);
     if context.printer.is_json() {
         let told: Vec<_> = pages.iter().flatten().map(page_as_json).collect();
@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             context.printer.line(told_page(page))?;
         }
         report.failures.extend(pages.into_iter().filter_map(Result::err));
-        // Of pages alone nothing more is to be said.
+        // If only pages were read, there is nothing more to print.
         if addresses.len() < arguments.paths.len() || arguments.paths.is_empty() || report.unread().next().is_some() {
             print(&report, &sync, arguments.dry_run, context)?;
         }
@@ -122,10 +122,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(if report.unread().next().is_none() && without.is_empty() { Exit::Success } else { Exit::Nothing })
 }
 
-/// Why nothing was read of a path that was named, a line for each.
+/// Returns why nothing was read from a named path, a line for each.
 fn without_histories(arguments: &Arguments, report: &IngestReport) -> Vec<String> {
     let mut lines = Vec::new();
-    // Histories that lie deeper, or are of another kind, may have been read all the same.
+    // Histories deeper in the path, or of another kind, may have been read all the same.
     let is_read = report.by_source.values().any(|(files, _)| *files > 0);
     for path in arguments.paths.iter().filter(|_| !is_read || arguments.paths.len() > 1) {
         let names: Vec<&str> = report
@@ -151,7 +151,7 @@ fn without_histories(arguments: &Arguments, report: &IngestReport) -> Vec<String
     lines
 }
 
-/// What the daemon read.
+/// Prints the report of the daemon's reading.
 fn print_ingested(ingested: &Ingested, context: &mut Context) -> CliResult {
     if context.printer.is_json() {
         context.printer.json(&ingested.json)?;
@@ -166,7 +166,7 @@ fn print_ingested(ingested: &Ingested, context: &mut Context) -> CliResult {
     Ok(if ingested.failures.is_empty() { Exit::Success } else { Exit::Nothing })
 }
 
-/// The addresses of pages among what was named.
+/// Returns the addresses of pages among the named paths.
 fn addresses(arguments: &Arguments) -> CliResult<Vec<String>> {
     let addresses: Vec<String> = arguments
         .paths
@@ -184,7 +184,7 @@ fn addresses(arguments: &Arguments) -> CliResult<Vec<String>> {
     }
 }
 
-/// Fetches a page, for the project that is asked from; what fails is told with the rest.
+/// Fetches a page for the project of the current directory. A failure is reported with the others.
 fn fetch(engine: &Engine, address: &str, context: &Context) -> CliResult<Result<PageReport, (PathBuf, String)>> {
     let options = FetchOptions {
         ingest: request(Vec::new(), &context.settings)?,
@@ -224,7 +224,7 @@ fn page_as_json(page: &PageReport) -> serde_json::Value {
     })
 }
 
-/// What is to be read: what was named, or all that is known.
+/// Returns the sources to read: the named ones, or all known ones.
 fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>> {
     if arguments.paths.is_empty() {
         let mut roots = default_roots(&context.settings)?;
@@ -240,7 +240,7 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         if !path.exists() {
             return Err(CliError::usage(format!("{} does not exist", path.display()), None));
         }
-        // A pipe would be waited for, and what cannot be opened cannot be guessed.
+        // Reading a pipe would block, and a file that cannot be opened cannot be recognised.
         let opened = if path.is_dir() {
             path.read_dir().map(drop)
         } else if path.is_file() {
@@ -250,7 +250,7 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         };
         opened.map_err(|error| CliError::io(path, &error))?;
         let mut guesses = match &arguments.source {
-            // Histories of this kind that lie deeper are found as well; documents are no histories.
+            // Histories of this kind deeper in the path are found as well. Documents are not histories.
             Some(kind) if path.is_dir() && source_named(kind).is_some_and(|source| source.nature() == Nature::Conversation) => {
                 detect::sure_below(path).into_iter().filter(|(found, _)| found == kind).map(|(_, root)| root).collect()
             }
@@ -272,8 +272,8 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
     Ok(roots)
 }
 
-/// Refuses named paths and pages that the person's settings switch off: somebody, or some script, that names
-/// them does not switch them on.
+/// Refuses named paths and pages that the person's settings switch off: naming them, by hand or in a script,
+/// does not switch them on.
 fn may_be_read(roots: &[SourceRoot], has_pages: bool, config: &Config) -> CliResult<()> {
     let refused = |message: String, hint: &str| {
         Err(CliError { exit: Exit::Usage, code: "capture-off".to_owned(), message, hint: Some(hint.to_owned()) })
@@ -291,7 +291,7 @@ fn may_be_read(roots: &[SourceRoot], has_pages: bool, config: &Config) -> CliRes
     }
 }
 
-/// What a first ingestion would look at.
+/// Returns a report of the files that a first ingestion would read.
 fn found(roots: &[SourceRoot]) -> IngestReport {
     let mut report = IngestReport::default();
     let mut seen = HashSet::new();
@@ -309,7 +309,7 @@ fn found(roots: &[SourceRoot]) -> IngestReport {
     report
 }
 
-/// Archives and indexes, with a bar.
+/// Archives and indexes, with a progress bar.
 pub fn read_histories(
     engine: &Engine,
     roots: Vec<SourceRoot>,
@@ -320,12 +320,12 @@ pub fn read_histories(
     read(engine, &request, context)
 }
 
-/// The same for a reading that is narrower.
+/// Reads as the request says, with a progress bar.
 pub fn read(engine: &Engine, request: &IngestRequest, context: &Context) -> CliResult<(IngestReport, SyncReport)> {
     read_told(engine, request, false, context)
 }
 
-/// The same, with a line for each conversation and file where `is_verbose`.
+/// Does the same, with a line for each conversation and file if `is_verbose`.
 fn read_told(
     engine: &Engine,
     request: &IngestRequest,
@@ -339,7 +339,7 @@ fn read_told(
     if request.is_dry_run {
         return Ok((report, SyncReport::default()));
     }
-    // Without a daemon nobody else does.
+    // Without a daemon, nothing else clears old ledgers.
     ledger::clear_old(&context.settings.directory, SystemTime::now());
     let bar = Progress::counting("indexing", engine.queued()? as u64, context.printer.shows_progress());
     let sync = engine.sync_index(30_000, &mut |turns| bar.inc(turns));

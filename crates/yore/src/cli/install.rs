@@ -13,26 +13,26 @@ use crate::install::{AGENTS, Agent, Done, Installer, Machine, Outcome, Part, Pro
 use crate::paths::{Paths, Platform};
 use crate::render::text;
 
-/// Put yore into the settings of coding agents: the MCP server, hooks, and what tells them about it
+/// Put yore into the settings of coding agents: the MCP server, hooks, and instructions for the agent
 ///
-/// Without an agent it lists what it would do and changes nothing. Each file that is changed is kept
-/// as it was in the data directory; nothing in it but yore's own entries is touched, and a file that
-/// cannot be read is left alone. Doing it again changes nothing. `yore uninstall` undoes it.
+/// Without an agent it lists what it would do and changes nothing. Each file that it changes is first copied
+/// to the data directory. It touches only yore's own entries, and leaves a file alone that it cannot read. A
+/// second run changes nothing. `yore uninstall` undoes it.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Agents, or "all" for those on this computer
     #[arg(value_name = "AGENT")]
     agents: Vec<Choice>,
-    /// For yourself everywhere, or for the project of this directory
+    /// Install for yourself everywhere, or for the project of this directory
     #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
     scope: ScopeChoice,
     /// Show the changes and make none
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Leave out hooks: nothing is captured or given by itself
+    /// Leave out hooks: nothing is captured or given automatically
     #[arg(long)]
     no_hooks: bool,
-    /// Leave out the MCP server and the text that tells of it
+    /// Leave out the MCP server and the instructions for it
     #[arg(long)]
     no_mcp: bool,
     /// Add a status line to Claude Code, if it has none
@@ -40,15 +40,15 @@ pub struct Arguments {
     status_line: bool,
 }
 
-/// An agent as it is named on the command line, or all of them.
+/// An agent named on the command line, or all of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Choice {
     All,
-    /// Its place in the table.
+    /// Index of the agent in the table.
     One(usize),
 }
 
-/// `all`, and the table's agents in its order.
+/// The values `all` and the table's agents, in its order.
 const CHOICES: [Choice; AGENTS.len() + 1] = {
     let mut choices = [Choice::All; AGENTS.len() + 1];
     let mut index = 0;
@@ -87,7 +87,7 @@ impl From<ScopeChoice> for Scope {
     }
 }
 
-/// What came of one agent.
+/// The outcome for one agent.
 pub(super) struct Report {
     pub agent: &'static Agent,
     pub is_here: bool,
@@ -111,11 +111,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     with_machine(context, scope, |machine| {
         let mut installer = Installer::open(machine, &program, scope, &context.settings.directory, Purpose::Put, is_dry)
             .map_err(|error| unreadable_record(context, &error))?;
-        // What is there for the person would run twice in a project that has it, too.
+        // An entry that the person has everywhere would run twice in a project that has it too.
         let there = if scope == Scope::Project { installed(machine) } else { Vec::new() };
         for agent in chosen(&arguments.agents) {
             let is_here = agent.is_here(machine);
-            // Whoever is not here is installed in only by name.
+            // An agent that is not on this computer is installed only if it is named.
             let is_named = arguments.agents.iter().any(|choice| matches!(choice, Choice::One(_)));
             let mut report = Report { agent, is_here, files: Vec::new(), advice: Vec::new(), needless: None };
             if is_here || is_named && !is_list {
@@ -127,7 +127,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                     let is_asked = match part {
                         Part::Mcp => !arguments.no_mcp,
                         Part::Hooks => !arguments.no_hooks,
-                        // All that Aider can be brought.
+                        // Aider can have no other part.
                         Part::Rules => !arguments.no_mcp || agent.name == "aider",
                         Part::StatusLine => arguments.status_line,
                     };
@@ -146,13 +146,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     show(&reports, &program, scope, is_dry, arguments, context)
 }
 
-/// The program goes by another name than its entries are known by.
+/// Returns the error for a program whose name differs from the one that its entries are recognised by.
 pub(super) fn nameless(program: &Program) -> CliError {
     let message = format!("this program is called {}; in agents' settings it is known by the name yore", program.path);
     CliError::usage(message, Some("rename it to yore (yore.exe on Windows), or link to it by that name on the PATH"))
 }
 
-/// The parts that an agent has for the person, in every project.
+/// Returns the parts that an agent has in the person's settings, for every project.
 fn parts_everywhere(agent: &Agent, there: &[Installed]) -> Vec<Part> {
     let has = |part: Part| {
         there.iter().filter(|one| one.agent == agent.name && one.scope == Scope::User).any(|one| match one.what {
@@ -165,7 +165,7 @@ fn parts_everywhere(agent: &Agent, there: &[Installed]) -> Vec<Part> {
     [Part::Mcp, Part::Hooks, Part::StatusLine].into_iter().filter(|part| has(*part)).collect()
 }
 
-/// The record of what was changed cannot be used.
+/// Returns the error for an unusable record of changes.
 pub(super) fn unreadable_record(context: &Context, error: &std::io::Error) -> CliError {
     CliError {
         hint: Some("move it away: without it yore's entries are known by what they run".to_owned()),
@@ -173,7 +173,7 @@ pub(super) fn unreadable_record(context: &Context, error: &std::io::Error) -> Cl
     }
 }
 
-/// Does something with the computer as it is.
+/// Calls `act` with a description of this computer.
 pub(super) fn with_machine<T>(context: &Context, scope: Scope, act: impl FnOnce(&Machine<'_>) -> CliResult<T>) -> CliResult<T> {
     let Some(home) = context.settings.paths.home.clone() else {
         return Err(CliError::usage("there is no home directory, so nobody knows where agents keep their settings", None));
@@ -186,13 +186,13 @@ pub(super) fn with_machine<T>(context: &Context, scope: Scope, act: impl FnOnce(
     act(&Machine { platform: Platform::HERE, project: project.filter(|project| *project != home), home, variable: &variable })
 }
 
-/// The repository that a directory is in, else the directory.
+/// Returns the repository that contains a directory, else the directory.
 fn project_root(directory: &Path) -> PathBuf {
     directory.ancestors().find(|path| path.join(".git").exists()).unwrap_or(directory).to_path_buf()
 }
 
-/// This program as agents shall call it: by the name that leads to it from the search path, which stays
-/// right when it is renewed, else by its own.
+/// Returns this program as agents should call it: by its name if the search path leads to it, which stays
+/// right after an update, else by its own path.
 pub(super) fn this_program(context: &Context) -> CliResult<Program> {
     let own = std::env::current_exe().map_err(|error| CliError::io(Path::new("yore"), &error))?;
     let real = own.canonicalize().ok();
@@ -210,7 +210,7 @@ pub(super) fn this_program(context: &Context) -> CliResult<Program> {
             CliError::usage(format!("{} cannot be written into settings: it is not Unicode", path.to_string_lossy()), None)
         })
     };
-    // An agent may be started with this shell's variables, or without.
+    // An agent may be started with this shell's variables, or without them.
     let variable = |name: &str| context.settings.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
     let without = Paths::locate(Platform::HERE, &|name| if name == "YORE_HOME" { None } else { variable(name) });
     let is_usual = [&context.settings.paths.data, &without.data]
@@ -220,7 +220,7 @@ pub(super) fn this_program(context: &Context) -> CliResult<Program> {
     Ok(Program { path: unicode(path)?, data_dir })
 }
 
-/// The agents that are asked for, in the table's order; all where none is named.
+/// Returns the chosen agents in the table's order; all if none is named.
 pub(super) fn chosen(choices: &[Choice]) -> Vec<&'static Agent> {
     let is_all = choices.is_empty() || choices.iter().any(|choice| matches!(choice, Choice::All));
     let is_chosen = |index: usize| choices.iter().any(|choice| matches!(choice, Choice::One(one) if *one == index));
@@ -279,7 +279,7 @@ fn show(
     Ok(exit)
 }
 
-/// An agent and what came of its files.
+/// Prints an agent and the outcome for its files.
 pub(super) fn lines(report: &Report, is_dry: bool, with_diff: bool, context: &mut Context) -> CliResult<()> {
     let home = context.settings.paths.home.clone();
     context.printer.line(format!("{}{}{}", text::BOLD, report.agent.title, text::RESET))?;
@@ -333,7 +333,7 @@ fn words(file: &Done, is_dry: bool, home: Option<&Path>) -> String {
     }
 }
 
-/// A path with the home directory as `~`.
+/// Formats a path, with `~` for the home directory.
 fn shortened(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(rest) if !cfg!(windows) => format!("~/{}", rest.display()),
@@ -341,7 +341,7 @@ fn shortened(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// An agent and what came of its files, for programs.
+/// Returns an agent and the outcome for its files as JSON.
 pub(super) fn wire(report: &Report, with_diff: bool) -> Value {
     let files: Vec<Value> = report
         .files

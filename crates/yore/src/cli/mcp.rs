@@ -11,13 +11,13 @@ use crate::mcp::{Server, Toolset, chat_reader};
 
 /// Serve the memory to an agent over MCP on standard input and output
 ///
-/// An agent that wants an address in place of a command is served by the daemon: see `yore mcp url`.
+/// The daemon serves agents that need an address instead of a command: see `yore mcp url`.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Which tools: `core`, `names` (those of the designs that yore grew from), `all`, or names of
-    /// tools with commas between them [default: mcp.tools]
+    /// The tools to serve: `core`, `names` (those of the designs that yore grew from), `all`, or names of
+    /// tools, separated by commas [default: mcp.tools]
     #[arg(long, value_name = "TOOLS")]
     tools: Option<Toolset>,
 }
@@ -26,8 +26,8 @@ pub struct Arguments {
 enum Action {
     /// Show the address and the token for agents that speak MCP over HTTP
     ///
-    /// The token opens the whole memory. It is this computer's own, and stays the same. An agent may
-    /// name its project's directory in the header `Yore-Project`; without it every project is asked.
+    /// The token opens the whole memory. It belongs to this computer and stays the same. An agent may name
+    /// its project's directory in the header `Yore-Project`; without it every project is searched.
     Url,
 }
 
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// The server for whoever started this process.
+/// Creates the server for the agent that started this process.
 fn server(tools: Option<Toolset>, context: &Context) -> CliResult<Server> {
     let toolset = match tools {
         Some(toolset) => toolset,
@@ -61,7 +61,7 @@ fn server(tools: Option<Toolset>, context: &Context) -> CliResult<Server> {
     })
 }
 
-/// Where the daemon serves MCP over HTTP, and the header that it asks for.
+/// Prints the address of MCP over HTTP in the daemon, and the header that it requires.
 fn url(context: &mut Context) -> CliResult {
     let absent = |code: &str, message: &str, hint: &str| CliError {
         exit: Exit::Nothing,

@@ -1,5 +1,5 @@
-//! The command line: one file per command, each with its arguments (whose comments are the help)
-//! and the function that runs it.
+//! The command line: one file per command, each with its arguments (whose comments are the help) and the
+//! function that runs it.
 
 mod backup;
 mod brief;
@@ -132,7 +132,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether this works, with the defaults, where the settings cannot be read.
+    /// Returns whether the command works with the defaults if the settings cannot be read.
     fn needs_no_settings(&self) -> bool {
         match self {
             Self::Completions(_) | Self::PdfText(_) => true,
@@ -142,13 +142,13 @@ impl Command {
     }
 }
 
-/// What a command may use.
+/// The settings and the printer of a command.
 pub(crate) struct Context {
     pub settings: Settings,
     pub printer: Printer,
 }
 
-/// Parses, runs, and reports.
+/// Parses the arguments, runs the command and reports errors.
 pub fn run() -> ExitCode {
     if let Some(call) = crate::hook::Call::of(std::env::args_os().skip(1)) {
         return crate::hook::run(&call);
@@ -173,7 +173,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Tells an error; what is handed on only carries the exit code.
+/// Prints an error. The returned error only carries the exit code.
 fn report(printer: &mut Printer, error: CliError) -> CliError {
     if error.code != "broken-pipe" {
         printer.error(&error);
@@ -219,7 +219,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
     }
 }
 
-/// The command line as clap knows it, for completions, man pages and the reference.
+/// Returns the command line for clap, for completions, man pages and the reference.
 pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
@@ -243,11 +243,12 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
         Layers { user_file: user_file.as_ref(), project_file: project_file.as_deref(), environment: &environment, flags: &flags };
     let mut passed_over = None;
     let resolved = match load(&layers) {
-        // `yore config` must be able to mend what keeps every other command from starting.
+        // `yore config` must be able to fix settings that keep every other command from starting.
         Err(_) if command.needs_no_settings() => {
             load(&Layers { user_file: None, project_file: None, ..layers }).or_else(|_| defaults())?
         }
-        // What somebody else put into a repository keeps nobody from the memory; `yore config check` tells all of it.
+        // A faulty file of a repository, which others may have written, must not block the memory. `yore
+        // config check` reports all faults.
         Err(problem @ ConfigError::Syntax { .. }) if project_file.is_some() && !matches!(command, Command::Config(_)) => {
             let without = load(&Layers { project_file: None, ..layers }).map_err(|problem| CliError {
                 hint: Some("`yore config check` tells all that is wrong".to_owned()),

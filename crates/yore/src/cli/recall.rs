@@ -14,12 +14,12 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::Recalled;
 
-/// Ask what was said, and where it stands
+/// Find what was said, and where
 ///
-/// Any text is a question: words, an error message, a path. "Quoted words" must stand together.
-/// Other wordings beside it (likely names, files, a guess of the answer) find far more.
-/// Looks at the current project unless told otherwise, and at everything when the directory is
-/// no known project (recall.scope = "project" looks at nothing then).
+/// Any text is a question: words, an error message, a path. "Quoted words" must be next to each other.
+/// Additional wordings (likely names, files, a guess of the answer) find far more. Searches the current
+/// project unless told otherwise, and everything if the directory belongs to no known project (with
+/// recall.scope = "project" it then searches nothing).
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The question; `-` reads it from standard input, `--` goes before one that begins with a dash
@@ -33,21 +33,21 @@ pub struct Arguments {
     /// At most N turns
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: Option<u32>,
-    /// Which vectors help the words
+    /// The vectors that are used beside the words
     #[arg(long, value_enum, value_name = "EMBEDDER")]
     embedder: Option<RecallEmbedder>,
-    /// Show what each score is made of
+    /// Show the parts of each score
     #[arg(long)]
     explain: bool,
 }
 
-/// What may answer.
+/// Filter for the turns that may answer.
 #[derive(Args, Debug, Default)]
 pub struct FilterArguments {
     /// Only this project: name, id or directory
     #[arg(short, long, value_name = "PROJECT")]
     project: Vec<String>,
-    /// All projects
+    /// Search all projects
     #[arg(short, long, conflicts_with = "project")]
     all: bool,
     /// Only this branch, as recorded
@@ -59,7 +59,7 @@ pub struct FilterArguments {
     /// Only this agent's histories
     #[arg(long, value_name = "AGENT")]
     agent: Vec<String>,
-    /// Only what this role said
+    /// Only turns of this role
     #[arg(long, value_name = "ROLE", value_parser = ROLES)]
     role: Vec<String>,
     /// Only this kind of episode
@@ -74,13 +74,13 @@ pub struct FilterArguments {
     /// As it was known at this time
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     as_of: Option<UtcMillis>,
-    /// Only what tools reported as an error
+    /// Only errors that tools reported
     #[arg(long)]
     errors: bool,
     /// Only messages with a code block
     #[arg(long)]
     code: bool,
-    /// Only what touches or names this file: its name, or the end of its path
+    /// Only turns that touch or name this file: its name, or the end of its path
     #[arg(long, value_name = "FILE")]
     file: Vec<String>,
     /// Only messages with code in this language
@@ -89,7 +89,7 @@ pub struct FilterArguments {
 }
 
 impl FilterArguments {
-    /// The filter, with the configured scope where none is named.
+    /// Returns the filter, with the configured scope if no project is named.
     pub fn filter(&self, configured: ScopeChoice) -> Filter {
         Filter {
             scope: match (self.project.is_empty(), self.all) {
@@ -173,7 +173,7 @@ fn nothing_found(answer: &RecallAnswer) -> String {
     format!("nothing found in project {} (--all asks every project)", names.join(", "))
 }
 
-/// A question with the configured settings.
+/// Returns a request for a question with the configured settings.
 pub fn request(question: &str, context: &Context) -> RecallRequest {
     ask::request(question, context.settings.config(), context.settings.project_here())
 }

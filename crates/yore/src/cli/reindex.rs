@@ -10,12 +10,12 @@ use crate::render::text;
 
 /// Read the archive again and rebuild everything derived from it
 ///
-/// Needs no source file. Ids stay. Run it after an upgrade that reads histories better, or when
-/// `doctor` finds the index wrong.
+/// It needs no source file and keeps all ids. Run it after an upgrade that reads histories better, or when
+/// `doctor` reports a wrong index.
 #[derive(Args, Debug)]
 pub struct Arguments {}
 
-/// How the archive is read.
+/// Returns the options for reading the archive.
 pub fn reader_options(config: &Config) -> ReaderOptions {
     ReaderOptions {
         tool_bytes: if config.index.tool_output { config.index.tool_result_bytes } else { 0 },

@@ -14,35 +14,35 @@ use crate::render::text;
 
 /// Remember a note
 ///
-/// The words are kept as they are, as your own, and are found at once: from the project that they
-/// belong to, or from everywhere. Prints the note's id, with which `yore show` shows it, `yore
-/// remember --replace` changes it and `yore forget` forgets it. `yore notes` lists all that hold.
+/// The text is kept word for word, as your own, and can be found at once, from its project or from
+/// everywhere. Prints the note's id: `yore show` shows it, `yore remember --replace` changes it and `yore
+/// forget` forgets it. `yore notes` lists all notes that apply.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The note; `-`, or nothing, reads it from standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
-    /// A title
+    /// Title of the note
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
-    /// A word to find it by; may be repeated
+    /// Tag to find it by; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// A standing instruction: every session is told when it begins; `--standing=false` takes that back from a note
-    /// that is replaced
+    /// A standing instruction: every session gets it at its beginning; `--standing=false` removes that from a
+    /// note that is replaced
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     standing: Option<bool>,
-    /// A JSON object to keep with it
+    /// A JSON object to keep with the note
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
-    /// It holds everywhere, not only in this project
+    /// Apply the note everywhere, not only in this project
     #[arg(long)]
     global: bool,
-    /// The directory whose project it belongs to [default: the project of this directory]
+    /// Directory whose project the note belongs to [default: the project of this directory]
     #[arg(long, value_name = "DIR", conflicts_with = "global")]
     project: Option<PathBuf>,
-    /// Put it in the place of this note, which keeps its id, its project, and whatever title and tags
-    /// are not given; an empty title or tag takes them away
+    /// Replace this note, which keeps its id, its project, and its title and tags unless they are given; an
+    /// empty title or tag removes them
     #[arg(long, value_name = "ID", conflicts_with_all = ["global", "project"])]
     replace: Option<String>,
 }
@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// The memory, made if there is none: a note may be the first that is remembered.
+/// Opens the memory, or creates it: a note may be the first thing that is remembered.
 fn memory(context: &Context) -> CliResult<Memory> {
     match context.settings.memory() {
         Err(error) if error.code == "store/missing" => {
@@ -123,7 +123,7 @@ fn memory(context: &Context) -> CliResult<Memory> {
     }
 }
 
-/// Everything on standard input, unless a person would have to type it unasked.
+/// Reads all of standard input. Refuses a terminal unless the input was explicitly requested.
 fn read_input(is_asked: bool) -> CliResult<String> {
     let input = std::io::stdin();
     if !is_asked && input.is_terminal() {

@@ -10,15 +10,15 @@ use crate::histories::known_roots;
 use crate::render::progress::Progress;
 use crate::render::text;
 
-/// Save what is whole of a damaged memory
+/// Save the intact parts of a damaged memory
 ///
-/// Copies every part of the archive that still is what it was into a new database, which takes the place of the
-/// damaged one, reads the archive again, and then what is missing from sources that still exist. The damaged database
-/// is kept. `yore restore` takes a backup instead.
+/// Copies every part of the archive that is intact into a new database, which replaces the damaged one, reads
+/// the archive again, and then reads what is missing from sources that still exist. The damaged database is
+/// kept. `yore restore` uses a backup instead.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The data directory's key is lost: go on with another one. What was forgotten for good comes back where its
-    /// source still exists, and every file is read anew
+    /// Use a new key because the data directory's key is lost. What was forgotten for good comes back if its
+    /// source still exists, and every file is read again
     #[arg(long)]
     new_key: bool,
     /// Read no sources

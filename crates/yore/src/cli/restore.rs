@@ -8,13 +8,13 @@ use super::daemon::stop_for;
 use crate::error::{CliResult, Exit};
 use crate::render::text;
 
-/// Put a backup in the place of the memory
+/// Replace the memory with a backup
 ///
-/// Takes the newest backup that is whole, or FILE. The memory that is replaced is kept beside the backups. What was
-/// said since the backup is read again from the agents' histories.
+/// Uses the newest intact backup, or FILE. The memory that is replaced is kept beside the backups. Whatever
+/// was said since the backup is read again from the agents' histories.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// This backup instead of the newest that is whole (`yore backup --list` names them)
+    /// Use this backup instead of the newest intact one (`yore backup --list` names them)
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -11,14 +11,15 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::render::progress::Progress;
 use crate::render::text;
 
-/// Look for secrets in all that is kept, with the rules of today
+/// Look for secrets in all stored text, with the current rules
 ///
-/// What older rules of redaction let through, or patterns of yours that are new, is taken out of the archive, the turns,
-/// the indexes and the backups, as `forget --hard` takes out a session. Run it after an upgrade that knows more kinds of
-/// secrets, or after a change of `redaction.extra_patterns`; `yore up` and `yore doctor` say when it is due.
+/// Secrets that older redaction rules missed, or that your new patterns match, are removed from the archive,
+/// the turns, the indexes and the backups, as `forget --hard` removes a session. Run it after an upgrade that
+/// recognises more kinds of secrets, or after a change of `redaction.extra_patterns`; `yore up` and `yore
+/// doctor` report when it is due.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Only say what would go
+    /// Only show what would go
     #[arg(long)]
     dry_run: bool,
 }
@@ -41,7 +42,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// Offers it where it is due.
+/// Offers a scan if it is due.
 pub fn offer(engine: &Engine, is_agreed: bool, context: &mut Context) -> CliResult<()> {
     if !engine.is_scan_due()? {
         return Ok(());

@@ -15,16 +15,16 @@ pub struct Arguments {
     /// At most N
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Only those whose title or words hold this, in whatever case
+    /// Only sessions whose title or text contains this, ignoring case
     #[arg(short, long, value_name = "TEXT")]
     text: Option<String>,
-    /// Side conversations with sub-agents too
+    /// Also list side conversations with sub-agents
     #[arg(long)]
     subagents: bool,
-    /// Forgotten ones that can be restored too
+    /// Also list forgotten sessions that can be restored
     #[arg(long)]
     forgotten: bool,
-    /// As they began
+    /// List the oldest first
     #[arg(long)]
     oldest: bool,
 }

@@ -14,28 +14,28 @@ use crate::results::{Exchanges, Note, Shown};
 pub struct Arguments {
     /// Id of a turn or session, or its first characters
     id: String,
-    /// Turns before and after
+    /// Number of turns before and after
     #[arg(short = 'C', long = "around", value_name = "N", default_value_t = 3)]
     around: usize,
-    /// Cut each turn to N characters (0: never)
+    /// Cut each turn to N characters (0: do not cut)
     #[arg(long, value_name = "N", default_value_t = 2000)]
     max_chars: usize,
     /// Print the transcripts of the session as they are archived (redacted JSON lines)
     #[arg(long)]
     original: bool,
-    /// Divide the session into exchanges: each question with what was done about it
+    /// Divide the session into exchanges: each question with the work that answered it
     #[arg(long, conflicts_with = "original")]
     exchanges: bool,
-    /// Of a note: version N, from 1
+    /// For a note: version N, from 1
     #[arg(long, value_name = "N", conflicts_with_all = ["original", "exchanges"])]
     note_version: Option<u64>,
-    /// Of a note: the version that held at this time
+    /// For a note: the version that applied at this time
     #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["original", "exchanges", "note_version"])]
     as_of: Option<UtcMillis>,
 }
 
 impl Arguments {
-    /// The version of a note that is asked for.
+    /// Returns the requested version of a note.
     fn which(&self) -> Option<WhichVersion> {
         self.note_version.map(WhichVersion::Number).or(self.as_of.map(WhichVersion::AsOf))
     }
@@ -100,7 +100,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             text::RESET
         ))?;
     }
-    // A note that is opened was loaded whole.
+    // Showing a note counts as loading it whole.
     let whole = shown.turns.first().filter(|turn| turn.agent == note::KIND).map(|turn| turn.episode.to_string());
     if let Some(note) = whole.and_then(|id| memory.load_note(&id, WhichVersion::Newest).ok())
         && note.version > 1

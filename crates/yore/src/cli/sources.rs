@@ -10,20 +10,20 @@ use crate::error::{CliResult, Exit};
 use crate::histories::default_roots;
 use crate::render::text;
 
-/// List where histories come from: what was found, what was read, what could not be
+/// List the sources of histories: what was found, what was read, what could not be read
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Also those of which this computer has nothing
+    /// Also list sources that have nothing on this computer
     #[arg(short, long)]
     all: bool,
 }
 
-/// Reasons that are shown of each source.
+/// Number of reasons that are shown for each source.
 const SHOWN_SKIPS: usize = 5;
-/// Failures that are looked at.
+/// Maximum number of failures that are examined.
 const MOST_DEAD: usize = 1_000;
 
-/// What is known of one source.
+/// The counts of one source.
 #[derive(Default)]
 struct Row {
     roots: Vec<String>,
@@ -147,7 +147,7 @@ fn tell(source: &dyn Source, row: &Row, context: &mut Context) -> CliResult<()> 
     if row.gone > 0 {
         context.printer.line(format!("  {} gone from there, kept here", text::counted(row.gone, "file")))?;
     }
-    // A detail (an unknown type) is told with its reason.
+    // A detail (an unknown type) is shown with its reason.
     let mut reasons: HashMap<(&str, &str), u64> = HashMap::new();
     for skip in &row.skips {
         *reasons.entry((&skip.reason, &skip.detail)).or_default() += skip.count;

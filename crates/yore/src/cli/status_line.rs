@@ -1,7 +1,7 @@
-//! One line for an agent's status line. Agents ask for it several times a second and show whatever
-//! comes, so it branches off before the parser and the configuration, as hooks do, and opens no index:
-//! it reads the session's ledger, counts the spool, looks whether a daemon listens, and asks the
-//! database, as it is, one short question. What is not known in time is not said.
+//! Prints one line for an agent's status line. Agents request it several times a second and show any output,
+//! so it branches off before the parser and the configuration, as hooks do, and opens no index: it reads the
+//! session's ledger, counts the spool, checks whether a daemon listens, and sends the database one short
+//! query without changing it. Facts that do not arrive in time are left out.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -31,39 +31,39 @@ use crate::paths::{Paths, Platform};
 use crate::render::{Printer, text};
 use crate::spool;
 
-/// An agent that says nothing is not waited for longer.
+/// Maximum wait for the agent's input.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Nor are the daemon and the database.
+/// Maximum wait for the daemon and the database.
 const MEMORY_PATIENCE: Duration = Duration::from_millis(40);
-/// As much is read of what the agent says.
+/// Maximum number of bytes that are read of the agent's input.
 const LONGEST_INPUT: u64 = 256 << 10;
-/// A project's name is cut here.
+/// Maximum number of characters of a project's name.
 const LONGEST_NAME: usize = 40;
 
 /// Print one line about a session: project, memories given, tokens added, last capture
 ///
-/// For Claude Code's `statusLine` setting: reads the JSON that it says on standard input. Ends with 0
-/// whatever it was given. There are no colours unless `--color always` asks for them.
+/// For Claude Code's `statusLine` setting: reads the agent's JSON from standard input. Ends with 0 whatever
+/// the input is. There are no colours unless `--color always` is given.
 #[derive(Args, Debug)]
 pub struct Arguments {}
 
-/// Never called: [`Call`] is taken before the settings are read. Only help comes here.
+/// Never called: [`Call`] is handled before the settings are read. This is only for the help.
 pub fn run(_arguments: &Arguments, _context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// How the line was asked for.
+/// The arguments of the call.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Call {
-    /// `--data-dir`.
+    /// Value of `--data-dir`.
     data_dir: Option<PathBuf>,
-    /// Whether `--color always` was said.
+    /// True if `--color always` was given.
     is_colored: bool,
 }
 
 impl Call {
-    /// The call, if these arguments (without the program's name) call `yore status-line` and do not
-    /// ask for help.
+    /// Returns the call if these arguments (without the program's name) call `yore status-line` and do not
+    /// request help.
     pub fn of(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut call = Self::default();
         let mut is_ours = false;
@@ -78,7 +78,7 @@ impl Call {
                 option if option.starts_with('-') => match option.split_once('=') {
                     Some(("--data-dir", directory)) => call.data_dir = Some(PathBuf::from(directory)),
                     Some(("--color", when)) => call.is_colored = when == "always",
-                    // Of a version that knows more.
+                    // An option of a later version is ignored.
                     _ => {}
                 },
                 _ if !is_ours => return None,
@@ -89,12 +89,12 @@ impl Call {
     }
 }
 
-/// Prints the line. An agent shows an error as an empty line, so there is none.
+/// Prints the line. An agent shows an error as an empty line, so no error is reported.
 pub fn print(call: &Call) -> ExitCode {
     panic::set_hook(Box::new(|_| {}));
     let line = panic::catch_unwind(|| line(call)).unwrap_or_else(|_| "yore".to_owned());
     let color = if call.is_colored { When::Always } else { When::Never };
-    // Nobody is there to be told.
+    // There is no reader to report an error to.
     let _ = Printer::new(false, color, When::Never).line(line);
     ExitCode::SUCCESS
 }
@@ -106,7 +106,7 @@ fn line(call: &Call) -> String {
     facts.line(now())
 }
 
-/// What the agent says of the session.
+/// The agent's input about the session.
 #[derive(Debug, Default, Eq, PartialEq)]
 struct Said {
     session: Option<String>,
@@ -131,14 +131,14 @@ impl Said {
     }
 }
 
-/// Standard input to its end, or as much of it as came in time.
+/// Reads standard input to its end, or none if it does not end in time.
 fn input() -> Option<Vec<u8>> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         return None;
     }
     let (send, receive) = channel();
-    // A thread, because a read cannot be given up; it ends with the process.
+    // A separate thread, because a read cannot be cancelled; it ends with the process.
     thread::spawn(move || {
         let mut input = Vec::new();
         let _ = stdin.lock().take(LONGEST_INPUT).read_to_end(&mut input);
@@ -147,14 +147,14 @@ fn input() -> Option<Vec<u8>> {
     receive.recv_timeout(PATIENCE).ok()
 }
 
-/// What there is to say.
+/// The facts for the line.
 #[derive(Debug, Default)]
 struct Facts {
     project: Option<String>,
     has_memory: bool,
     memories: usize,
     tokens: usize,
-    /// When something of the session was read last, if that is known.
+    /// Time when a part of the session was last read, if known.
     captured: Option<UtcMillis>,
     has_daemon: bool,
     waiting: usize,
@@ -168,7 +168,7 @@ impl Facts {
         };
         let given = said.session.as_deref().map(|session| ledger::read(&directory, session)).unwrap_or_default();
         let (memories, tokens) = totals(&given);
-        // Both wait for others, so both do at once.
+        // Both wait for other processes, so they run at the same time.
         let captured = said.session.as_deref().map(|session| when_captured(&directory, session));
         let daemon = has_daemon(&directory);
         let until = Instant::now() + MEMORY_PATIENCE;
@@ -178,7 +178,7 @@ impl Facts {
             has_memory: true,
             memories,
             tokens,
-            // One that is slow to be reached runs all the same.
+            // A daemon that is slow to answer still runs.
             has_daemon: daemon.is_some_and(|daemon| daemon.recv_timeout(left()).unwrap_or(true)),
             captured: captured.and_then(|captured| captured.recv_timeout(left()).ok()).flatten(),
             waiting: spool::waiting(&directory),
@@ -213,23 +213,23 @@ impl Facts {
     }
 }
 
-/// How many different memories, and how many tokens.
+/// Returns the number of different memories, and the number of tokens.
 pub(super) fn totals(given: &[Entry]) -> (usize, usize) {
     let turns: HashSet<&str> = given.iter().flat_map(|entry| &entry.turns).map(String::as_str).collect();
     (turns.len(), given.iter().map(|entry| entry.tokens).sum())
 }
 
-/// Whether a daemon listens; `None` where there is no trace of one.
+/// Checks whether a daemon listens. `None` if it left no card.
 fn has_daemon(directory: &Path) -> Option<Receiver<bool>> {
     Card::read(directory)?;
     let (send, receive) = channel();
     let directory = directory.to_path_buf();
-    // Connecting waits longer than a status line may.
+    // Connecting can take longer than a status line may.
     thread::spawn(move || send.send(connect_any(&directory).is_some()));
     Some(receive)
 }
 
-/// When something of a session was read last.
+/// Starts to look up when a part of a session was last read.
 fn when_captured(directory: &Path, session: &str) -> Receiver<Option<UtcMillis>> {
     let (send, receive) = channel();
     let options = EngineOptions {
@@ -242,12 +242,12 @@ fn when_captured(directory: &Path, session: &str) -> Receiver<Option<UtcMillis>>
         now,
     };
     let session = session.to_owned();
-    // A database that is busy or on a slow disk keeps nobody waiting.
+    // A database that is busy or on a slow disk must not delay the line.
     thread::spawn(move || send.send(Engine::open(options).ok().and_then(|engine| engine.last_read_of(&session).ok()?)));
     receive
 }
 
-/// `12 s ago`.
+/// Formats an age as `12 s ago`.
 pub(super) fn ago(passed_ms: UtcMillis) -> String {
     match passed_ms / 1000 {
         ..1 => "now".to_owned(),

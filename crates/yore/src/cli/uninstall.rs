@@ -6,17 +6,17 @@ use super::install::{Choice, Report, ScopeChoice, chosen, lines, this_program, u
 use crate::error::{CliResult, Exit};
 use crate::install::{Installer, Outcome, Purpose, Scope};
 
-/// Take yore out of the settings of coding agents again
+/// Remove yore from the settings of coding agents
 ///
-/// Without an agent it lists what it would do and changes nothing. A file that nobody changed since is
-/// put back as it was, byte for byte; where somebody did, yore's entries go and the rest stays. What
-/// yore remembers is not touched.
+/// Without an agent it lists what it would do and changes nothing. A file that did not change since the
+/// installation is restored byte for byte; in any other, only yore's entries are removed. The memory itself
+/// is not touched.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Agents, or "all"
     #[arg(value_name = "AGENT")]
     agents: Vec<Choice>,
-    /// For yourself everywhere, or for the project of this directory
+    /// Uninstall for yourself everywhere, or for the project of this directory
     #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
     scope: ScopeChoice,
     /// Show the changes and make none

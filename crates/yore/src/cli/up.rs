@@ -21,20 +21,20 @@ use crate::results::{Project, Recalled};
 
 /// Find every history on this computer, keep it, and answer a first question
 ///
-/// Run it again at any time: only what is new is read. From then on a process in the background
-/// reads what is new, unless `daemon.autostart` is off.
+/// Run it again at any time: only new text is read. From then on a background process reads new text, unless
+/// `daemon.autostart` is off.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Do not run the local model; `yore embed` does it at any time
     #[arg(long)]
     no_embed: bool,
-    /// Let agents keep transcripts longer, and look for secrets that older rules let through, without asking (a copy of
-    /// agents' settings is kept)
+    /// Let agents keep transcripts longer, and look for secrets that older rules missed, without asking (a
+    /// copy of agents' settings is kept)
     #[arg(short, long)]
     yes: bool,
 }
 
-/// Projects that are listed.
+/// Number of projects that are listed.
 const LISTED_PROJECTS: usize = 8;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -45,14 +45,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if !has_files {
         match context.settings.engine(false) {
             Err(error) if error.code == "store/missing" => return with_example(context),
-            // A memory that cannot be opened is no reason to show another.
+            // If the memory cannot be opened, do not show the example instead.
             Err(error) => return Err(error),
             Ok(_) => {}
         }
     }
     let engine = context.settings.engine(true)?;
     let (mut report, mut sync) = read_histories(&engine, roots.clone(), false, context)?;
-    // What was read names the directories in which agents without a place of their own may have worked.
+    // The archived histories name directories in which agents without a place of their own may have worked.
     let more: Vec<SourceRoot> =
         known_roots(&engine, &context.settings)?.into_iter().filter(|root| !roots.contains(root)).collect();
     if !more.is_empty() {
@@ -141,12 +141,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// Whether no agent has yore in its settings.
+/// Returns whether no agent has yore in its settings.
 fn nobody_is_told(context: &Context) -> bool {
     with_machine(context, Scope::User, |machine| Ok(installed(machine).is_empty())).unwrap_or(false)
 }
 
-/// From now on what agents write is read as they write it, unless the person wants otherwise.
+/// Starts the daemon, which reads agents' new text, unless the settings forbid it.
 fn start_daemon(engine: &Engine, context: &Context) {
     let config = context.settings.config();
     if config.daemon.is_used && config.daemon.autostart && config.capture.enabled {
@@ -154,7 +154,7 @@ fn start_daemon(engine: &Engine, context: &Context) {
     }
 }
 
-/// How soon the agents would delete what was just kept.
+/// Reports how soon the agents would delete what was just archived.
 fn tell_retention(context: &mut Context) -> CliResult<()> {
     for source in SOURCES {
         let Some(days) = retention_days(context, source.kind()) else { continue };
@@ -170,8 +170,8 @@ fn tell_retention(context: &mut Context) -> CliResult<()> {
     Ok(())
 }
 
-/// A question that recent history answers: the title of a recent session in which people and
-/// model spoke a good deal, asked for what was answered.
+/// Returns a question that a recent session answers, and the answer: the title of one of the recent sessions
+/// with the most turns, if the first result comes from that session.
 fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String, RecallAnswer)>> {
     let mut sessions = engine.sessions(&SessionsRequest { limit: 20, ..SessionsRequest::default() })?;
     sessions.sort_by_key(|session| std::cmp::Reverse(session.turns));
@@ -197,7 +197,7 @@ fn tell_answer(question: &str, answer: &RecallAnswer, context: &mut Context) -> 
     Ok(())
 }
 
-/// No history on this computer: shows the same on an invented project, in a memory of its own.
+/// Without a history on this computer: shows the same on an invented project, in a memory of its own.
 fn with_example(context: &mut Context) -> CliResult {
     if !context.settings.config().up.example_when_empty {
         return Err(CliError {

@@ -1,7 +1,6 @@
-//! Every default of the five designs beside ours, with the reason where it differs.
+//! Compares every default of the five designs with yore's, and requires a reason where it differs.
 //!
-//! The rows are in `design_defaults.txt`; the tables that this renders are
-//! `docs/design-defaults.md`.
+//! The rows are in `design_defaults.txt`. The tables that this test renders are `docs/design-defaults.md`.
 
 use std::collections::BTreeSet;
 
@@ -20,19 +19,19 @@ struct Row {
 }
 
 enum Verdict {
-    /// A key of ours with the same value.
+    /// A key of yore with the same value.
     Same(&'static str),
-    /// A key of ours with another value.
+    /// A key of yore with another value.
     Differs(&'static str),
-    /// It comes with other work.
+    /// It comes with the named work, which is still to be done.
     Later(&'static str),
-    /// It is no key but always this.
+    /// It is not a key but a fixed value.
     Fixed(&'static str),
     /// It is not offered.
     Never,
 }
 
-/// The rows under their headings.
+/// Returns the rows under their headings.
 fn sections() -> Vec<(&'static str, Vec<Row>)> {
     let mut sections: Vec<(&str, Vec<Row>)> = Vec::new();
     for line in include_str!("design_defaults.txt").lines() {
@@ -63,8 +62,8 @@ fn row(line: &'static str) -> Row {
     Row { requirements, name, value, verdict, reason }
 }
 
-/// Work that is still to be done, and the sections of settings that come with it: when one is there, the rows
-/// that wait for it must say what became of them.
+/// Work that is still to be done, and the sections of settings that come with it. When such a section exists,
+/// the rows that wait for that work must be updated.
 const WORK: [(&str, &[&str]); 10] = [
     ("categories", &["categories."]),
     ("contradictions", &["contradictions.", "contradiction."]),
@@ -78,7 +77,7 @@ const WORK: [(&str, &[&str]); 10] = [
     ("tree", &["tree.", "contexts."]),
 ];
 
-/// Reads from the program the value of a row that is no key.
+/// Reads the value of a row that has no key from the program.
 fn actual(name: &str) -> Option<String> {
     let default = |command: &str, argument: &str| {
         let chat = crate::cli::command().find_subcommand("chat")?.clone();
@@ -97,7 +96,7 @@ fn actual(name: &str) -> Option<String> {
     }
 }
 
-/// What a design's value is called in ours, where they are the same but written otherwise.
+/// Returns a design's value in yore's notation where only the notation differs.
 fn as_ours(key: &str, value: &str) -> String {
     match (key, value) {
         ("capture.mode", "everything") => "\"all\"".to_owned(),
@@ -105,7 +104,7 @@ fn as_ours(key: &str, value: &str) -> String {
     }
 }
 
-/// Says what is wrong with a row, if anything.
+/// Returns the fault of a row, if it has one.
 fn fault(row: &Row, defaults: &Resolved) -> Option<String> {
     let ours = |key: &str| defaults.get(key).map(|setting| setting.shown.clone());
     let has_reason = !row.reason.is_empty();
@@ -129,7 +128,7 @@ fn fault(row: &Row, defaults: &Resolved) -> Option<String> {
                 built.map(|key| format!("{} is there, so {work} came", key.name))
             }
         },
-        // A number is read from the program.
+        // The actual number is read from the program.
         Verdict::Fixed(value)
             if value.starts_with(|first: char| first.is_ascii_digit()) && actual(row.name).as_deref() != Some(value) =>
         {

@@ -1,5 +1,4 @@
-//! What is written about the configuration, made from it: the JSON Schema and the commented
-//! default file.
+//! Documents generated from the configuration: the JSON Schema and the commented default file.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -25,8 +24,8 @@ pub fn schema() -> String {
     format!("{sorted:#}\n")
 }
 
-/// Returns a file that says what every key means and sets it to its default, always the same
-/// for one version of yore.
+/// Returns a file that explains every key and sets it to its default, always the same for one version of
+/// yore.
 pub fn defaults_toml() -> String {
     let schema = described();
     let mut text = comment(
@@ -55,7 +54,7 @@ pub fn defaults_toml() -> String {
     text
 }
 
-/// Returns the schema as the structs give it.
+/// Returns the schema that the structs give.
 fn described() -> Value {
     SchemaSettings::draft07()
         .with(|settings| settings.inline_subschemas = true)
@@ -73,7 +72,7 @@ fn description<'a>(schema: &'a Value, name: &str) -> &'a str {
 }
 
 fn constrain(property: &mut Map<String, Value>, key: &Key) {
-    // The width of the Rust type says nothing to the person who writes the file.
+    // The width of the Rust type is of no use to the person who writes the file.
     property.remove("format");
     match key.shape {
         Shape::Switch | Shape::Choice(_) => {}
@@ -117,7 +116,7 @@ fn permission(project: ProjectMay) -> String {
     }
 }
 
-/// Returns words as a comment of lines that are not too long.
+/// Wraps text into comment lines of at most `WIDTH` characters.
 fn comment(text: &str) -> String {
     let mut lines = String::new();
     let mut line = String::from("#");
@@ -133,8 +132,8 @@ fn comment(text: &str) -> String {
     lines + &line + "\n"
 }
 
-/// Returns the value with the members of every object in order of their names, whether or not
-/// the program was built with a map that keeps another order, and every string on one line.
+/// Returns the value with the members of every object sorted by name, even if the program was built with a
+/// map that keeps another order, and with every string on one line.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -144,7 +143,7 @@ fn sorted(value: Value) -> Value {
             Value::Object(members.collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-        // The lines of a doc comment are no lines of the description.
+        // Line breaks of a doc comment are not part of the description.
         Value::String(text) => Value::String(text.replace('\n', " ")),
         other => other,
     }

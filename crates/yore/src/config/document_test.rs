@@ -1,4 +1,4 @@
-//! The schema, the commented default file, and that the key table agrees with the structs.
+//! Tests the schema, the commented default file, and that the key table agrees with the structs.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ fn schema_value() -> Value {
     serde_json::from_str(&schema()).unwrap()
 }
 
-/// Every leaf of a schema's properties, dotted.
+/// Collects every leaf of a schema's properties under its dotted name.
 fn leaves(schema: &Value, path: &str, found: &mut Vec<(String, Value)>) {
     for (name, property) in schema["properties"].as_object().unwrap() {
         let path = format!("{path}{name}");

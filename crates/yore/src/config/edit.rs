@@ -16,12 +16,11 @@ use super::replace::replace_file;
 
 /// Sets a key in a file, which is created, for its owner only, if there is none.
 ///
-/// The value is written as on the command line, a list as in TOML. A string
-/// with `{env:NAME}` is written as it is; its variable is looked up when the file is read.
+/// The value is written as on the command line, a list as in TOML. A string with `{env:NAME}` is written
+/// unchanged; its variable is looked up when the file is read.
 ///
-/// Nothing is written unless the key is known, the value fits, a project's file may have it
-/// over the defaults, the file was TOML, and the outcome has no fault that the file did not
-/// have.
+/// Nothing is written unless the key is known, the value fits, a project's file may set it over the defaults,
+/// the file was TOML, and the result has no fault that the file did not have.
 pub fn set(file: &Path, kind: FileKind, name: &str, text: &str) -> Result<(), ConfigError> {
     let key = Key::find(name).ok_or_else(|| unknown(name, None))?;
     let value = match read_text(key, text, None) {
@@ -42,9 +41,9 @@ pub fn set(file: &Path, kind: FileKind, name: &str, text: &str) -> Result<(), Co
     if is_set { Ok(()) } else { Err(failed(file, name, "its section is not a table")) }
 }
 
-/// Removes a key from a file, with the comment above it, and says whether it was there.
+/// Removes a key from a file, with the comment above it, and returns whether the key was there.
 ///
-/// The key need not be known: this is also how one is removed that yore does not know.
+/// The key need not be known: this is also the way to remove a key that yore does not know.
 pub fn unset(file: &Path, kind: FileKind, name: &str) -> Result<bool, ConfigError> {
     if file::read(file)?.is_none() {
         return Ok(false);
@@ -61,7 +60,7 @@ pub fn unset(file: &Path, kind: FileKind, name: &str) -> Result<bool, ConfigErro
     })
 }
 
-/// Applies a change and writes the outcome if there is one and it is right.
+/// Applies a change, checks the result and writes it. Returns false if there was nothing to change.
 fn edit(file: &Path, kind: FileKind, name: &str, change: impl FnOnce(&mut DocumentMut) -> bool) -> Result<bool, ConfigError> {
     let before = file::read(file)?.unwrap_or_default();
     let (_, faults_before) = parse(&before, file, kind, None, Keys::All);
@@ -101,7 +100,7 @@ fn admitted_over_defaults(entry: &Entry) -> Result<(), ConfigError> {
     admit(defaults()?.get(entry.key.name)?, entry).map(|_| ())
 }
 
-/// Puts a value at a path, keeping the comments around the old one, and says whether it could.
+/// Puts a value at a path, keeping the comments around the old one. Returns whether it could.
 fn insert(table: &mut dyn TableLike, path: &[&str], mut value: toml_edit::Value) -> bool {
     match path {
         [] => false,
@@ -131,8 +130,8 @@ fn insert(table: &mut dyn TableLike, path: &[&str], mut value: toml_edit::Value)
     }
 }
 
-/// Removes what is at a path, with the sections that this leaves empty and that yore does not
-/// know, and says whether it was there.
+/// Removes the value at a path, with the sections that this leaves empty and that yore does not know. Returns
+/// whether the value was there.
 fn remove(table: &mut dyn TableLike, above: &str, path: &[String]) -> bool {
     match path {
         [] => false,

@@ -1,4 +1,4 @@
-//! Changing a file.
+//! Tests of changing a file.
 
 use std::fs;
 
@@ -178,7 +178,7 @@ fn a_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config.toml");
     fs::write(&path, FILE).unwrap();
-    // Readers see the old or the new file, never a part, while many writers write.
+    // While many writers write, readers see the old or the new file, never a part.
     std::thread::scope(|scope| {
         for limit in 1..=4 {
             let path = &path;
@@ -193,7 +193,7 @@ fn a_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it() {
     });
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 
-    // What stands in the way is left as it is.
+    // A file where a directory should be is left unchanged.
     let blocked = directory.path().join("config.toml").join("config.toml");
     let error = set(&blocked, FileKind::User, "recall.limit", "7").unwrap_err();
     assert!(matches!(error.code(), "config/unreadable" | "config/unwritable"));

@@ -6,8 +6,8 @@ use std::fmt;
 
 /// Environment variables by name.
 ///
-/// Collect it from `std::env::vars_os()`. It keeps all of them, because `{env:NAME}` may ask
-/// for any, and because a misspelt `YORE_SECTION__KEY` can then be reported.
+/// Collect it from `std::env::vars_os()`. It keeps all variables, because `{env:NAME}` may refer to any of
+/// them, and because a misspelt `YORE_SECTION__KEY` can then be reported.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, OsString>);
 
@@ -17,7 +17,7 @@ impl Environment {
         self.0.get(&fold(name)).map(OsString::as_os_str)
     }
 
-    /// Returns the same without the variables that set keys of the configuration.
+    /// Returns the environment without the variables that set keys of the configuration.
     #[must_use]
     pub fn without_settings(&self) -> Self {
         let keys: Vec<&str> = self.keys().map(|(name, _)| name).collect();
@@ -37,7 +37,7 @@ impl Environment {
 impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(variables: I) -> Self {
         let named = variables.into_iter().filter_map(|(name, value)| {
-            // A name that is not Unicode cannot be asked for.
+            // A name that is not Unicode cannot be looked up.
             let name = name.into().into_string().ok()?;
             Some((fold(&name), value.into()))
         });

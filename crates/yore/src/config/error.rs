@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration: each error says what, where and the remedy.
+//! Errors of a configuration. Each gives the fault, its place and the remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,8 +8,7 @@ use thiserror::Error;
 use super::key::Key;
 use super::origin::Origin;
 
-/// What is wrong with a configuration. A value that came from `{env:NAME}` is never repeated,
-/// only the reference.
+/// A fault of a configuration. A value that came from `{env:NAME}` is never repeated, only the reference.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -20,19 +19,19 @@ pub enum ConfigError {
         what: &'static str,
         /// Its name as written.
         name: String,
-        /// Where it stands; nothing when it was asked for.
+        /// File and line, or other origin; none if the name was asked for directly.
         origin: Option<Origin>,
         /// The known name that was most likely meant.
         nearest: Option<String>,
     },
-    /// A key under its former name. It is understood.
+    /// A key under its former name. It still works.
     #[error("`{name}`{} is called `{now}` now", within(origin.as_ref()))]
     Renamed {
         /// Its name as written.
         name: String,
         /// Its name now.
         now: String,
-        /// Where it stands; nothing for a variable, whose name says it.
+        /// File and line; none for a variable, whose name is enough.
         origin: Option<Origin>,
     },
     /// A value of another type than the key takes.
@@ -40,7 +39,7 @@ pub enum ConfigError {
     WrongType {
         /// The key or section.
         name: String,
-        /// Where it stands; nothing when it was asked for.
+        /// File and line, or other origin; none if the name was asked for directly.
         origin: Option<Origin>,
         /// The value as written.
         found: String,
@@ -52,7 +51,7 @@ pub enum ConfigError {
     BadValue {
         /// The key.
         key: &'static Key,
-        /// Where it stands; nothing when it was asked for.
+        /// File and line, or other origin; none if the name was asked for directly.
         origin: Option<Origin>,
         /// The value as written.
         found: String,
@@ -62,21 +61,21 @@ pub enum ConfigError {
     BadPattern {
         /// The key.
         key: &'static Key,
-        /// Where it stands; nothing when it was asked for.
+        /// File and line, or other origin; none if the name was asked for directly.
         origin: Option<Origin>,
         /// The value as written.
         found: String,
-        /// Which pattern of the list, from 1.
+        /// Number of the pattern in the list, from 1.
         number: usize,
-        /// Why.
+        /// Reason why it cannot be used.
         reason: String,
     },
     /// A file that is not TOML.
     #[error("{origin} is not TOML: {reason}; correct that line")]
     Syntax {
-        /// Where.
+        /// File and line.
         origin: Origin,
-        /// What the parser says, without the file's text.
+        /// Message of the parser, without the file's text.
         reason: String,
     },
     /// A reference to a variable that is not set.
@@ -89,7 +88,7 @@ pub enum ConfigError {
         variable: String,
         /// The key.
         name: &'static str,
-        /// Where it stands.
+        /// File and line.
         origin: Origin,
     },
     /// A reference that names no variable or does not end.
@@ -97,7 +96,7 @@ pub enum ConfigError {
     BadReference {
         /// The key.
         name: &'static str,
-        /// Where it stands.
+        /// File and line.
         origin: Origin,
         /// The value as written.
         found: String,
@@ -119,11 +118,11 @@ pub enum ConfigError {
     ProjectMayNot {
         /// The key.
         key: &'static Key,
-        /// Where it stands.
+        /// File and line.
         origin: Origin,
         /// The value as written.
         found: String,
-        /// The value below and where it came from.
+        /// The value of the layers below, and its origin.
         below: String,
     },
     /// A file that cannot be read.
@@ -131,7 +130,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason why it cannot be read.
         reason: io::Error,
     },
     /// A file that cannot be written.
@@ -142,7 +141,7 @@ pub enum ConfigError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason why it cannot be written.
         reason: io::Error,
     },
     /// An edit that would leave the file with a fault that it did not have.
@@ -152,19 +151,19 @@ pub enum ConfigError {
         name: String,
         /// The file, unchanged.
         path: PathBuf,
-        /// What the outcome would have been.
+        /// Fault of the result.
         reason: String,
     },
     /// The key table and the settings disagree, which is a fault of yore.
     #[error("the settings do not fit together: {reason}; please report this as a fault of yore")]
     Fault {
-        /// How.
+        /// Description of the disagreement.
         reason: String,
     },
 }
 
 impl ConfigError {
-    /// Whether yore goes on all the same.
+    /// Returns whether this is only a note: yore goes on.
     pub fn is_note(&self) -> bool {
         matches!(self, Self::Renamed { .. })
     }
@@ -215,7 +214,7 @@ fn readable(reason: &io::Error) -> &'static str {
     }
 }
 
-/// Returns text as it is repeated in an error: on one line and not too long.
+/// Returns text in the form in which errors repeat it: on one line and at most 80 characters.
 pub(super) fn brief(text: &str) -> String {
     let mut shown: String = text
         .chars()

@@ -19,14 +19,14 @@ const LARGEST_FILE: u64 = 1024 * 1024;
 /// One setting of a file.
 pub(super) struct Entry {
     pub key: &'static Key,
-    /// The value, references replaced.
+    /// The value, with references replaced.
     pub value: Value,
-    /// The value as written, references and all.
+    /// The value as written, with its references.
     pub written: String,
     pub origin: Origin,
 }
 
-/// Reads a file's text, or nothing where there is no such file.
+/// Reads a file's text. Returns none if there is no such file.
 ///
 /// Only a regular file of at most 1 MiB is read: a project's file may be anything, a pipe that
 /// never ends included.
@@ -50,9 +50,9 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     Ok(Some(text))
 }
 
-/// Returns the settings of a file's text and everything that is wrong with it, by line.
+/// Returns the settings in a file's text and all of its faults, sorted by line.
 ///
-/// Without an environment, references are left as they are and their values unchecked.
+/// Without an environment, references are kept and their values are not checked.
 pub(super) fn parse(
     text: &str,
     path: &Path,
@@ -161,7 +161,7 @@ impl Reading<'_> {
         let found = described(value);
         match self.checked(key, value, &origin, found) {
             Ok((value, written)) => {
-                // Where a key stands under both names, the present one counts.
+                // If a key is set under both names, the present name wins.
                 let at = if path == key.name { self.entries.len() } else { 0 };
                 self.entries.insert(at, Entry { key, value, written, origin });
             }
@@ -191,7 +191,7 @@ impl Reading<'_> {
             Unresolved::NotUnicode(variable) => ConfigError::NotUnicode { variable, name: key.name },
             Unresolved::Malformed => ConfigError::BadReference { name: key.name, origin: origin.clone(), found: found.clone() },
         })?;
-        // A reference is always a string in TOML, also where a number or a switch is wanted.
+        // A reference is always a string in TOML, even if the key takes a number or a switch.
         let value = match (shape, &replaced) {
             (Shape::Switch | Shape::Count { .. } | Shape::Number { .. }, Value::String(text)) => shape.read(text),
             _ => shape.fit(replaced),
@@ -217,7 +217,7 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name } else { format!("{path}.{name}") }
 }
 
-/// Returns the value without its positions, or nothing for one that no key could take.
+/// Returns the value without its positions, or none for a value that no key could take.
 fn plain(value: &DeValue<'_>) -> Option<Value> {
     Some(match value {
         DeValue::String(text) => Value::String(text.to_string()),
@@ -232,7 +232,7 @@ fn plain(value: &DeValue<'_>) -> Option<Value> {
     })
 }
 
-/// Says what a value is, for an error.
+/// Describes a value, for an error.
 fn described(value: &DeValue<'_>) -> String {
     match (value, plain(value)) {
         (_, Some(Value::String(text))) => format!("{} (a string)", brief(&format!("{text:?}"))),

@@ -1,4 +1,4 @@
-//! Arbitrary text as a configuration.
+//! Fuzz tests: arbitrary text as a configuration.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::key::Key;
 use super::test_support::Setup;
 use super::{CaptureMode, RecallScope};
 
-/// Text with the words and signs of a configuration in any order.
+/// Returns text made of the words and signs of a configuration in any order.
 fn toml_like() -> impl Strategy<Value = String> {
     let mut words: Vec<String> = Key::all().map(|key| key.name.to_owned()).collect();
     words.extend(Key::all().map(|key| format!("[{}]", key.split().0)));

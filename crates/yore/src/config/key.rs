@@ -1,5 +1,4 @@
-//! What is known about each key beside its Rust type: the values it takes and what a project's
-//! file may do to it.
+//! Properties of each key beside its Rust type: the values it takes and what a project's file may do to it.
 
 use toml::Value;
 use yore_engine::ingest::redact::check_pattern;
@@ -9,9 +8,9 @@ use yore_engine::ingest::redact::check_pattern;
 pub struct Key {
     /// The key with its section, such as `recall.limit`.
     pub name: &'static str,
-    /// The values it takes.
+    /// The values that the key takes.
     pub shape: Shape,
-    /// What a project's file may do to it.
+    /// The permission of a project's file.
     pub project: ProjectMay,
 }
 
@@ -20,50 +19,50 @@ pub struct Key {
 pub enum Shape {
     /// True or false.
     Switch,
-    /// A whole number within bounds, both included.
+    /// A whole number in a range, both ends included.
     Count {
-        /// The smallest.
+        /// The smallest value.
         min: i64,
-        /// The largest.
+        /// The largest value.
         max: i64,
     },
-    /// A number within bounds, both included.
+    /// A number in a range, both ends included.
     Number {
-        /// The smallest.
+        /// The smallest value.
         min: f64,
-        /// The largest.
+        /// The largest value.
         max: f64,
     },
     /// A string, which may be empty.
     Text {
-        /// The most characters that it may have.
+        /// Maximum number of characters.
         longest: usize,
     },
     /// One of some words, the narrowest first.
     Choice(&'static [&'static str]),
     /// Strings, none of them empty.
     List {
-        /// The most characters that one of them may have.
+        /// Maximum number of characters of one string.
         longest: usize,
     },
     /// Regular expressions for redaction.
     Patterns {
-        /// The most characters that one of them may have.
+        /// Maximum number of characters of one pattern.
         longest: usize,
     },
 }
 
-/// The keys that are read. What is wrong with others is no matter of this reading.
+/// The keys that are read. Faults of other keys are not reported.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Keys<'a> {
-    /// All.
+    /// All keys.
     All,
-    /// These. Patterns are taken unchecked: a check compiles them.
+    /// These keys. Patterns are not checked, because a check compiles them.
     Only(&'a [&'a str]),
 }
 
 impl Keys<'_> {
-    /// Whether this key is read.
+    /// Returns whether this key is read.
     pub(super) fn include(self, key: &Key) -> bool {
         match self {
             Self::All => true,
@@ -71,7 +70,7 @@ impl Keys<'_> {
         }
     }
 
-    /// Whether a key of this section, or of a part of it, is read.
+    /// Returns whether a key of this section, or of a part of it, is read.
     pub(super) fn touch(self, section: &str) -> bool {
         let is_above = |name: &str| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
         let is_former = |name: &str| Key::find(name).and_then(Key::former_name).is_some_and(|former| is_above(&former));
@@ -81,7 +80,7 @@ impl Keys<'_> {
         }
     }
 
-    /// The values that a key is held to.
+    /// Returns the values that the key may have.
     pub(super) fn shape(self, key: &Key) -> Shape {
         match (self, key.shape) {
             (Self::Only(_), Shape::Patterns { longest }) => Shape::List { longest },
@@ -90,31 +89,31 @@ impl Keys<'_> {
     }
 }
 
-/// What a project's file may do to a key. Such a file comes with whatever was cloned, so it may
+/// The permission of a project's file for a key. Such a file arrives with any cloned repository, so it may
 /// never widen what is captured, where it is read from or what is recalled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ProjectMay {
-    /// Set it to anything.
+    /// It may set the key to anything.
     Set,
-    /// Turn it to this value, never back.
+    /// It may turn the key to this value, never back.
     Turn(bool),
-    /// Choose the same or an earlier, narrower word of the choice.
+    /// It may choose the same or an earlier, narrower word of the choice.
     Narrow,
-    /// Add to the list of the layers below.
+    /// It may add to the list of the layers below.
     Add,
-    /// Not mention it: it belongs to the person or to the store that all projects share.
+    /// It may not set the key: it belongs to the person or to the store that all projects share.
     Nothing,
 }
 
-/// Why a value does not fit a [`Shape`].
+/// The reason why a value does not fit a [`Shape`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Misfit {
-    /// It is of another type.
+    /// The value has another type.
     Type,
-    /// It is of the right type but not among the values allowed.
+    /// The value has the right type but is not allowed.
     Value,
-    /// The pattern at this place, from 1, cannot be used, and why. The pattern itself is left
-    /// out: it may come from a variable.
+    /// The pattern at this place, from 1, cannot be used, for this reason. The pattern itself is left out: it
+    /// may come from a variable.
     Pattern(usize, String),
 }
 
@@ -135,12 +134,12 @@ impl Key {
     }
 }
 
-/// Returns the environment variable of a key's name.
+/// Returns the environment variable for a key's name.
 pub(super) fn variable_of(name: &str) -> String {
     format!("YORE_{}", name.replace('.', "__").replace('-', "_").to_ascii_uppercase())
 }
 
-/// Returns the name among `names` that `given` was most likely meant to be.
+/// Returns the name among `names` that is most similar to `given`, if one is similar enough.
 pub(super) fn nearest(given: &str, names: impl Iterator<Item = String>) -> Option<String> {
     let length = given.chars().count();
     if length > 100 {
@@ -159,8 +158,7 @@ pub(super) fn nearest(given: &str, names: impl Iterator<Item = String>) -> Optio
 }
 
 impl Shape {
-    /// Returns `value` if it fits. A whole number fits where a number is expected and becomes
-    /// one.
+    /// Returns `value` if it fits. If a number is expected, a whole number fits and is converted.
     pub(super) fn fit(self, value: Value) -> Result<Value, Misfit> {
         let fits = match (self, &value) {
             (Self::Switch, Value::Boolean(_)) => true,
@@ -208,7 +206,8 @@ impl Shape {
             Self::Number { .. } => Value::Float(trimmed.parse().map_err(|_| Misfit::Type)?),
             Self::Choice(_) | Self::Text { .. } => Value::String(trimmed.to_owned()),
             Self::List { .. } | Self::Patterns { .. } if trimmed.starts_with('[') => trimmed.parse().map_err(|_| Misfit::Type)?,
-            // A comma may belong to a glob or a pattern: to split there could exclude nothing.
+            // A comma may belong to a glob or a pattern. A split there could result in a list that excludes
+            // nothing.
             Self::List { .. } | Self::Patterns { .. } if trimmed.contains(',') => return Err(Misfit::Type),
             Self::List { .. } | Self::Patterns { .. } if trimmed.is_empty() => Value::Array(Vec::new()),
             Self::List { .. } | Self::Patterns { .. } => Value::Array(vec![trimmed.into()]),
@@ -216,7 +215,7 @@ impl Shape {
         self.fit(value)
     }
 
-    /// Says which values are expected.
+    /// Describes the expected values.
     pub(super) fn expected(self) -> String {
         match self {
             Self::Switch => "true or false".to_owned(),
@@ -238,8 +237,8 @@ impl Shape {
 }
 
 impl ProjectMay {
-    /// Returns what a key holds after a project's file asked for `wanted` over `below`, or
-    /// nothing if it may not ask for that.
+    /// Returns the new value of a key after a project's file set it to `wanted` over `below`, or none if the
+    /// file may not do that.
     pub(super) fn admit(self, shape: Shape, below: &Value, wanted: Value) -> Option<Value> {
         match self {
             Self::Set => Some(wanted),
@@ -264,7 +263,7 @@ impl ProjectMay {
         }
     }
 
-    /// Says what a project's file may do, to stand after "A project's file may".
+    /// Describes what a project's file may do: the words after "A project's file may".
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Set => "set it",

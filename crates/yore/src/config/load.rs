@@ -1,4 +1,4 @@
-//! The layers, one over the other.
+//! Merges the layers of the configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -14,26 +14,26 @@ use super::section::Config;
 /// The name of a project's file, at the project's root.
 pub const PROJECT_FILE: &str = ".yore.toml";
 
-/// Everything that settings may come from, lowest layer first, above the defaults.
+/// All sources of settings, lowest layer first, above the defaults.
 #[derive(Clone, Copy, Debug)]
 pub struct Layers<'a> {
     /// The person's file.
     pub user_file: Option<&'a UserFile>,
     /// The project's file, which may not exist.
     pub project_file: Option<&'a Path>,
-    /// `YORE_SECTION__KEY` variables, and what `{env:NAME}` refers to.
+    /// `YORE_SECTION__KEY` variables, and the variables that `{env:NAME}` refers to.
     pub environment: &'a Environment,
     /// Keys and values as text, from the command line.
     pub flags: &'a [(String, String)],
 }
 
-/// Where the person's file is.
+/// The person's configuration file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UserFile {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Whether `$YORE_CONFIG` names it. Then it must exist: to go on without it could capture
-    /// what the person has excluded there.
+    /// True if `$YORE_CONFIG` names the file. It must exist then: without it, yore could capture what the
+    /// person has excluded there.
     pub named: bool,
 }
 
@@ -57,16 +57,16 @@ pub struct Resolved {
     settings: Vec<Setting>,
 }
 
-/// One key with its value and where it came from.
+/// One key with its value and the origin of the value.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The key.
     pub key: &'static Key,
-    /// The value, references replaced. It may be a secret: show `shown` instead.
+    /// The value, with references replaced. It may be a secret: show `shown` instead.
     pub value: Value,
-    /// The value as TOML, as it may be shown: `{env:NAME}` stays a reference.
+    /// The value as TOML, in the form that may be shown: `{env:NAME}` stays a reference.
     pub shown: String,
-    /// Where it came from. More than one, lowest first, where a project's file added to a list.
+    /// Origins of the value. More than one, lowest first, if a project's file added to a list.
     pub origins: Vec<Origin>,
 }
 
@@ -76,7 +76,7 @@ impl Setting {
         self.origins.last().unwrap_or(&Origin::Default)
     }
 
-    /// Whether nobody set it.
+    /// Returns whether the value is the default.
     pub fn is_default(&self) -> bool {
         matches!(self.origin(), Origin::Default)
     }
@@ -89,13 +89,13 @@ impl Resolved {
         self.settings.iter().find(|setting| setting.key.name == key.name).ok_or_else(|| unknown(name, None))
     }
 
-    /// Returns every setting, in the order in which they are shown.
+    /// Returns every setting, in the order of display.
     pub fn rows(&self) -> &[Setting] {
         &self.settings
     }
 }
 
-/// Returns the configuration after all layers, or the first thing that is wrong with it.
+/// Returns the configuration after all layers, or the first fault.
 pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
     let (settings, problems) = resolve(layers, Keys::All);
     if let Some(problem) = problems.into_iter().find(|problem| !problem.is_note()) {
@@ -105,9 +105,9 @@ pub fn load(layers: &Layers<'_>) -> Result<Resolved, ConfigError> {
     Ok(Resolved { config, settings })
 }
 
-/// Returns the configuration with the values of these keys, and all others at their defaults. For a caller in
-/// haste: other keys are not looked at, patterns not checked, and a project's file that asks for what it may not
-/// is not heard. Anything else that is wrong with these keys, or with a file as a whole, is an error.
+/// Returns the configuration with the values of these keys, and all others at their defaults. For a caller
+/// that must be fast: other keys are not read, patterns are not checked, and a project's file that asks for
+/// what it may not is ignored. Any other fault of these keys, or of a file as a whole, is an error.
 pub fn load_only(layers: &Layers<'_>, names: &[&str]) -> Result<Config, ConfigError> {
     let (settings, problems) = resolve(layers, Keys::Only(names));
     let is_heard = |problem: &ConfigError| !problem.is_note() && !matches!(problem, ConfigError::ProjectMayNot { .. });
@@ -120,7 +120,7 @@ pub fn defaults() -> Result<Resolved, ConfigError> {
     load(&Layers { user_file: None, project_file: None, environment: &Environment::default(), flags: &[] })
 }
 
-/// Returns everything that is wrong with the layers, lowest layer first, and keys under former names.
+/// Returns all faults of the layers, lowest layer first, and keys under former names.
 pub fn check(layers: &Layers<'_>) -> Vec<ConfigError> {
     let (settings, mut problems) = resolve(layers, Keys::All);
     if problems.iter().all(ConfigError::is_note) {
@@ -146,7 +146,7 @@ fn resolve(layers: &Layers<'_>, keys: Keys<'_>) -> (Vec<Setting>, Vec<ConfigErro
     (stack.settings, stack.problems)
 }
 
-/// The layers that were laid so far.
+/// The merged result of the layers so far.
 struct Stack<'a> {
     keys: Keys<'a>,
     settings: Vec<Setting>,
@@ -248,7 +248,7 @@ impl Stack<'_> {
     }
 }
 
-/// Returns the value of a setting after a project's file asked for another.
+/// Returns the new value of a setting after a project's file sets it, or an error if the file may not.
 pub(super) fn admit(setting: &Setting, entry: &Entry) -> Result<Value, ConfigError> {
     let key = entry.key;
     key.project.admit(key.shape, &setting.value, entry.value.clone()).ok_or_else(|| ConfigError::ProjectMayNot {
@@ -259,7 +259,7 @@ pub(super) fn admit(setting: &Setting, entry: &Entry) -> Result<Value, ConfigErr
     })
 }
 
-/// Reads the value of a key from text, as flags and the environment give it.
+/// Reads the value of a key from the text of a flag or an environment variable.
 pub(super) fn read_text(key: &'static Key, text: &str, origin: Option<&Origin>) -> Result<Value, ConfigError> {
     read_as(key.shape, key, text, origin)
 }
@@ -268,7 +268,7 @@ fn read_as(shape: Shape, key: &'static Key, text: &str, origin: Option<&Origin>)
     shape.read(text).map_err(|misfit: Misfit| misfit_error(misfit, key, origin.cloned(), brief(&format!("{text:?}"))))
 }
 
-/// Returns the error for a name that is no key.
+/// Returns the error for an unknown key.
 pub(super) fn unknown(name: &str, origin: Option<Origin>) -> ConfigError {
     let is_variable = matches!(origin, Some(Origin::Environment { .. }));
     let names = Key::all().map(|key| if is_variable { key.variable() } else { key.name.to_owned() });
@@ -276,12 +276,12 @@ pub(super) fn unknown(name: &str, origin: Option<Origin>) -> ConfigError {
         what: "key",
         name: brief(name),
         nearest: nearest(name, names),
-        // The name of the variable is the name of the key: once is enough.
+        // The variable's name already names the key, so the origin would repeat it.
         origin: origin.filter(|_| !is_variable),
     }
 }
 
-/// Joins two lists as they are shown.
+/// Joins two lists in the form in which they are shown.
 fn joined(first: &str, second: &str) -> String {
     let items = |list: &str| match list.parse() {
         Ok(Value::Array(items)) => items,

@@ -1,4 +1,4 @@
-//! The layers, where values come from, and what is refused.
+//! Tests of the layers: the origins of values, and what is refused.
 
 use toml::Value;
 
@@ -226,7 +226,7 @@ fn text_of_variables_and_flags_is_read_by_the_type_of_the_key() {
     assert_eq!(read("recall.tool_weight", "1").as_deref(), Some("1.0"));
     assert_eq!(read("capture.projects", "").as_deref(), Some("[]"));
     assert_eq!(read("capture.projects", "~/work").as_deref(), Some("[\"~/work\"]"));
-    // A comma may belong to a glob: yore asks rather than guesses.
+    // A comma may belong to a glob, so yore refuses the value instead of guessing.
     assert_eq!(read("capture.exclude_paths", "*.{js,ts}"), None);
     assert_eq!(read("capture.exclude_paths", "[1]"), None);
     assert_eq!(read("capture.exclude_paths", "[\"*.{js,ts}\"]").as_deref(), Some("[\"*.{js,ts}\"]"));

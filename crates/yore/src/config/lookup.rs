@@ -1,20 +1,20 @@
-//! Keys by name.
+//! Looks up keys by name.
 
 use super::key::{Key, variable_of};
 use super::section::TABLE;
 
 impl Key {
-    /// Returns every key, in the order in which they are shown.
+    /// Returns every key, in the order of display.
     pub fn all() -> impl Iterator<Item = &'static Key> {
         TABLE.iter().copied().flatten()
     }
 
-    /// Returns the key of this name, or of this former name.
+    /// Returns the key with this name or former name.
     pub fn find(name: &str) -> Option<&'static Key> {
         Self::all().find(|key| key.name == name || key.former_name().is_some_and(|former| former == name))
     }
 
-    /// Returns the key that this environment variable sets, by its name or its former name.
+    /// Returns the key that this environment variable sets, under its name or its former name.
     pub fn of_variable(variable: &str) -> Option<&'static Key> {
         let is_former = |key: &Key| key.former_name().is_some_and(|former| variable_of(&former) == variable);
         Self::all().find(|key| key.variable() == variable || is_former(key))
@@ -27,15 +27,15 @@ impl Key {
     }
 }
 
-/// Sections that had another name, which is still understood: the former and the present name.
+/// Renamed sections: the former name, which still works, and the present name.
 const RENAMED: [(&str, &str); 1] = [("give", "inject")];
 
-/// Tells whether a dotted path names a section or a part of one's name.
+/// Returns whether a dotted path names a section or the beginning of a section's name, former names included.
 pub(super) fn is_section(path: &str) -> bool {
     is_present_section(path) || RENAMED.iter().any(|(former, _)| *former == path)
 }
 
-/// The same without former names.
+/// Like `is_section`, without former names.
 pub(super) fn is_present_section(path: &str) -> bool {
     Key::all().any(|key| key.name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }

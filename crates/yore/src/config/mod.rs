@@ -1,27 +1,28 @@
-//! The configuration: which layers there are, what each key means, who may set it.
+//! The configuration: its layers, the meaning of each key, and who may set it.
 //!
-//! Five layers, each over the one before:
+//! There are five layers, each over the one before:
 //!
-//! 1. what is compiled in ([`Config::default`]);
+//! 1. the compiled-in defaults ([`Config::default`]);
 //! 2. the person's file, `$YORE_CONFIG` or `yore/config.toml` in the platform's directory for
 //!    configurations;
 //! 3. the project's file, `.yore.toml` at the project's root, which may narrow but not widen what
 //!    is captured or recalled (`ProjectMay`);
-//! 4. the environment, `YORE_<SECTION>__<KEY>`, a dot becoming two underscores and a hyphen one:
+//! 4. the environment, `YORE_<SECTION>__<KEY>`, where two underscores replace a dot and one replaces a
+//!    hyphen:
 //!    `YORE_SOURCES__CLAUDE_CODE__ENABLED=no`;
 //! 5. flags.
 //!
-//! A value replaces the one below; only where a project's file may add to a list, the two are
-//! joined. Nothing is ignored: an unknown key, section or `YORE_…__…` variable is an error.
+//! A value replaces the one below. Only lists that a project's file may add to are joined. Nothing is
+//! ignored: an unknown key, section or `YORE_…__…` variable is an error.
 //!
-//! The module reads no environment and knows no directories: both are passed in. What a
-//! project's file says about capture holds for the conversations *of that project*, so whoever
-//! reads conversations loads the configuration once for each project that it meets.
+//! The module reads no environment and knows no directories: both are passed in. A project's settings for
+//! capture apply to the conversations *of that project*, so code that reads conversations loads the
+//! configuration once for each project that it meets.
 //!
-//! Reading order: [`Config`] and its sections, a file each (`section`); what is known of a key
-//! beside its type (`key`); where values come from (`origin`, `environment`); references in
-//! strings (`reference`); one file (`file`); the layers (`load`); changing a file (`edit`,
-//! `replace`); the schema and the commented default file, made from the above (`document`).
+//! Reading order: [`Config`] and its sections, a file each (`section`); properties of a key beside its type
+//! (`key`); origins of values (`origin`, `environment`); references in strings (`reference`); one file
+//! (`file`); the layers (`load`); changing a file (`edit`, `replace`); the schema and the commented default
+//! file, generated from these (`document`).
 
 mod document;
 mod edit;

@@ -1,19 +1,19 @@
-//! Where a value came from.
+//! The origin of a value.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-/// Where a value came from, lowest layer first.
+/// The origin of a value, lowest layer first.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(tag = "from", rename_all = "kebab-case")]
 pub enum Origin {
-    /// It is compiled in.
+    /// The compiled-in default.
     Default,
     /// The person's file.
     UserFile {
-        /// Its path.
+        /// Path of the file.
         #[serde(serialize_with = "as_shown")]
         path: PathBuf,
         /// The line of the key, from 1.
@@ -21,7 +21,7 @@ pub enum Origin {
     },
     /// The project's file.
     ProjectFile {
-        /// Its path.
+        /// Path of the file.
         #[serde(serialize_with = "as_shown")]
         path: PathBuf,
         /// The line of the key, from 1.
@@ -29,7 +29,7 @@ pub enum Origin {
     },
     /// An environment variable.
     Environment {
-        /// Its name.
+        /// Name of the variable.
         name: String,
     },
     /// A flag of this command.
@@ -49,12 +49,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Which of the two files a file is.
+/// The owner of a configuration file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FileKind {
-    /// The person's own.
+    /// The person's own file.
     User,
-    /// The project's, which may only narrow some keys.
+    /// The project's file, which may only narrow some keys.
     Project,
 }
 
@@ -68,7 +68,7 @@ impl FileKind {
     }
 }
 
-/// A path that is not Unicode is shown as well as it can be, instead of failing.
+/// Shows a path; characters that are not Unicode are replaced instead of causing an error.
 fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }

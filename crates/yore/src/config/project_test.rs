@@ -1,4 +1,4 @@
-//! What a project's file may and may not do.
+//! Tests of what a project's file may and may not do.
 
 use super::key::{Key, ProjectMay, Shape};
 use super::origin::Origin;
@@ -29,7 +29,7 @@ fn a_project_file_may_turn_off_but_not_on_and_narrow_but_not_widen() {
         assert_eq!(code, "config/project-may-not", "{project}");
         assert!(words.contains("DIR/.yore.toml, line 1"), "{words}");
         assert!(words.contains("remove the line"), "{words}");
-        // The person may: the same line in their own file is no error.
+        // The person may: the same line in their own file is not an error.
         assert!(Setup::new().user(project).check().is_empty());
     }
     let (_, words) = Setup::new().user("\ncapture.enabled = false").project("capture.enabled = true").error();

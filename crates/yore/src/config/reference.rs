@@ -1,26 +1,26 @@
-//! `{env:NAME}` in the strings of a file.
+//! References: `{env:NAME}` in the strings of a file.
 //!
-//! References are replaced after the file was parsed, once, from left to right: whatever the
-//! variable holds, it stays one string and cannot change what the file says (C-112).
-//! `{env:NAME:-other}` is replaced by `other` where the variable is missing or empty. A pattern
-//! that needs these letters themselves can write `[{]env:`.
+//! References are replaced once, after the file is parsed, from left to right. Whatever the variable
+//! contains, the value stays one string and cannot change the rest of the file. `{env:NAME:-other}` is
+//! replaced by `other` if the variable is missing or empty. A pattern that needs these letters themselves can
+//! write `[{]env:`.
 
 use super::environment::Environment;
 
 const OPEN: &str = "{env:";
 
-/// Why a reference could not be replaced.
+/// The reason why a reference could not be replaced.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Unresolved {
-    /// The variable is not set and the reference gives no other value.
+    /// The variable is not set and the reference has no other value.
     Missing(String),
     /// The variable's value is not Unicode.
     NotUnicode(String),
-    /// It has no end or names no variable.
+    /// The reference has no end or names no variable.
     Malformed,
 }
 
-/// Tells whether `text` has a reference.
+/// Returns whether `text` has a reference.
 pub(super) fn has_reference(text: &str) -> bool {
     text.contains(OPEN)
 }

@@ -1,4 +1,4 @@
-//! `{env:NAME}` in the strings of a file.
+//! Tests of `{env:NAME}` in the strings of a file.
 
 use super::test_support::Setup;
 

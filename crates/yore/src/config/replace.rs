@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Writes `content` to `path`, so that a reader, or a computer that loses power, sees either the
-/// old or the new bytes.
+/// Writes `content` to `path`, so that a reader sees either the old or the new bytes, even after a power
+/// failure.
 ///
-/// A symbolic link stays one: the file that it leads to is replaced. A file keeps its
-/// permissions; a new one, and a new directory for it, are for their owner only.
+/// A symbolic link is kept: the file that it points to is replaced. A file keeps its permissions; a new one,
+/// and a new directory for it, are for their owner only.
 pub fn replace_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let path = final_target(path)?;
     let directory = match path.parent() {
@@ -29,7 +29,7 @@ pub fn replace_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     sync_directory(directory)
 }
 
-/// Follows symbolic links, also one that leads to a file that does not exist yet.
+/// Follows symbolic links, including one to a file that does not exist yet.
 fn final_target(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..40 {
@@ -38,7 +38,7 @@ fn final_target(path: &Path) -> io::Result<PathBuf> {
                 let parent = target.parent().unwrap_or(Path::new(""));
                 target = parent.join(link);
             }
-            // It is no link, or there is nothing yet.
+            // The path is not a link, or does not exist yet.
             Err(_) => return Ok(target),
         }
     }
@@ -60,7 +60,7 @@ fn create_beside(path: &Path, directory: &Path) -> io::Result<(File, PathBuf)> {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(&temporary) {
             Ok(file) => return Ok((file, temporary)),
-            // Left behind by a process that had this number before.
+            // An earlier process with the same id left this file behind.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! What the tests of the configuration share.
+//! Shared helpers of the configuration's tests.
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,7 @@ impl Setup {
         check(&self.layers())
     }
 
-    /// Returns the code and the words of the only error, the directory written as `DIR`.
+    /// Returns the code and the message of the only error, with the directory written as `DIR`.
     pub(super) fn error(&self) -> (&'static str, String) {
         let mut problems = self.check();
         assert_eq!(problems.len(), 1, "{problems:?}");
@@ -89,8 +89,7 @@ impl Setup {
     }
 }
 
-/// Compares a generated document with its file under `docs/`, or writes the file where
-/// `YORE_BLESS=1` says so.
+/// Compares a generated document with its file under `docs/`, or writes the file if `YORE_BLESS=1`.
 pub(super) fn assert_document(name: &str, text: &str) {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()

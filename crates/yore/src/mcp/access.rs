@@ -1,9 +1,9 @@
-//! What tools reach: the memory, the project that is asked from, and who asks.
+//! The context of tool calls: the memory, the current project, and the calling session.
 //!
 //! - [`Access`]: all of it
-//! - [`Session`]: who asks, so that what was given is counted
-//! - [`ChatReader`]: reads histories, where this process can
-//! - [`asked_projects`], [`Chosen`]: which projects an argument means
+//! - [`Session`]: the calling session, whose ledger counts what it was given
+//! - [`ChatReader`]: reads histories, if this process can
+//! - [`asked_projects`], [`Chosen`]: the projects that an argument selects
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,45 +23,45 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::inject::ledger::{self, Entry};
 use crate::inject::text::tokens;
 
-/// Asks every project.
+/// Argument that selects every project.
 pub const ALL_PROJECTS: &str = "all";
 
-/// What tools reach.
+/// Everything that tools can use.
 #[derive(Clone)]
 pub struct Access {
     /// The memory, opened when it is needed.
     pub handle: EngineHandle,
-    /// The project that is asked from.
+    /// The current project: the default of calls that name none.
     pub here: Option<ProjectNames>,
-    /// The session that asks, where the agent says.
+    /// The calling session, if the agent identifies it.
     pub session: Option<Session>,
-    /// Reads conversations that wait, where this process can.
+    /// Reads waiting conversations, if this process can.
     pub reader: Option<ChatReader>,
 }
 
-/// The session that asks, and the data directory where what it was given is noted.
+/// The calling session, and the data directory with the ledger of what it was given.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// The data directory.
     pub directory: PathBuf,
-    /// The agent's own id.
+    /// The agent's own id of the session.
     pub id: String,
 }
 
-/// Which conversations to read.
+/// Filter for the conversations to read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChatsToRead {
-    /// Last used not before.
+    /// Only those last used at this time or later.
     pub since: Option<UtcMillis>,
     /// Only those with code blocks.
     pub has_code: bool,
 }
 
-/// Reads conversations that wait; says how far it is, and what it read, as data and as lines.
+/// Reads waiting conversations. Reports its progress, and returns a report as data and as lines.
 pub type ChatReader = Arc<dyn Fn(ChatsToRead, &Progress) -> CliResult<(Value, Vec<String>)> + Send + Sync>;
 
 impl Access {
-    /// Notes in the session's ledger what it was given.
+    /// Records in the session's ledger what it was given.
     pub fn count(&self, tool: &str, answer: &Answer, micros: u64) {
         let Some(Session { directory, id }) = self.session.as_ref().filter(|_| answer.is_recalled) else { return };
         let entry = Entry {
@@ -74,17 +74,17 @@ impl Access {
             directory: self.directory().map(str::to_owned),
             ..Entry::default()
         };
-        // What cannot be counted is given all the same.
+        // The answer is given even if it cannot be counted.
         let _ = ledger::append(directory, id, &entry);
     }
 
-    /// The directory that is asked from.
+    /// Returns the directory of the current project.
     pub fn directory(&self) -> Option<&str> {
         self.here.as_ref()?.directory()
     }
 
-    /// The names of a project that is named: by name, id or directory. Where none is named, those of
-    /// the one that is asked from; none where all are meant.
+    /// Returns the names of the project given by name, id or directory. Without one, returns those of the
+    /// current project; none if all projects are meant.
     pub fn names_of_project(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Option<ProjectNames>> {
         match given(project) {
             None => Ok(self.here.clone()),
@@ -93,8 +93,8 @@ impl Access {
         }
     }
 
-    /// The directory whose project a new note belongs to: that of the project with this name, else
-    /// the one that is asked from if it is a project. `None`: the note holds everywhere.
+    /// Returns the directory whose project a new note belongs to: that of the project with this name, else
+    /// the current one if it is a project. `None`: the note applies everywhere.
     pub fn directory_of_note(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Option<String>> {
         if let Some(name) = given(project) {
             return directory_of_project(memory, &name).map(Some);
@@ -105,8 +105,8 @@ impl Access {
         }
     }
 
-    /// The directory of the project that is asked from, for what must not leave it, none outside of one; an error where
-    /// another project is named.
+    /// Returns the directory of the current project, for notes that must stay in it; none outside of a
+    /// project. It is an error to name another project.
     pub fn own_directory(&self, memory: &mut Memory, named: Option<String>) -> CliResult<Option<String>> {
         if let Some(name) = given(named) {
             let Some((here, directory)) = self.here.as_ref().zip(self.directory()) else {
@@ -128,7 +128,7 @@ impl Access {
         self.directory_of_note(memory, None)
     }
 
-    /// The projects that a list is of: the one that is named, else as the settings say.
+    /// Returns the projects of a list: the named one, else those that the settings select.
     pub fn projects(&self, memory: &mut Memory, project: Option<String>) -> CliResult<Chosen> {
         let configured = crate::ask::request("", self.handle.config(), None).filter.scope;
         let (scope, here) = asked_projects(project, configured, self.here.clone());
@@ -149,19 +149,19 @@ impl Access {
     }
 }
 
-/// Which projects.
+/// A selection of projects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    /// All.
+    /// All projects.
     All,
     /// The one with this name, id or directory.
     Only(String),
-    /// None: the settings keep to the current one, and there is none.
+    /// No project: the settings allow only the current one, and there is none.
     Nothing,
 }
 
-/// What an argument makes of the projects that are asked: their choice, and the one that is asked from.
-/// A directory means the project that it belongs to; where nothing is named, all stays as it is.
+/// Returns the scope that an argument selects, and the current project for it. A directory selects its
+/// project. Without an argument, both are unchanged.
 pub fn asked_projects(
     project: Option<String>,
     configured: ScopeChoice,

@@ -1,9 +1,10 @@
-//! What an agent sends to a tool: the schema that it reads, and what it then sent.
+//! The arguments of a tool call: the schema that agents read, and the values that they send.
 //!
-//! - [`schema`]: of a struct, short: every agent pays for every byte in every session
-//! - [`mend`]: makes the best of what does not fit the schema
-//! - [`parse`]: into that struct; an unknown name is told with the known ones
-//! - [`given`], [`one_of`], [`within`], [`time`]: arguments that say something
+//! - [`schema`]: the schema of a struct. It is short, because every agent pays for every byte in every
+//!   session
+//! - [`mend`]: corrects arguments that do not fit the schema
+//! - [`parse`]: converts them into that struct; the error for an unknown name lists the known ones
+//! - [`given`], [`one_of`], [`within`], [`time`]: checks of single arguments
 
 use rmcp::handler::server::tool::schema_for_input;
 use rmcp::model::JsonObject;
@@ -15,19 +16,19 @@ use yore_core::time::UtcMillis;
 use crate::ask;
 use crate::error::{CliError, CliResult};
 
-/// What a schema says that no agent needs.
+/// Parts of a schema that no agent needs.
 const IDLE: [&str; 4] = ["$schema", "title", "description", "$defs"];
 
-/// The schema of some arguments; the comments of the fields are their descriptions.
+/// Returns the schema of an arguments struct. The comments of its fields are their descriptions.
 ///
 /// # Errors
-/// It is not one that MCP allows.
+/// If MCP does not allow the schema.
 pub fn schema<A: JsonSchema + 'static>() -> Result<JsonObject, String> {
     let mut schema = schema_for_input::<A>()?.as_ref().clone();
     for name in IDLE {
         schema.remove(name);
     }
-    // Some agents want to see that there are none.
+    // Some agents require the field even if there are no properties.
     schema.entry("properties").or_insert_with(|| Value::Object(JsonObject::new()));
     for property in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(JsonObject::values_mut) {
         let Some(property) = property.as_object_mut() else { continue };
@@ -36,7 +37,7 @@ pub fn schema<A: JsonSchema + 'static>() -> Result<JsonObject, String> {
         if property.get("minimum").and_then(Value::as_i64) == Some(0) {
             property.remove("minimum");
         }
-        // An argument that may be missing need not be null, although null is understood.
+        // An optional argument need not allow null in its schema, although null is accepted.
         if let Some(only) = property.get("type").and_then(Value::as_array).and_then(|types| types.first()).cloned() {
             property.insert("type".to_owned(), only);
         }
@@ -44,14 +45,14 @@ pub fn schema<A: JsonSchema + 'static>() -> Result<JsonObject, String> {
     Ok(schema)
 }
 
-/// Other names under which agents send what a tool looks for.
+/// Names under which agents send the search question.
 const ASKED_BY: [&str; 5] = ["question", "query", "q", "text", "search"];
 /// Arguments that are dates.
 const DATES: [&str; 3] = ["since", "until", "as_of"];
 
-/// Makes the best of arguments that do not fit the schema of a tool that only reads, and says what was
-/// done: an agent that slips in what it may leave out gets its answer all the same. What it must give
-/// is not touched, except for the name of what is looked for.
+/// Corrects arguments that do not fit the schema of a read-only tool, and returns hints about the
+/// corrections: an agent with a wrong optional argument still gets its answer. Required arguments are not
+/// changed, except for the name of the search question.
 pub fn mend(schema: &JsonObject, arguments: &mut JsonObject) -> Vec<String> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
     let required: Vec<&str> =
@@ -85,14 +86,14 @@ pub fn mend(schema: &JsonObject, arguments: &mut JsonObject) -> Vec<String> {
     hints
 }
 
-/// A value that its argument takes; or what is taken in its place, if anything, and why.
+/// Returns a value that fits the argument; else a replacement, if there is one, and the reason.
 fn fitted(name: &str, value: Value, property: &Value) -> Result<Value, (Option<Value>, String)> {
     if value.is_null() || value.as_str().is_some_and(|words| words.trim().is_empty()) {
-        // Says nothing.
+        // An empty value counts as missing.
         return Ok(Value::Null);
     }
     let plain = match (property["type"].as_str().unwrap_or_default(), value) {
-        // Numbers and switches as words, and one word where several may stand, are understood.
+        // Accept numbers and switches as text, and a single string for a list.
         ("integer", Value::String(words)) => words.trim().parse::<u64>().map_or(Value::String(words), Value::from),
         ("integer", Value::Number(number)) if number.as_u64().is_none() => {
             number.as_f64().filter(|number| *number >= 0.0).map_or(Value::Number(number), |number| Value::from(number as u64))
@@ -139,22 +140,22 @@ fn fitted(name: &str, value: Value, property: &Value) -> Result<Value, (Option<V
     Ok(plain)
 }
 
-/// The arguments, or what is wrong with them.
+/// Parses the arguments, or returns their fault.
 pub fn parse<A: DeserializeOwned>(arguments: JsonObject) -> CliResult<A> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| usage(format!("bad arguments: {error}")))
 }
 
-/// An argument that says something: agents like to fill in every field.
+/// Returns an argument unless it is blank: agents like to fill in every field.
 pub fn given(argument: Option<String>) -> Option<String> {
     argument.filter(|words| !words.trim().is_empty())
 }
 
-/// The same, of one that must say something.
+/// Returns a required argument, or an error if it is blank.
 pub fn needed(field: &str, argument: &str) -> CliResult<String> {
     given(Some(argument.to_owned())).ok_or_else(|| usage(format!("{field} is empty")))
 }
 
-/// One of some names.
+/// Parses an argument that must be one of some names.
 pub fn one_of<T>(
     field: &str,
     argument: Option<String>,
@@ -168,7 +169,7 @@ pub fn one_of<T>(
     }
 }
 
-/// A number within bounds, both included.
+/// Checks that a number is within bounds, both included.
 pub fn within(field: &str, argument: Option<usize>, least: usize, most: usize) -> CliResult<Option<usize>> {
     match argument {
         Some(number) if !(least..=most).contains(&number) => {
@@ -178,13 +179,13 @@ pub fn within(field: &str, argument: Option<usize>, least: usize, most: usize) -
     }
 }
 
-/// A date or a time.
+/// Parses an argument that is a date or a time.
 pub fn time(field: &str, argument: Option<String>) -> CliResult<Option<UtcMillis>> {
     let Some(words) = given(argument) else { return Ok(None) };
     ask::time(&words).map(Some).map_err(|expected| usage(format!("{field} is {words:?}, {expected}")))
 }
 
-/// A mistake in the arguments.
+/// Returns the error for wrong arguments.
 pub fn usage(message: impl Into<String>) -> CliError {
     CliError::usage(message, Some("correct the arguments and call again"))
 }
@@ -196,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    /// Not told.
+    /// Not part of the schema.
     #[derive(Debug, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Sample {

@@ -1,4 +1,4 @@
-//! Reads conversations for a tool that is asked to.
+//! Reads conversations for a tool.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::histories::read_waiting;
 use crate::render::ingest;
 use crate::settings::Settings;
 
-/// Reads conversations that wait as `yore chat ingest` does: all of them by the daemon where one
-/// runs, chosen ones here.
+/// Returns a reader of waiting conversations that works like `yore chat ingest`: a running daemon reads all
+/// of them; a selection is read here.
 pub fn chat_reader(settings: &Settings) -> ChatReader {
     let settings = settings.clone();
     Arc::new(move |chats, progress| {
@@ -26,7 +26,7 @@ pub fn chat_reader(settings: &Settings) -> ChatReader {
     })
 }
 
-/// Hears how far reading is, and says it on.
+/// Forwards the progress of reading.
 struct Told<'p> {
     progress: &'p Progress,
     stage: Stage,

@@ -1,4 +1,4 @@
-//! Completions: what a client may offer while a person types an argument of a prompt or an address.
+//! Completions: values that a client may offer while a person types an argument of a prompt or an address.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use crate::engine_handle::Memory;
 use crate::error::CliResult;
 use crate::fence::name;
 
-/// Sessions that are looked at.
+/// Maximum number of sessions that are considered.
 const SESSIONS: usize = 500;
 
-/// What an argument's values are taken from.
+/// The source of an argument's values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Values {
     Projects,
     Sessions,
     Topics,
-    /// Nobody can know.
+    /// Any value; there is nothing to offer.
     Any,
 }
 
-/// The values that begin with, or hold, what was typed.
+/// Returns the values that begin with, or contain, the typed text.
 pub async fn complete(access: &Arc<Access>, request: CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
     let values = values_of(&request)?;
     if values == Values::Any {
@@ -70,7 +70,7 @@ fn values_of(request: &CompleteRequestParams) -> Result<Values, ErrorData> {
     found.ok_or_else(|| ErrorData::invalid_params(format!("nothing is known of an argument {argument:?} there"), None))
 }
 
-/// Every value, the likeliest first.
+/// Returns every value, the likeliest first.
 fn known(access: &Access, memory: &mut Memory, values: Values) -> CliResult<Vec<String>> {
     Ok(match values {
         Values::Any => Vec::new(),
@@ -88,7 +88,8 @@ fn known(access: &Access, memory: &mut Memory, values: Values) -> CliResult<Vec<
     })
 }
 
-/// Those that begin with what was typed before those that hold it, each once, as one harmless line.
+/// Returns values that begin with the typed text, then those that contain it, each once, as one harmless
+/// line.
 fn fitting(values: Vec<String>, typed: &str) -> Vec<String> {
     let typed = typed.trim().to_lowercase();
     let (mut first, mut others) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
-//! Where a list goes on: opaque to whoever gets it, a place in an order to us. Nothing is kept
-//! between two pages, and what is new comes in front, so no page repeats or leaves out what was
-//! there all the time.
+//! Cursors: the place where the next page of a list begins. A cursor is opaque to its receiver and encodes a
+//! place in the list's order. Nothing is stored between two pages. New items come first in a list, so no page
+//! repeats or leaves out items that existed all the time.
 
 use std::fmt::Write;
 
@@ -9,20 +9,20 @@ use yore_core::time::UtcMillis;
 use super::arguments::{given, usage};
 use crate::error::CliResult;
 
-/// The place after the last item of a page: lists go from late to early, and what has no time comes
+/// The place after the last item of a page. Lists are sorted from late to early; items without a time come
 /// last.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cursor {
-    /// Which list, by one letter.
+    /// The list, as one letter.
     pub list: char,
-    /// Time of that item.
+    /// Time of the page's last item.
     pub at: Option<UtcMillis>,
-    /// Its id.
+    /// Id of that item.
     pub id: String,
 }
 
 impl Cursor {
-    /// As it is given away.
+    /// Encodes the cursor as text for the agent.
     pub fn encode(&self) -> String {
         let at = self.at.map(|at| at.to_string()).unwrap_or_default();
         let mut hex = String::new();
@@ -33,7 +33,7 @@ impl Cursor {
         hex
     }
 
-    /// What was given away; `None` for anything else.
+    /// Decodes a cursor from its text; `None` for any other text.
     pub fn decode(words: &str) -> Option<Self> {
         if !words.len().is_multiple_of(2) || words.len() > 1_000 || !words.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
@@ -48,10 +48,10 @@ impl Cursor {
     }
 }
 
-/// The place that an argument names, in one of these lists.
+/// Parses an argument as the cursor of one of these lists.
 ///
 /// # Errors
-/// It is no place, or one in another list.
+/// If it is not a cursor, or belongs to another list.
 pub fn argument(words: Option<String>, lists: &[char]) -> CliResult<Option<Cursor>> {
     let Some(words) = given(words) else { return Ok(None) };
     match Cursor::decode(&words).filter(|cursor| lists.contains(&cursor.list)) {
@@ -60,7 +60,7 @@ pub fn argument(words: Option<String>, lists: &[char]) -> CliResult<Option<Curso
     }
 }
 
-/// The items that come after the place, of a list from late to early.
+/// Returns the items after the cursor, in a list from late to early.
 pub fn after<T>(items: Vec<T>, cursor: Option<&Cursor>, key: impl Fn(&T) -> (Option<UtcMillis>, String)) -> Vec<T> {
     let Some(cursor) = cursor else { return items };
     let is_before = |at: Option<UtcMillis>| match (at, cursor.at) {
@@ -69,7 +69,7 @@ pub fn after<T>(items: Vec<T>, cursor: Option<&Cursor>, key: impl Fn(&T) -> (Opt
         (None, _) => false,
     };
     let first = items.iter().position(|item| !is_before(key(item).0)).unwrap_or(items.len());
-    // Of those of the same time, those behind it; all of them where it is gone.
+    // Among items with the same time, return those after the cursor's item; all of them if it is gone.
     let same = items[first..].iter().take_while(|item| key(item).0 == cursor.at);
     let behind = same.enumerate().find(|(_, item)| key(item).1 == cursor.id).map_or(0, |(at, _)| at + 1);
     items.into_iter().skip(first + behind).collect()

@@ -1,10 +1,10 @@
 //! MCP over HTTP, behind [`crate::http::guard`]: sessions, and the project that each request names.
 //!
-//! - [`Mcp`]: the router, and the end of what it serves
+//! - [`Mcp`]: the router, and a way to end its sessions
 //! - [`run_http`]: any handler on a port of its own, for tests
 //!
-//! Sessions exist for the protocols up to 2025 only; they keep the project that was named when they began and
-//! nothing else. Requests of 2026-07-28 have none.
+//! Only protocols up to 2025 have sessions. A session keeps the project that was named when it began and
+//! nothing else. Requests of 2026-07-28 have no session.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -27,31 +27,31 @@ use serde::Deserialize;
 use crate::http::guard::{Guard, LONGEST_REQUEST, LOOPBACK, Refusal};
 use crate::http::listener::{Listener, shutdown};
 
-/// Where MCP is served.
+/// Path of the MCP endpoint.
 pub const PATH: &str = "/mcp";
-/// The project that is asked by default: a directory. Without it, every project.
+/// Header with the directory of the default project. Without it, every project is searched.
 const PROJECT: HeaderName = HeaderName::from_static("yore-project");
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Sessions that are kept at once.
+/// Maximum number of sessions at once.
 const MOST_SESSIONS: usize = 64;
-/// A session that was silent for so long gives its place to a new one when all are taken.
+/// Silence after which a session may be ended for a new one when the maximum is reached.
 const QUIET: Duration = Duration::from_secs(5 * 60);
-/// One that was used for no longer than that, a single call mostly, does so when it was silent for as long.
+/// Same for a session that was used for no longer than this, usually for a single call.
 const BURST: Duration = Duration::from_secs(30);
-/// A session that was silent for so long is over. Agents wait for people, so it is long.
+/// Silence after which a session ends. It is long because agents wait for people.
 const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
-/// Projects whose servers are kept ready.
+/// Maximum number of projects whose servers are kept ready.
 const MOST_PROJECTS: usize = 32;
 
 tokio::task_local! {
-    /// The directory that the request at hand names.
+    /// The directory that the current request names.
     static HERE: Option<PathBuf>;
 }
 
 /// MCP, ready to be served on a port.
 pub struct Mcp {
-    /// Answers requests.
+    /// Router that answers requests.
     pub router: Router,
     /// Sessions of the protocols up to 2025.
     pub sessions: Arc<LocalSessionManager>,
@@ -59,12 +59,12 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// Serves what `server` makes for a project, or for all, on a port of this computer.
+    /// Serves the server that `server` creates for a project, or for all, on a port of this computer.
     pub fn new<S>(port: u16, server: impl Fn(Option<&Path>) -> Result<S, String> + Send + Sync + 'static) -> Self
     where
         S: ServerHandler + Clone,
     {
-        // The SDK looks at both once more.
+        // The SDK checks host and origin again.
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(LOOPBACK.map(|name| format!("{name}:{port}")))
             .with_allowed_origins(LOOPBACK.map(|name| format!("http://{name}:{port}")))
@@ -106,7 +106,7 @@ impl Mcp {
 /// the address and the sessions before the first request.
 ///
 /// # Errors
-/// What kept the server from starting or going on, for people.
+/// If the server cannot start or stops serving; the message is for people.
 pub fn run_http<S: ServerHandler + Clone>(server: S, ready: impl FnOnce(&str, Arc<LocalSessionManager>)) -> Result<(), String> {
     let listener = Listener::open(0).map_err(|error| format!("cannot listen: {error}"))?;
     let mcp = Mcp::new(listener.port(), move |_| Ok(server.clone()));
@@ -124,13 +124,13 @@ pub fn run_http<S: ServerHandler + Clone>(server: S, ready: impl FnOnce(&str, Ar
 struct SessionGate<S> {
     service: StreamableHttpService<S, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
-    /// When each session was heard.
+    /// Times of the requests of each session.
     heard: Mutex<HashMap<String, Heard>>,
-    /// Held while a session begins, so that there never is one too many.
+    /// Held while a session begins, so that there is never one too many.
     beginning: tokio::sync::Mutex<()>,
 }
 
-/// When a session was heard.
+/// Times of the first and the last request of a session.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
     first: Instant,
@@ -142,21 +142,21 @@ impl Heard {
         Self { first: at, last: at }
     }
 
-    /// Whether it has been silent for so long that it may give its place to another.
+    /// Returns whether the session was silent for so long that it may be ended for another.
     fn is_quiet(self, now: Instant) -> bool {
         let silence = now.saturating_duration_since(self.last);
         silence >= QUIET || silence >= BURST && self.last.saturating_duration_since(self.first) <= BURST
     }
 }
 
-/// What a request is about, as far as it must be known here.
+/// The part of a request that is needed here.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
     method: Option<std::borrow::Cow<'a, str>>,
 }
 
-/// The one path.
+/// Handles requests to the endpoint.
 async fn mcp<S: ServerHandler + Clone>(State(gate): State<Arc<SessionGate<S>>>, request: Request) -> Response {
     gate.answer(request).await.unwrap_or_else(Refusal::into_response)
 }
@@ -169,7 +169,7 @@ impl<S: ServerHandler + Clone> SessionGate<S> {
         if let Some(id) = &session {
             lock(&self.heard).entry(id.clone()).and_modify(|heard| heard.last = Instant::now());
         }
-        // The guard has read it already.
+        // The guard has already read the body.
         let Ok(body) = axum::body::to_bytes(body, LONGEST_REQUEST).await else {
             return Err(Refusal::new(StatusCode::BAD_REQUEST, "the request ended too early"));
         };
@@ -187,12 +187,12 @@ impl<S: ServerHandler + Clone> SessionGate<S> {
         Ok(response)
     }
 
-    /// Hands a request to the SDK.
+    /// Passes a request to the SDK.
     async fn serve(&self, here: Option<PathBuf>, request: Request) -> Response {
         HERE.scope(here, Box::pin(self.service.handle(request))).await.map(Body::new)
     }
 
-    /// Makes a place for one more session: ends the one that was silent for longest of those that may be ended.
+    /// Makes room for one more session: ends the session with the longest silence that may be ended.
     async fn make_place(&self, now: Instant) -> Result<(), Refusal> {
         let mut sessions = self.sessions.sessions.write().await;
         let mut heard = lock(&self.heard);
@@ -209,19 +209,18 @@ impl<S: ServerHandler + Clone> SessionGate<S> {
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, words).with(RETRY_AFTER, "30"));
         };
         heard.remove(&id);
-        // Its worker ends when nobody can reach it any more.
+        // The worker of a session ends when the session is dropped from the map.
         sessions.remove(id.as_str());
         Ok(())
     }
 }
 
-/// Whether a request without a session may be one that asks for one: whatever is not clearly about
-/// something else.
+/// Returns whether a request without a session may begin one: any that is not clearly for something else.
 fn may_begin(body: &[u8]) -> bool {
     serde_json::from_slice::<Message<'_>>(body).map_or(true, |message| message.method.as_deref() == Some("initialize"))
 }
 
-/// The directory that is asked from, if the agent names one.
+/// Returns the directory of the project, if the agent names one.
 fn project(headers: &HeaderMap) -> Result<Option<PathBuf>, Refusal> {
     let Some(value) = headers.get(PROJECT) else { return Ok(None) };
     let path = std::str::from_utf8(value.as_bytes()).map(|path| PathBuf::from(path.trim())).ok();
@@ -287,7 +286,7 @@ mod tests {
         assert_eq!((left.len(), left.contains_key("9"), left.contains_key("7")), (MOST_SESSIONS - 1, false, true));
         assert!(!lock(&gate.heard).contains_key("gone"));
         drop(left);
-        // Who begins a session for each call waits for seconds.
+        // A session with a single call may be ended after seconds.
         let (handle, _) = create_local_session("9".to_owned(), SessionConfig::default());
         sessions.sessions.write().await.insert(handle.id().clone(), handle);
         let once = Heard::once(later - BURST + second);

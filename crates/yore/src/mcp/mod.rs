@@ -1,15 +1,15 @@
 //! The server for agents: MCP on standard input and output, one file per tool.
 //!
 //! - [`serve_stdio`]: runs until standard input closes
-//! - [`Server`]: says what there is, hands each call to its tool
-//! - [`Toolset`]: which tools are served
-//! - `tools`: the tools, and what they are made of: `access` (what they reach), `arguments`, `answer`,
-//!   `cursor` (where a list goes on), `place` (where the agent works), `progress`, `chats` (reads conversations)
-//! - `resources`, `prompts`, `completions`: what else there is
+//! - [`Server`]: lists tools, prompts and resources, and passes each call to its tool
+//! - [`Toolset`]: the tools that are served
+//! - `tools`: the tools, and their parts: `access` (their context), `arguments`, `answer`, `cursor` (pages of
+//!   lists), `place` (the agent's directory), `progress`, `chats` (reads conversations)
+//! - `resources`, `prompts`, `completions`: the rest of the protocol
 //! - [`http`]: the same over HTTP, in the daemon
 //!
-//! Nothing is kept between calls but the opened engine, so every protocol version is served by
-//! the same code. Standard output belongs to the protocol; nothing here prints.
+//! Nothing is kept between calls but the opened engine, so the same code serves every protocol version.
+//! Standard output is reserved for the protocol; nothing here prints.
 
 mod access;
 mod answer;
@@ -39,15 +39,15 @@ pub use self::tools::Toolset;
 pub use self::tools::compat::SOLUTIONS;
 use crate::render::text::harmless;
 
-/// How many calls may work at once; the rest wait.
+/// Maximum number of calls at the same time; the rest wait.
 const MAX_THREADS: usize = 8;
-/// How long a call that nobody waits for any more may keep the program from ending.
+/// Time for which an abandoned call may delay the end of the program.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Serves until standard input closes. The engine stays closed until a call needs it.
 ///
 /// # Errors
-/// What kept the server from starting or going on, for people.
+/// If the server cannot start or stops serving; the message is for people.
 pub fn serve_stdio(server: Server) -> Result<(), String> {
     run_stdio(server)
 }
@@ -55,7 +55,7 @@ pub fn serve_stdio(server: Server) -> Result<(), String> {
 /// Serves any MCP handler on standard input and output until input closes.
 ///
 /// # Errors
-/// What kept the server from starting or going on, for people.
+/// If the server cannot start or stops serving; the message is for people.
 pub fn run_stdio(server: impl ServerHandler) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -70,7 +70,7 @@ pub fn run_stdio(server: impl ServerHandler) -> Result<(), String> {
 async fn serve(server: impl ServerHandler) -> Result<(), String> {
     let running = match server.serve(rmcp::transport::stdio()).await {
         Ok(running) => running,
-        // Closed before the first word: nothing was asked.
+        // The client closed the connection before its first message.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(format!("cannot agree on MCP with the agent: {}", harmless(&error.to_string()))),
     };

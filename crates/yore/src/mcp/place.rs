@@ -1,11 +1,11 @@
-//! Where an agent works: the project that is asked unless a call names another.
+//! The directory where an agent works: its project is searched unless a call names another.
 //!
-//! - [`Place`]: of one session of an agent
-//! - [`Work`]: what is known about it
+//! - [`Place`]: finds the directory for one session of an agent
+//! - [`Work`]: the result
 //!
-//! Most agents start the server in the directory that they work in. Those that keep one server for
-//! several projects either say where they work when they are asked (the roots of MCP) or have told by
-//! their hooks. Another project's words are never told in place of this one's.
+//! Most agents start the server in the directory that they work in. Agents that keep one server for several
+//! projects either report their directory when asked (the roots of MCP) or through their hooks. Another
+//! project's words are never given instead of this one's.
 
 #![expect(deprecated, reason = "agents of today offer roots; later protocols have nothing in their place yet")]
 
@@ -20,31 +20,31 @@ use yore_engine::ingest::source::path_of_address;
 
 use crate::inject::ledger;
 
-/// An agent that does not say within this time where it works is not asked again.
+/// Time for an agent to report its directory. After that it is not asked again.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Hooks that ran longer ago tell nothing about the session at hand.
+/// Age after which the directories of hooks no longer count.
 const HEARD: Duration = Duration::from_secs(12 * 3600);
-/// Programs that keep one server for all their sessions, started wherever the first of them was and
-/// without roots: how their client's name begins, and the name that their hooks go by.
+/// Programs that keep one server for all their sessions, started in the directory of the first one, without
+/// roots: the beginning of the client's name, and the agent's name in hooks.
 const SHARED: [(&str, &str); 1] = [("@cline/", "cline")];
 
-/// Where an agent works.
+/// The directory where an agent works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Where the server was started.
+    /// The directory in which the server was started.
     AsStarted,
-    /// In this directory.
+    /// This directory.
     In(String),
-    /// In one of these; which one is not known.
+    /// One of these directories; it is not known which.
     Several(Vec<String>),
-    /// Nobody knows where.
+    /// The directory is unknown.
     Unknown,
 }
 
-/// Where the agent of one session works. A copy is of another session and knows nothing yet.
+/// The directory of one session's agent. A copy belongs to another session and starts empty.
 #[derive(Debug, Default)]
 pub struct Place {
-    /// The directories that the agent named; none before it was asked.
+    /// The directories that the agent reported; none before it was asked.
     roots: Mutex<Option<Vec<String>>>,
 }
 
@@ -55,12 +55,12 @@ impl Clone for Place {
 }
 
 impl Place {
-    /// Forgets what the agent said: it works elsewhere now.
+    /// Discards the directories that the agent reported, because it works elsewhere now.
     pub fn forget(&self) {
         *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Where the agent works whose server was started in `started`; the ledgers of hooks lie below
+    /// Returns where the agent works, if its server was started in `started`. The ledgers of hooks are below
     /// the data directory.
     pub async fn of(&self, started: Option<&str>, data_directory: &Path, peer: &Peer<RoleServer>) -> Work {
         let Some(client) = peer.peer_info() else { return Work::AsStarted };
@@ -87,8 +87,8 @@ fn directories(listed: ListRootsResult) -> Vec<String> {
     listed.roots.iter().filter_map(|root| path_of_address(&root.uri)).filter(|path| Path::new(path).is_absolute()).collect()
 }
 
-/// The one of an agent's roots that a server is asked from which was started in `started`: that which
-/// holds it, else the only one.
+/// Selects one of an agent's roots for a server that was started in `started`: the start directory if a root
+/// contains it, else the only root.
 fn among_roots(mut roots: Vec<String>, started: Option<&str>) -> Work {
     let started = started.map(normalize_directory);
     let holds_start = |root: &String| started.as_ref().is_some_and(|started| is_within(started, &normalize_directory(root)));
@@ -100,8 +100,8 @@ fn among_roots(mut roots: Vec<String>, started: Option<&str>) -> Work {
     }
 }
 
-/// The same of the directories that an agent's hooks have told, whose server may have been started in
-/// any of them.
+/// Selects one of the directories that an agent's hooks reported. Its server may have been started in any of
+/// them.
 fn among_heard(mut heard: Vec<String>) -> Work {
     match heard.len() {
         0 => Work::Unknown,

@@ -1,7 +1,7 @@
-//! How far a call is, for whoever waits and asked to be told.
+//! Progress of a call, for clients that requested it.
 //!
-//! - [`Progress`]: what a tool says, from any thread
-//! - [`Teller`]: what is told of it, in steps that only grow
+//! - [`Progress`]: reports a stage, from any thread
+//! - [`Teller`]: sends notifications, whose values only grow
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,40 +10,40 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::{Peer, RoleServer};
 use tokio::sync::watch;
 
-/// Nobody reads faster.
+/// Interval of notifications: people cannot read faster.
 pub const PACE: Duration = Duration::from_millis(250);
-/// A call that counts nothing says this often that it goes on.
+/// Interval of notifications for a call that counts nothing.
 const STILL_WORKING: Duration = Duration::from_secs(2);
 
-/// How far something is.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stage {
-    /// What is being done.
+    /// Name of the task.
     pub what: &'static str,
-    /// How much of it, in whatever unit, where it can be counted.
+    /// Amount that is done, in any unit, if it can be counted.
     pub done: Option<u64>,
-    /// Of how much, once it is known.
+    /// Total amount, once it is known.
     pub total: Option<u64>,
 }
 
-/// Says how far a call is.
+/// Reports the progress of a call.
 #[derive(Clone, Debug)]
 pub struct Progress(Arc<watch::Sender<Option<Stage>>>);
 
 impl Progress {
-    /// One that is told by a [`Teller`].
+    /// Creates a reporter, and the receiver for a [`Teller`].
     pub fn new() -> (Self, watch::Receiver<Option<Stage>>) {
         let (sender, receiver) = watch::channel(None);
         (Self(Arc::new(sender)), receiver)
     }
 
-    /// Says it. Costs next to nothing, so it may be said often.
+    /// Reports a stage. It is cheap, so it may be called often.
     pub fn say(&self, stage: Stage) {
         self.0.send_replace(Some(stage));
     }
 }
 
-/// Tells a client how far its call is.
+/// Sends a client the progress of its call.
 pub struct Teller {
     peer: Peer<RoleServer>,
     token: ProgressToken,
@@ -54,14 +54,14 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// Tells by the token that came with the call.
+    /// Sends with the token of the call.
     pub fn new(peer: Peer<RoleServer>, token: ProgressToken, stages: watch::Receiver<Option<Stage>>) -> Self {
         let now = Instant::now();
         Self { peer, token, stages, began: now, last: None, last_told: now }
     }
 
-    /// Tells what is new. Progress must grow with each notification, so what does not is not told;
-    /// where nothing is counted, seconds are.
+    /// Sends the latest stage. Progress must grow with each notification, so a stage that does not grow is
+    /// skipped. If nothing is counted, the value is the number of seconds.
     pub async fn tell(&mut self) {
         let stage = *self.stages.borrow();
         let is_due = self.last_told.elapsed() >= STILL_WORKING;
@@ -77,7 +77,7 @@ impl Teller {
         (self.last, self.last_told) = (Some(progress), Instant::now());
         let mut told = ProgressNotificationParam::new(self.token.clone(), progress).with_message(what);
         told.total = total.map(|total| total.max(1) as f64);
-        // Whoever does not listen any more is not waited for.
+        // A client that no longer listens is ignored.
         let _ = self.peer.notify_progress(told).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Prompts: what a person can ask for by name, filled with what is recalled.
+//! Prompts: texts that a person can request by name, filled with recalled words.
 //!
 //! - [`list`], [`get`]
 //! - `recall`, `where-were-we`, `remember`
@@ -15,10 +15,10 @@ use super::tools::brief;
 use super::tools::recall::ask;
 use crate::ask;
 
-/// Tokens of what is recalled for a prompt.
+/// Maximum tokens of recalled words in a prompt.
 const BUDGET: usize = 3_000;
 
-/// All of them.
+/// Returns all prompts.
 pub fn list() -> Vec<Prompt> {
     let argument = |name: &str, description: &str, is_required: bool| {
         PromptArgument::new(name).with_description(description).with_required(is_required)
@@ -44,7 +44,7 @@ pub fn list() -> Vec<Prompt> {
     ]
 }
 
-/// A prompt, filled.
+/// Returns a prompt, filled in.
 pub async fn get(access: &Arc<Access>, name: &str, arguments: Option<JsonObject>) -> Result<GetPromptResult, ErrorData> {
     let Some(prompt) = list().into_iter().find(|prompt| prompt.name == name) else {
         return Err(ErrorData::invalid_params(format!("there is no prompt {name:?}"), None));

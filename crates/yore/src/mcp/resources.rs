@@ -1,9 +1,9 @@
-//! The memory as resources: what has an id can be read by its address.
+//! The memory as resources: everything with an id can be read by its address.
 //!
 //! - [`Address`]: `yore://memory/{id}`, `yore://session/{id}`, `yore://context/{topic}`
 //! - [`templates`], [`list`], [`read`]
 //!
-//! Listed are the notes that hold here and the sessions, latest first, in pages.
+//! The list contains the notes that apply here and the sessions, latest first, in pages.
 
 use std::sync::Arc;
 
@@ -21,15 +21,15 @@ use crate::error::{CliError, Exit};
 use crate::fence::name;
 
 const SCHEME: &str = "yore://";
-/// Resources of a page.
+/// Number of resources on a page.
 const PAGE: usize = 50;
-/// Tokens of a resource.
+/// Maximum tokens of a resource.
 const BUDGET: usize = 20_000;
-/// The list of notes, by the letter of its cursors, and that of sessions.
+/// Letters of cursors for the list of notes and that of sessions.
 const NOTES: char = 'n';
 const SESSIONS: char = 's';
 
-/// The address of something in the memory.
+/// The address of an item in the memory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Address {
     /// A turn.
@@ -41,7 +41,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// `None` for what is no address of ours.
+    /// Parses an address; `None` if it is not one of yore's.
     pub fn parse(uri: &str) -> Option<Self> {
         let (kind, id) = uri.strip_prefix(SCHEME)?.split_once('/')?;
         let id = decoded(id).filter(|id| !id.trim().is_empty())?;
@@ -65,7 +65,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// What can be addressed.
+/// Returns the templates of addresses.
 pub fn templates() -> Vec<ResourceTemplate> {
     [
         ("yore://memory/{id}", "memory", "A turn of an earlier session, by its id"),
@@ -78,7 +78,7 @@ pub fn templates() -> Vec<ResourceTemplate> {
     .to_vec()
 }
 
-/// A page of what there is.
+/// Returns a page of the list of resources.
 pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListResourcesResult, ErrorData> {
     let place = place
         .map(|words| {
@@ -134,7 +134,7 @@ pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListRes
                     next = after;
                 }
             } else if next.is_none() {
-                // The page is full of notes; the sessions begin on the next one.
+                // The page is full of notes. The sessions begin on the next one.
                 next = Some(Cursor { list: SESSIONS, at: Some(i64::MAX), id: "begin".to_owned() });
             }
             Ok((resources, next))
@@ -146,13 +146,13 @@ pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListRes
             result.next_cursor = next.map(|next| next.encode());
             Ok(result)
         }
-        // Where there is no memory yet, there is nothing to list.
+        // Without a memory the list is empty.
         Err(error) if error.code == "store/missing" => Ok(ListResourcesResult::default()),
         Err(error) => Err(failed(&error)),
     }
 }
 
-/// What stands at an address, between marks.
+/// Reads the item at an address, between marks.
 pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let not_found = |why: &str| ErrorData::resource_not_found(format!("{uri}: {why}"), Some(json!({"uri": uri})));
     let Some(address) = Address::parse(uri) else {
@@ -203,7 +203,7 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
     }
 }
 
-/// What went wrong, as the protocol tells it: by whoever asked, or here.
+/// Converts an error for the protocol: a fault of the request, or an internal one.
 pub fn failed(error: &CliError) -> ErrorData {
     match error.exit {
         Exit::Usage | Exit::Nothing => ErrorData::invalid_params(error_text(error), None),
@@ -211,7 +211,7 @@ pub fn failed(error: &CliError) -> ErrorData {
     }
 }
 
-/// Percent signs for everything that an address cannot hold as it is.
+/// Percent-encodes everything that an address cannot contain.
 fn encoded(text: &str) -> String {
     let mut address = String::new();
     for byte in text.bytes() {
@@ -224,7 +224,7 @@ fn encoded(text: &str) -> String {
     address
 }
 
-/// The text of an address; `None` where it is none.
+/// Decodes the text of an address; `None` if it is malformed.
 fn decoded(address: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(address.len());
     let mut rest = address.as_bytes();

@@ -1,4 +1,4 @@
-//! What an ingestion did, in lines and as JSON.
+//! Renders the report of an ingestion as lines and as JSON.
 
 use serde_json::json;
 use yore_engine::SyncReport;
@@ -6,7 +6,7 @@ use yore_engine::ingest::IngestReport;
 
 use super::text;
 
-/// An ingestion in a few lines.
+/// Returns the report of an ingestion in a few lines.
 pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if is_dry_run {
@@ -61,7 +61,7 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
     lines
 }
 
-/// Tells, in one line, the lines and files that were passed over or taken in part.
+/// Returns one line about the lines and files that were skipped or taken in part.
 fn skipped(report: &IngestReport) -> Option<String> {
     let reasons: Vec<String> = report
         .skips
@@ -75,7 +75,7 @@ fn skipped(report: &IngestReport) -> Option<String> {
     (!reasons.is_empty()).then(|| format!("passed over, or taken in part: {}", reasons.join(", ")))
 }
 
-/// An ingestion as JSON.
+/// Returns the report of an ingestion as JSON.
 pub fn as_json(report: &IngestReport, sync: &SyncReport, is_dry_run: bool) -> serde_json::Value {
     json!({
         "dry_run": is_dry_run,

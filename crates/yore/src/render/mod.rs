@@ -1,8 +1,8 @@
-//! The only place that prints.
+//! All printing of the program.
 //!
 //! - [`Printer`]: text for people or JSON for programs, to one stream
-//! - [`text`]: turns, times, sizes and tables as people read them
-//! - [`progress`]: a bar on a terminal, nothing elsewhere
+//! - [`text`]: formats turns, times, sizes and tables for people
+//! - [`progress`]: a progress bar on a terminal, nothing elsewhere
 
 pub mod ingest;
 pub mod progress;
@@ -16,7 +16,8 @@ use serde::Serialize;
 use crate::config::When;
 use crate::error::CliError;
 
-/// Prints what a hook answers, and nothing else. Whoever cannot be told is not told.
+/// Prints the answer of a hook and nothing else. A write error is ignored: there is no reader to report it
+/// to.
 pub fn hook_output(output: &str) {
     let mut stdout = io::stdout().lock();
     let _ = writeln!(stdout, "{output}").and_then(|()| stdout.flush());
@@ -31,7 +32,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// `is_json` prints results as JSON and keeps everything else to standard error.
+    /// Creates a printer. `is_json` prints results as JSON and keeps everything else on standard error.
     pub fn new(is_json: bool, color: When, progress: When) -> Self {
         let choice = match color {
             When::Always => ColorChoice::Always,
@@ -46,17 +47,17 @@ impl Printer {
         Self { out: AutoStream::new(io::stdout(), choice), err: AutoStream::new(io::stderr(), choice), is_json, show_progress }
     }
 
-    /// Whether results are JSON.
+    /// Returns whether results are printed as JSON.
     pub fn is_json(&self) -> bool {
         self.is_json
     }
 
-    /// Whether progress is shown.
+    /// Returns whether progress is shown.
     pub fn shows_progress(&self) -> bool {
         self.show_progress
     }
 
-    /// Whether a person sees standard output.
+    /// Returns whether standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
@@ -76,31 +77,31 @@ impl Printer {
         }
     }
 
-    /// Prints bytes: as they are into a pipe, and for a terminal with everything that it would obey in writing.
+    /// Prints bytes: unchanged into a pipe; on a terminal, control and invisible characters are escaped.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.is_terminal() {
             return self.out.write_all(text::visible(&String::from_utf8_lossy(bytes)).as_bytes());
         }
-        // Past the stream that takes escape sequences out.
+        // Bypasses the stream that strips escape sequences.
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;
         out.flush()
     }
 
-    /// Tells something beside the result.
+    /// Prints a message beside the result, on standard error.
     pub fn note(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         writeln!(self.err, "{}", text.as_ref())
     }
 
-    /// Asks something beside the result; the answer is read by the caller.
+    /// Prints a question beside the result, on standard error. The caller reads the answer.
     pub fn prompt(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         write!(self.err, "{}", text.as_ref())?;
         self.err.flush()
     }
 
-    /// Tells an error, with its remedy.
+    /// Prints an error and its remedy.
     pub fn error(&mut self, error: &CliError) {
-        // Nothing can be done if even this cannot be printed.
+        // An error while printing the error is ignored.
         let _ = if self.is_json {
             writeln!(
                 self.err,
@@ -114,7 +115,8 @@ impl Printer {
     }
 }
 
-/// JSON in which what a terminal would obey, or nobody would see, stands as escapes: it means the same.
+/// Escapes control characters, which a terminal would obey, and invisible characters. The JSON means the
+/// same.
 fn in_escapes(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for letter in json.chars() {

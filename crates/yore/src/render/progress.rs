@@ -1,4 +1,4 @@
-//! A bar on a terminal while work takes long, nothing elsewhere.
+//! A progress bar on a terminal during long work, nothing elsewhere.
 
 use std::io::Write;
 
@@ -7,15 +7,15 @@ use yore_engine::ingest::{LearnedUnit, Observer};
 
 use super::text;
 
-/// Shows how far reading is.
+/// Shows the progress of reading.
 pub struct Progress {
     bar: ProgressBar,
-    /// Whether each conversation gets a line, on standard error.
+    /// True if each conversation that is read gets a line on standard error.
     has_lines: bool,
 }
 
 impl Progress {
-    /// A bar for `what`, hidden unless `is_shown`.
+    /// Creates a bar labelled `what`, hidden unless `is_shown`.
     pub fn new(what: &'static str, is_shown: bool) -> Self {
         let bar = ProgressBar::with_draw_target(
             Some(0),
@@ -28,7 +28,7 @@ impl Progress {
         Self { bar, has_lines: false }
     }
 
-    /// The same with a line for each conversation that is read.
+    /// Adds a line for each conversation that is read.
     #[must_use]
     pub fn with_lines(self, has_lines: bool) -> Self {
         Self { has_lines, ..self }
@@ -36,12 +36,12 @@ impl Progress {
 
     fn line(&self, line: &str) {
         if self.has_lines {
-            // Nothing that can be done when nobody can hear it.
+            // If standard error is closed, nothing can be done.
             self.bar.suspend(|| writeln!(std::io::stderr(), "{line}").unwrap_or_default());
         }
     }
 
-    /// The same bar, counting turns that are indexed.
+    /// Creates a bar that counts turns instead of bytes.
     pub fn counting(what: &'static str, total: u64, is_shown: bool) -> ProgressBar {
         let bar = ProgressBar::with_draw_target(
             Some(total),
@@ -54,7 +54,7 @@ impl Progress {
         bar
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! Turns, times, sizes and tables as people read them.
+//! Formats turns, times, sizes and tables for people.
 
 use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::Exchange;
@@ -6,7 +6,7 @@ use yore_core::note::{NoteFacts, NoteKind};
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::{Found, Hit, NoteSummary, ShownTurn};
 
-/// Escape sequences; the stream drops them where nobody would see colours.
+/// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
 pub const RED: &str = "\x1b[31m";
 /// See [`RED`].
 pub const GREEN: &str = "\x1b[32m";
@@ -21,7 +21,7 @@ pub const DIM: &str = "\x1b[2m";
 /// See [`RED`].
 pub const RESET: &str = "\x1b[0m";
 
-/// `2026-01-22 14:53` in the person's own zone, or `unknown time`.
+/// Formats a time as `2026-01-22 14:53` in the person's time zone, or `unknown time`.
 pub fn time(utc: Option<UtcMillis>) -> String {
     let Some(utc) = utc else { return "unknown time".to_owned() };
     match jiff::Timestamp::from_millisecond(utc) {
@@ -30,12 +30,12 @@ pub fn time(utc: Option<UtcMillis>) -> String {
     }
 }
 
-/// `2026-01-22`, or `?`.
+/// Formats a date as `2026-01-22`, or `?`.
 pub fn day(utc: Option<UtcMillis>) -> String {
     utc.map_or_else(|| "?".to_owned(), |_| time(utc).chars().take(10).collect())
 }
 
-/// `1.5 MB`: decimal units.
+/// Formats a size as `1.5 MB`, in decimal units.
 pub fn bytes(count: u64) -> String {
     match count {
         0..1_000 => format!("{count} B"),
@@ -45,7 +45,7 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// `12,345`.
+/// Formats a number as `12,345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -58,7 +58,7 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
-/// A version of a note: which it is, and its words.
+/// Formats a version of a note as lines: a head, its title, its labels and its text.
 pub fn note(note: &NoteSummary) -> Vec<String> {
     let by = if note.is_by_agent { "an agent" } else { "you" };
     let until = note.until.map(|until| format!(", replaced {}", day(Some(until)))).unwrap_or_default();
@@ -72,7 +72,8 @@ pub fn note(note: &NoteSummary) -> Vec<String> {
     lines
 }
 
-/// What a note is labelled with: its tags, and what else it is than a note that a person agreed to.
+/// Returns the labels of a note, sorted: its tags, its kind unless it is a plain note, its priority, and
+/// `unconfirmed` if no person agreed to it.
 pub fn labels(note: &NoteSummary) -> Vec<String> {
     let NoteFacts { kind, tags, priority, is_confirmed, .. } = &note.facts;
     let mut labels = tags.clone();
@@ -83,16 +84,16 @@ pub fn labels(note: &NoteSummary) -> Vec<String> {
     labels
 }
 
-/// `1 session`, `2 sessions`.
+/// Formats a count as `1 session`, `2 sessions`.
 pub fn counted(number: u64, singular: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {singular}{ending}", count(number))
 }
 
-/// Removes what a terminal would obey: control characters other than newline and tab, and those
-/// that change the direction of writing. Removes characters that nobody sees and a model reads, too
-/// (tags, variation selectors, blanks of no width): they spell hidden words, or part a word that is
-/// looked for. What joins letters of a script or signs of an emoji stays, one at a time between two of
+/// Removes what a terminal would obey: control characters other than newline and tab, and those that change
+/// the direction of writing. Also removes characters that people cannot see but a model reads (tags,
+/// variation selectors, zero-width spaces): they can spell hidden words or split a word that is searched for.
+/// A character that joins letters of a script or signs of an emoji is kept, one at a time between two of
 /// these. Recalled text is data.
 pub fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -100,7 +101,7 @@ pub fn harmless(text: &str) -> String {
     let mut before = ' ';
     while let Some(letter) = letters.next() {
         let is_kept = match u32::from(letter) {
-            // A joiner between letters, the selector of an emoji's picture behind its sign.
+            // Keep a joiner between letters, and an emoji's variation selector after its sign.
             0x200C | 0x200D => !before.is_ascii() && letters.peek().is_some_and(|next| !next.is_ascii() && !is_unseen(*next)),
             0xFE0F => !before.is_ascii(),
             _ => (!letter.is_control() || matches!(letter, '\n' | '\t')) && !is_unseen(letter),
@@ -108,14 +109,14 @@ pub fn harmless(text: &str) -> String {
         if is_kept {
             safe.push(letter);
         }
-        // What was joined or selected is not joined or selected again.
+        // A character that was joined or selected is not joined or selected again.
         before = if is_unseen(letter) { ' ' } else { letter };
     }
     safe
 }
 
-/// Characters that are not seen: those that Unicode calls ignorable by default, its fillers that look like
-/// blanks, and those that change the direction of writing.
+/// Returns whether a character is invisible: those that Unicode calls default ignorable, its fillers that
+/// look like spaces, and those that change the direction of writing.
 pub fn is_unseen(letter: char) -> bool {
     matches!(
         u32::from(letter),
@@ -125,7 +126,8 @@ pub fn is_unseen(letter: char) -> bool {
     )
 }
 
-/// What a terminal would obey, and what is not seen, in writing: for text that is to be shown as it is.
+/// Escapes control characters, which a terminal would obey, and invisible characters: for text that is shown
+/// unchanged.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -138,7 +140,7 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// A table with aligned columns; the last is not padded.
+/// Aligns the columns of a table; the last column is not padded.
 pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |text: &str| text.chars().count();
@@ -163,12 +165,12 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
         .collect()
 }
 
-/// Indents every line.
+/// Indents every line that is not empty.
 pub fn indent(text: &str, by: &str) -> String {
     text.lines().map(|line| if line.is_empty() { String::new() } else { format!("{by}{line}") }).collect::<Vec<_>>().join("\n")
 }
 
-/// Who spoke, as a word.
+/// Returns the speaker of a turn as a word.
 pub fn speaker(turn: &ShownTurn) -> String {
     let role = match turn.role {
         Role::Human => "you",
@@ -183,7 +185,7 @@ pub fn speaker(turn: &ShownTurn) -> String {
     turn.speaker.as_ref().map_or_else(|| role.to_owned(), |name| harmless(name))
 }
 
-/// One answer: rank, place, quote.
+/// Formats one result of a recall: rank, place, quote.
 pub fn hit(hit: &Hit, explain: bool) -> String {
     let Found::Turn(turn) = &hit.found;
     let mut head = format!("{BOLD}{:>2}.{RESET} {} {DIM}{}{RESET}", hit.rank, speaker(turn), time(turn.time.utc));
@@ -224,7 +226,7 @@ pub fn hit(hit: &Hit, explain: bool) -> String {
     text
 }
 
-/// A question and what was done about it: one line each for what there is.
+/// Formats an exchange: its question, and one line for each kind of detail that it has.
 pub fn exchange(exchange: &Exchange) -> String {
     let turns = counted(exchange.turns.len() as u64, "turn");
     let mut lines = vec![format!("{BOLD}{}{RESET} {DIM}{turns} · {}{RESET}", time(exchange.started), exchange.turn.short())];
@@ -261,7 +263,7 @@ pub fn exchange(exchange: &Exchange) -> String {
     lines.join("\n") + "\n"
 }
 
-/// One turn in full.
+/// Formats one turn, cut to `max_chars` characters if given.
 pub fn turn(turn: &ShownTurn, is_focus: bool, max_chars: Option<usize>) -> String {
     let mark = if is_focus { format!("{GREEN}▶{RESET} ") } else { String::new() };
     let mut words = String::new();

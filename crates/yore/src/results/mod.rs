@@ -1,12 +1,12 @@
-//! What leaves the program as data: the results of `--json` and of MCP's tools, and later of the API. Names here are
-//! an interface: they are added to, not changed.
+//! Data that leaves the program: the results of `--json` and of MCP's tools, and later of the API. The field
+//! names here are an interface: new names are added, existing ones are not changed.
 //!
 //! - [`Recalled`], [`Hit`]: an answer of recall
 //! - [`Shown`], [`Exchanges`]: a session; [`Opened`]: a page of one, for agents
 //! - [`Session`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
-//! - [`compact`]: the form for agents, who pay for every word
+//! - [`compact`]: the form for agents, for whom every word costs tokens
 //!
-//! `--json` writes every field. Agents get a choice of them: fields that are `None` for them are left out.
+//! `--json` writes every field. Agents get a selection: fields that are `None` are left out for them.
 
 mod answer;
 mod list;
@@ -21,24 +21,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_core::time::{UtcMillis, format_utc};
 
-/// Where the words stand.
+/// File and line of a text.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Source {
-    /// The file that was read.
+    /// Path of the file that was read.
     pub path: String,
-    /// The line there, from 1.
+    /// Line in that file, from 1.
     pub line: u64,
-    /// Whether the file is gone.
+    /// True if the file no longer exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_gone: Option<bool>,
 }
 
-/// A kind and a value: what a session points to, or a name of a project.
+/// A kind and a value: a link of a session, or a name of a project.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Named {
-    /// The kind.
+    /// Kind of link or name.
     pub kind: String,
-    /// The value.
+    /// Value of the link or name.
     pub value: String,
 }
 
@@ -48,7 +48,8 @@ impl Named {
     }
 }
 
-/// The data without what says nothing: nulls, and below the first level empty lists and objects.
+/// Returns the data without empty fields: nulls everywhere, and empty lists and objects below the first
+/// level.
 pub fn compact(data: impl Serialize) -> Value {
     fn compacted(value: Value, level: usize) -> Value {
         let says = |value: &Value| match value {
@@ -69,12 +70,12 @@ pub fn compact(data: impl Serialize) -> Value {
     compacted(serde_json::to_value(data).unwrap_or_default(), 0)
 }
 
-/// A time as RFC 3339 in UTC.
+/// Formats a time as RFC 3339 in UTC.
 fn time(utc: Option<UtcMillis>) -> Option<String> {
     utc.map(format_utc)
 }
 
-/// A number with four decimals: what more would say nothing of a score.
+/// Rounds a score to four decimals: more would mean nothing.
 fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e4).round() / 1e4
 }

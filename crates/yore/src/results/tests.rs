@@ -1,4 +1,5 @@
-//! Everything that leaves the program, made by a real memory, sent there and back, and held against its schema.
+//! Builds every result type from a real memory, serializes and deserializes it, and compares it with its
+//! schema.
 
 use std::fmt::Debug;
 
@@ -11,7 +12,7 @@ use yore_testing::{Memory, SessionBuilder};
 
 use super::*;
 
-/// Sends a result there and back, whole and in the form for agents, and looks whether its schema names every field.
+/// Serializes and deserializes a result, and checks that the schema names every field.
 fn there_and_back<T: Serialize + DeserializeOwned + JsonSchema + PartialEq + Debug>(result: &T) {
     let data = serde_json::to_value(result).unwrap();
     assert_eq!(&serde_json::from_value::<T>(data.clone()).unwrap(), result);
@@ -19,7 +20,7 @@ fn there_and_back<T: Serialize + DeserializeOwned + JsonSchema + PartialEq + Deb
     named(&data, &schema, &schema["$defs"]);
 }
 
-/// Every field of the data is in the schema.
+/// Checks that the schema names every field of the data.
 fn named(data: &Value, schema: &Value, definitions: &Value) {
     let inner = schema["anyOf"].as_array().and_then(|any| any.first()).unwrap_or(schema);
     let schema = match inner["$ref"].as_str() {

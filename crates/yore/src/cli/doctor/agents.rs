@@ -1,4 +1,4 @@
-//! What agents have of yore: is it there, does it call this program, and may it be tried.
+//! The entries of yore in agents' settings: do they exist, do they call this program, and may they be tried.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,11 +18,10 @@ use crate::install::found::Installed;
 use crate::install::what::{Call, What};
 use crate::install::{Agent, Installer, Machine, Outcome, Part, Purpose, Scope, installed, is_as_written};
 
-/// Whose plugin there is.
-/// What it runs.
+/// Hooks of the Claude Code plugin.
 const PLUGIN_HOOKS: &str = include_str!("../../../../../plugin/hooks/hooks.json");
 
-/// Everything that agents have of yore, tried.
+/// Tries everything that agents have of yore.
 pub(super) fn examine(context: &Context) -> Vec<Told> {
     let all = found(context);
     if all.is_empty() {
@@ -43,7 +42,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
     };
     for one in &all {
         match to_run(one, context) {
-            // An answer of nothing says nothing where the program is gone.
+            // An empty answer proves nothing if the program is missing.
             Ok(run) if is_silent_without_program(&run.what) && is_gone(&run.what) => {}
             Ok(run) => ours.push(run),
             Err(reason) => others.push((one, reason)),
@@ -58,7 +57,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
     told
 }
 
-/// True for hooks that end quietly where their program is gone: their answer proves nothing then.
+/// Returns true for hooks that end quietly if their program is missing: their empty answer proves nothing.
 fn is_silent_without_program(what: &What) -> bool {
     match what {
         What::Hook { call: Call::File { .. }, .. } => true,
@@ -67,21 +66,21 @@ fn is_silent_without_program(what: &What) -> bool {
     }
 }
 
-/// Why something is not run.
+/// The reason why a call is not run.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Reason {
-    /// It is no call that an agent makes.
+    /// The call is not one that an agent makes.
     Other,
-    /// A project says it, and not as this program would have written it.
+    /// A project's file contains the call, and not as this program would have written it.
     Foreign,
-    /// A project says it, and sets variables for it.
+    /// A project's file contains the call and sets variables for it.
     Variables,
 }
 
-/// What is to be run of this, as it is to be run. A project's files may come from somebody else, and
-/// to look at them is no reason to do what they say: only what `yore install` would have written there
-/// is run, by this very program, with this very memory. Of the person's own files that is run which
-/// agents may call.
+/// Returns the call as the doctor runs it, or the reason why it does not. A project's files may come from
+/// another person, and a check must not execute them: from these, only calls that `yore install` would have
+/// written are run, with this program and this memory. From the person's own files, calls that agents may
+/// make are run.
 fn to_run(one: &Installed, context: &Context) -> Result<Installed, Reason> {
     let is_project = one.scope == Scope::Project;
     let is_wanted = |call: &Call, is_right: &dyn Fn(Use<'_>) -> bool| -> Result<(), Reason> {
@@ -110,7 +109,7 @@ fn to_run(one: &Installed, context: &Context) -> Result<Installed, Reason> {
             let program = if is_project { own_path()? } else { program.clone() };
             What::Mcp { program, args: args.clone(), env: env.clone() }
         }
-        // The file itself is what the agent runs.
+        // The agent runs the file itself.
         What::Plugin { .. } => whole()?,
         What::Hook { call: Call::File { .. }, .. } => whole()?,
         What::Hook { event, call, matcher, timeout } => {
@@ -130,13 +129,13 @@ fn to_run(one: &Installed, context: &Context) -> Result<Installed, Reason> {
     Ok(Installed { what, ..one.clone() })
 }
 
-/// Whether a shell reads nothing else out of this than words.
+/// Returns whether a shell reads this letter only as part of a word.
 fn is_harmless(letter: char) -> bool {
     let of_system = if cfg!(windows) { "~\\" } else { "" };
     letter.is_alphanumeric() || "\" -_./:".contains(letter) || of_system.contains(letter)
 }
 
-/// Whether a call asks the memory that is looked at here.
+/// Returns whether a call uses the data directory that is examined here.
 fn is_here(data_dir: Option<&str>, context: &Context) -> bool {
     data_dir.map(Path::new).is_none_or(|named| {
         named.is_absolute() && (*named == context.settings.directory || is_same_file(named, &context.settings.directory))
@@ -147,7 +146,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The same call, of this very file.
+/// Returns the same call with the path of this program.
 fn by_this(call: &Call) -> Result<Call, Reason> {
     let args = match call {
         Call::Line(line) => words(line).split_off(1),
@@ -162,13 +161,13 @@ fn own_path() -> Result<String, Reason> {
     path.ok_or(Reason::Foreign)
 }
 
-/// Whether a file says what `yore install` would write there now.
+/// Returns whether a file has the content that `yore install` would write there now.
 fn is_as_installed(one: &Installed, context: &Context) -> bool {
     let look = |machine: &Machine<'_>| Ok(is_as_written(one, machine, &this_program(context)?));
     with_machine(context, Scope::User, look).unwrap_or(false)
 }
 
-/// What is named somewhere and nobody ran.
+/// Reports the calls that were found and not run.
 fn untried(others: &[(&Installed, Reason)]) -> Vec<Told> {
     let named: BTreeSet<(&str, &Path, bool, Reason)> =
         others.iter().map(|(one, reason)| (one.agent, one.file.as_path(), one.scope == Scope::Project, *reason)).collect();
@@ -191,24 +190,24 @@ fn untried(others: &[(&Installed, Reason)]) -> Vec<Told> {
     told.collect()
 }
 
-/// Whether a program, as it is called, is the one that runs here.
+/// Returns whether a program, as written in a call, is the running one.
 fn is_this(program: &str, context: &Context) -> bool {
     let this = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
     this.is_some() && resolve(program, context).and_then(|path| path.canonicalize().ok()) == this
 }
 
-/// Everything of yore's in the agents' files, and in the plugin where that is enabled.
+/// Returns all entries of yore in the agents' files, and those of the plugin if it is enabled.
 fn found(context: &Context) -> Vec<Installed> {
     let all = with_machine(context, Scope::User, |machine| {
         let mut all = installed(machine);
         all.extend(of_plugin(machine));
         Ok(all)
     });
-    // Without a home directory there is nowhere to look.
+    // Without a home directory there are no files to read.
     all.unwrap_or_default()
 }
 
-/// What the plugin brings to Claude Code, if it is enabled there.
+/// Returns the entries that the plugin brings to Claude Code, if it is enabled there.
 fn of_plugin(machine: &Machine<'_>) -> Vec<Installed> {
     let is_enabled = Agent::named(CLAUDE_CODE).is_some_and(|agent| (agent.needless)(machine).is_some());
     let hooks: Value = serde_json::from_str(PLUGIN_HOOKS).unwrap_or_default();
@@ -230,8 +229,8 @@ fn of_plugin(machine: &Machine<'_>) -> Vec<Installed> {
     all
 }
 
-/// Enters this program where agents call one that is missing or of another version. What the person
-/// left out of an agent's files stays out.
+/// Enters this program where agents call one that is missing or of another version. Entries that the person
+/// left out of an agent's files stay out.
 pub(super) fn mend(context: &mut Context) -> CliResult<()> {
     let all = found(context);
     let stale: Vec<&Installed> = {
@@ -279,7 +278,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
     Ok(())
 }
 
-/// The programs that agents call: are they there, and this version?
+/// Reports the programs that agents call and that are missing or of another version.
 fn programs(outdated: &BTreeMap<String, Called<'_>>) -> Vec<Told> {
     let told = outdated.iter().map(|(program, called)| {
         let names = called.agents.iter().copied().collect::<Vec<_>>().join(", ");
@@ -301,7 +300,7 @@ fn programs(outdated: &BTreeMap<String, Called<'_>>) -> Vec<Told> {
     told.collect()
 }
 
-/// A program that agents call, and that is not as this one.
+/// A program that agents call and that differs from this one.
 struct Called<'i> {
     agents: BTreeSet<&'i str>,
     state: State,
@@ -309,13 +308,14 @@ struct Called<'i> {
 
 enum State {
     Missing,
-    /// It is no yore, or a broken one.
+    /// It is another program, or a broken yore.
     Mute,
     Version(String),
 }
 
-/// Programs that are missing or of another version. Only those that the person's own files name are
-/// asked; one that a project's file names is missing, or none of our business.
+/// Returns programs that are missing or of another version. Only programs that the person's own files name
+/// are run to ask their version. A program that only a project's file names is reported if it is missing,
+/// else ignored.
 fn outdated<'i>(all: &'i [Installed], context: &Context) -> BTreeMap<String, Called<'i>> {
     let mut agents: BTreeMap<String, (BTreeSet<&str>, bool)> = BTreeMap::new();
     for one in all {
@@ -341,12 +341,12 @@ fn outdated<'i>(all: &'i [Installed], context: &Context) -> BTreeMap<String, Cal
     called.collect()
 }
 
-/// Whether a program is named by its place.
+/// Returns whether a program is given as a path.
 fn is_path(program: &str) -> bool {
     Path::new(program).components().count() > 1
 }
 
-/// The program that is called, as it is written.
+/// Returns the program of a call, as written.
 fn program(what: &What) -> Option<String> {
     let program = match what {
         What::Hook { call: Call::Line(line), .. } | What::StatusLine { call: Call::Line(line) } => {
@@ -361,7 +361,7 @@ fn program(what: &What) -> Option<String> {
     is_yore(&program).then_some(program)
 }
 
-/// Where a program lies that a shell would start; `None` when it is not there.
+/// Returns the path of the program that a shell would start, or `None` if there is none.
 fn resolve(program: &str, context: &Context) -> Option<PathBuf> {
     if is_path(program) {
         return Some(PathBuf::from(program)).filter(|path| path.is_file());

@@ -1,4 +1,4 @@
-//! What was read last of each agent, what waits to be read, and what cannot be.
+//! The state of capture: the last read of each agent, what waits to be read, and what cannot be read.
 
 use yore_core::time::UtcMillis;
 use yore_engine::Severity;
@@ -13,7 +13,7 @@ use crate::histories::default_roots;
 use crate::render::text;
 use crate::spool;
 
-/// Everything about capture.
+/// Reports everything about capture.
 pub(super) fn examine(context: &Context) -> Vec<Told> {
     let roots = default_roots(&context.settings).unwrap_or_default();
     let mut told = last(&roots, context);
@@ -23,11 +23,11 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
     told
 }
 
-/// When something of each agent was read last.
+/// Reports the time of the last read for each agent.
 fn last(roots: &[SourceRoot], context: &Context) -> Vec<Told> {
     let files = match context.settings.engine(false).and_then(|engine| Ok(engine.source_files()?)) {
         Ok(files) => files,
-        // That is told elsewhere.
+        // Another check reports this error.
         Err(_) => return Vec::new(),
     };
     let mut told = Vec::new();
@@ -51,7 +51,7 @@ fn last(roots: &[SourceRoot], context: &Context) -> Vec<Told> {
     told
 }
 
-/// What hooks left that nobody has taken yet, or that nobody can take.
+/// Reports the events of hooks that are not read yet, or that cannot be read.
 fn hooks(context: &Context) -> Vec<Told> {
     let mut told = Vec::new();
     let waiting = spool::waiting(&context.settings.directory) as u64;
@@ -68,7 +68,7 @@ fn hooks(context: &Context) -> Vec<Told> {
     told
 }
 
-/// Histories that lie here and that nobody but their agent can read.
+/// Reports histories on this computer that only their agent can read.
 fn unreadable_histories(context: &Context) -> Option<Told> {
     let folder = context.settings.paths.home.as_ref()?.join(".codeium").join("windsurf").join("cascade");
     let files = std::fs::read_dir(&folder)
@@ -89,7 +89,7 @@ fn unreadable_histories(context: &Context) -> Option<Told> {
     Some(Told::new("windsurf", Severity::Note, text).remedy(remedy))
 }
 
-/// Sources in use whose format was never seen in real files.
+/// Reports sources in use whose format was never tested with real files.
 fn unverified(roots: &[SourceRoot]) -> Vec<Told> {
     SOURCES
         .iter()

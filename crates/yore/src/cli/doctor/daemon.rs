@@ -1,5 +1,5 @@
-//! The daemon: is it of this program's version and of these settings, does it answer, is it the
-//! only one; and other processes of a yore that was replaced since they started.
+//! Checks the daemon: does it have this program's version and these settings, does it answer, is it the only
+//! one. Also checks for processes of a yore that was replaced since they started.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,23 +18,23 @@ use crate::ipc::client::{self, PATIENCE, Started, connect_any};
 use crate::ipc::wire::{Hello, Request, Status};
 use crate::render::text;
 
-/// How long an end may take: a transaction and the index.
+/// Maximum time to end: a transaction and an update of the index.
 const ENDING: Duration = Duration::from_secs(30);
-/// Settings that a daemon does not go by.
+/// Sections of settings that the daemon does not use.
 const OTHERS: [&str; 4] = ["inject", "output", "up", "forget"];
-/// Keys of its own section that are for whoever would ask it.
+/// Keys of the daemon's own section that only its clients use.
 const OF_CLIENTS: [&str; 2] = ["use", "autostart"];
 const MEND: &str = "`yore doctor --fix` starts it anew";
 
-/// What is known of the daemon of a data directory.
+/// The state of the daemon of a data directory.
 enum Daemon {
-    /// None runs; a card of one that did may be left.
+    /// No daemon runs. The card of an earlier one may remain.
     None(Option<Card>),
-    /// It holds the lock and says nothing.
+    /// It holds the lock and does not answer.
     Silent,
-    /// It says who it is, and nothing else that is understood here.
+    /// It identifies itself, but speaks another protocol.
     Foreign(Hello),
-    /// It answers, so fast.
+    /// It answered, in this time.
     Answers(Box<Status>, Duration),
 }
 
@@ -53,7 +53,7 @@ impl Daemon {
         }
     }
 
-    /// What keeps it from being what would start now, in words.
+    /// Returns the differences from a daemon that would start now, in words.
     fn staleness(&self, settings: &Value) -> Vec<String> {
         match self {
             Self::None(_) | Self::Silent => Vec::new(),
@@ -76,12 +76,12 @@ impl Daemon {
     }
 }
 
-/// The settings by which a daemon would start now.
+/// Returns the settings that a daemon would start with now.
 fn settings(context: &Context) -> CliResult<Value> {
     Ok(serde_json::to_value(context.settings.own_config()?).unwrap_or_default())
 }
 
-/// Everything about the daemon and other processes.
+/// Reports everything about the daemon and other processes of yore.
 pub(super) fn examine(context: &Context) -> CliResult<Vec<Told>> {
     let settings = settings(context)?;
     let daemon = Daemon::look(&context.settings.directory);
@@ -147,7 +147,7 @@ fn of_answering(status: &Status, took: Duration, is_current: bool) -> Vec<Told> 
     if let Some(error) = &status.last_error {
         told.push(Told::new("daemon", Severity::Note, format!("its last error: {error}")).remedy("see `yore daemon logs`"));
     }
-    // It lies outside the data directory where that name is too long.
+    // If its path is too long for a socket, it is outside the data directory.
     let socket = Path::new(&status.socket);
     if socket.is_absolute() && platform::is_open_to_others(socket).unwrap_or(false) {
         let text = format!("others can connect to {}", socket.display());
@@ -156,7 +156,7 @@ fn of_answering(status: &Status, took: Duration, is_current: bool) -> Vec<Told> 
     told
 }
 
-/// The port for MCP: asked for its tools as an agent would.
+/// Checks the port for MCP: requests its tools as an agent would.
 fn port(url: &str, directory: &Path) -> Told {
     let Some(token) = known_token(directory) else {
         return Told::new(
@@ -179,14 +179,14 @@ fn port(url: &str, directory: &Path) -> Told {
     .fact("url", url)
 }
 
-/// `12 ms`, or `0.4 ms`.
+/// Formats a duration as `12 ms`, or `0.4 ms`.
 pub(super) fn milliseconds(took: Duration) -> String {
     let milliseconds = took.as_secs_f64() * 1e3;
     if milliseconds < 10.0 { format!("{milliseconds:.1} ms") } else { format!("{milliseconds:.0} ms") }
 }
 
-/// The sections in which two settings differ, as far as a daemon goes by them. One that does not tell
-/// its settings differs in nothing.
+/// Returns the sections in which two settings differ, as far as a daemon uses them. A daemon that does not
+/// report its settings has no differences.
 fn differing<'s>(running: &Value, now: &'s Value) -> Vec<&'s str> {
     let of_daemon = |value: &Value| {
         let keys = value.as_object().into_iter().flatten().filter(|(key, _)| !OF_CLIENTS.contains(&key.as_str()));
@@ -203,16 +203,16 @@ fn differing<'s>(running: &Value, now: &'s Value) -> Vec<&'s str> {
         .collect()
 }
 
-/// A process of a yore.
+/// A running process of yore.
 #[derive(Debug)]
 struct Process {
     pid: u32,
     words: Vec<String>,
-    /// Its program is no longer where it was started from.
+    /// True if its program is no longer at the path from which it was started.
     is_replaced: bool,
 }
 
-/// More daemons of this directory than one, and servers of agents that run a program that is gone.
+/// Reports more than one daemon of this directory, and servers of agents whose program was replaced.
 fn processes(directory: &Path) -> Vec<Told> {
     let all = all_processes();
     let mut told = Vec::new();
@@ -247,12 +247,12 @@ impl Process {
     }
 }
 
-/// A process of a yore, where the system tells.
+/// Returns a process if it runs yore, as far as the system tells (`/proc`).
 fn program(pid: u32) -> Option<Process> {
     let place = PathBuf::from("/proc").join(pid.to_string());
     let program = std::fs::read_link(place.join("exe")).ok()?;
     let program = program.to_str()?;
-    // So Linux marks a file whose name is gone, also where another has it now.
+    // Linux appends this to a path that was deleted, even if another file has the path now.
     let is_replaced = program.ends_with(" (deleted)");
     let name = Path::new(program.trim_end_matches(" (deleted)")).file_name()?;
     if name != "yore" {
@@ -268,12 +268,12 @@ fn all_processes() -> Vec<Process> {
     entries.filter_map(|entry| program(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// Clears up after a daemon that was killed, and starts one anew that is not what would start now, or
-/// that takes a token which others may know.
+/// Removes what a killed daemon left, and restarts a daemon that differs from one that would start now or
+/// whose token others may know.
 pub(super) fn mend(context: &mut Context) -> CliResult<()> {
     let directory = context.settings.directory.clone();
     let daemon = Daemon::look(&directory);
-    // Before anything mends its permissions.
+    // This comes before the token's permissions are fixed.
     let had_open_token = drop_open_token(&directory).map_err(|error| CliError::io(&directory.join(TOKEN), &error))?;
     if had_open_token {
         context.printer.note(
@@ -291,7 +291,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
         return Ok(());
     }
     if let Some(mut client) = connect_any(&directory) {
-        // Whoever does not take it is told of below.
+        // If it fails, the wait below notices that the daemon still runs.
         let _ = client.ask::<Value>(&Request::Stop, PATIENCE);
     }
     let until = Instant::now() + ENDING;

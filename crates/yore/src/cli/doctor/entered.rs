@@ -1,4 +1,4 @@
-//! Looks after the entries of `yore install`: does the agent run them, and are they still there?
+//! Checks the entries of `yore install`: does the agent run them, and do they still exist?
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,8 +14,8 @@ use crate::install::found::Installed;
 use crate::install::what::What;
 use crate::install::{Agent, Lack, Machine, Missing, Scope, missing};
 
-/// Hooks that stand in a file and that the agent does not run. Whatever was tried there with success is
-/// no more than a note then.
+/// Reports hooks in a file that the agent does not run. Successful trials of that file's hooks are lowered to
+/// notes.
 pub(super) fn idle_hooks(all: &[Installed], context: &Context, tried: &mut [Told]) -> Vec<Told> {
     let files: BTreeSet<(&str, &Path)> =
         all.iter().filter(|one| matches!(one.what, What::Hook { .. })).map(|one| (one.agent, one.file.as_path())).collect();
@@ -51,7 +51,7 @@ pub(super) fn idle_hooks(all: &[Installed], context: &Context, tried: &mut [Told
     told
 }
 
-/// Finds entries that are missing: somebody took them out, or an older yore did not enter them.
+/// Finds missing entries: someone removed them, or an older yore did not enter them.
 pub(super) fn missed(context: &Context) -> Vec<Told> {
     let look = |machine: &Machine<'_>| {
         let program = this_program(context)?;
@@ -77,7 +77,7 @@ pub(super) fn missed(context: &Context) -> Vec<Told> {
     told.collect()
 }
 
-/// Something that is missing, in words.
+/// Describes a missing entry in words.
 fn lacked(lack: &Lack, file: &str) -> String {
     match lack {
         Lack::File => format!("{file}, which `yore install` made, is gone"),

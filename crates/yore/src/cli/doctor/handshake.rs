@@ -1,4 +1,4 @@
-//! The first words of MCP, as an agent says them: `initialize`, `tools/list`, and goodbye.
+//! The first MCP messages, as an agent sends them: `initialize`, `tools/list`, and the end of the session.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::Command;
@@ -12,44 +12,44 @@ use yore_engine::transport::TransportError;
 use super::process::{self, Ending};
 use crate::http::probe;
 
-/// The version that is asked for; a server answers with one that it serves.
+/// Protocol version that is requested. A server answers with one that it serves.
 const PROTOCOL: &str = "2025-06-18";
-/// A server's line is shorter.
+/// Maximum length of a server's line.
 const LONGEST_LINE: u64 = 4 << 20;
-/// How much of a line is shown.
+/// Number of characters of a line that are shown.
 const SHOWN: usize = 60;
-/// A server that was left ends within this time.
+/// Time for a server to end after the session.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Who answered.
+/// The answers of a server.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Served {
     /// Name and version of the server.
     pub server: String,
-    /// The protocol's version.
+    /// Version of the protocol.
     pub protocol: String,
-    /// Its tools' names.
+    /// Names of its tools.
     pub tools: Vec<String>,
-    /// How long both answers took.
+    /// Time until both answers had arrived.
     pub took: Duration,
 }
 
-/// Why nobody did.
+/// The reason why no server answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
-    /// The program is not there, or is none.
+    /// The file does not exist or is not a program.
     #[error("cannot be started: {0}")]
     NotStarted(std::io::Error),
-    /// The server ended, and said this last.
+    /// The server ended. `last` is the last thing that it printed.
     #[error("ends instead of answering `{step}`{}{last}", if last.is_empty() { "" } else { ": " })]
     Ended { step: &'static str, last: String },
-    /// No answer in time.
+    /// The server did not answer in time.
     #[error("does not answer `{step}` within {} s", patience.as_secs())]
     Late { step: &'static str, patience: Duration },
-    /// Something else than JSON-RPC.
+    /// The answer is not JSON-RPC.
     #[error("answers `{step}` with {shown:?}, which is no answer")]
     Nonsense { step: &'static str, shown: String },
-    /// An error of the server.
+    /// The server answered with an error.
     #[error("refuses `{step}`: {message}")]
     Refused { step: &'static str, message: String },
 }
@@ -71,7 +71,7 @@ fn tools() -> Value {
     json!({"jsonrpc": "2.0", "id": 2, "method": TOOLS, "params": {}})
 }
 
-/// Talks to a server that is a command, over its pipes.
+/// Talks to a server over the pipes of its command.
 pub(super) fn over_pipes(mut command: Command, patience: Duration) -> Result<Served, Trouble> {
     let began = Instant::now();
     let mut child = process::start(&mut command).map_err(Trouble::NotStarted)?;
@@ -81,7 +81,7 @@ pub(super) fn over_pipes(mut command: Command, patience: Duration) -> Result<Ser
     let mut ask = |what: &[Value], id: u64, step: &'static str| {
         let said: String = what.iter().map(|value| format!("{value}\n")).collect();
         if let Some(stdin) = &mut stdin {
-            // Who does not listen does not answer either.
+            // A server that does not read will not answer either, and that is reported.
             let _ = stdin.write_all(said.as_bytes()).and_then(|()| stdin.flush());
         }
         answer(&lines, id, step, began, patience)
@@ -91,7 +91,7 @@ pub(super) fn over_pipes(mut command: Command, patience: Duration) -> Result<Ser
         .map(|(hello, tools)| served(&hello, &tools, began.elapsed()));
     drop(stdin);
     let grace = match &outcome {
-        // Who closed its output is ending.
+        // A server that closed its output is about to end.
         Ok(_) | Err(Trouble::Ended { .. }) => FAREWELL,
         Err(_) => Duration::ZERO,
     };
@@ -110,7 +110,7 @@ pub(super) fn over_pipes(mut command: Command, patience: Duration) -> Result<Ser
     }
 }
 
-/// Talks to the daemon's port, over HTTP.
+/// Talks to the daemon's port over HTTP.
 pub(super) fn over_port(url: &str, token: &str, patience: Duration) -> Result<Served, Trouble> {
     let began = Instant::now();
     let ask = |what: &Value, id: u64, step: &'static str, session: Option<&str>| {
@@ -123,7 +123,7 @@ pub(super) fn over_port(url: &str, token: &str, patience: Duration) -> Result<Se
         if answer.status != 200 {
             return Err(Trouble::Refused { step, message: format!("status {} {}", answer.status, shortened(&answer.body)) });
         }
-        // One message, or events with a message each.
+        // The body is one message, or events with a message each.
         let events = answer.body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
         let messages = events.chain(Some(answer.body.trim())).filter(|text| text.starts_with('{'));
         for message in messages {
@@ -135,18 +135,18 @@ pub(super) fn over_port(url: &str, token: &str, patience: Duration) -> Result<Se
     };
     let (hello, session) = ask(&initialize(), 1, INITIALIZE, None)?;
     let session = session.as_deref();
-    // It is answered without words.
+    // The answer to this message is empty.
     let _ = probe::post(url, token, session, &initialized().to_string(), patience);
     let tools = ask(&tools(), 2, TOOLS, session);
     let took = began.elapsed();
     if let Some(session) = session {
-        // A session that stays gives its place to others when they need it.
+        // If this fails, the session remains and is ended when others need its place.
         let _ = probe::leave(url, token, session, FAREWELL);
     }
     Ok(served(&hello, &tools?.0, took))
 }
 
-/// What a server's answers say.
+/// Combines the answers of a server.
 fn served(hello: &Value, tools: &Value, took: Duration) -> Served {
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     let names = tools["tools"].as_array().into_iter().flatten();
@@ -158,7 +158,7 @@ fn served(hello: &Value, tools: &Value, took: Duration) -> Served {
     }
 }
 
-/// A server's lines, read in a thread of their own.
+/// Reads a server's lines in a separate thread.
 fn lines(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (send, receive) = channel();
     if let Some(pipe) = pipe {
@@ -177,7 +177,7 @@ fn lines(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     receive
 }
 
-/// Waits for the answer to a request; what the server says meanwhile is passed over.
+/// Waits for the answer to a request. Other messages of the server are skipped.
 fn answer(lines: &Receiver<String>, id: u64, step: &'static str, began: Instant, patience: Duration) -> Result<Value, Trouble> {
     loop {
         let left = patience.saturating_sub(began.elapsed());
@@ -191,7 +191,7 @@ fn answer(lines: &Receiver<String>, id: u64, step: &'static str, began: Instant,
     }
 }
 
-/// The result in a message; `None` when it is the answer to something else.
+/// Returns the result in a message, or `None` if the message answers something else.
 fn result_of(message: &str, id: u64, step: &'static str) -> Result<Option<Value>, Trouble> {
     let nonsense = || Trouble::Nonsense { step, shown: shortened(message) };
     let mut value: Value = serde_json::from_str(message).map_err(|_| nonsense())?;
@@ -221,7 +221,7 @@ fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Talks to a server that is this shell script.
+    /// Talks to a server that runs this shell script.
     fn talk(script: &str, patience_ms: u64) -> Result<Served, String> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);

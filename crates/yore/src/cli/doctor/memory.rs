@@ -1,4 +1,4 @@
-//! What lies in the data directory: store, archive, indexes, permissions.
+//! Checks the data directory: store, archive, indexes, permissions.
 
 use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::{Engine, EngineError, Finding, Severity};
@@ -9,10 +9,10 @@ use super::Told;
 use crate::error::{CliError, CliResult};
 use crate::render::text;
 
-/// How long mending waits for whoever writes the index.
+/// Time that a repair waits for another writer of the index.
 const PATIENCE_MS: u64 = 5_000;
 
-/// The engine's findings; with `fix` permissions and indexes are mended first.
+/// Returns the engine's findings. With `fix`, permissions and the index are fixed first.
 pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec<Told>> {
     match context.settings.engine(false) {
         Ok(engine) => {
@@ -30,7 +30,7 @@ pub(super) fn examine(deep: bool, fix: bool, context: &Context) -> CliResult<Vec
     }
 }
 
-/// A store that fails while it is looked at is a finding too.
+/// Returns the findings of an open engine. A store that fails during the check is a finding too.
 fn of_engine(engine: &Engine, deep: Option<&ReaderOptions>) -> CliResult<Vec<Told>> {
     match engine.examine(deep) {
         Ok(findings) => Ok(findings.iter().map(in_words).collect()),
@@ -49,13 +49,13 @@ fn told(severity: Severity, error: CliError) -> Told {
     }
 }
 
-/// What helps against damage.
+/// Remedies for damage.
 const REPAIR: &str =
     "run `yore repair`, which saves what is whole and reads again what still exists, or `yore restore`, which takes a backup";
 const REINDEX: &str = "run `yore reindex`";
 const CATCH_UP: &str = "run `yore ingest` or `yore reindex`";
 
-/// A finding and what to do about it, as people read it.
+/// Describes a finding and its remedy for people.
 fn in_words(finding: &Finding) -> Told {
     let (text, remedy) = match finding {
         Finding::StoreUnchecked(path) => {
@@ -131,7 +131,7 @@ fn in_words(finding: &Finding) -> Told {
     }
 }
 
-/// Some of several numbers, and how many more there are.
+/// Lists the first numbers, and how many more there are.
 fn shortened(numbers: &[i64]) -> String {
     const MOST: usize = 12;
     let shown: Vec<String> = numbers.iter().take(MOST).map(i64::to_string).collect();

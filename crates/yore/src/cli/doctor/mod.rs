@@ -1,16 +1,16 @@
-//! `yore doctor`: looks at everything, and runs what agents run, as they would.
+//! `yore doctor`: checks everything, and runs what agents run, in the same way.
 //!
-//! - [`Told`]: a finding, and what programs may want to know beside it
+//! - [`Told`]: a finding, and facts about it for programs
 //! - `memory`: store, archive, indexes, permissions
-//! - `retention`: how soon agents delete what is not archived
-//! - `capture`: what was read last of each agent, what waits, what cannot be read
-//! - `agents`: what agents have of yore, and whether it calls this program
-//! - `entered`: whether agents run what `install` entered, and what of it is gone
-//! - `self_test`: each hook, server and status line run for real
-//! - `process`: another program, run by a deadline
-//! - `handshake`: the first words of MCP, over a command's pipes or the daemon's port
-//! - `daemon`: is it this program's, with these settings, and the only one
-//! - `versions`: which yore answers under that name
+//! - `retention`: how soon agents delete transcripts that are not archived
+//! - `capture`: the last read of each agent, what waits, what cannot be read
+//! - `agents`: the entries of yore in agents' settings, and whether they call this program
+//! - `entered`: whether agents run what `install` entered, and which entries are gone
+//! - `self_test`: runs each hook, server and status line
+//! - `process`: runs another program with a deadline
+//! - `handshake`: the first MCP messages, over a command's pipes or the daemon's port
+//! - `daemon`: whether it is this program's, with these settings, and the only one
+//! - `versions`: the programs called yore, and their versions
 
 mod agents;
 mod capture;
@@ -36,18 +36,18 @@ pub use self::retention::{fuse, offer_longer_retention, retention_days};
 
 /// Check everything, and run each hook and server that agents have of yore
 ///
-/// Hooks are run as the agent would, with what it would say, and each server is asked for its tools;
+/// Hooks are run as the agent would run them, with the same input, and each server is asked for its tools;
 /// nothing of it is remembered.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Read every blob and index file, not only their counts
     #[arg(long)]
     deep: bool,
-    /// Mend what can be mended: permissions, the index, a daemon of another version or other settings,
-    /// outdated entries of agents; offer to keep transcripts longer
+    /// Fix what can be fixed: permissions, the index, a daemon of another version or other settings, outdated
+    /// entries of agents; offer to keep transcripts longer
     #[arg(long)]
     fix: bool,
-    /// With --fix: yes to every question
+    /// With --fix: answer yes to every question
     #[arg(short, long, requires = "fix")]
     yes: bool,
 }

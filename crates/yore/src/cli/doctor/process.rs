@@ -1,4 +1,4 @@
-//! Another program, run by a deadline.
+//! Runs another program with a deadline.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -6,17 +6,18 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// As much is read of what it says.
+/// Maximum number of bytes that are read of its output.
 const LONGEST_OUTPUT: u64 = 1 << 20;
-/// How often is looked whether it has ended.
+/// Interval at which the end of the process is checked.
 const STEP: Duration = Duration::from_millis(2);
-/// After its end its last words arrive within this time; a process that it left may keep the pipe.
+/// Time for the last output to arrive after the end. A process that the program started may keep the pipe
+/// open.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// What every program is told that is run here, so that a doctor among them goes no further.
+/// Environment variable of every program that is run here, so that a doctor among them stops.
 pub(super) const GUARD: &str = "YORE_DOCTOR";
 
-/// What came of it.
+/// The outcome of a run.
 pub(super) struct Ran {
     pub ending: Ending,
     pub stdout: String,
@@ -24,17 +25,17 @@ pub(super) struct Ran {
     pub took: Duration,
 }
 
-/// How it ended.
+/// The end of a run.
 pub(super) enum Ending {
-    /// By itself, with this exit code; by a signal, without one.
+    /// It ended by itself with this exit code, or by a signal without one.
     Ended(Option<i32>),
-    /// Not in time.
+    /// It did not end in time.
     Late,
     /// It could not be started.
     NotStarted(io::Error),
 }
 
-/// Runs a program to its end, or ends it.
+/// Runs a program to its end, or kills it at the deadline.
 pub(super) fn run(mut command: Command, stdin: &[u8], deadline: Duration) -> Ran {
     let began = Instant::now();
     let mut child = match start(&mut command) {
@@ -46,7 +47,7 @@ pub(super) fn run(mut command: Command, stdin: &[u8], deadline: Duration) -> Ran
     };
     if let Some(mut pipe) = child.stdin.take() {
         let stdin = stdin.to_vec();
-        // Not everybody listens to the end.
+        // Not every program reads its input to the end.
         thread::spawn(move || drop(pipe.write_all(&stdin)));
     }
     let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
@@ -56,7 +57,7 @@ pub(super) fn run(mut command: Command, stdin: &[u8], deadline: Duration) -> Ran
     Ran { ending, stdout: last_words(&stdout), stderr: last_words(&stderr), took }
 }
 
-/// Starts a program, with a pipe for each of its streams, in a process group of its own.
+/// Starts a program in a process group of its own, with a pipe for each of its streams.
 pub(super) fn start(command: &mut Command) -> io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).env(GUARD, "1");
     #[cfg(unix)]
@@ -64,7 +65,7 @@ pub(super) fn start(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Waits for a process until then, and ends it with all that it started.
+/// Waits for a process until that instant, then kills it and everything that it started.
 pub(super) fn wait(child: &mut Child, until: Instant) -> Ending {
     loop {
         match child.try_wait() {
@@ -75,25 +76,25 @@ pub(super) fn wait(child: &mut Child, until: Instant) -> Ending {
         }
     }
     end_group(child);
-    // It may have ended this moment.
+    // It may already have ended.
     let _ = child.kill();
     let _ = child.wait();
     Ending::Late
 }
 
-/// Ends a process group. Its leader was not waited for, so that the number is still its own.
+/// Kills a process group. Its leader was not reaped yet, so the process id is still its own.
 #[cfg(unix)]
 fn end_group(leader: &Child) {
     let mut kill = Command::new("/bin/sh");
     kill.arg("-c").arg(format!("kill -9 -{}", leader.id()));
-    // Where this fails, the leader alone is ended.
+    // If this fails, only the leader is killed.
     let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
 #[cfg(not(unix))]
 fn end_group(_leader: &Child) {}
 
-/// Reads a pipe in a thread of its own: a pipe that stays open must keep nobody waiting.
+/// Reads a pipe in a separate thread: a pipe that stays open must not block the caller.
 pub(super) fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (send, receive) = channel();
     if let Some(pipe) = pipe {

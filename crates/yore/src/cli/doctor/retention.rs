@@ -1,4 +1,4 @@
-//! How soon agents would delete transcripts that lie on this computer, and the offer to put that off.
+//! Checks how soon agents would delete the transcripts on this computer, and offers to keep them longer.
 
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -16,7 +16,7 @@ use crate::histories::default_roots;
 use crate::render::text;
 use crate::retention::{self, Raised};
 
-/// How soon agents would delete transcripts that lie on this computer.
+/// Reports how soon agents would delete the transcripts on this computer.
 pub(super) fn examine(context: &Context) -> Vec<Told> {
     let mut told = Vec::new();
     for source in SOURCES {
@@ -44,7 +44,7 @@ pub(super) fn examine(context: &Context) -> Vec<Told> {
     told
 }
 
-/// Where Claude Code's settings lie, one file for each of its directories that holds transcripts.
+/// Returns Claude Code's settings files, one for each of its directories that holds transcripts.
 fn claude_settings(context: &Context) -> Vec<PathBuf> {
     let Some(source) = source_named(CLAUDE_CODE) else { return Vec::new() };
     context
@@ -56,7 +56,7 @@ fn claude_settings(context: &Context) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Offers to let Claude Code keep transcripts longer: asks on a terminal, says how elsewhere.
+/// Offers to let Claude Code keep transcripts longer: asks on a terminal, prints instructions elsewhere.
 pub fn offer_longer_retention(is_agreed: bool, context: &mut Context) -> CliResult<()> {
     let default = source_named(CLAUDE_CODE).and_then(yore_engine::ingest::source::Source::default_retention_days).unwrap_or(0);
     for settings in claude_settings(context) {
@@ -97,21 +97,21 @@ pub fn offer_longer_retention(is_agreed: bool, context: &mut Context) -> CliResu
     Ok(())
 }
 
-/// What is known of a source's files and how long they have.
+/// The files of a source and their remaining time.
 #[derive(Debug, Default)]
 pub struct Fuse {
-    /// Transcripts on this computer.
+    /// Number of transcripts on this computer.
     pub files: u64,
-    /// Of these, due within a week.
+    /// Number of these that are due within a week.
     pub due_soon: u64,
     /// Days until the oldest is due; 0 when overdue.
     pub days_left: Option<u64>,
-    /// Due within a week and not archived.
+    /// Number of transcripts that are due within a week and not archived.
     pub unarchived_soon: u64,
 }
 
 impl Fuse {
-    /// In words.
+    /// Describes it in a sentence.
     pub fn sentence(&self) -> String {
         match (self.files, self.days_left) {
             (0, _) | (_, None) => "none lies on this computer".to_owned(),
@@ -125,7 +125,7 @@ impl Fuse {
     }
 }
 
-/// Looks at the files of a source.
+/// Counts the files of a source and their remaining days.
 pub fn fuse(context: &Context, source: &str, days: u32) -> Fuse {
     let mut fuse = Fuse::default();
     let Some(reader) = source_named(source) else { return fuse };
@@ -137,7 +137,7 @@ pub fn fuse(context: &Context, source: &str, days: u32) -> Fuse {
         .unwrap_or_default();
     for root in default_roots(&context.settings).unwrap_or_default().into_iter().filter(|root| root.source == source) {
         let root = root.path.canonicalize().unwrap_or(root.path);
-        // Agents delete transcripts, not the lists and databases of which a unit is a part.
+        // Agents delete transcripts, not lists and databases that contain several units.
         let is_whole = |unit: &Unit| unit.part.is_none() && !unit.closes_file;
         for unit in reader.discover(&root, &NothingKnown).into_iter().filter(is_whole) {
             let Ok(meta) = unit.path.metadata() else { continue };
@@ -155,7 +155,7 @@ pub fn fuse(context: &Context, source: &str, days: u32) -> Fuse {
     fuse
 }
 
-/// After how many days an agent deletes transcripts, by its own settings where they say so.
+/// Returns the days after which an agent deletes transcripts, from its own settings if they set it.
 pub fn retention_days(context: &Context, source: &str) -> Option<u32> {
     let default = source_named(source)?.default_retention_days()?;
     let configured = claude_settings(context)

@@ -1,5 +1,5 @@
-//! What agents would run of yore, run as they would: every hook with what its agent says, every server
-//! asked for its tools, every status line.
+//! Runs what agents would run of yore, in the same way: every hook with its agent's input, every server with
+//! a request for its tools, every status line.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,18 +20,18 @@ use crate::install::found::Installed;
 use crate::install::what::{Call, What};
 use crate::render::text;
 
-/// What is waited for a hook at most, also where its agent would wait longer.
+/// Maximum wait for a hook, even if its agent would wait longer.
 const MOST_PATIENCE: Duration = Duration::from_secs(10);
-/// What is waited for a server.
+/// Maximum wait for a server.
 const SERVER_PATIENCE: Duration = Duration::from_secs(10);
-/// What is waited for a status line.
+/// Maximum wait for a status line.
 const LINE_PATIENCE: Duration = Duration::from_secs(2);
-/// An agent that waits longer than this is kept waiting.
+/// Time after which a hook counts as slow.
 const SLOW: Duration = Duration::from_secs(3);
-/// How much of what a program says is shown.
+/// Number of characters of a program's output that are shown.
 const SHOWN: usize = 80;
 
-/// Runs all of it in this directory.
+/// Runs everything in this directory.
 pub(super) fn run(all: &[Installed], directory: &Path) -> Vec<Told> {
     let mut told = hooks(all, directory);
     told.extend(servers(all, directory));
@@ -46,7 +46,7 @@ struct Answered<'i> {
     gave: usize,
 }
 
-/// Hooks of a file that fail alike.
+/// Hooks of a file with the same failure.
 struct Failed<'i> {
     agent: &'i str,
     file: &'i Path,
@@ -55,7 +55,7 @@ struct Failed<'i> {
     what: String,
 }
 
-/// Where an agent has its hooks: a file, or a folder with one for each.
+/// Returns the place of an agent's hooks: a file, or a folder with a file for each.
 fn place(one: &Installed) -> &Path {
     match &one.what {
         What::Hook { call: Call::File { .. }, .. } => one.file.parent().unwrap_or(&one.file),
@@ -63,7 +63,7 @@ fn place(one: &Installed) -> &Path {
     }
 }
 
-/// Runs every hook. What is well is told in one line for each place, what is not in one for each cause.
+/// Runs every hook. Successes are reported in one line for each place, failures in one for each cause.
 fn hooks(all: &[Installed], directory: &Path) -> Vec<Told> {
     let mut failures: Vec<Failed<'_>> = Vec::new();
     let mut files: Vec<(&str, &Path, Vec<Answered<'_>>)> = Vec::new();
@@ -136,13 +136,13 @@ fn all_well(agent: &str, file: &Path, answered: &[Answered<'_>]) -> Told {
         .fact("hooks", hooks)
 }
 
-/// The call of a hook by yore's plugin.
+/// Returns the call of a hook by yore's plugin.
 fn plugin_call(program: &str, agent: &str, event: &str, more: &[String]) -> Call {
     let args = [&["hook", agent, event].map(str::to_owned), more].concat();
     Call::Program { program: program.to_owned(), args }
 }
 
-/// Runs a hook as its agent would, and looks at what it answers.
+/// Runs a hook as its agent would, and checks its answer.
 fn run_hook<'i>(
     agent: &str,
     event: &'i str,
@@ -170,7 +170,7 @@ fn run_hook<'i>(
     Ok(Answered { event, took: ran.took, gave })
 }
 
-/// The agent that a call names: some go by another name in their hooks.
+/// Returns the agent that a call names: some have another name in their hooks.
 fn spoken(call: &Call) -> Option<String> {
     let words = match call {
         Call::Line(line) => words(line),
@@ -194,7 +194,7 @@ fn ended_well(ran: &Ran, patience: Duration) -> Result<(), String> {
     }
 }
 
-/// How many characters the agent is given by an answer; or why it cannot take it.
+/// Returns how many characters an answer gives to the agent, or why the agent cannot read it.
 fn understood(profile: Option<&AgentProfile>, event: &str, answer: &str) -> Result<usize, String> {
     if answer.is_empty() {
         return Ok(0);
@@ -217,7 +217,7 @@ fn understood(profile: Option<&AgentProfile>, event: &str, answer: &str) -> Resu
     Ok(texts.into_iter().filter_map(Value::as_str).map(|text| text.chars().count()).sum())
 }
 
-/// The program that an agent would start.
+/// Returns the command that an agent would start.
 fn command(call: &Call, directory: &Path) -> Command {
     let mut command = match call {
         Call::Program { program, args } => {
@@ -251,15 +251,15 @@ fn shell(line: &str) -> Command {
         return command;
     }
     let mut command = Command::new("cmd");
-    // As it stands: what reads it knows no other quotes.
+    // The line is passed unchanged: its reader supports no other quotes.
     command.arg("/C").raw_arg(line);
     command
 }
 
-/// A server as it is entered: program, arguments, variables.
+/// A server as entered: program, arguments, variables.
 type Server<'i> = (&'i str, &'i [String], &'i [(String, String)]);
 
-/// Asks every server for its tools; one that several agents start is asked once.
+/// Requests the tools of every server. A server that several agents start is asked once.
 fn servers(all: &[Installed], directory: &Path) -> Vec<Told> {
     let mut servers: Vec<(Server<'_>, BTreeSet<&str>, &Path)> = Vec::new();
     for one in all {
@@ -309,7 +309,7 @@ fn of_server(agents: &[&str], file: &Path, outcome: Result<Served, Trouble>) -> 
     told.fact("agents", agents).fact("file", file.display().to_string())
 }
 
-/// Status lines, and what cannot be read.
+/// Checks a status line, or reports a file that cannot be read.
 fn rest(one: &Installed, directory: &Path) -> Option<Told> {
     let file = one.file.display();
     match &one.what {
@@ -341,7 +341,7 @@ fn rest(one: &Installed, directory: &Path) -> Option<Told> {
     }
 }
 
-/// `5 s`, or `0.5 s`.
+/// Formats a duration as `5 s`, or `0.5 s`.
 fn seconds(time: Duration) -> String {
     if time.subsec_millis() == 0 { format!("{} s", time.as_secs()) } else { format!("{:.1} s", time.as_secs_f64()) }
 }

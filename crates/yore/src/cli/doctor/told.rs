@@ -1,11 +1,11 @@
-//! What the doctor says.
+//! The findings of the doctor.
 
 use serde_json::{Map, Value, json};
 use yore_engine::Severity;
 
 use crate::render::text;
 
-/// A finding, and what programs may want to know beside it.
+/// A finding, and facts about it for programs.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) code: &'static str,

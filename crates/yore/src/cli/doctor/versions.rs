@@ -1,4 +1,4 @@
-//! Which yore answers under that name: this one, the one on the PATH, the one that agents call.
+//! Finds the programs called yore: this one, the one on the PATH, the one that agents call.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +10,12 @@ use super::super::Context;
 use super::Told;
 use super::process::{self, Ending};
 
-/// A program tells its version within this time.
+/// Time for a program to print its version.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// This program's.
+/// Version of this program.
 pub(super) const OWN: &str = env!("CARGO_PKG_VERSION");
 
-/// This program and its data, and another of the same name where a shell would take that.
+/// Reports this program and its data, and another yore on the PATH that a shell would start instead.
 pub(super) fn of_this(context: &Context) -> Vec<Told> {
     let text = format!("yore {OWN}, schema {}", yore_engine::SCHEMA_VERSION);
     let mut told = vec![
@@ -26,7 +26,7 @@ pub(super) fn of_this(context: &Context) -> Vec<Told> {
     told
 }
 
-/// A program on the PATH that is not this one.
+/// Reports a program on the PATH that is not this one.
 fn another(path: &Path) -> Option<Told> {
     let this = std::env::current_exe().and_then(|path| path.canonicalize()).ok()?;
     if path.canonicalize().ok()? == this {
@@ -44,13 +44,13 @@ fn another(path: &Path) -> Option<Told> {
     Some(told.remedy("install this version there, or take the other one away"))
 }
 
-/// The program that a shell would start.
+/// Returns the program that a shell would start.
 pub(super) fn on_path(context: &Context) -> Option<PathBuf> {
     let name = if cfg!(windows) { "yore.exe" } else { "yore" };
     std::env::split_paths(context.settings.environment.get("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// The version that a program tells; `None` when it tells none, or is no yore.
+/// Returns the version that a program prints, or `None` if it prints none or is not yore.
 pub(super) fn version(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
     command.arg("--version");

@@ -1,4 +1,4 @@
-//! What the process itself used, as the kernel counts it.
+//! The resources that the process itself used, as the kernel counts them.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ pub fn cpu() -> Duration {
     cpu_time::ProcessTime::now().as_duration()
 }
 
-/// Peak resident memory in bytes, where the kernel tells (Linux).
+/// Peak resident memory in bytes, if the kernel reports it (Linux).
 pub fn peak_memory() -> Option<u64> {
     status_field("VmHWM:")
 }
 
-/// Anonymous resident memory now in bytes, where the kernel tells (Linux).
+/// Current anonymous resident memory in bytes, if the kernel reports it (Linux).
 pub fn anonymous_memory() -> Option<u64> {
     status_field("RssAnon:")
 }

@@ -1,5 +1,4 @@
-//! Measures recall on questions with gold evidence, through the ingestion and the recall of
-//! everyday use.
+//! Measures recall on questions with gold evidence, through the ingestion and the recall of everyday use.
 
 mod measure;
 mod questions;
@@ -27,8 +26,8 @@ use crate::render::text;
 
 /// Measure recall on questions with gold evidence
 ///
-/// Reads a corpus into a temporary memory, asks every question of its own part of it, and prints
-/// how good the rankings are, by category, with what it cost. Nothing of your own memory is used.
+/// Reads a corpus into a temporary memory, asks every question within its own corpus, and prints the quality
+/// of the rankings, by category, and their cost. Your own memory is not used.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Documents, one JSON object per line
@@ -37,7 +36,7 @@ pub struct Arguments {
     /// Questions, one JSON object per line
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
-    /// What is ranked and judged
+    /// The unit that is ranked and judged
     #[arg(long, value_parser = ["turn", "doc"], default_value = "turn")]
     level: String,
     /// Length of a ranking
@@ -50,10 +49,10 @@ pub struct Arguments {
     /// SOURCE is claude-code unless it is named
     #[arg(long, value_name = "ID=[SOURCE:]PATH")]
     transcripts: Vec<String>,
-    /// Only what these roles said may answer
+    /// Only turns of these roles may answer
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
     role: Vec<String>,
-    /// Which lists answer: words; words and static table; words and local model
+    /// The lists that answer: words; words and static table; words and local model
     #[arg(long, value_parser = PROGRAMS, default_value = "static")]
     program: String,
     /// Keep the local model's vectors in DIR, for the next measurement
@@ -62,22 +61,22 @@ pub struct Arguments {
     /// Embed only this share of the turns, newest first
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, hide = true)]
     embed_share: f64,
-    /// Leave the words out
+    /// Leave out the words
     #[arg(long)]
     no_words: bool,
-    /// Leave the nearness of meaning out, whatever the program
+    /// Leave out the nearness of meaning, whatever the program
     #[arg(long)]
     no_meaning: bool,
-    /// Leave the neighbouring turns' scores out
+    /// Leave out the neighbouring turns' scores
     #[arg(long)]
     no_neighbour: bool,
-    /// Leave the session's score out
+    /// Leave out the session's score
     #[arg(long)]
     no_session: bool,
     /// Give near duplicates places of their own
     #[arg(long)]
     no_fold: bool,
-    /// Leave tool inputs and outputs out
+    /// Leave out tool inputs and outputs
     #[arg(long)]
     no_tool: bool,
     /// Weight of the nearness of meaning beside the words
@@ -89,8 +88,8 @@ pub struct Arguments {
     /// Weight of the session's score
     #[arg(long, value_name = "W", hide = true)]
     session_weight: Option<f32>,
-    /// Also take each question, and each line of FILE, as a prompt that an agent's hook hears, and
-    /// count what would be given
+    /// Also take each question, and each line of FILE, as a prompt to an agent's hook, and count what it
+    /// would give
     #[arg(long, value_name = "FILE")]
     unasked: Option<PathBuf>,
     /// Keep the temporary memory in DIR
@@ -190,7 +189,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// Fills the memory; returns the corpora whose transcripts were read.
+/// Fills the memory. Returns the corpora whose transcripts were read.
 fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> {
     let mut corpora = HashSet::new();
     let mut roots = Vec::new();
@@ -215,7 +214,7 @@ fn ingest(engine: &Engine, arguments: &Arguments) -> CliResult<HashSet<String>> 
     Ok(corpora)
 }
 
-/// Gives the turns their vectors, from the cache where it has them.
+/// Computes the vectors of the turns, or takes them from the cache.
 fn embed(engine: &Engine, arguments: &Arguments) -> CliResult<EmbedReport> {
     let (identity, dimensions) = engine.model_identity()?;
     let cache = match &arguments.embed_cache {
@@ -272,10 +271,10 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
     request
 }
 
-/// The agents' own ids, best first.
+/// Returns the agents' own ids, best first.
 fn ranking(answer: &RecallAnswer, corpus: &str, by_document: bool, limit: usize) -> Vec<String> {
     let mut ranked: Vec<String> = if by_document {
-        // A document's native id is `corpus/document`, a side conversation's `session/agent-…`.
+        // The native id of a document is `corpus/document`, that of a side conversation `session/agent-…`.
         let document = |native: &str, agent: &str| match agent {
             "jsonl" => native.strip_prefix(corpus).and_then(|rest| rest.strip_prefix('/')).unwrap_or(native).to_owned(),
             _ => native.split('/').next().unwrap_or(native).to_owned(),
@@ -309,7 +308,7 @@ fn write_run(path: &std::path::Path, asked: &[GoldQuestion], rankings: &[Vec<Str
 
 type Row = (String, usize, BTreeMap<String, f64>);
 
-/// Means over all questions with gold, then by category.
+/// Returns means over all questions with gold, then by category.
 fn score(asked: &[GoldQuestion], rankings: &[Vec<String>]) -> Vec<Row> {
     let mut groups: BTreeMap<String, Vec<BTreeMap<String, f64>>> = BTreeMap::new();
     for (question, ranked) in asked.iter().zip(rankings) {
@@ -349,7 +348,7 @@ fn score(asked: &[GoldQuestion], rankings: &[Vec<String>]) -> Vec<Row> {
         .collect()
 }
 
-/// Stale evidence and abstention, where the questions have them.
+/// Returns the measures of stale evidence and abstention, for questions that have them.
 fn extras(asked: &[GoldQuestion], rankings: &[Vec<String>]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let with_stale: Vec<(bool, bool)> = asked

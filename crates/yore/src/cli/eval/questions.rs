@@ -15,17 +15,17 @@ pub struct GoldQuestion {
     pub id: String,
     pub corpus: String,
     pub text: String,
-    /// Other ways in which its answer may have been said.
+    /// Other ways in which the answer may have been said.
     pub wordings: Vec<String>,
     pub as_of: Option<UtcMillis>,
     pub category: String,
     pub gold: Vec<String>,
-    /// Each a piece of evidence, any member of which is enough.
+    /// Groups of evidence; any member of a group is enough.
     pub groups: Vec<Vec<String>>,
     pub stale: HashSet<String>,
 }
 
-/// Reads questions; gold is by turn, or by document.
+/// Reads questions, with gold by turn or by document.
 pub fn read(path: &Path, by_document: bool, document_of: &dyn Fn(&str, &str) -> Option<String>) -> CliResult<Vec<GoldQuestion>> {
     let file = std::fs::File::open(path).map_err(|error| CliError::io(path, &error))?;
     let mut questions = Vec::new();
@@ -61,7 +61,7 @@ pub fn read(path: &Path, by_document: bool, document_of: &dyn Fn(&str, &str) -> 
     Ok(questions)
 }
 
-/// Which document each turn of a corpus stands in.
+/// Returns the document of each turn of a corpus.
 pub fn read_documents(path: &Path) -> CliResult<std::collections::HashMap<(String, String), String>> {
     let file = std::fs::File::open(path).map_err(|error| CliError::io(path, &error))?;
     let mut documents = std::collections::HashMap::new();

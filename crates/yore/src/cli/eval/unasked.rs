@@ -1,5 +1,5 @@
-//! What would be given unasked: the questions as prompts of a session, and prompts that need no
-//! memory, by the rules of the hooks.
+//! Measures what hooks would give unasked, by their rules: for the questions as prompts of a session, and for
+//! prompts that need no memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,25 +17,25 @@ use crate::error::{CliError, CliResult};
 use crate::hook::suggest_request;
 use crate::inject::text::{self, tokens};
 
-/// What was given.
+/// The result of the measurement.
 #[derive(Default)]
 pub struct Unasked {
-    /// Questions with gold, how many were given anything, and evidence in it.
+    /// Questions with gold, and how many of them were given anything.
     pub questions: usize,
     pub answered: usize,
-    /// Share of the evidence that was given.
+    /// Mean share of the evidence that was given.
     pub evidence: f64,
-    /// Questions of which any evidence was given.
+    /// Number of questions for which any evidence was given.
     pub with_evidence: usize,
-    /// Everyday prompts by corpus: how many there are, how many were given anything.
+    /// Everyday prompts by corpus: their number, and how many were given anything.
     pub everyday: BTreeMap<String, (usize, usize)>,
-    /// Those that were.
+    /// The everyday prompts that were given anything.
     pub loud: Vec<String>,
-    /// Tokens of everything that was given.
+    /// Tokens given for each question that was given anything.
     pub tokens: Vec<usize>,
 }
 
-/// Asks every question with gold, and every line of a file in each corpus.
+/// Tries every question with gold, and every line of a file in each corpus.
 pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config: &Config) -> CliResult<Unasked> {
     let lines = std::fs::read_to_string(everyday).map_err(|error| CliError::io(everyday, &error))?;
     let mut outcome = Unasked::default();
@@ -78,7 +78,7 @@ fn request(prompt: &str, corpus: &str, as_of: Option<UtcMillis>, config: &Config
     SuggestRequest { filter, ..request }
 }
 
-/// The agents' own ids of the turns that are given, and the tokens that they take.
+/// Returns the agents' own ids of the turns that are given, and their number of tokens.
 fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResult<(Vec<String>, usize)> {
     let suggestions = engine.suggest(request)?;
     let given = text::suggestions(&suggestions, &request.trigger, config.inject.prompt_tokens);

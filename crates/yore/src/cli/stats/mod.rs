@@ -1,4 +1,4 @@
-//! What is remembered, and what a session was given.
+//! Counts what is remembered, and what a session was given.
 
 mod session;
 
@@ -12,8 +12,8 @@ use crate::render::text;
 /// Count what is remembered, redacted and skipped
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// What a session was given instead: when, by what, for how many tokens, and why nothing [default
-    /// ID: the session that this is called from, else the latest]
+    /// Show instead what a session was given: when, by which event, how many tokens, and why nothing [default
+    /// ID: the calling session, else the latest]
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     session: Option<Option<String>>,
 }

@@ -1,4 +1,4 @@
-//! What one session was given, from its ledger.
+//! Shows what one session was given, from its ledger.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ use crate::render::text;
 struct Session {
     id: String,
     entries: Vec<Entry>,
-    /// When something of it was read last.
+    /// Time when a part of it was last read.
     captured: Option<UtcMillis>,
 }
 
@@ -46,13 +46,13 @@ pub fn run(wanted: Option<&str>, context: &mut Context) -> CliResult {
     Ok(Exit::Success)
 }
 
-/// The session that is meant: by name, by who calls, or the latest that has a ledger.
+/// Returns the requested session: by name, else the calling one, else the latest with a ledger.
 fn find(wanted: Option<&str>, context: &Context) -> CliResult<Option<String>> {
     let calling = || Some(context.settings.environment.get(SESSION_VARIABLE)?.to_str()?.to_owned()).filter(|id| !id.is_empty());
     let Some(id) = wanted.map(str::to_owned).or_else(|| wanted.is_none().then(calling).flatten()) else {
         return Ok(known(&context.settings.directory).into_iter().map(|(id, _)| id).next());
     };
-    // A session that nothing was given to is one as well, if it is the caller's.
+    // The caller's session counts even if it was given nothing.
     if wanted.is_none() || ledger::path(&context.settings.directory, &id).is_file() {
         return Ok(Some(id));
     }
@@ -65,7 +65,7 @@ fn find(wanted: Option<&str>, context: &Context) -> CliResult<Option<String>> {
     }
 }
 
-/// Sessions that have a ledger, latest first.
+/// Returns the sessions that have a ledger, latest first.
 fn known(directory: &Path) -> Vec<(String, SystemTime)> {
     let folder = ledger::path(directory, "any");
     let entries = folder.parent().and_then(|folder| std::fs::read_dir(folder).ok());
@@ -83,8 +83,8 @@ fn known(directory: &Path) -> Vec<(String, SystemTime)> {
     known
 }
 
-/// When a session's transcript was read last. Without a memory, or where the transcript does not
-/// carry the session's name, nobody knows.
+/// Returns when a session's transcript was last read. None without a memory, or if the transcript does not
+/// carry the session's name.
 fn captured(session: &str, context: &Context) -> Option<UtcMillis> {
     context.settings.engine(false).ok()?.last_read_of(session).ok()?
 }
@@ -98,7 +98,7 @@ impl Session {
         self.entries.iter().rev().find_map(|entry| entry.directory.as_deref())
     }
 
-    /// Why nothing was given, and how often.
+    /// Returns the reasons why nothing was given, and their counts.
     fn silences(&self) -> BTreeMap<SkipReason, u64> {
         let mut silences = BTreeMap::new();
         for reason in self.entries.iter().filter_map(|entry| entry.skipped) {
@@ -155,7 +155,7 @@ impl Session {
     }
 }
 
-/// Why nothing was given, as people read it.
+/// Describes the reason why nothing was given, for people.
 fn in_words(reason: SkipReason) -> &'static str {
     match reason {
         SkipReason::Nothing => "nothing is known",
@@ -171,7 +171,7 @@ fn in_words(reason: SkipReason) -> &'static str {
     }
 }
 
-/// One answer as a row: when, by what, what, how long.
+/// Formats one answer as a row: time, event, duration, content.
 fn answer(entry: &Entry) -> Vec<String> {
     let what = match &entry.skipped {
         _ if entry.kind == Some(TriggerKind::Forgot) => "the session forgot what it was given".to_owned(),

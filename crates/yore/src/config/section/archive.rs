@@ -1,5 +1,5 @@
-//! `[archive]`: how conversations are kept. The archive is the ground that everything else is
-//! rebuilt from, so there is no key that turns it off.
+//! `[archive]`: how conversations are kept. Everything else is rebuilt from the archive, so there is no key
+//! that turns it off.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ use crate::config::key::{Key, ProjectMay, Shape};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Archive {
-    /// How hard conversations are compressed: a higher number is smaller and slower. It holds for
-    /// what is written from now on.
+    /// Compression level of conversations: a higher number is smaller and slower. It applies to what is
+    /// written from now on.
     pub compression_level: i32,
 }
 

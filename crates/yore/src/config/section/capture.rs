@@ -1,19 +1,19 @@
-//! `[capture]`: what is captured at all.
+//! `[capture]`: the conversations that are captured.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// What is captured.
+/// The conversations that are captured.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Capture {
-    /// Reads conversations into the archive. Off means that nothing new is read; what is there
-    /// stays and can be recalled.
+    /// Reads conversations into the archive. Off means that nothing new is read; what is already there stays
+    /// and can be recalled.
     pub enabled: bool,
-    /// Which projects are captured: "all" but the excluded ones, or, with "opt-in", only those
-    /// listed in `projects`. With "opt-in", a conversation whose project is unknown is left out.
+    /// The projects that are captured: "all" but the excluded ones, or, with "opt-in", only those listed in
+    /// `projects`. With "opt-in", a conversation whose project is unknown is left out.
     pub mode: CaptureMode,
     /// The projects that "opt-in" captures, as directories or globs.
     pub projects: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Capture {
     pub exclude_paths: Vec<String>,
 }
 
-/// Which projects are captured.
+/// The projects that are captured.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaptureMode {

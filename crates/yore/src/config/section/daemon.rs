@@ -1,28 +1,26 @@
-//! `[daemon]`: the process in the background.
+//! `[daemon]`: the background process.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// The process in the background, which reads what agents write while they write it.
+/// The background process, which reads what agents write while they write it.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Daemon {
-    /// Lets a running daemon answer for every other command. Off means that each command does
-    /// its own work.
+    /// Lets a running daemon answer for every other command. Off means that each command does its own work.
     #[serde(rename = "use")]
     pub is_used: bool,
     /// Starts the daemon when a command would use it and none runs.
     pub autostart: bool,
-    /// How many seconds what is written may wait for more, so that it is read at once.
+    /// Seconds for which a write may wait for further ones, so that all are read together.
     pub batch_seconds: u32,
-    /// After how many minutes a place is looked at again that tells of no changes, such as a
-    /// network file system.
+    /// Minutes after which a place that reports no changes, such as a network file system, is read again.
     pub poll_minutes: u32,
-    /// After how many minutes without a question the local model's memory is given back.
+    /// Minutes without a question after which the local model's memory is released.
     pub model_idle_minutes: u32,
-    /// After how many minutes without anything to do the daemon ends. 0 means never.
+    /// Minutes without work after which the daemon ends. 0 means never.
     pub idle_exit_minutes: u32,
 }
 
@@ -32,7 +30,7 @@ impl Default for Daemon {
     }
 }
 
-/// The keys of `[daemon]`. It works for all projects, so none may say how.
+/// The keys of `[daemon]`. The daemon works for all projects, so no project may set them.
 pub(super) const KEYS: &[Key] = &[
     Key::new("daemon.use", Shape::Switch, ProjectMay::Nothing),
     Key::new("daemon.autostart", Shape::Switch, ProjectMay::Nothing),

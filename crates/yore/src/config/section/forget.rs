@@ -1,16 +1,16 @@
-//! `[forget]`: what forgetting leaves behind.
+//! `[forget]`: what remains after forgetting.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// What forgetting leaves behind.
+/// The marks that remain after forgetting.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Forget {
-    /// Keeps a mark without content for what was forgotten, so that it is not read again from a
-    /// source that still has it.
+    /// Keeps a mark without content for each forgotten item, so that it is not read again from a source that
+    /// still has it.
     pub keep_tombstones: bool,
 }
 

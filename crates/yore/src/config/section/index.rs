@@ -1,22 +1,22 @@
-//! `[index]`: what can be found. The index serves every project, so a project's file may not
-//! change what goes into it.
+//! `[index]`: the text that can be found. The index serves every project, so a project's file may not change
+//! what goes into it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// What can be found.
+/// The text that can be found.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Index {
     /// Makes tool calls and their results findable, with a lower weight than what was said.
     pub tool_output: bool,
-    /// How many bytes of one tool result are findable: half of them from its beginning, half from
-    /// its end. Lines that report an error are always findable.
+    /// Number of bytes of one tool result that are findable: half of them from its beginning, half from its
+    /// end. Lines that report an error are always findable.
     pub tool_result_bytes: usize,
-    /// Brings the full-text index up to date before each recall. What it has not taken yet is
-    /// found either way, by a slower search in memory.
+    /// Brings the full-text index up to date before each recall. Text that is not indexed yet is found either
+    /// way, by a slower search in memory.
     pub sync_on_recall: bool,
 }
 

@@ -1,26 +1,26 @@
-//! `[inject]`: what agents are given unasked.
+//! `[inject]`: memories that agents get without asking.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// What agents are given unasked.
+/// Memories that agents get without asking.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Inject {
     /// Gives agents memories through their hooks. Without it hooks only capture.
     pub enabled: bool,
-    /// Tokens of the brief with which a session begins; 0: none.
+    /// Maximum tokens of the brief at the beginning of a session; 0: no brief.
     pub brief_tokens: usize,
-    /// Tokens that a prompt, an error or a file may bring; 0: none.
+    /// Maximum tokens of memories for a prompt, an error or a file; 0: none.
     pub prompt_tokens: usize,
-    /// How sure it must be that memories concern a prompt, 0 to 1: at 0 every prompt brings some, at
-    /// 1 none does.
+    /// Least confidence, 0 to 1, that memories concern a prompt: at 0 every prompt brings some, at 1 none
+    /// does.
     pub floor: f64,
-    /// Tells what was said about a file when an agent reads or changes it.
+    /// Gives an agent what was said about a file when it reads or changes the file.
     pub on_edit: bool,
-    /// Tells where an error was met before, and what came of it, when a tool reports it.
+    /// When a tool reports an error, gives the agent earlier occurrences of it and their outcome.
     pub on_error: bool,
 }
 
@@ -30,7 +30,7 @@ impl Default for Inject {
     }
 }
 
-/// The keys of `[inject]`. A project's file may make it less, never more.
+/// The keys of `[inject]`. A project's file may reduce what is injected, never add to it.
 pub(super) const KEYS: &[Key] = &[
     Key::new("inject.enabled", Shape::Switch, ProjectMay::Turn(false)),
     Key::new("inject.brief_tokens", Shape::Count { min: 0, max: 2_000 }, ProjectMay::Nothing),

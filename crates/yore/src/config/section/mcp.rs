@@ -9,16 +9,14 @@ use crate::config::key::{Key, ProjectMay, Shape};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mcp {
-    /// Which tools agents are given: "core", yore's own; "names", those of the designs that yore
-    /// grew from, for prompts that were written for them; "all"; or names of tools with commas
-    /// between them.
+    /// The tools that agents get: "core", yore's own; "names", those of the designs that yore grew from, for
+    /// prompts that were written for them; "all"; or names of tools, separated by commas.
     pub tools: String,
-    /// Answers as data beside the text, too, for programs that read them: agents pay for both.
+    /// Adds the answers as data beside the text, for programs that read them: agents pay for both.
     pub structured: bool,
-    /// Lets the daemon serve agents over HTTP, on this computer only and for those who know its
-    /// token.
+    /// Lets the daemon serve agents over HTTP, on this computer only and for those who have its token.
     pub http: bool,
-    /// The port for that. 0 chooses one, and the same one each time if it is free.
+    /// The port for HTTP. 0 chooses one, and the same one each time if it is free.
     pub http_port: u16,
 }
 

@@ -1,5 +1,5 @@
-//! The sections of the configuration: one file each, with the section's struct, its
-//! defaults and the rows of the key table that describe its keys.
+//! The sections of the configuration: one file each, with the section's struct, its defaults and the rows of
+//! the key table that describe its keys.
 //!
 //! To add a section: write its file, add a field to [`Config`] and a row to [`TABLE`]. The
 //! tests fail when a key lacks a description, a row or a permission.
@@ -39,49 +39,50 @@ pub use up::Up;
 
 use super::key::Key;
 
-/// How yore behaves: every setting, with its value after all layers.
+/// All settings of yore, with their values after all layers.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "yore configuration")]
 pub struct Config {
-    /// What is captured.
+    /// The conversations that are captured.
     pub capture: Capture,
-    /// Where conversations are read from.
+    /// The sources of conversations and documents.
     pub sources: Sources,
-    /// What is taken out before anything is written.
+    /// The text that is removed before anything is written.
     pub redaction: Redaction,
     /// How conversations are kept.
     pub archive: Archive,
-    /// What can be found.
+    /// The text that can be found.
     pub index: Index,
-    /// Where the models of this computer lie.
+    /// The local models of this computer.
     pub models: Models,
     /// How `yore recall` answers.
     pub recall: Recall,
-    /// What agents are given unasked.
+    /// Memories that agents get without asking.
     pub inject: Inject,
     /// The server for agents.
     pub mcp: Mcp,
-    /// How yore speaks on a terminal.
+    /// Output on a terminal.
     pub output: Output,
-    /// What `yore up` shows at the end.
+    /// The output at the end of `yore up`.
     pub up: Up,
-    /// The process in the background.
+    /// The background process.
     pub daemon: Daemon,
     /// The database.
     pub store: Store,
-    /// What forgetting leaves behind.
+    /// The marks that remain after forgetting.
     pub forget: Forget,
 }
 
 impl Config {
-    /// What distinguishes settings by which histories are read: two processes with the same read the same.
+    /// Returns the settings that affect how histories are read, as JSON: two processes with the same string
+    /// read the same.
     pub fn reading_identity(&self) -> String {
         serde_json::to_string(&(&self.capture, &self.sources, &self.redaction, &self.archive, &self.index)).unwrap_or_default()
     }
 }
 
-/// Every key, section by section, in the order in which they are shown.
+/// Every key, section by section, in the order of display.
 pub(super) const TABLE: &[&[Key]] = &[
     capture::KEYS,
     sources::KEYS,

@@ -1,4 +1,4 @@
-//! `[models]`: where the models of this computer lie.
+//! `[models]`: the local models of this computer.
 
 use std::path::PathBuf;
 
@@ -7,19 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// Where the models of this computer lie.
+/// The local models of this computer.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Models {
-    /// The directory that holds a folder for each model. Empty means `yore/models` in the
-    /// directory for caches; the variable YORE_MODELS goes before either.
+    /// The directory that holds a folder for each model. Empty means `yore/models` in the directory for
+    /// caches. The variable YORE_MODELS overrides both.
     pub directory: PathBuf,
-    /// The model that gives texts their vectors: the name of a folder there.
+    /// The model that computes the vectors of texts: the name of a folder in that directory.
     pub embedder: String,
-    /// Runs the model on what was read, at the end of `yore up` and `yore ingest`, where it is here.
+    /// Runs the model on new text at the end of `yore up` and `yore ingest`, if the model is installed.
     pub embed: bool,
-    /// With how many threads one text is computed. More shorten the wait for an answer and
-    /// lengthen the work.
+    /// Number of threads for one text. More threads shorten the wait for an answer and lengthen the work.
     pub threads: usize,
 }
 
@@ -29,7 +28,7 @@ impl Default for Models {
     }
 }
 
-/// The keys of `[models]`. A cloned repository must not bring its own network to run.
+/// The keys of `[models]`. A cloned repository must not bring its own model to run.
 pub(super) const KEYS: &[Key] = &[
     Key::new("models.directory", Shape::Text { longest: 4096 }, ProjectMay::Nothing),
     Key::new("models.embedder", Shape::Text { longest: 200 }, ProjectMay::Nothing),

@@ -1,11 +1,11 @@
-//! `[output]`: how yore speaks on a terminal.
+//! `[output]`: output on a terminal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// How yore speaks on a terminal.
+/// Output on a terminal.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Output {
@@ -35,6 +35,6 @@ impl Default for Output {
 
 const WHEN: Shape = Shape::Choice(&["never", "auto", "always"]);
 
-/// The keys of `[output]`. They are the person's taste, not the project's.
+/// The keys of `[output]`. They depend on the person, not on the project.
 pub(super) const KEYS: &[Key] =
     &[Key::new("output.color", WHEN, ProjectMay::Nothing), Key::new("output.progress", WHEN, ProjectMay::Nothing)];

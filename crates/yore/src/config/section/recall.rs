@@ -11,34 +11,33 @@ use crate::config::key::{Key, ProjectMay, Shape};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recall {
-    /// How many results are shown at most.
+    /// Maximum number of results.
     pub limit: usize,
-    /// Whose conversations are searched: those of this "project", which are none where the
-    /// directory belongs to no known one; "all"; or, with "auto", this project's where the
-    /// directory belongs to a known one and all elsewhere.
+    /// The conversations that are searched: those of this "project", none if the directory belongs to no
+    /// known one; "all"; or, with "auto", this project's if the directory belongs to a known one, else all.
     pub scope: RecallScope,
-    /// Which vectors help the words: those of the "static" table in the program, those of the
-    /// "local" model where it is there and has been run (`yore embed`), or "none".
+    /// The vectors that are used beside the words: those of the "static" table in the program, those of the
+    /// "local" model if it is installed and has been run (`yore embed`), or "none".
     pub embedder: RecallEmbedder,
-    /// How many characters of each result are quoted.
+    /// Number of characters that are quoted from each result.
     pub quote_chars: usize,
-    /// What a word counts in a tool call or its result, against 1 for what was said.
+    /// Weight of a word in a tool call or its result; a word that was said has weight 1.
     pub tool_weight: f64,
 }
 
-/// Whose conversations are searched.
+/// The conversations that are searched.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecallScope {
-    /// Those of the current project; none where the directory belongs to none that is known.
+    /// Those of the current project; none if the directory belongs to no known project.
     Project,
-    /// Those of the current project; all where the directory belongs to none that is known.
+    /// Those of the current project; all if the directory belongs to no known project.
     Auto,
     /// Those of all projects.
     All,
 }
 
-/// Which vectors help the words.
+/// The vectors that are used beside the words.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecallEmbedder {
@@ -52,10 +51,10 @@ pub enum RecallEmbedder {
 }
 
 impl RecallEmbedder {
-    /// By name, as the command line and the settings have it.
+    /// Names of the embedders on the command line and in the settings.
     pub const NAMES: [&str; 3] = ["none", "static", "local"];
 
-    /// The lists that are asked with it.
+    /// Returns the lists that are searched with this embedder.
     pub fn mode(self) -> SearchMode {
         match self {
             Self::None => SearchMode::Lexical,
@@ -71,8 +70,8 @@ impl Default for Recall {
     }
 }
 
-/// The keys of `[recall]`. A project's file may not widen the scope: a cloned repository must
-/// not bring another project's words into the conversation.
+/// The keys of `[recall]`. A project's file may not widen the scope: a cloned repository must not bring
+/// another project's words into the conversation.
 pub(super) const KEYS: &[Key] = &[
     Key::new("recall.limit", Shape::Count { min: 1, max: 1000 }, ProjectMay::Set),
     Key::new("recall.scope", Shape::Choice(&["project", "auto", "all"]), ProjectMay::Narrow),

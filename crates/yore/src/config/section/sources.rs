@@ -1,4 +1,4 @@
-//! `[sources.*]`: where conversations and documents are read from.
+//! `[sources.*]`: the sources of conversations and documents.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,7 @@ use crate::config::key::{Key, ProjectMay, Shape};
 pub struct SourceSettings {
     /// Reads this source.
     pub enabled: bool,
-    /// The directories and files to look in. Empty means where the agent puts them on this
-    /// computer.
+    /// The directories and files to search. Empty means the agent's usual place on this computer.
     pub roots: Vec<PathBuf>,
 }
 
@@ -24,10 +23,10 @@ impl Default for SourceSettings {
     }
 }
 
-/// Makes the struct and the key table of one row for each kind: field, kind, description.
+/// Generates the struct and the key table from one row for each kind: field, kind, description.
 macro_rules! sources {
     ($($field:ident, $kind:literal, $about:literal;)+) => {
-        /// Where conversations and documents are read from.
+        /// The sources of conversations and documents.
         #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Sources {
@@ -39,7 +38,7 @@ macro_rules! sources {
         }
 
         impl Sources {
-            /// The settings of the source with this kind.
+            /// Returns the settings of the source with this kind.
             pub fn of(&self, kind: &str) -> Option<&SourceSettings> {
                 match kind {
                     $($kind => Some(&self.$field),)+
@@ -88,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// Nothing is looked for: they hold what somebody gave, one by one.
+    /// Sources that are not searched for: they hold items that were given one by one.
     const GIVEN: [&str; 2] = ["note", "web"];
 
     #[test]

@@ -9,13 +9,12 @@ use crate::config::key::{Key, ProjectMay, Shape};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// How many daily backups the daemon keeps in the data directory, each with its key; 0 makes none. Each takes as
-    /// much space as the database.
+    /// Number of daily backups that the daemon keeps in the data directory, each with its key; 0 makes none.
+    /// Each takes as much space as the database.
     pub backups: u32,
-    /// Copies the database before a new version of yore changes its shape.
+    /// Copies the database before a new version of yore changes its schema.
     pub backup_before_upgrade: bool,
-    /// How many milliseconds a write waits for another process to finish its own; 0 does not
-    /// wait.
+    /// Milliseconds for which a write waits for another process to finish its own; 0 does not wait.
     pub busy_timeout_ms: u32,
 }
 

@@ -1,17 +1,17 @@
-//! `[up]`: what `yore up` shows at the end.
+//! `[up]`: the output at the end of `yore up`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
-/// What `yore up` shows at the end.
+/// The output at the end of `yore up`.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Up {
-    /// Answers one question from your own conversations and shows where the answer came from.
+    /// Answers one question from your own conversations and shows the source of the answer.
     pub ask_question: bool,
-    /// Shows an example where there is no conversation yet.
+    /// Shows an example if there are no conversations yet.
     pub example_when_empty: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `brief`: where things stand, as a session that begins is told unasked.
+//! `brief`: the state of the project, as hooks give it at the beginning of a session.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::mcp::arguments::{parse, within};
 
 const DESCRIPTION: &str = "Where things stand in this project: standing notes, what was last worked on and where it stopped. Call at \
 the start of work when you were not told, or when the person asks where they were.";
-/// Bounds of a budget in tokens.
+/// Minimum and maximum of a budget in tokens.
 const BUDGET: (usize, usize) = (100, 2_000);
-/// Tokens, where nobody says.
+/// Default budget in tokens.
 pub const USUAL_BUDGET: usize = 1_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     tell(&call.access, project, budget).await
 }
 
-/// Where things stand in a project, within a budget of tokens.
+/// Returns the brief of a project, within a budget of tokens.
 pub async fn tell(access: &Arc<Access>, project: Option<String>, budget: usize) -> CliResult<Answer> {
     let asking = Arc::clone(access);
     let brief = access

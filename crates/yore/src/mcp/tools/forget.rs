@@ -1,4 +1,4 @@
-//! `forget`: takes a session or a note out of every answer, or away for good.
+//! `forget`: hides a session or a note from every answer, or deletes it.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;

@@ -1,12 +1,12 @@
-//! The tools: one file each, and the table of them.
+//! The tools: one file each, and their table.
 //!
 //! - [`Row`], [`CORE`]: yore's own tools, which every agent gets
 //! - [`compat`]: the names of the designs that yore grew from
-//! - [`listed`], [`find`]: what a toolset serves
-//! - [`Call`]: what a tool is called with
+//! - [`listed`], [`find`]: the tools of a toolset
+//! - [`Call`]: the input of a tool
 //! - `recall`, `show`, `sessions`, `notes`, `brief`, `remember`, `forget`, `status`
 //!
-//! What goes wrong is told in the result, where the agent reads it and can call again.
+//! Errors are part of the result, where the agent reads them and can call again.
 
 pub mod brief;
 pub mod compat;
@@ -32,23 +32,23 @@ use super::arguments::schema;
 use super::progress::Progress;
 use crate::error::CliResult;
 
-/// A tool: what an agent reads about it, and what it does.
+/// A tool: its description for agents, and its function.
 pub struct Row {
-    /// Its name.
+    /// Name of the tool.
     pub name: &'static str,
-    /// What an agent reads.
+    /// Returns the description for agents.
     pub tool: fn(&'static str) -> Result<Tool, String>,
-    /// What it does.
+    /// Runs the tool.
     pub call: fn(Call) -> Pending,
 }
 
-/// What a tool is called with.
+/// The input of a tool.
 pub struct Call {
-    /// What it reaches.
+    /// The memory, the current project and the session.
     pub access: Arc<Access>,
-    /// What the agent sent.
+    /// The arguments from the agent.
     pub arguments: JsonObject,
-    /// Where it says how far it is.
+    /// Receives the progress of the call.
     pub progress: Progress,
 }
 
@@ -67,25 +67,25 @@ pub const CORE: [Row; 8] = [
     Row { name: "status", tool: status::tool, call: |call| Box::pin(status::call(call)) },
 ];
 
-/// Names of every tool that can be chosen, yore's own first.
+/// Returns the names of every tool that can be chosen, yore's own first.
 pub fn every_name() -> impl Iterator<Item = &'static str> {
     let own = CORE.iter().map(|row| row.name);
     own.chain(compat::served().map(|row| row.name).filter(|name| CORE.iter().all(|row| row.name != *name)))
 }
 
-/// The tools of a toolset.
+/// Returns the tools of a toolset.
 fn rows(toolset: &Toolset) -> impl Iterator<Item = &'static Row> {
     let is_name = |name: &str| compat::served().any(|row| row.name == name);
     let own = CORE.iter().filter(move |row| toolset.has(row.name, true, is_name(row.name)));
-    // One that has both is yore's own.
+    // A name in both tables belongs to yore's own tool.
     let others = compat::served().filter(|row| CORE.iter().all(|own| own.name != row.name));
     own.chain(others.filter(|row| toolset.has(row.name, false, true)))
 }
 
-/// What an agent reads about the tools of a toolset.
+/// Returns the descriptions of a toolset's tools.
 ///
 /// # Errors
-/// The schema of some tool's arguments is not one that MCP allows.
+/// If MCP does not allow the schema of a tool's arguments.
 pub fn listed(toolset: &Toolset, form: Form) -> Result<Vec<Tool>, String> {
     let of_row = |row: &Row| {
         let mut tool = (row.tool)(row.name)?;
@@ -97,12 +97,12 @@ pub fn listed(toolset: &Toolset, form: Form) -> Result<Vec<Tool>, String> {
     rows(toolset).map(of_row).collect()
 }
 
-/// The tool of this name in a toolset.
+/// Returns the tool with this name in a toolset.
 pub fn find(toolset: &Toolset, name: &str) -> Option<&'static Row> {
     rows(toolset).find(|row| row.name == name)
 }
 
-/// Calls tools as an agent's calls do, in this thread. For the fuzzers.
+/// Calls tools in the same way as an agent's calls, in this thread. For the fuzzers.
 #[cfg(feature = "fuzz")]
 pub struct Caller {
     runtime: tokio::runtime::Runtime,
@@ -113,7 +113,7 @@ pub struct Caller {
 #[cfg(feature = "fuzz")]
 #[expect(clippy::expect_used, reason = "a panic is what a fuzzer looks for")]
 impl Caller {
-    /// Of the memory in a directory.
+    /// Creates a caller for the memory in a directory.
     pub fn new(directory: &std::path::Path) -> Self {
         let config = crate::config::Config::default();
         let form = Form::of(&config);
@@ -123,7 +123,7 @@ impl Caller {
         Self { runtime, access, tools: listed(&Toolset::All, form).expect("tools") }
     }
 
-    /// Calls the tool that a number stands for; what it answers, or why it does not.
+    /// Calls the tool that a number selects. Returns its answer, or its error.
     pub fn call(&self, number: usize, mut arguments: JsonObject) -> Result<String, String> {
         let tool = &self.tools[number % self.tools.len()];
         if tool.annotations.as_ref().is_some_and(|annotations| annotations.read_only_hint == Some(true)) {
@@ -138,20 +138,20 @@ impl Caller {
     }
 }
 
-/// What a tool does to the memory.
+/// The effect of a tool on the memory.
 #[derive(Clone, Copy)]
 enum Effect {
-    /// Nothing.
+    /// It only reads.
     Reads,
-    /// It adds to it; the same again adds nothing.
+    /// It adds something; a repeated call adds nothing.
     Adds,
-    /// It adds to it, and may put it in the place of something.
+    /// It adds something, and may replace something else.
     Replaces,
-    /// It takes from it.
+    /// It removes something.
     Removes,
 }
 
-/// What an agent reads about a tool with these arguments.
+/// Returns the description of a tool with these arguments.
 fn described<A: JsonSchema + 'static>(
     name: &'static str,
     title: &str,
@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    /// What every session of every agent pays for, in bytes (C-118).
+    /// Maximum bytes of the tools' descriptions, which every session of every agent pays for.
     const MOST_BYTES: usize = 7_000;
 
     #[test]

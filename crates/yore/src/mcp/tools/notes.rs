@@ -1,4 +1,4 @@
-//! `notes`: what was asked to be remembered, and holds here.
+//! `notes`: the notes that apply here.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -21,11 +21,11 @@ const DESCRIPTION: &str = "Notes that hold here: what the person asked to rememb
 known) and to find the id of a note to replace or forget.";
 const MAX_LIMIT: usize = 100;
 const USUAL_LIMIT: usize = 20;
-/// Characters of a note; `show` tells the rest.
+/// Maximum number of characters of a note; `show` opens the rest.
 const NOTE_CHARS: usize = 500;
-/// More notes than these are not looked through.
+/// Maximum number of notes that are searched.
 pub const MOST_NOTES: usize = 10_000;
-/// Which list a cursor is of.
+/// Cursor letter of this list.
 const LIST: char = 'n';
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -62,7 +62,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     Ok(tell(&page, next))
 }
 
-/// Every note that holds here.
+/// Returns a request for every note that applies here.
 pub fn everything_here(access: &Access) -> NotesRequest {
     NotesRequest {
         here: access.here.clone(),
@@ -75,12 +75,12 @@ pub fn everything_here(access: &Access) -> NotesRequest {
     }
 }
 
-/// The scope that the settings say.
+/// Returns the configured scope.
 fn configured_scope(access: &Access) -> yore_core::scope::ScopeChoice {
     crate::ask::request("", access.handle.config(), None).filter.scope
 }
 
-/// A note's place in the list.
+/// Returns a note's position in the list.
 pub fn key(note: &NoteSummary) -> (Option<i64>, String) {
     (note.at, note.episode.to_string())
 }
@@ -104,7 +104,7 @@ fn tell(notes: &[NoteSummary], next: Option<String>) -> Answer {
     Answer::recalled(text, compact(data), notes.iter().map(|note| note.turn.to_string()).collect())
 }
 
-/// A note for reading.
+/// Formats a note as text.
 pub fn block(note: &NoteSummary, chars: usize) -> String {
     let mut lines = Vec::new();
     if let Some(title) = &note.facts.title {
@@ -118,7 +118,7 @@ pub fn block(note: &NoteSummary, chars: usize) -> String {
     format!("{}\n{}", line(note), fence(&lines.join("\n")))
 }
 
-/// Which note, whose, of when.
+/// Formats the head of a note: its id, author, date and project.
 fn line(note: &NoteSummary) -> String {
     let by = if note.is_by_agent { "an agent" } else { "the person" };
     let when = note.at.map_or_else(|| "at an unknown time".to_owned(), |at| format_utc(at)[..10].to_owned());
@@ -127,7 +127,7 @@ fn line(note: &NoteSummary) -> String {
     format!("note {} by {by}, {when}, {place}{version}", note.episode.short())
 }
 
-/// A note as data.
+/// Returns a note as data.
 pub fn item(note: &NoteSummary, chars: usize) -> Note {
     let by = if note.is_by_agent { "agent" } else { "person" };
     Note { text: cut_and_told(&note.text, chars), by: by.to_owned(), ..Note::from(note) }

@@ -1,4 +1,4 @@
-//! `remember`: a note, word for word, that the person wants kept.
+//! `remember`: stores a note, word for word, that the person wants to keep.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::render::text::counted;
 
 const DESCRIPTION: &str = "Keep a note for all later sessions, word for word: a preference, decision, fact or standing instruction. \
 Only when the person asks for it or agrees: show them the words first. One thing per note, understandable without this session.";
-/// A longer text is a document.
+/// Maximum number of characters: a longer text is a document.
 pub const MAX_CHARS: usize = 100_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,13 +33,13 @@ struct Arguments {
     title: Option<String>,
     /// Words to find it by
     tags: Option<Vec<String>>,
-    /// Told to every session here unasked
+    /// Injected into every session here
     standing: Option<bool>,
     /// Holds in every project
     global: Option<bool>,
-    /// The project it is of, by name or directory; default: the current one
+    /// Its project, by name or directory; default: the current one
     project: Option<String>,
-    /// Id of the note whose place it takes
+    /// Id of the note that it replaces
     replaces: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub fn tool(name: &'static str) -> Result<Tool, String> {
 
 pub async fn call(call: Call) -> CliResult<Answer> {
     let mut arguments = call.arguments;
-    // Who leaves it out has not asked.
+    // An agent that leaves it out has not asked.
     arguments.entry("confirmed").or_insert(json!(false));
     let Arguments { text, confirmed, title, tags, standing, global, project, replaces } = parse(arguments)?;
     let text = needed("text", &text)?;
@@ -61,7 +61,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         text,
         title: given(title),
         tags,
-        // Only what is locked is a context, which may be replaced without asking.
+        // Only `lock_context` creates contexts, which may be replaced without asking.
         kind: match standing {
             Some(true) => Some(NoteKind::Standing),
             None if is_tagged => Some(NoteKind::Standing),
@@ -80,7 +80,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     store(&call.access, note).await.map(|stored| stored.told())
 }
 
-/// Nothing is kept that no person wants kept (C-117).
+/// Refuses a note unless a person wants to keep it.
 pub fn confirmed_by_person(confirmed: bool) -> CliResult<()> {
     if confirmed {
         return Ok(());
@@ -93,12 +93,12 @@ pub fn confirmed_by_person(confirmed: bool) -> CliResult<()> {
     })
 }
 
-/// Whether a tag is kept as this one: without the hashes before it, whatever the case of letters.
+/// Returns whether a tag equals this one after storage: without leading hashes, ignoring case.
 pub fn is_tag(given: &str, tag: &str) -> bool {
     bare(given) == tag
 }
 
-/// A tag without what is not kept of it, in small letters.
+/// Returns a tag in its stored form, in lower case.
 pub fn bare(tag: &str) -> String {
     let tag = tag.trim_start_matches(|letter: char| letter == '#' || letter.is_whitespace());
     tag.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
@@ -106,30 +106,30 @@ pub fn bare(tag: &str) -> String {
 
 /// A note to store.
 pub struct Note {
-    /// The words.
+    /// Text of the note.
     pub text: String,
-    /// Title.
+    /// Title of the note.
     pub title: Option<String>,
-    /// Tags.
+    /// Tags of the note.
     pub tags: Vec<String>,
-    /// What it is for.
+    /// Kind of the note.
     pub kind: Option<NoteKind>,
-    /// How much it matters.
+    /// Priority of the note.
     pub priority: Option<Priority>,
-    /// Whether nobody asked the person.
+    /// True if no person was asked.
     pub is_unconfirmed: bool,
-    /// The note whose place it takes.
+    /// The note that it replaces.
     pub replaces: Option<String>,
-    /// Where it holds.
+    /// Where the note applies.
     pub place: Place,
 }
 
-/// Where a note holds.
+/// The place where a note applies.
 pub enum Place {
-    /// In the project that is asked from, or everywhere if there is none.
+    /// In the current project, or everywhere if there is none.
     Here,
-    /// In the project that is asked from: what nobody agreed to holds in no other. Where one is named, it must be this
-    /// one.
+    /// In the current project only, because no person agreed to the note. If a project is named, it must be
+    /// this one.
     OnlyHere(Option<String>),
     /// In the project with this name.
     Project(String),
@@ -137,7 +137,7 @@ pub enum Place {
     Everywhere,
 }
 
-/// What became of a note.
+/// The outcome of storing a note.
 pub struct Stored {
     id: EpisodeId,
     turn: String,
@@ -175,7 +175,7 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
                 session,
                 metadata: None,
                 directory,
-                // Whoever is given it later shall see that no person typed it.
+                // Later readers must see that no person typed it.
                 is_by_agent: true,
             })?;
             Ok(Stored {
@@ -190,17 +190,17 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
 }
 
 impl Stored {
-    /// Its id.
+    /// Returns the id of the note.
     pub fn id(&self) -> String {
         self.id.to_string()
     }
 
-    /// Whether it was a note already.
+    /// Returns whether the note already existed.
     pub fn was_known(&self) -> bool {
         self.was_known
     }
 
-    /// What the agent is told.
+    /// Returns the answer for the agent.
     pub fn told(&self) -> Answer {
         let Self { id, turn, was_known, redactions, holds_everywhere } = self;
         let short = id.short();

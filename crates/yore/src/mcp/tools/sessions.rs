@@ -1,4 +1,4 @@
-//! `sessions`: what was worked on.
+//! `sessions`: lists sessions.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -22,9 +22,9 @@ const DESCRIPTION: &str = "Sessions, last used first: what was worked on, when, 
 done in some time or place; `show` opens one.";
 const MAX_LIMIT: usize = 100;
 const USUAL_LIMIT: usize = 15;
-/// Sessions that are looked at first; where these do not suffice, more are.
+/// Number of sessions that are examined first. If they do not suffice, more are.
 const FIRST_LOOK: usize = 200;
-/// Which list a cursor is of.
+/// Cursor letter of this list.
 const LIST: char = 's';
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ struct Arguments {
     project: Option<String>,
     /// Such as claude-code
     agent: Option<String>,
-    /// Words that stood in it, exactly so
+    /// Only with exactly these words in it
     text: Option<String>,
     /// Used not before this date (or RFC 3339 time)
     since: Option<String>,
@@ -51,22 +51,22 @@ pub fn tool(name: &'static str) -> Result<Tool, String> {
     described::<Arguments>(name, "Earlier sessions", DESCRIPTION, Effect::Reads)
 }
 
-/// Which sessions.
+/// Filter for sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Names, ids or directories of projects; empty means all.
     pub projects: Vec<String>,
-    /// Only this agent's.
+    /// Only sessions of this agent.
     pub agent: Option<String>,
-    /// Only those that hold this piece of words.
+    /// Only sessions that contain this text.
     pub text: Option<String>,
-    /// Used not before.
+    /// Only sessions used at this time or later.
     pub since: Option<UtcMillis>,
-    /// Begun before.
+    /// Only sessions that began before this time.
     pub until: Option<UtcMillis>,
-    /// After this place.
+    /// Only sessions after this place.
     pub cursor: Option<Cursor>,
-    /// At most so many.
+    /// Maximum number of sessions.
     pub limit: usize,
 }
 
@@ -102,7 +102,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         .await
 }
 
-/// Sessions in order, and where the next page begins, if there is one.
+/// Returns a page of sessions, and the place of the next page, if there is one.
 pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<(Vec<EpisodeSummary>, Option<Cursor>)> {
     let Wanted { projects, agent, text, since, until, cursor, limit } = wanted;
     let mut looked_at = FIRST_LOOK.max(*limit * 2);
@@ -153,7 +153,7 @@ fn tell(sessions: &[EpisodeSummary], next: Option<String>) -> Answer {
     Answer::recalled(text, compact(data), Vec::new())
 }
 
-/// One session on a line.
+/// Formats a session on one line.
 fn line(session: &EpisodeSummary) -> String {
     let when = session.updated.map_or_else(|| "unknown time".to_owned(), minute);
     let mut line = format!("{when} {}", name(&session.native_id));

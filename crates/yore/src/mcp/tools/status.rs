@@ -1,4 +1,4 @@
-//! `status`: what there is, and whether it works.
+//! `status`: the contents of the memory, and whether it works.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -32,15 +32,15 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     Ok(Answer::new(facts.lines().join("\n"), facts.data()))
 }
 
-/// What is known about the memory itself.
+/// Facts about the memory itself.
 pub struct Facts {
     statistics: Statistics,
-    /// When the last captured words were said.
+    /// Time of the last captured turn.
     last_said: Option<UtcMillis>,
     daemon: Option<Status>,
 }
 
-/// Looks.
+/// Collects the facts.
 pub async fn facts(handle: &EngineHandle) -> CliResult<Facts> {
     handle
         .with(|memory| {
@@ -61,7 +61,7 @@ impl Facts {
         (sum(|agent| agent.sessions), sum(|agent| agent.subagents), sum(|agent| agent.documents), sum(|agent| agent.turns))
     }
 
-    /// What an answer has to do without.
+    /// Describes the parts that answers have to do without.
     fn missing(&self) -> Vec<String> {
         let Statistics { index, vectors, .. } = &self.statistics;
         let mut missing = Vec::new();
@@ -83,7 +83,7 @@ impl Facts {
         missing
     }
 
-    /// For reading.
+    /// Returns the facts as lines.
     pub fn lines(&self) -> Vec<String> {
         let (sessions, subagents, documents, turns) = self.totals();
         let mut lines = vec![format!(
@@ -113,7 +113,7 @@ impl Facts {
         lines
     }
 
-    /// As data.
+    /// Returns the facts as data.
     pub fn data(&self) -> Value {
         let (sessions, subagents, documents, turns) = self.totals();
         let Statistics { store, index, vectors, directory_bytes } = &self.statistics;

@@ -1,4 +1,4 @@
-//! Which tools are served.
+//! The choice of tools that are served.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use super::every_name;
 use crate::config::Config;
 use crate::error::{CliError, CliResult, Exit};
 
-/// Which tools are served: what is listed is what can be called.
+/// The tools that are served: only listed tools can be called.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Toolset {
     /// yore's own, which every agent gets.
@@ -17,28 +17,28 @@ pub enum Toolset {
     Names,
     /// Both.
     All,
-    /// Those that are named.
+    /// The named tools.
     Chosen(Vec<String>),
 }
 
-/// Words that are no toolset.
+/// The error for text that is not a toolset.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolsetError {
     /// There is no such tool.
     #[error("there is no tool {name:?}; the tools are {}", .known.join(", "))]
     Unknown {
-        /// What was named.
+        /// Name that was given.
         name: String,
-        /// What could have been.
+        /// Names of the known tools.
         known: Vec<&'static str>,
     },
-    /// It says nothing.
+    /// No tool is named.
     #[error("no tool is named; expected \"core\", \"names\", \"all\" or names of tools with commas between them")]
     Empty,
 }
 
 impl Toolset {
-    /// Whether a tool is served, given whether it is one of yore's own and one of the names.
+    /// Returns whether a tool is served, given whether it is one of yore's own and one of the names.
     pub fn has(&self, name: &str, is_core: bool, is_name: bool) -> bool {
         match self {
             Self::Core => is_core,
@@ -50,7 +50,7 @@ impl Toolset {
 }
 
 impl Toolset {
-    /// The tools of the settings.
+    /// Returns the configured toolset.
     pub fn configured(config: &Config) -> CliResult<Self> {
         config.mcp.tools.parse().map_err(|error: ToolsetError| CliError {
             exit: Exit::Usage,

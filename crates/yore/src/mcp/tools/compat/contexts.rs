@@ -1,11 +1,11 @@
-//! Names of contexts: from which there are, over what one is about, to its words (S3-010 to S3-012).
+//! Names of the compatibility tools for contexts: the index, the preview of a context, and its text.
 //!
-//! A topic means the context of this project before one that holds everywhere, and that before one of
-//! another project.
+//! A topic names a context of this project first, then one that applies everywhere, then one of another
+//! project.
 //!
 //! - [`wake_up`]: the index, in pages
 //! - [`check`], [`search`], [`preview`]: previews
-//! - [`recall`]: the words
+//! - [`recall`]: the whole text
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,29 +33,29 @@ use crate::mcp::arguments::{needed, one_of, parse, within};
 use crate::mcp::cursor::{self, Cursor};
 use crate::render::text::counted;
 
-/// Bytes of a page of the index, as text and as data together: 8 KB with what stands around it
-/// (C-045).
+/// Maximum bytes of a page of the index, as text and as data together: a page must stay below 8 KB with the
+/// text around it.
 const INDEX_BYTES: usize = 7_200;
-/// The lists that cursors of the index are of, by priority.
+/// Cursor letters of the index, by priority.
 const LISTS: [char; PRIORITIES.len()] = ['a', 'i', 'r'];
 const MAX_RESULTS: usize = 50;
-/// Results unless more are asked for (S3-033).
+/// Default number of results.
 const USUAL_RESULTS: usize = 5;
 const DEPTHS: [&str; 2] = ["preview", "full"];
-/// Characters of a preview in a list, and related topics named with it (S3-044).
+/// Maximum number of characters of a preview in a list, and of related topics that are named with it.
 const SHORT_CHARS: usize = 100;
 const RELATED: usize = 3;
-/// Characters of a context that is searched in full; `recall_context` loads the rest.
+/// Maximum number of characters of a context in a full search; `recall_context` loads the rest.
 const FULL_CHARS: usize = 8_000;
-/// Of so many times as many as are asked for it is looked how well they match.
+/// Contexts that are scored for each requested result.
 const CLOSER: usize = 4;
-/// Cosines around which the nearest contexts lie where none is meant: of the static table, and of
-/// the local model, which finds everything alike.
+/// Cosines that the nearest contexts have without any relation to the question: for the static table, and for
+/// the local model, whose cosines are all high.
 const STATIC_FLOOR: f32 = 0.25;
 const MODEL_FLOOR: f32 = 0.5;
-/// A context that shares no word with a question, and is less near to it, does not match.
+/// A context that shares no word with a question and is less near than this does not match.
 const LEAST_NEARNESS: f32 = 0.1;
-/// Steps of a relevance bar.
+/// Number of steps of a relevance bar.
 const BAR: usize = 10;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -109,7 +109,7 @@ pub(super) async fn wake_up(call: Call) -> CliResult<Answer> {
     Ok(Answer::recalled(text, data, Vec::new()))
 }
 
-/// What matters most first, of equals the latest; what comes after the cursor.
+/// Sorts contexts by priority, then latest first, and returns those after the cursor.
 fn indexed(contexts: Vec<Context>, cursor: Option<&Cursor>) -> Vec<Context> {
     let first = cursor.and_then(|cursor| LISTS.iter().position(|list| *list == cursor.list)).unwrap_or(0);
     let mut left = Vec::new();
@@ -175,7 +175,7 @@ fn or_none(words: &[String]) -> String {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Check {
-    /// What is about to be done, or a text to check
+    /// Text to check, or a planned action
     text: String,
 }
 
@@ -201,12 +201,12 @@ pub(super) async fn check(call: Call) -> CliResult<Answer> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Search {
-    /// What to look for
+    /// Question or search words
     query: String,
     /// Previews, or the words of the matches
     #[schemars(extend("enum" = DEPTHS))]
     depth: Option<String>,
-    /// Most results; 5 unless given
+    /// Most results; default 5
     #[schemars(range(min = 1, max = MAX_RESULTS))]
     max_results: Option<usize>,
 }
@@ -223,33 +223,34 @@ pub(super) async fn search(call: Call) -> CliResult<Answer> {
     Ok(told(&found, depth.as_deref() == Some("full")))
 }
 
-/// Contexts that were found.
+/// The contexts that were found.
 struct Found {
     matches: Vec<Match>,
-    /// Whether meaning was asked for, or words alone (C-116).
+    /// True if vectors were searched beside words.
     is_by_meaning: bool,
 }
 
 struct Match {
     context: Context,
-    /// 0 to 1: how much of what was asked it holds, or how near it is, whatever else matches.
+    /// Relevance, 0 to 1: the share of the question that the context contains, or its nearness. It does not
+    /// depend on other matches.
     relevance: f32,
     why: String,
 }
 
-/// Asks for contexts alone.
+/// Returns a request for contexts alone.
 fn only_contexts(access: &Access) -> NotesRequest {
     NotesRequest { kind: Some(NoteKind::Context), ..notes::everything_here(access) }
 }
 
-/// The contexts that hold here, latest first.
+/// Returns the contexts that apply here, latest first.
 async fn here(access: &Access) -> CliResult<Vec<Context>> {
     let request = only_contexts(access);
     let notes = access.handle.with(move |memory| memory.notes(&request)).await?;
     Ok(notes.into_iter().filter_map(Context::of).collect())
 }
 
-/// The context with this name, the nearest.
+/// Returns the nearest context with this name.
 async fn named(call: Call) -> CliResult<Context> {
     let OfTopic { topic } = parse(call.arguments)?;
     let topic = needed("topic", &topic)?;
@@ -260,7 +261,7 @@ async fn named(call: Call) -> CliResult<Context> {
         .handle
         .with(move |memory| {
             let mut found: Vec<Context> = memory.notes(&nearby)?.into_iter().filter_map(Context::of).collect();
-            // Those that hold everywhere come after those of the project.
+            // Contexts of the project come before those that apply everywhere.
             found.sort_by_key(|context| context.note.project.is_none());
             if found.is_empty() {
                 found.extend(memory.notes(&anywhere)?.into_iter().filter_map(Context::of));
@@ -276,13 +277,13 @@ async fn named(call: Call) -> CliResult<Context> {
     })
 }
 
-/// The contexts that answer, best first.
+/// Returns the contexts that answer, best first.
 async fn find(access: &Access, question: &str, most: usize) -> CliResult<Found> {
     let contexts = here(access).await?;
     if contexts.is_empty() {
         return Ok(Found { matches: Vec::new(), is_by_meaning: false });
     }
-    // As many as agents' notes there are: nothing else may take the places of contexts.
+    // The limit is the number of agents' notes, so that no other note can displace a context.
     let everywhere = NotesRequest { scope: ScopeChoice::All, ..notes::everything_here(access) };
     let notes = access.handle.with(move |memory| memory.notes(&everywhere)).await?;
     let mut request = RecallRequest {
@@ -293,7 +294,7 @@ async fn find(access: &Access, question: &str, most: usize) -> CliResult<Found> 
         is_folded: false,
         ..ask::request(question, access.handle.config(), access.here.clone())
     };
-    // Which contexts hold here was asked already.
+    // `here` has already selected the contexts that apply.
     request.filter.scope = ScopeChoice::All;
     request.filter.kinds = vec![EpisodeKind::Document];
     request.filter.agents = vec![note::KIND.to_owned()];
@@ -303,20 +304,20 @@ async fn find(access: &Access, question: &str, most: usize) -> CliResult<Found> 
     let by_turn: HashMap<TurnId, &Context> = contexts.iter().map(|context| (context.note.turn, context)).collect();
     let hits = answer.hits.iter().filter_map(|hit| Some((*by_turn.get(&hit.place.turn)?, hit.lists.as_slice())));
     let mut matches: Vec<Match> = hits.take(most * CLOSER).filter_map(|(context, lists)| asked.judge(context, lists)).collect();
-    // A topic or tag that is asked for need not stand in the words.
+    // A requested topic or tag need not occur in the text.
     let known: HashSet<TurnId> = matches.iter().map(|found| found.context.note.turn).collect();
     let others = contexts.iter().filter(|context| !known.contains(&context.note.turn));
     let mut named: Vec<(f32, &Context)> = others.map(|context| (asked.names(context), context)).collect();
     named.retain(|(share, _)| *share > 0.0);
     named.sort_by(|a, b| b.0.total_cmp(&a.0));
     matches.extend(named.into_iter().take(most * CLOSER).filter_map(|(_, context)| asked.judge(context, &[])));
-    // A stable sort: of equals the better answer stays first.
+    // The sort is stable: among equals the better answer stays first.
     matches.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
     matches.truncate(most);
     Ok(Found { matches, is_by_meaning: answer.mode != SearchMode::Lexical })
 }
 
-/// What is asked, to judge contexts by.
+/// The terms of a question, for scoring contexts.
 struct Asked {
     terms: HashSet<String>,
     tokenizer: Tokenizer,
@@ -328,7 +329,7 @@ impl Asked {
         Self { terms: Question::parse(question, &mut tokenizer).terms.into_iter().collect(), tokenizer }
     }
 
-    /// How well a context matches, given the lists that proposed it; `None`: it does not.
+    /// Scores a context, given its places in the lists; `None` if it does not match.
     fn judge(&mut self, context: &Context, lists: &[ListPlace]) -> Option<Match> {
         let shared = self.shared(&format!("{}\n{}\n{}", context.topic, context.tags.join("\n"), context.note.text));
         let named = self.names(context);
@@ -345,7 +346,8 @@ impl Asked {
         Some(Match { context: context.clone(), relevance: shared.max(named).max(nearness), why: why.join(", ") })
     }
 
-    /// How much of a context's topic, or of one of its tags, is asked for, if it is more than half.
+    /// Returns the share of a context's topic, or of one of its tags, that the question contains, if it
+    /// exceeds a half.
     fn names(&mut self, context: &Context) -> f32 {
         let names = std::iter::once(&context.topic).chain(&context.tags);
         let shares = names.map(|name| {
@@ -356,7 +358,7 @@ impl Asked {
         shares.filter(|share| *share > 0.5).fold(0.0, f32::max)
     }
 
-    /// How much of what is asked stands in a text.
+    /// Returns the share of the question that a text contains.
     fn shared(&mut self, text: &str) -> f32 {
         let mut tokens = Tokens::default();
         self.tokenizer.tokenize(text, &mut tokens);
@@ -365,7 +367,7 @@ impl Asked {
     }
 }
 
-/// How near a context's meaning is, 0 to 1.
+/// Returns how near a context's meaning is, 0 to 1.
 fn nearness(list: &ListPlace) -> f32 {
     let floor = match list.list {
         List::Static => STATIC_FLOOR,
@@ -375,7 +377,7 @@ fn nearness(list: &ListPlace) -> f32 {
     ((list.score - floor) / (1.0 - floor)).clamp(0.0, 1.0)
 }
 
-/// Matches, numbered, each with a bar, a reason, and what it is about or its words (S3-032, S3-044).
+/// Formats numbered matches, each with a bar, a reason, and its preview or its text.
 fn told(found: &Found, is_full: bool) -> Answer {
     let how = if found.is_by_meaning { "by words and meaning" } else { "by words alone" };
     if found.matches.is_empty() {

@@ -1,4 +1,4 @@
-//! Names about the memory itself: reading histories, counting.
+//! Names of the compatibility tools for the memory itself: reading histories, counting.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;

@@ -1,6 +1,5 @@
-//! The names of the designs that yore grew from (S1-128 to S1-135, S2-056, S2-057, S3-035 to S3-043,
-//! S5-074), with the parameters and results that they promise, for prompts that were written for them.
-//! Switched on by `mcp.tools` or `yore mcp --tools`.
+//! Tool names of the designs that yore grew from, with the parameters and results that they promise, for
+//! prompts that were written for them. `mcp.tools` or `yore mcp --tools` switches them on.
 //!
 //! | Name | Parameters | State |
 //! | --- | --- | --- |
@@ -22,19 +21,19 @@
 //! | `check_contexts` | text | served: previews |
 //! | `get_context_preview` | topic | served: related topics are those that were given |
 //! | `explore_context_tree` | topic, depth = 2, max_results = 10 | not served yet |
-//! | `search_contexts_semantic` | query, depth = preview, max_results = 5 | served: related topics only with each match, and no exploration path yet (S3-044) |
+//! | `search_contexts_semantic` | query, depth = preview, max_results = 5 | served: related topics only with each match, and no exploration path yet |
 //! | `ask_memory` | question, depth = preview | not served yet |
 //! | `synthesize_knowledge` | question | not served yet |
 //! | `note`, `memento_note` | content, confirmed | served |
 //!
-//! What is not served is not listed, and calling it says so: nothing pretends. A context is a note
-//! that an agent keeps under a topic in a project: its kind says so, its title is the topic; what it is
-//! related to are tags. What a person noted is none, so no agent replaces it unasked.
+//! A name that is not served is not listed, and a call of it says so. A context is a note that an agent keeps
+//! under a topic in a project: its kind is context, its title is the topic, and its tags name related topics.
+//! A note of a person is never a context, so no agent replaces it without asking.
 //!
-//! - `search`: those that search
-//! - `contexts`: those of contexts, and `preview`, what they show of one
-//! - `store`: those that keep something
-//! - `history`: those about the memory itself
+//! - `search`: the names that search
+//! - `contexts`: the names for contexts, and `preview`, the views of a context without its text
+//! - `store`: the names that store something
+//! - `history`: the names for the memory itself
 
 mod contexts;
 mod history;
@@ -46,40 +45,40 @@ mod store;
 pub use self::search::SOLUTIONS;
 use super::{Row, recall};
 
-/// A name of the designs.
+/// A tool name of the designs.
 pub struct Name {
     /// The name.
     pub name: &'static str,
-    /// Whether it is served.
+    /// State of its support.
     pub state: State,
 }
 
-/// Whether a name is served.
+/// The state of a name's support.
 pub enum State {
-    /// It is.
+    /// The name is served.
     Served(Row),
-    /// What it needs comes later; until then, what serves best.
+    /// Its requirements come later. Until then, agents get an alternative.
     Later {
-        /// What it needs.
+        /// The missing requirement.
         needs: &'static str,
-        /// What to do instead.
+        /// The alternative.
         instead: &'static str,
     },
 }
 
-/// A row for a served name.
+/// Expands to the entry of a served name.
 macro_rules! served {
     ($name:literal, $tool:path, $call:path) => {
         Name { name: $name, state: State::Served(Row { name: $name, tool: $tool, call: |call| Box::pin($call(call)) }) }
     };
 }
 
-/// A row for a name that is not served yet.
+/// Returns the entry of a name that is not served yet.
 const fn later(name: &'static str, needs: &'static str, instead: &'static str) -> Name {
     Name { name, state: State::Later { needs, instead } }
 }
 
-/// All of them.
+/// All names.
 pub const NAMES: [Name; 24] = [
     served!("recall", recall::tool, recall::call),
     served!("search", search::plain_tool, search::plain),
@@ -115,7 +114,7 @@ pub const NAMES: [Name; 24] = [
     served!("memento_note", store::note_tool, store::note),
 ];
 
-/// The tools behind the names that are served.
+/// Returns the tools of the served names.
 pub fn served() -> impl Iterator<Item = &'static Row> {
     static TABLE: [Name; 24] = NAMES;
     TABLE.iter().filter_map(|name| match &name.state {
@@ -124,7 +123,7 @@ pub fn served() -> impl Iterator<Item = &'static Row> {
     })
 }
 
-/// What is missing for a name that is not served yet, and what to do instead.
+/// Returns the missing requirement and the alternative for a name that is not served yet.
 pub fn not_yet(name: &str) -> Option<(&'static str, &'static str)> {
     NAMES.into_iter().find(|known| known.name == name).and_then(|known| match known.state {
         State::Later { needs, instead } => Some((needs, instead)),

@@ -1,9 +1,9 @@
-//! What is shown of a context without its words: which it is (level 0), and what it is about (level
-//! 1). A context is a note that an agent keeps under a topic, its title.
+//! Views of a context without its text: its index entry (level 0) and its preview (level 1). A context is a
+//! note that an agent keeps under a topic, its title.
 //!
-//! - [`Context`]: what a note is, if it is one
-//! - [`chosen`]: tags that whoever locks something may choose
-//! - [`tag`]: those that say something about it
+//! - [`Context`]: a note of that kind
+//! - [`chosen`]: the tags that an agent may choose
+//! - [`tag`]: tags of yore with a prefix
 
 use serde_json::{Value, json};
 use yore_core::note::{NoteKind, Priority};
@@ -14,22 +14,22 @@ use yore_engine::{NoteSummary, STANDING};
 use super::super::recall::present;
 use super::super::remember::{bare, is_tag};
 
-/// Names of priorities, most first (S3-002).
+/// Names of priorities, highest first.
 pub const PRIORITIES: [&str; 3] = [Priority::AlwaysCheck.as_str(), Priority::Important.as_str(), Priority::Reference.as_str()];
-/// Labels that are shown with tags and are none.
+/// Labels that are shown with tags but are not tags.
 const RESERVED: [&str; 2] = [NoteKind::Context.as_str(), "unconfirmed"];
-/// Characters of a preview (S3-015).
+/// Maximum number of characters of a preview.
 pub const PREVIEW_CHARS: usize = 500;
-/// The kind of tag that names what it is related to.
+/// Prefix of tags that name a related topic.
 pub const RELATED: &str = "related";
 
-/// A tag of a kind.
+/// Returns a tag with a prefix.
 pub fn tag(kind: &str, value: &str) -> String {
     format!("{kind}:{value}")
 }
 
-/// The tags that may be chosen: without those that make a note something else than it is. Nobody
-/// asked the person, so none of them makes a standing instruction.
+/// Returns the tags that may be chosen: without those that change the kind of a note. The person was not
+/// asked, so no tag may make it a standing instruction.
 pub fn chosen(tags: Vec<String>) -> Vec<String> {
     let is_reserved = |tag: &String| {
         let bare = bare(tag);
@@ -43,20 +43,20 @@ pub fn chosen(tags: Vec<String>) -> Vec<String> {
 /// A context.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// The note.
+    /// The note that is the context.
     pub note: NoteSummary,
-    /// Its title.
+    /// Title of the note.
     pub topic: String,
-    /// How much it matters; what has no priority is a reference.
+    /// Priority; a note without one is a reference.
     pub priority: Priority,
     /// The tags that the person or agent chose.
     pub tags: Vec<String>,
-    /// Topics that it is related to.
+    /// Related topics.
     pub related: Vec<String>,
 }
 
 impl Context {
-    /// The context that a note is, if it is one.
+    /// Returns the context in a note, if it is one.
     pub fn of(note: NoteSummary) -> Option<Self> {
         let topic = note.facts.title.clone().filter(|_| note.facts.kind == NoteKind::Context)?;
         let tags = &note.facts.tags;
@@ -66,22 +66,22 @@ impl Context {
         Some(Self { topic, priority, tags, related, note })
     }
 
-    /// What it is about.
+    /// Returns the beginning of the text as a preview.
     pub fn preview(&self) -> String {
         text::preview(&self.note.text, PREVIEW_CHARS)
     }
 
-    /// The names and terms that it turns on.
+    /// Returns the most important names and terms.
     pub fn key_concepts(&self) -> Vec<String> {
         text::key_concepts(&self.note.text, &self.tags)
     }
 
-    /// Characters of its words.
+    /// Returns the number of characters of the text.
     pub fn size(&self) -> usize {
         self.note.text.chars().count()
     }
 
-    /// Which it is (S3-010), on a line.
+    /// Returns the index entry, as a line.
     pub fn index_line(&self) -> String {
         let mut line = format!("{} ({}", self.topic, self.priority.as_str());
         if !self.tags.is_empty() {
@@ -101,7 +101,7 @@ impl Context {
         line
     }
 
-    /// Which it is, as data: an entry of an index has about a hundred bytes (C-045).
+    /// Returns the index entry, as data of about a hundred bytes.
     pub fn index_item(&self) -> Value {
         present(json!({
             "label": self.topic,
@@ -113,7 +113,7 @@ impl Context {
         }))
     }
 
-    /// What it is about, as data (S3-011).
+    /// Returns the preview, as data.
     pub fn preview_item(&self) -> Value {
         json!({
             "label": self.topic,

@@ -1,4 +1,4 @@
-//! Names that search: each asks what `recall` asks, with parameters and results of its design.
+//! Names that search: each runs the same search as `recall`, with parameters and results of its design.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -17,13 +17,13 @@ use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, parse, within};
 
 const MAX_LIMIT: usize = 50;
-/// Results where a design says nothing else.
+/// Number of results if the design gives none.
 const USUAL_LIMIT: usize = 10;
-/// Results of S1-128 and S1-129.
+/// Number of results of `search_past_solutions` and `find_similar_issues`.
 pub const SOLUTIONS: usize = 5;
-/// Tokens of solutions with their exchange.
+/// Maximum tokens of solutions with their exchange.
 const SOLUTIONS_BUDGET: usize = 5_000;
-/// A pasted context is asked for by its beginning.
+/// Maximum number of characters of a question: only the beginning of a pasted context is used.
 const QUESTION_CHARS: usize = 4_000;
 /// Weights of meaning and words, and the constant, of the design's fused score.
 const FUSED: (f32, f32, f32) = (0.4, 0.3, 60.0);
@@ -60,7 +60,7 @@ pub(super) struct Solutions {
     error_message: Option<String>,
     /// Filter to a specific project
     project: Option<String>,
-    /// Maximum results to return; 5 unless given
+    /// Maximum results to return; default 5
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
 }
@@ -94,7 +94,7 @@ pub(super) fn issues_tool(name: &'static str) -> Result<Tool, String> {
     described::<Issues>(name, "Similar issues", description, Effect::Reads)
 }
 
-/// Where a failure is like it, that; else whatever is.
+/// Finds reported failures like it first, then any other turns.
 pub(super) async fn issues(call: Call) -> CliResult<Answer> {
     let Issues { context, error_message } = parse(call.arguments)?;
     let question = with_error(&needed("context", &context)?, error_message);
@@ -108,7 +108,7 @@ pub(super) async fn issues(call: Call) -> CliResult<Answer> {
     Ok(found.tell(Some(SOLUTIONS_BUDGET)))
 }
 
-/// Adds the answers that are not there yet, as far as there is room.
+/// Adds answers that are not in the list yet, up to the limit.
 fn add(found: &mut Found, others: Found) {
     for (hit, exchange) in others.answer.hits.into_iter().zip(others.exchanges) {
         let is_new = found.answer.hits.iter().all(|known| known.place.turn != hit.place.turn);
@@ -122,7 +122,7 @@ fn add(found: &mut Found, others: Found) {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OfProject {
-    /// What to look for
+    /// Question or search words
     query: String,
     /// A project's name or id; default: the current one
     project_id: Option<String>,
@@ -145,7 +145,7 @@ pub(super) async fn semantic(call: Call) -> CliResult<Answer> {
     let mut request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
     request.is_worded = false;
     if request.mode == SearchMode::Lexical {
-        // Meaning was asked for, whatever is usual.
+        // This tool searches by meaning, whatever the configured mode.
         request.mode = SearchMode::Static;
     }
     Ok(ask(&call.access, request, false).await?.tell(None))
@@ -169,7 +169,7 @@ pub(super) async fn hybrid(call: Call) -> CliResult<Answer> {
     Ok(answer)
 }
 
-/// A result as the design has it: its places and scores in each list. There is no graph yet.
+/// Returns a result in the form of the design: its rank and score in each list. There is no graph yet.
 fn ranks(hit: &Hit) -> Value {
     let of = |lists: &[List]| hit.lists.iter().find(|place| lists.contains(&place.list));
     let (meaning, words) = (of(&[List::Model, List::Static]), of(&[List::Words]));
@@ -189,7 +189,7 @@ fn ranks(hit: &Hit) -> Value {
     }))
 }
 
-/// The engine's question.
+/// Builds the engine's request.
 fn asked(
     access: &Access,
     question: &str,
@@ -205,7 +205,7 @@ fn asked(
     Ok(request)
 }
 
-/// An error's own words find it best, so they come first.
+/// Puts the error first: its own words find it best.
 fn with_error(words: &str, error: Option<String>) -> String {
     given(error).map_or_else(|| words.to_owned(), |error| format!("{error}\n{words}"))
 }

@@ -1,10 +1,9 @@
 //! Names that keep something: each stores a note.
 //!
-//! `note` asks for the person's agreement. `lock_context` and `store_chunk` have no such parameter in
-//! their designs, and are only served where the person switched the names on; so what they keep is
-//! marked as an agent's, is never a standing instruction, takes the place of nothing but a
-//! context of the same project, holds in the project that the agent works in only, and is not told
-//! unasked.
+//! `note` requires the person's agreement. `lock_context` and `store_chunk` have no such parameter in their
+//! designs, and are only served if the person switched the names on. So their notes are marked as an agent's,
+//! are never standing instructions, replace nothing but a context of the same project, apply only in the
+//! project that the agent works in, and are not injected.
 
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ const SOURCES: [&str; 4] = ["research", "user", "deduction", "experiment"];
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoteArguments {
-    /// What to note, word for word
+    /// Text to note, word for word
     content: String,
     /// The person saw these words and agreed
     confirmed: bool,
@@ -46,7 +45,7 @@ pub(super) fn note_tool(name: &'static str) -> Result<Tool, String> {
 
 pub(super) async fn note(call: Call) -> CliResult<Answer> {
     let mut arguments = call.arguments;
-    // Who leaves it out has not asked.
+    // An agent that leaves it out has not asked.
     arguments.entry("confirmed").or_insert(json!(false));
     let NoteArguments { content, confirmed } = parse(arguments)?;
     let text = needed("content", &content)?;
@@ -91,7 +90,7 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
     let (words, topic) = (needed("content", &content)?, needed("topic", &topic)?);
     let priority = one_of("priority", priority, &PRIORITIES, Priority::parse)?;
     let known = locked_here(&call.access, &topic).await?;
-    // What is not said again stays as it was.
+    // Arguments that are not given keep their former values.
     let own = match given(tags) {
         Some(tags) => preview::chosen(listed(Some(tags))),
         None => known.iter().flat_map(|known| known.tags.clone()).collect(),
@@ -106,7 +105,7 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
     let replaces = known.map(|known| known.note.episode.to_string());
     let is_new = replaces.is_none();
     let short = text::preview(&words, preview::PREVIEW_CHARS);
-    // No tags are none, not those of before.
+    // An empty tag stands for no tags; an empty list would keep the former ones.
     all.extend(all.is_empty().then(String::new));
     let note = Note {
         text: words,
@@ -137,21 +136,21 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
 pub(super) struct Chunk {
     /// The project's name or id
     project_id: String,
-    /// What to store
+    /// Text to store
     content: String,
-    /// What it is
+    /// Kind of knowledge
     #[serde(rename = "type")]
     #[schemars(extend("enum" = CHUNK_TYPES))]
     kind: Option<String>,
     /// Words to find it by
     tags: Option<Vec<String>>,
-    /// How sure it is
+    /// Confidence
     #[schemars(extend("enum" = CONFIDENCES))]
     confidence: Option<String>,
-    /// Where it is from
+    /// Origin
     #[schemars(extend("enum" = SOURCES))]
     source: Option<String>,
-    /// Ids of chunks that it is related to
+    /// Ids of related chunks
     related_to: Option<Vec<String>>,
 }
 
@@ -193,8 +192,8 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     Ok(Answer::new(data.to_string(), data))
 }
 
-/// The context that has this topic where one that is locked now will belong: in this project, or
-/// in none if there is none, whatever else may be recalled here.
+/// Returns the context with this topic in the place where a new one would belong: in this project, or in no
+/// project outside of one. Other contexts that can be recalled here do not count.
 async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Context>> {
     let request = NotesRequest {
         scope: ScopeChoice::CurrentOnly,
@@ -214,7 +213,7 @@ async fn locked_here(access: &Arc<Access>, topic: &str) -> CliResult<Option<Cont
     Ok(known.into_iter().find_map(Context::of))
 }
 
-/// The words between commas.
+/// Splits text at commas, without blanks and empty parts.
 fn listed(words: Option<String>) -> Vec<String> {
     words.iter().flat_map(|words| words.split(',')).map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
