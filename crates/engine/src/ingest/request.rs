@@ -19,7 +19,7 @@ pub struct SourceRoot {
     pub path: PathBuf,
 }
 
-/// What to read and how.
+/// Settings of an ingestion: what to read and how.
 #[derive(Clone, Debug)]
 pub struct IngestRequest {
     /// Places to search for histories.
