@@ -142,7 +142,8 @@ impl Source for Gemini {
     }
 }
 
-/// Removes the parts of a call that only repeat its result for display.
+/// Removes the members of a call that are only for display: its result shown on the screen, if the result
+/// itself is there, and its labels.
 fn slim(call: &mut Value) {
     let Value::Object(members) = call else { return };
     let has_result = members.get("result").is_some_and(|result| result.as_array().is_some_and(|list| !list.is_empty()));
