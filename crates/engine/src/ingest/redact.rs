@@ -3,7 +3,7 @@
 //! Map of the module, from the outside in:
 //!
 //! * [`Redactor`]: the interface for callers; [`Redactor::text`] for one string, [`Redactor::json`] for a
-//! whole record, where the name of a string and the file it comes from are known too.
+//!   whole record, where the name of a string and the file it comes from are known too.
 //! * [`RedactionCounts`]: how many spans of each [`SecretKind`] were redacted.
 //! * `rules`: the kinds and the table of provider tokens.
 //! * `trigger`: the prefilter that finds where to look.
@@ -109,10 +109,10 @@ impl RedactionCounts {
 
 /// Replaces secrets by markers.
 ///
-/// A secret becomes `[yore:redacted KIND xxxxxxxx]`, a payload `[yore:base64 TYPE LEN bytes
-/// xxxxxxxxxxxxxxxx]`. The hexadecimal digits are the beginning of the keyed BLAKE3 hash of the replaced text
-/// (for a payload, of the text still encoded), so that equal secrets can be recognised as equal. Creating a
-/// redactor compiles the rules; share it by reference.
+/// A secret becomes `[yore:redacted KIND xxxxxxxx]`, a payload
+/// `[yore:base64 TYPE LEN bytes xxxxxxxxxxxxxxxx]`. The hexadecimal digits are the beginning of the keyed
+/// BLAKE3 hash of the replaced text (for a payload, of the text still encoded), so that equal secrets can be
+/// recognised as equal. Creating a redactor compiles the rules; share it by reference.
 pub struct Redactor {
     key: [u8; 32],
     prefilter: Prefilter,

@@ -2,10 +2,11 @@
 //!
 //! * [`Span`]: a range of bytes to be redacted, and its kind.
 //! * [`Patterns`]: the few forms that are easier to express as regular expressions; compiled once, run only
-//! around a trigger.
+//!   around a trigger.
 //! * [`Finder`]: checks the text around each trigger. The checks are divided by topic into `tokens`,
-//! `armour`, `headers`, `assignment`, `variables`; payloads, private blocks and command lines are here. Every
-//! check has a bounded length, or its length is covered by the span that it yields, so a pass is linear.
+//!   `armour`, `headers`, `assignment`, `variables`; payloads, private blocks and command lines are here.
+//!   Every check has a bounded length, or its length is covered by the span that it yields, so a pass is
+//!   linear.
 
 mod armour;
 mod assignment;

@@ -2,7 +2,7 @@
 //!
 //! * [`Strength`]: the strength of a name.
 //! * [`classify`]: splits a name into words (snake, kebab, camel) and judges by its last words, because
-//! `access_token` names a token but `token_count` a count.
+//!   `access_token` names a token but `token_count` a count.
 //! * [`is_session`]: names of cookies that keep a user logged in.
 
 /// How strongly a name suggests that its value is secret.

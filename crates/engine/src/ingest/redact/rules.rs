@@ -3,7 +3,7 @@
 //! * [`SecretKind`]: the closed set of kinds, in order of precedence.
 //! * character classes: one bit each in a table of 256 bytes.
 //! * [`TokenRule`] and [`TOKENS`]: tokens that have a provider-specific prefix. To add a provider, add a row
-//! (and increment `RULES_VERSION`).
+//!   (and increment `RULES_VERSION`).
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {

@@ -2,9 +2,9 @@
 //!
 //! * [`Action`]: what to do at a position.
 //! * [`Prefilter`]: one pass over the bytes. Every trigger is a literal; its first three bytes, folded to
-//! lower case, are hashed into a table of 16 KiB. At each position three bytes are looked up; only where the
-//! table has an entry is the literal itself compared. Lookups do not depend on each other, which makes this
-//! several times as fast as an automaton.
+//!   lower case, are hashed into a table of 16 KiB. At each position three bytes are looked up; only where
+//!   the table has an entry is the literal itself compared. Lookups do not depend on each other, which makes
+//!   this several times as fast as an automaton.
 
 use super::rules::{TOKENS, TokenRule};
 

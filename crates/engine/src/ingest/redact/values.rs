@@ -3,7 +3,7 @@
 //! * [`Form`]: how the value was written.
 //! * [`is_placeholder`], [`is_reference`]: values in place of a secret.
 //! * [`entropy`], [`restlessness`]: two measures of randomness; a third is
-//! [`wordiness`](super::words::wordiness).
+//!   [`wordiness`](super::words::wordiness).
 
 use super::words::wordiness;
 

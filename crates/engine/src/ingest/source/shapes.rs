@@ -203,8 +203,8 @@ pub(super) fn without_elements(text: &str, tags: &[&str]) -> String {
     rest
 }
 
-/// Returns the exit code that a program's output gives on a line of its own, as agents write it: `Exit Code:
-/// 1`, `exit code 1`, `<exited with exit code 1>`.
+/// Returns the exit code that a program's output gives on a line of its own, as agents write it:
+/// `Exit Code: 1`, `exit code 1`, `<exited with exit code 1>`.
 pub(super) fn exit_code(output: &str) -> Option<i64> {
     output.lines().rev().find_map(|line| {
         let line = line.trim().trim_start_matches('<').trim_end_matches('>').to_ascii_lowercase();

@@ -2,7 +2,7 @@
 //!
 //! * [`Operator`]: how a value is assigned to a name.
 //! * `Finder::name`: from a part of a name to the decision on its value. The cheap check, whether anything is
-//! assigned at all, comes first.
+//!   assigned at all, comes first.
 
 use super::super::names::{self, Strength};
 use super::super::rules::{self, DOTTED, SecretKind, URLSAFE, is_in};

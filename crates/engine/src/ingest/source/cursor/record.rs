@@ -84,8 +84,8 @@ pub(super) struct Message {
     /// Time at which a prompt with the same text was sent.
     pub typed_ms: Option<i64>,
     pub model: Option<String>,
-    /// Tool calls with their answers, as far as the message contains them: `{name, call, status, input,
-    /// output, error}`.
+    /// Tool calls with their answers, as far as the message contains them:
+    /// `{name, call, status, input, output, error}`.
     pub tools: Vec<Value>,
     /// Paths, each with `read` or `written`.
     pub files: Vec<(String, &'static str)>,
@@ -158,8 +158,8 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     })
 }
 
-/// Returns the time that Cursor has put before a prompt since version 3, to the minute: `<timestamp>Tuesday,
-/// Jul 7, 2026, 9:43 AM (UTC+5:30)</timestamp>`. In milliseconds since 1970.
+/// Returns the time that Cursor has put before a prompt since version 3, to the minute:
+/// `<timestamp>Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)</timestamp>`. In milliseconds since 1970.
 pub(super) fn stamped(text: &str) -> Option<i64> {
     let stamp = text.trim_start().strip_prefix("<timestamp>")?.split("</timestamp>").next()?;
     yore_core::time::parse_in_words(stamp)
