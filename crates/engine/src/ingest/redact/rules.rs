@@ -157,7 +157,7 @@ pub(super) fn is_in(byte: u8, class: u8) -> bool {
     CLASSES[byte as usize] & class != 0
 }
 
-/// A token known by its prefix.
+/// A token that is recognised by its prefix.
 #[derive(Debug)]
 pub(super) struct TokenRule {
     pub(super) kind: SecretKind,

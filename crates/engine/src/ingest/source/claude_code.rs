@@ -253,7 +253,7 @@ struct ClaudeReader {
     facts: Vec<Reading>,
     /// Latest time in the lines so far.
     latest: Option<UtcMillis>,
-    /// Ids of calls of yore's own tools.
+    /// Ids of calls of yore's own tools, whose answers are to be left out.
     own_calls: Vec<String>,
 }
 

@@ -218,7 +218,7 @@ impl DocumentReader {
 
 /// Returns the text of a section, after the name of the document and the section's headings.
 fn words(open: &OpenDocument, heading: &[&str], text: &str) -> String {
-    // Files are known by their paths, pages by their titles.
+    // Files are named by their paths, pages by their titles.
     let name = open.path.as_deref().or(open.title.as_deref()).unwrap_or_default();
     let mut parts: Vec<&str> = vec![name];
     parts.extend(heading);

@@ -30,7 +30,7 @@ const VARIANTS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium"
 pub(super) fn vs_code_users(computer: &Computer<'_>) -> Vec<PathBuf> {
     let mut users: Vec<PathBuf> = VARIANTS.iter().map(|name| computer.configuration().join(name).join("User")).collect();
     if computer.platform == Platform::Xdg {
-        // Windows that are connected from another computer.
+        // Windows connected to this computer from another one.
         users.extend([".vscode-server", ".vscode-server-insiders"].map(|name| computer.home.join(name).join("data/User")));
     }
     users

@@ -135,7 +135,7 @@ struct State {
     last_prompt: Option<(u64, u64)>,
     /// Ids of the latest calls of the model. A call that ends under another id was made by a script.
     calls: VecDeque<String>,
-    /// Ids of calls of yore's own tools.
+    /// Ids of calls of yore's own tools, whose answers are to be left out.
     own_calls: VecDeque<String>,
     /// The running script: the id of its call, and whether a tool that it called was reported separately.
     script: Option<(String, bool)>,

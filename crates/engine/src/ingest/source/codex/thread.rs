@@ -13,8 +13,8 @@ use yore_core::time::RecordedTime;
 
 use super::super::shapes::text_of;
 
-/// Maximum time between the copied lines in milliseconds. They are copied within seconds; a later line that
-/// begins a turn is not a copy.
+/// Milliseconds after the start of the thread within which its lines are copied. Copying takes seconds; a
+/// later line that begins a turn is not a copy.
 const MAX_COPYING_MS: i64 = 10_000;
 
 /// Relation of a value to the thread of its file.

@@ -1,6 +1,6 @@
 //! Finds branches and other commits in a commit's message, by the phrases that git and repository hosts use.
 
-/// Minimum length of an abbreviated hash; shorter ones are ambiguous.
+/// Minimum length of an abbreviated hash. Shorter ones do not identify a commit.
 const MIN_HASH: usize = 7;
 /// Maximum number of reverted commits in one message.
 const MAX_REVERTED: usize = 20;
