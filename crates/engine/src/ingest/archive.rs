@@ -1,10 +1,10 @@
 //! The archive: every line as it was read, redacted, stored once.
 //!
-//! The lines of a file are *runs*: either lines that stand in the archive already (a snapshot, a
-//! resumed or forked session, a file that was moved), or new ones, which go into a new blob. A
-//! file that grows in small steps would end as thousands of small, badly compressed blobs, so a
-//! new blob swallows the file's last one while that is small: each byte is compressed again only
-//! a logarithmic number of times.
+//! The lines of a file are stored as *runs*: either lines that are already in the archive (a snapshot, a
+//! resumed or forked session, a file that was moved), or new lines, which go into a new blob. A file that
+//! grows in small steps would end as thousands of small, badly compressed blobs. So a new blob absorbs the
+//! file's last blob while that one is small; each byte is compressed again only a logarithmic number of
+//! times.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,25 +12,25 @@ use std::ops::Range;
 
 use crate::store::{ArchivePlan, BlobKey, FileKey, FileRow, LineRun, NewBlob, RowKey, Run, Store, StoreError, StoreResult};
 
-/// No blob grows beyond this many bytes before compression, unless a single line is longer.
+/// Maximum size of a blob before compression, in bytes. Only a single longer line exceeds it.
 pub(crate) const MAX_BLOB_BYTES: usize = 4 * 1024 * 1024;
-/// No blob holds a line that is longer than what can be read.
+/// Maximum size of a blob that can be unpacked, in bytes. No line that can be read is longer.
 const LARGEST_BLOB: usize = 1 << 31;
-/// The last blob is swallowed while it is smaller than this, however little is added.
+/// A last blob smaller than this many bytes is absorbed, however little is added.
 const SMALL_BLOB_BYTES: usize = 256 * 1024;
-/// Once it is not, it is folded with those before it, as long as each is at most so many times
-/// larger than all behind it.
+/// A larger last blob is folded together with earlier ones, as long as each of those is at most this many
+/// times larger than all blobs after it.
 const FOLD_RATIO: usize = 3;
-/// Blobs at a file's end that are considered for folding.
+/// Number of blobs at a file's end that are considered for folding.
 const FOLDED_BLOBS: usize = 6;
-/// Decompressed blobs kept for verifying repeated lines and reading neighbours.
+/// Number of decompressed blobs kept for verifying repeated lines and reading neighbours.
 const CACHED_BLOBS: usize = 3;
 
 /// Redacted lines in one buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineBuffer {
     bytes: Vec<u8>,
-    /// End of each line in `bytes`; a newline follows each but the last.
+    /// End of each line in `bytes`. A newline follows each line but the last.
     ends: Vec<usize>,
 }
 
@@ -71,7 +71,7 @@ impl LineBuffer {
     }
 }
 
-/// Puts lines into the archive and takes them out.
+/// Stores lines in the archive and reads them back.
 pub(crate) struct Archive<'a> {
     store: &'a Store,
     line_key: [u8; 32],
@@ -84,20 +84,20 @@ impl<'a> Archive<'a> {
         Self { store, line_key, cache: Vec::new() }
     }
 
-    /// Keyed hash by which a line is found again.
+    /// Returns the keyed hash by which a stored line is found again.
     pub(crate) fn line_hash(&self, line: &[u8]) -> i64 {
         let hash = blake3::keyed_hash(&self.line_key, line);
         i64::from_le_bytes(hash.as_bytes().first_chunk::<8>().copied().unwrap_or_default())
     }
 
-    /// Decides how `lines`, the next ones of a file, are stored.
+    /// Decides how to store `lines`, the next lines of a file.
     pub(crate) fn plan(&mut self, file: FileKey, generation: i64, lines: &LineBuffer) -> StoreResult<ArchivePlan> {
         let last = self.store.last_blobs(file, generation, FOLDED_BLOBS)?;
         self.plan_after(&last, lines, |_| true)
     }
 
-    /// Decides how the lines of a file that is written anew are stored; `may_reuse` excludes blobs
-    /// that are to go.
+    /// Decides how to store the lines of a file that is written anew. `may_reuse` returns false for blobs
+    /// that will be deleted.
     pub(crate) fn plan_without_last(
         &mut self,
         lines: &LineBuffer,
@@ -179,7 +179,7 @@ impl<'a> Archive<'a> {
         Ok(ArchivePlan { blob: Some(blob), runs })
     }
 
-    /// All lines of one generation of a file, run by run.
+    /// Passes all lines of one generation of a file to `each`, run by run.
     pub(crate) fn read_file(
         &mut self,
         file: FileKey,
@@ -203,8 +203,8 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// The same, with empty lines in the place of those whose blob is damaged, so that the others keep
-    /// their numbers. Gives the damaged blobs and how many of the lines they held.
+    /// Like [`Self::read_file`], but passes an empty line for each line of a damaged blob, so that the other
+    /// lines keep their numbers. Returns the damaged blobs and how many of the lines each one held.
     pub(crate) fn read_what_is_whole(
         &mut self,
         file: FileKey,
@@ -225,7 +225,7 @@ impl<'a> Archive<'a> {
         Ok(damaged)
     }
 
-    /// A blob's lines; `None` when it is gone or does not hold what its hash says.
+    /// Returns a blob's lines, or `None` if the blob is missing or its content does not match its hash.
     pub(crate) fn load(&mut self, blob: BlobKey) -> StoreResult<Option<&LineBuffer>> {
         if let Some(at) = self.cache.iter().position(|(id, _)| *id == blob) {
             let entry = self.cache.remove(at);
@@ -246,8 +246,8 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// How many of a file's last blobs (the very last first, with their sizes) a new one of `added`
-/// bytes swallows.
+/// Returns how many of a file's last blobs a new blob of `added` bytes absorbs. `last` holds the blobs and
+/// their sizes, the very last first.
 fn swallowed_blobs(last: &[(BlobKey, usize)], added: usize) -> usize {
     let Some((_, tail)) = last.first() else { return 0 };
     if *tail < SMALL_BLOB_BYTES.max(2 * added) {
@@ -262,26 +262,27 @@ fn swallowed_blobs(last: &[(BlobKey, usize)], added: usize) -> usize {
             fits
         })
         .count();
-    // A full tail alone is left as it is: the new lines begin the next one.
+    // A full last blob is not absorbed alone: the new lines start the next blob.
     if count > 1 { count } else { 0 }
 }
 
-/// What a blob holds, if it still is what its hash says.
+/// Decompresses a blob. Returns `None` if the content does not match its size or hash.
 pub(crate) fn unpack(data: &[u8], raw_bytes: usize, hash: &[u8; 32]) -> Option<Vec<u8>> {
-    // The stored size bounds what a damaged frame can make us allocate; it may be damaged itself.
+    // The stored size limits how much memory a damaged frame can make us allocate. It may be damaged too.
     let is_possible = raw_bytes <= LARGEST_BLOB;
     let bytes = is_possible.then(|| zstd::bulk::decompress(data, raw_bytes).ok()).flatten()?;
     (bytes.len() == raw_bytes && blake3::hash(&bytes).as_bytes() == hash).then_some(bytes)
 }
 
-/// What a blob's data holds, by the size that the data itself names; `None` where it is no whole frame.
+/// Decompresses a blob's data to the size named in the frame itself. Returns `None` if the frame is not
+/// whole.
 pub(crate) fn decompressed(data: &[u8]) -> Option<Vec<u8>> {
     let size = zstd::zstd_safe::get_frame_content_size(data).ok()??;
     let size = usize::try_from(size).ok().filter(|size| *size <= LARGEST_BLOB)?;
     zstd::bulk::decompress(data, size).ok().filter(|bytes| bytes.len() == size)
 }
 
-/// Every blob that does not hold what its hash says, or is gone though files refer to it.
+/// Returns every blob whose content does not match its hash, or which is missing although files refer to it.
 pub(crate) fn damaged_blobs(store: &Store) -> StoreResult<Vec<BlobKey>> {
     let mut archive = Archive::new(store, [0; 32]);
     let mut damaged = Vec::new();
@@ -293,8 +294,8 @@ pub(crate) fn damaged_blobs(store: &Store) -> StoreResult<Vec<BlobKey>> {
     Ok(damaged)
 }
 
-/// Writes a file as it is archived (redacted) to `out`, the last generation; lines that were forgotten or kept
-/// out are left out.
+/// Writes the last generation of a file to `out` as archived (redacted). Omits lines that were forgotten or
+/// kept out.
 pub(crate) fn write_archived(store: &Store, file: &FileRow, out: &mut dyn io::Write) -> StoreResult<()> {
     let mut archive = Archive::new(store, [0; 32]);
     archive.read_file(file.id, file.checkpoint.generation, |line| {

@@ -1,5 +1,5 @@
-//! Reading ahead: a file's next lines, parsed, redacted and understood, ready to be stored in one
-//! transaction. Runs in a thread of its own and knows no database.
+//! Reads ahead: parses, redacts and interprets a file's next lines, ready to be stored in one transaction.
+//! Runs in its own thread and does not use the database.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,49 +16,49 @@ use super::redact::{RedactionCounts, Redactor};
 use super::source::{EpisodeReader, LineMark, Reading, Source, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of};
 use crate::store::Skips;
 
-/// At most this many turns in a transaction (decision 3).
+/// Maximum number of turns in a transaction.
 const MAX_TURNS: usize = 200;
-/// At most about this many bytes of lines in a transaction.
+/// Approximate maximum number of bytes of lines in a transaction.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 
-/// What one transaction stores of a file.
+/// The part of a file that one transaction stores.
 #[derive(Default)]
 pub(crate) struct Batch {
     /// New lines, redacted.
     pub lines: LineBuffer,
-    /// What they say.
+    /// Readings of these lines.
     pub readings: Vec<Reading>,
     pub skips: Skips,
-    /// Lines that the policy keeps out.
+    /// Number of lines that the policy excludes.
     pub excluded: u64,
-    /// The directory of one of them, empty when it was not recorded.
+    /// Directory of one of the excluded lines; empty if it was not recorded.
     pub kept_out: Option<String>,
     pub redactions: RedactionCounts,
-    /// Hashes of sessions that are yore's own calls of a model: never to be read again.
+    /// Hashes of sessions that are yore's own calls to a model. They are never read again.
     pub own_sessions: HashSet<[u8; 16]>,
-    /// Of records: hashes of what they are about.
+    /// For records: hashes of the session and message that each record is about.
     pub owners: HashSet<u64>,
     /// End of the archived part, in bytes and lines.
     pub archived: (u64, u64),
-    /// Where a later reading must start, in bytes and lines before it.
+    /// Position where a later reading must start: bytes and lines before it.
     pub read: (u64, u64),
     pub state: String,
-    /// Whether the end of the file was reached.
+    /// True if the end of the file was reached.
     pub is_last: bool,
-    /// Unfinished bytes at the end of the file that are left for later.
+    /// Number of unfinished bytes at the end of the file, left for a later reading.
     pub torn_bytes: u64,
 }
 
-/// From where a file is read on.
+/// Position where reading a file continues.
 pub(crate) struct Start {
     pub archived: (u64, u64),
     pub read: (u64, u64),
     pub size: u64,
-    /// Whether the archived part ends in a line that had no newline yet.
+    /// True if the archived part ends in a line that had no newline yet.
     pub is_unterminated: bool,
 }
 
-/// What reading needs besides the file.
+/// State and settings for reading a unit.
 pub(crate) struct Reader<'a> {
     pub source: &'a dyn Source,
     pub episodes: Box<dyn EpisodeReader>,
@@ -67,19 +67,19 @@ pub(crate) struct Reader<'a> {
     pub tombstones: &'a HashSet<[u8; 16]>,
     pub max_line_bytes: usize,
     pub policy: &'a CapturePolicy,
-    /// Whether lines that name no directory may be kept: what held for the last one that did.
+    /// True if lines that name no directory may be kept. Takes the value of the last line that named one.
     pub is_allowed: bool,
-    /// Whether the session that was named last was forgotten for good; before the first, whether
-    /// the one that the file's first line names was.
+    /// True if the session that was named last was forgotten for good. Before any session is named, this
+    /// refers to the one that the file's first line names.
     pub is_session_buried: bool,
-    /// Lines that were archived before.
+    /// Number of lines that were archived before.
     pub known_lines: u64,
     /// Hashes of sessions that turned out to be yore's own calls.
     pub own_sessions: HashSet<[u8; 16]>,
 }
 
 impl Reader<'_> {
-    /// Reads to the end, handing over a batch at a time; `deliver` returns false to stop.
+    /// Reads to the end and passes one batch at a time to `deliver`, which returns false to stop.
     pub(crate) fn run(mut self, file: File, start: &Start, mut deliver: impl FnMut(Batch) -> bool) -> io::Result<()> {
         self.known_lines = start.archived.1;
         let mut lines = Lines::new(file, start.read.0, start.size, self.max_line_bytes)?;
@@ -89,7 +89,7 @@ impl Reader<'_> {
         while let Some(line) = lines.next_line()? {
             let (from, to) = match line {
                 Line::Complete { start: from, end, is_terminated } => {
-                    // The newline that an accepted last line still lacked.
+                    // This is the newline that an accepted last line still lacked.
                     if start.is_unterminated && from == start.archived.0 && is_terminated && lines.bytes().is_empty() {
                         batch.archived.0 = end;
                         batch.read.0 = end;
@@ -116,7 +116,7 @@ impl Reader<'_> {
             }
             if to > batch.archived.0 {
                 if !is_new && to > start.archived.0 + 1 {
-                    // More was glued to a last line that had been taken for complete.
+                    // The file continued a last line that had been taken for complete.
                     let known = (start.archived.0 - from) as usize;
                     self.archive_text(lines.bytes().get(known..).unwrap_or_default(), &mut batch);
                 }
@@ -139,7 +139,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The same for a unit whose lines are made by `records`, always from its beginning.
+    /// Like [`Self::run`], for a unit whose lines come from `records`. Always reads from the beginning.
     pub(crate) fn run_records(
         mut self,
         records: impl FnOnce(&mut dyn FnMut(Value) -> bool) -> io::Result<()>,
@@ -179,7 +179,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Takes what the source's reader still held.
+    /// Collects the readings that the source's reader still held back.
     fn finish(&mut self, batch: &mut Batch) {
         let before = batch.readings.len();
         self.episodes.finish(&mut batch.readings);
@@ -187,7 +187,7 @@ impl Reader<'_> {
         drop_own_words(&mut batch.readings, before);
     }
 
-    /// Notes from where the next reading must start.
+    /// Records where the next reading must start.
     fn mark_position(&self, batch: &mut Batch, next: (u64, u64)) {
         (batch.read, batch.state) = match self.episodes.open_since() {
             Some((mark, state)) => ((mark.offset, mark.line - 1), state),
@@ -209,10 +209,10 @@ impl Reader<'_> {
         values: &mut [Value],
         batch: &mut Batch,
     ) {
-        // A line that is no JSON belongs to the session that was named last, too.
+        // A line that is not JSON also belongs to the session that was named last.
         let mut is_buried = parsed.is_err() && self.is_session_buried;
         if !self.tombstones.is_empty() || !self.own_sessions.is_empty() {
-            // All are looked at: each may name the session that later lines belong to.
+            // Every value is checked: each may name the session that later lines belong to.
             for value in values.iter() {
                 is_buried |= self.is_buried(value);
             }
@@ -285,7 +285,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Archives what is no JSON, as text.
+    /// Archives a line that is not JSON as text.
     fn archive_text(&self, bytes: &[u8], batch: &mut Batch) {
         let text = String::from_utf8_lossy(bytes);
         match self.redactor.text(&text, &mut batch.redactions) {
@@ -294,7 +294,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A conversation of yore's own with a model: neither this line nor those that follow are kept.
+    /// Drops one of yore's own conversations with a model: neither this line nor the following ones are kept.
     fn drop_own_call(&mut self, values: &[Value], from: usize, batch: &mut Batch) {
         batch.readings.truncate(from);
         for session in values.iter().filter_map(|value| self.source.owner(value).session) {
@@ -310,7 +310,7 @@ impl Reader<'_> {
             self.tombstones.contains(&hash) || self.own_sessions.contains(&hash)
         };
         let is_message_buried = owner.message.into_iter().chain(owner.about).any(|message| is_in("message", message));
-        // A line that names no session belongs to the one that was named last.
+        // A line that names no session belongs to the session that was named last.
         if let Some(session) = &owner.session {
             self.is_session_buried = is_in("session", session);
         }
@@ -319,7 +319,7 @@ impl Reader<'_> {
 }
 
 impl Batch {
-    /// Cuts long texts of the readings from `from` on, and counts those of turns behind line `known`.
+    /// Shortens long texts of the readings from `from` on, and counts those of turns after line `known`.
     fn cap_texts(&mut self, from: usize, known: u64) {
         for line in cap_texts(&mut self.readings, from).into_iter().filter(|line| *line > known) {
             self.skip(TEXT_CUT.0, TEXT_CUT.1, LineMark { line, offset: 0 }, true);
@@ -333,8 +333,8 @@ impl Batch {
     }
 }
 
-/// A hash of whose words a line of a conversation holds: session and message, or that it is
-/// about the session as a whole.
+/// Returns a hash of the session and message that a line of a conversation belongs to, or of the fact that it
+/// is about the session as a whole.
 pub(crate) fn owner_hash(source: &dyn Source, value: &Value) -> u64 {
     let owner = source.owner(value);
     let mut hasher = blake3::Hasher::new();

@@ -1,10 +1,10 @@
-//! What the file system says of files that are to be read.
+//! File system checks on the files to be read.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// True for failures to read that may pass by themselves, so that trying again makes sense.
+/// Returns whether a read failure may be temporary, so that a retry makes sense.
 pub(super) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionReset, HostUnreachable, Interrupted, NetworkDown, NetworkUnreachable, NotConnected,
@@ -23,8 +23,8 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
             | StaleNetworkFileHandle
             | TimedOut
     );
-    // Errors without a kind of their own: input or output, too many open files, a server that is down; on Windows
-    // a file that another program keeps to itself, or a part of it.
+    // Errors without a kind of their own: input or output, too many open files, a server that is down. On
+    // Windows, a file (or a part of it) that another program has locked.
     let codes: &[i32] = if cfg!(windows) {
         &[32, 33, 1117]
     } else if cfg!(target_os = "macos") {
@@ -35,7 +35,7 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
     is_known || error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
-/// Whether a root can be looked at; one that is not there is none.
+/// Checks that a root can be read. A missing root is not an error.
 pub(super) fn readable(root: &Path) -> io::Result<()> {
     let outcome = if root.is_dir() {
         root.read_dir().map(drop)
@@ -47,7 +47,7 @@ pub(super) fn readable(root: &Path) -> io::Result<()> {
     outcome.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// Whether a unit's file exists; a part's name is behind a `#`.
+/// Returns whether a unit's file exists. The name of a part follows a `#`.
 pub(crate) fn is_there(name: &Path) -> bool {
     name.exists() || name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, _)| Path::new(file).exists())
 }

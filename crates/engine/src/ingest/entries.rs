@@ -1,4 +1,4 @@
-//! What readers gave, as the store takes it: with the projects of its directories, and with titles redacted.
+//! Converts readings into entries for the store: adds the projects of directories and redacts titles.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,23 +14,24 @@ use super::redact::{RedactionCounts, Redactor};
 use super::source::{Nature, Reading, Source};
 use crate::store::{Entries, Entry, Home, SaidTurn};
 
-/// Makes entries of the readings of one source.
+/// Converts the readings of one source into entries.
 pub(super) struct EntryMaker<'a> {
     pub(super) redactor: &'a Redactor,
     pub(super) resolver: &'a mut ProjectResolver,
     pub(super) source: &'static dyn Source,
-    /// Number of the reading of the whole archive; 0 for a reading of a file.
+    /// Number of this pass over the whole archive; 0 when a file is read.
     pub(super) pass: i64,
     pub(super) now: fn() -> UtcMillis,
 }
 
 impl EntryMaker<'_> {
-    /// Whether a new reading of a file takes the place of the old one.
+    /// Returns whether a new reading of a file replaces the old one.
     pub(super) fn is_document(&self) -> bool {
         self.source.nature() == Nature::Document
     }
 
-    /// Looks up every directory of these readings. Done before the transaction, as it may ask the disk.
+    /// Looks up every directory of these readings. Runs before the transaction, because it may access the
+    /// disk.
     pub(super) fn project_names(&mut self, readings: &[Reading]) -> HashMap<String, ProjectNames> {
         let mut names = HashMap::new();
         for reading in readings {
@@ -44,7 +45,7 @@ impl EntryMaker<'_> {
         names
     }
 
-    /// What the store takes of these readings. Skipped lines are left out.
+    /// Returns the entries to store for these readings. Omits skipped lines.
     pub(super) fn entries<'r>(&self, readings: &'r [Reading], names: &'r HashMap<String, ProjectNames>) -> Entries<'r> {
         let notes: HashMap<TurnId, &NoteFacts> = readings
             .iter()
@@ -76,7 +77,8 @@ impl EntryMaker<'_> {
         Entries { source: self.source.kind(), pass: self.pass, is_document: self.is_document(), now: (self.now)(), list }
     }
 
-    /// A title as it is stored: one that comes from the name of a file has not been redacted with a record.
+    /// Returns a title as it is stored. It is redacted here because a title taken from a file name was not
+    /// redacted with a record.
     fn redacted_title(&self, title: &Title) -> Title {
         let text = self.redactor.text(&title.text, &mut RedactionCounts::default());
         Title { text: text.unwrap_or_else(|| title.text.clone()), ..title.clone() }
@@ -87,7 +89,7 @@ fn home(names: &ProjectNames) -> Home<'_> {
     Home { aliases: Cow::Borrowed(&names.aliases), name: &names.name }
 }
 
-/// A project that has nothing but a name.
+/// Returns a project that has only a name.
 fn named_home(name: &str) -> Home<'_> {
     Home { aliases: Cow::Owned(vec![(ProjectAlias::Name(name.to_owned()), name.to_owned())]), name }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with reading histories.
+//! Errors of an ingestion.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use super::redact::RedactionPatternError;
 use crate::store::StoreError;
 
-/// What can go wrong while histories are read.
+/// An error while histories are read.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The store failed: nothing more can be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The data directory's own files failed.
+    /// A file of the data directory itself failed.
     #[error("{path}: {error}")]
     DataDirectory {
         /// The file.
@@ -26,11 +26,11 @@ pub enum IngestError {
         KeyProblem::Foreign => "is the key of another memory",
     })]
     Key {
-        /// The key file.
+        /// Path of the key file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem with the key.
         problem: KeyProblem,
-        /// Sessions and messages forgotten for good that would come back with another key.
+        /// Number of permanently forgotten sessions and messages that would come back with another key.
         forgotten: u64,
     },
     /// No source has this name.
@@ -41,11 +41,11 @@ pub enum IngestError {
     RedactionPattern(#[from] RedactionPatternError),
 }
 
-/// What is wrong with the data directory's key.
+/// A problem with the data directory's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyProblem {
-    /// There is no key file, and the memory was written with one.
+    /// There is no key file, but the memory was written with one.
     Missing,
-    /// The key file is that of another memory.
+    /// The key file belongs to another memory.
     Foreign,
 }

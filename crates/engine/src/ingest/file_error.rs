@@ -1,10 +1,10 @@
-//! Why reading one file ended.
+//! The error that ends the reading of one file.
 
 use std::io;
 
 use crate::store::StoreError;
 
-/// Why reading one file ended.
+/// The error that ends the reading of one file.
 pub(super) enum FileError {
     Store(StoreError),
     Io(io::Error),

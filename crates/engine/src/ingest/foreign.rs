@@ -1,15 +1,14 @@
-//! Other programs' SQLite databases: read in place, never changed, never locked for long.
+//! Reads other programs' SQLite databases in place, without changing them or locking them for long.
 //!
-//! Three ways to open one, by what lies beside it:
+//! There are three ways to open one, depending on the files beside it:
 //!
-//! - nothing (or an empty log): the file does not change unless a log appears, so it is read as
-//!   immutable, without a lock, and looked at again afterwards
-//! - a write-ahead log and its index (`-wal`, `-shm`): as one more reader of the running program
-//! - a log without an index (the program crashed, or this is a copy): the log is read through an
-//!   index in our own memory, since the usual way would leave an index file behind; looked at again
-//!   afterwards too
+//! - nothing (or an empty log): the file does not change unless a log appears, so it is opened as immutable,
+//!   without a lock, and checked again afterwards
+//! - a write-ahead log and its index (`-wal`, `-shm`): opened as one more reader of the running program
+//! - a log without an index (the program crashed, or this is a copy): the log is read through an index in our
+//!   own memory, since the usual way would leave an index file behind; also checked again afterwards
 //!
-//! A rollback journal means that a transaction is half done: later.
+//! A rollback journal means that a transaction is in progress, so the database is read later.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -23,31 +22,31 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::source::Stamp;
 
-/// How long a busy database is waited for.
+/// How long to wait for a busy database.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(1000);
-/// A longer value is none of a conversation's: it is not given.
+/// Maximum size of a value in bytes. A longer value is not part of a conversation and is omitted.
 const MAX_VALUE_BYTES: usize = 64 << 20;
 
-/// The VFS that takes no locks; used only where the file is watched instead.
+/// The VFS that takes no locks. It is used only where the file is watched instead.
 #[cfg(windows)]
 const LOCKLESS: &str = "win32-none";
 #[cfg(not(windows))]
 const LOCKLESS: &str = "unix-none";
 
-/// A database of another program, open for reading. Hold it for one enumeration or one unit.
+/// Another program's database, open for reading. Keep it for one enumeration or one unit only.
 pub(crate) struct ForeignDatabase {
     connection: Connection,
     path: PathBuf,
-    /// How the files stood when it was opened, if no lock keeps others from changing them.
+    /// State of the files when the database was opened, if no lock keeps others from changing them.
     watched: Option<Files>,
 }
 
-/// One row of an answer.
+/// One row of a query result.
 pub(crate) struct Row<'r>(&'r rusqlite::Row<'r>);
 
 impl Row<'_> {
-    /// A column as text: TEXT and BLOB with whatever is no UTF-8 replaced, numbers as written.
-    /// `None` for NULL, for no such column, and for values over 64 MiB.
+    /// Returns a column as text: TEXT and BLOB with invalid UTF-8 replaced, numbers as written. Returns
+    /// `None` for NULL, for a missing column, and for values over 64 MiB.
     pub(crate) fn text(&self, column: usize) -> Option<String> {
         match self.0.get_ref(column).ok()? {
             ValueRef::Null => None,
@@ -58,7 +57,7 @@ impl Row<'_> {
         }
     }
 
-    /// A column's bytes, of TEXT and BLOB; `None` as for [`Row::text`].
+    /// Returns the bytes of a TEXT or BLOB column; `None` as for [`Row::text`].
     pub(crate) fn bytes(&self, column: usize) -> Option<&[u8]> {
         match self.0.get_ref(column).ok()? {
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) if bytes.len() <= MAX_VALUE_BYTES => Some(bytes),
@@ -66,7 +65,7 @@ impl Row<'_> {
         }
     }
 
-    /// A column as a whole number; a number in words counts, a fraction is cut off.
+    /// Returns a column as an integer. Numbers stored as text are parsed, fractions are truncated.
     pub(crate) fn integer(&self, column: usize) -> Option<i64> {
         match self.0.get_ref(column).ok()? {
             ValueRef::Integer(number) => Some(number),
@@ -81,7 +80,7 @@ impl ForeignDatabase {
     /// Opens a database.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`]; [`io::ErrorKind::InvalidData`] when it is no SQLite database, is
+    /// [`io::ErrorKind::NotFound`]; [`io::ErrorKind::InvalidData`] when it is not an SQLite database, or is
     /// damaged or encrypted; [`io::ErrorKind::WouldBlock`] when its program is busy with it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
@@ -101,10 +100,10 @@ impl ForeignDatabase {
         Ok(database)
     }
 
-    /// How a database stands: size and time of the file and of its write-ahead log.
+    /// Returns the stamp of a database: size and time of the file and of its write-ahead log.
     ///
     /// # Errors
-    /// When the file is not there.
+    /// When the file does not exist.
     pub(crate) fn stamp(path: &Path) -> io::Result<Stamp> {
         let files = Files::of(path)?;
         let (size, changed) = files.main;
@@ -118,7 +117,7 @@ impl ForeignDatabase {
         Ok(Stamp { size: size.saturating_add(log_size), version: i64::from_le_bytes(version) })
     }
 
-    /// The columns of a table or view; empty when there is none of this name.
+    /// Returns the columns of a table or view; empty if there is none of this name.
     ///
     /// # Errors
     /// As for [`ForeignDatabase::each`].
@@ -131,12 +130,12 @@ impl ForeignDatabase {
         Ok(columns)
     }
 
-    /// Gives the rows of a query until `take` returns false: one short read transaction.
+    /// Passes the rows of a query to `take` until it returns false, in one short read transaction.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when the program is busy with the database or changed it
-    /// meanwhile (rows already given may then not belong together),
-    /// [`io::ErrorKind::InvalidData`] when it is damaged, and whatever `take` says.
+    /// [`io::ErrorKind::WouldBlock`] when the program is busy with the database or changed it meanwhile (rows
+    /// already passed may then be inconsistent), [`io::ErrorKind::InvalidData`] when it is damaged, and any
+    /// error of `take`.
     pub(crate) fn each(
         &self,
         sql: &str,
@@ -153,7 +152,7 @@ impl ForeignDatabase {
         self.still()
     }
 
-    /// The first column of the first row, as text.
+    /// Returns the first column of the first row, as text.
     ///
     /// # Errors
     /// As for [`ForeignDatabase::each`].
@@ -169,7 +168,7 @@ impl ForeignDatabase {
     fn prepare(&self, has_own_index: bool) -> rusqlite::Result<()> {
         let connection = &self.connection;
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        // The log is the other program's to fold in.
+        // Checkpointing the log is left to the other program.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -177,14 +176,14 @@ impl ForeignDatabase {
         connection.pragma_update(None, "temp_store", "memory")?;
         connection.pragma_update(None, "mmap_size", 0)?;
         if has_own_index {
-            // Before the first read this means: no index file, the index is kept in memory.
+            // Set before the first read, this keeps the index in memory, without an index file.
             connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
         }
-        // Whether it is a database at all shows at the first read.
+        // The first read shows whether the file is a database at all.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
     }
 
-    /// Whether what was read belongs together.
+    /// Returns an error if the files changed since they were opened, so that the rows may be inconsistent.
     fn still(&self) -> io::Result<()> {
         match &self.watched {
             Some(files) if Files::of(&self.path).as_ref().ok() != Some(files) => Err(changing(&self.path)),
@@ -201,12 +200,12 @@ impl ForeignDatabase {
     }
 }
 
-/// Bytes of a file, and of its write-ahead log if it is a database that has one.
+/// Returns the size of a file in bytes, including its write-ahead log if it is a database that has one.
 pub(crate) fn size_with_log(path: &Path) -> Option<u64> {
     ForeignDatabase::stamp(path).ok().map(|stamp| stamp.size)
 }
 
-/// True where a file, or its write-ahead log, changed within so much time before now.
+/// Returns whether a file, or its write-ahead log, changed less than `time` ago.
 pub(crate) fn changed_within(path: &Path, time: Duration) -> bool {
     let Ok(files) = Files::of(path) else { return false };
     let changed = files.log.map_or(files.main.1, |(_, changed)| changed.max(files.main.1));
@@ -214,15 +213,15 @@ pub(crate) fn changed_within(path: &Path, time: Duration) -> bool {
     now.abs_diff(changed) <= time.as_nanos()
 }
 
-/// The files of a database: bytes, and nanoseconds since 1970 of the last change.
+/// The files of a database: size in bytes, and time of the last change in nanoseconds since 1970.
 #[derive(Clone, PartialEq, Eq)]
 struct Files {
     main: (u64, u128),
     /// The write-ahead log, unless it is empty.
     log: Option<(u64, u128)>,
-    /// Whether the log's index is there.
+    /// True if the log's index exists.
     index: bool,
-    /// Whether a rollback journal with something in it is there.
+    /// True if a rollback journal exists and is not empty.
     journal: bool,
 }
 
@@ -247,7 +246,7 @@ impl Files {
     }
 }
 
-/// A `file:` address; everything that means something in one is escaped.
+/// Returns a `file:` URI with all special characters escaped.
 fn uri(path: &Path, query: &str) -> String {
     let mut uri = "file://".to_owned();
     #[cfg(windows)]
@@ -279,7 +278,7 @@ fn changing(path: &Path) -> io::Error {
 
 fn explain(path: &Path, error: &rusqlite::Error) -> io::Error {
     let kind = match error.sqlite_error_code() {
-        // Read-only means: something must be rolled back first, which is the program's to do.
+        // Read-only means that something must be rolled back first, which is left to the other program.
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::ReadOnly | ErrorCode::SchemaChanged) => {
             io::ErrorKind::WouldBlock
         }

@@ -1,10 +1,11 @@
-//! Forgetting for good: every line of a session goes from the archive, wherever it stands, then
-//! its turns, its index entries, and the backups. Other lines keep their line numbers: an empty
-//! line stays in the place of each that went.
+//! Permanently forgets a session: removes every line of it from the archive, in whatever file, then its
+//! turns, its index entries, and the backups. Other lines keep their numbers, because each removed line is
+//! replaced by an empty one.
 //!
-//! A line belongs to the session if it says so, if it is a copy of one of the session's messages
-//! in another session's file, or if it is about one (a summary line). Any other line that names no
-//! session belongs to whoever spoke before it, at the beginning of a file to whoever speaks first.
+//! A line belongs to the session if it names the session, if it is a copy of one of the session's messages in
+//! another session's file, or if it is about such a message (a summary line). Any other line that names no
+//! session belongs to the session named last before it or, at the beginning of a file, to the first session
+//! named.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -22,21 +23,21 @@ use super::source::ReaderOptions;
 use super::source::{SOURCES, Source, source_named};
 use crate::store::{BlobKey, EpisodeKey, FileKey, Forgetting, Forgotten, StoreResult};
 
-/// What is to be forgotten.
+/// The session to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ForgetTarget {
     pub agent: String,
     pub native_session: String,
     /// Rows of the session and its sub-agents.
     pub episodes: Vec<EpisodeKey>,
-    /// Native ids of the same.
+    /// Native ids of the session and its sub-agents.
     pub native_ids: Vec<String>,
-    /// Whether a tombstone keeps the session from coming back from its source.
+    /// True to keep a tombstone, so that the session does not come back from its source.
     pub keep_tombstones: bool,
 }
 
 impl Ingest<'_> {
-    /// Removes a session from the archive and the store. The caller takes it out of the index.
+    /// Removes a session from the archive and the store. The caller removes it from the index.
     pub(crate) fn forget(&mut self, target: &ForgetTarget, now: UtcMillis) -> Result<Forgotten, IngestError> {
         let mut outcome = Forgotten {
             episodes: target.native_ids.clone(),
@@ -45,17 +46,17 @@ impl Ingest<'_> {
             ..Forgotten::default()
         };
         let source = source_named(&target.agent).ok_or_else(|| IngestError::UnknownSource(target.agent.clone()))?;
-        // Nobody may read the session in again while it is taken out.
+        // No process may read the session in again while it is being removed.
         let _turn = self.take_turn(&Silent)?;
         let generations: Vec<(FileKey, i64)> = self.generations_of(source)?;
         let mut archive = Archive::new(self.store, self.keys.line);
-        // First the session's own lines, for the ids of all its messages, then copies of them
-        // and lines about them in any file.
+        // The first pass over the session's own lines collects the ids of all its messages. The second finds
+        // copies of them, and lines about them, in any file.
         let mut messages = HashSet::new();
         let mut begins_ours = HashSet::new();
         for (file, generation) in &generations {
             let mut judge = Judge::new(source, &target.native_session, None);
-            // What is damaged says nothing any more; the rest is forgotten all the same.
+            // Damaged lines cannot be judged; the rest is forgotten all the same.
             archive.read_what_is_whole(*file, *generation, |line| {
                 judge.is_ours(line);
                 messages.extend(judge.message.take());
@@ -95,7 +96,7 @@ impl Ingest<'_> {
                 })?;
             }
         }
-        // Sessions that repeat a forgotten message may have a title that was said of it.
+        // Sessions that repeat a forgotten message may have a title that was derived from it.
         let titled = self.store.episodes_with_messages(&target.agent, messages.iter())?;
         let touched: Vec<FileKey> = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
         let mut buried: Vec<[u8; 16]> = vec![self.keys.tombstone_hash(&target.agent, "session", &target.native_session)];
@@ -115,13 +116,13 @@ impl Ingest<'_> {
         Ok(outcome)
     }
 
-    /// Whether a session with this native id was forgotten for good.
+    /// Returns whether a session with this native id was forgotten for good.
     pub(crate) fn is_buried(&self, native_session: &str) -> StoreResult<bool> {
         let known = self.store.tombstones()?;
         Ok(SOURCES.iter().any(|source| known.contains(&self.keys.tombstone_hash(source.kind(), "session", native_session))))
     }
 
-    /// Gives sessions their titles anew, from the lines that are left: those of `files`, and `episodes`.
+    /// Derives the titles of `episodes`, and of the sessions in `files`, again from the remaining lines.
     fn derive_titles(&mut self, files: &[FileKey], episodes: &[EpisodeKey]) -> Result<(), IngestError> {
         let pass = self.store.last_pass()?;
         let again = self.store.clear_titles(files, episodes)?;
@@ -142,7 +143,8 @@ impl Ingest<'_> {
         Ok(self.store.generations()?.into_iter().filter(|(file, _)| files.contains(file)).collect())
     }
 
-    /// Stores one generation of a file in new blobs, each line as `becomes` gives it by its place.
+    /// Stores one generation of a file in new blobs. `becomes` returns the new content of each line, given
+    /// its position.
     pub(super) fn rewrite(
         &self,
         archive: &mut Archive<'_>,
@@ -176,12 +178,12 @@ struct Judge<'a> {
     source: &'a dyn Source,
     session: &'a str,
     messages: Option<&'a HashSet<String>>,
-    /// Whether the last line that named anybody was the session's; before the first, whether that
-    /// one is.
+    /// True if the last line that named a session named this one. Before any does, true if the first line
+    /// that will do so names this one.
     was_ours: bool,
-    /// Whether the first line that named anybody was the session's.
+    /// True if the first line that named a session named this one.
     first_named: Option<bool>,
-    /// The message of the line that was judged last.
+    /// Message of the line that was judged last.
     message: Option<String>,
     values: Vec<Value>,
 }

@@ -1,4 +1,4 @@
-//! Units that were found, and how they stood.
+//! Units that were found, and their known state.
 
 use std::collections::HashMap;
 
@@ -8,28 +8,28 @@ use yore_core::time::UtcMillis;
 use super::source::{Known, Source, Stamp, Unit};
 use crate::store::{Checkpoint, FileRow, Store};
 
-/// A unit that is to be read.
+/// A unit to be read.
 pub(super) struct FoundUnit {
     pub(super) source: &'static dyn Source,
     pub(super) unit: Unit,
     pub(super) name: String,
-    /// The name as the store has it: without the secrets that somebody put into the name of a file.
+    /// The name as it is stored: secrets in the file name are redacted.
     pub(super) stored: String,
     pub(super) row: Option<FileRow>,
-    /// First recorded time, as text; orders units that are read for the first time.
+    /// First recorded time, as text. Units that are read for the first time are ordered by it.
     pub(super) began: String,
     pub(super) content: Content,
 }
 
-/// Where a unit's lines come from.
+/// Origin of a unit's lines.
 pub(super) enum Content {
-    /// From the source.
+    /// The source reads them.
     OnDisk,
-    /// From whoever asked: a note, a page. The state is what he wants to know the next time.
+    /// The caller gave them, as for a note or a page. `state` is what the caller needs the next time.
     Given { records: Vec<Value>, state: String },
 }
 
-/// How the units of one source stood.
+/// Known state of the units of one source.
 pub(super) struct KnownUnits<'a> {
     pub(super) source: &'static str,
     pub(super) rows: &'a HashMap<(&'a str, &'a str), &'a FileRow>,
@@ -52,12 +52,12 @@ impl Known for KnownUnits<'_> {
     }
 
     fn directories(&self) -> Vec<String> {
-        // Only better names come from it: a store that fails here fails where it matters, too.
+        // This only improves names. A store that fails here also fails where it matters.
         self.store.project_directories().unwrap_or_default()
     }
 }
 
-/// How a unit stood when it was last read.
+/// Returns the stamp of a unit when it was last read.
 pub(super) fn stamp_of(at: &Checkpoint) -> Stamp {
     Stamp { size: at.size, version: at.mtime_ns }
 }

@@ -1,6 +1,6 @@
-//! The data directory's secret: 32 random bytes, owner-only, never exported. Keys the hashes in
-//! redaction markers, of lines, of files and of what was forgotten, so that none of them can be
-//! guessed from outside.
+//! The data directory's secret key: 32 random bytes, readable by the owner only, never exported. It keys the
+//! hashes in redaction markers, of lines, of source files and of forgotten items, so that no outsider can
+//! guess the hashed content.
 
 use std::io;
 use std::path::Path;
@@ -9,29 +9,29 @@ use super::error::{IngestError, KeyProblem};
 use super::redact::Redactor;
 use crate::store::Store;
 
-/// Keys for the uses of hashing, all derived from one file.
+/// Keys for the different hashes, all derived from one file.
 #[derive(Clone)]
 pub(crate) struct Keys {
-    /// Redaction markers.
+    /// Key for redaction markers.
     pub redaction: [u8; 32],
-    /// Lines of the archive.
+    /// Key for hashes of archived lines.
     pub line: [u8; 32],
-    /// Beginnings and ends of source files.
+    /// Key for fingerprints: hashes of the beginnings and ends of source files.
     pub fingerprint: [u8; 32],
-    /// Sessions and messages that were forgotten.
+    /// Key for tombstones of forgotten sessions and messages.
     pub tombstone: [u8; 32],
-    /// Texts that were embedded.
+    /// Key for hashes of embedded texts.
     pub embedding: [u8; 32],
-    /// What a session was told something for.
+    /// Key for the digests of prompts in a session's ledger.
     pub ledger: [u8; 32],
-    /// What is kept of agents' settings.
+    /// Key that seals saved agent settings.
     pub settings: [u8; 32],
-    /// The key itself.
+    /// Key for the check value that identifies the key itself.
     check: [u8; 32],
 }
 
-/// Keys the digests by which a data directory's ledgers tell prompts apart; `None` where nothing was
-/// read yet. The key file is read, never made.
+/// Returns the key for the digests that identify prompts in the ledgers of a data directory. Returns `None`
+/// if nothing was read yet. Reads the key file and never creates it.
 ///
 /// # Errors
 /// When the key file cannot be read.
@@ -39,7 +39,7 @@ pub fn ledger_key(directory: &Path) -> io::Result<Option<[u8; 32]>> {
     Ok(Keys::load(&directory.join("key"))?.map(|keys| keys.ledger))
 }
 
-/// Seals what is kept of agents' settings; the key file is made where there is none.
+/// Returns the key that seals saved agent settings. Creates the key file if there is none.
 ///
 /// # Errors
 /// When the key file can be neither read nor written.
@@ -48,8 +48,8 @@ pub fn settings_key(directory: &Path) -> io::Result<[u8; 32]> {
     Ok(Keys::load_or_create(directory)?.settings)
 }
 
-/// A redactor for names, such as directories, that is ready at once: see [`Redactor::for_names`]. Where nothing
-/// was read yet there is no key, and its markers are nobody's.
+/// Returns a redactor for names, such as directories, that needs no preparation: see [`Redactor::for_names`].
+/// If nothing was read yet there is no key, and the markers are keyed with zeros.
 ///
 /// # Errors
 /// When the key file cannot be read.
@@ -58,13 +58,13 @@ pub fn name_redactor(directory: &Path) -> io::Result<Redactor> {
     Ok(Redactor::for_names(&keys.map_or([0; 32], |keys| keys.redaction)))
 }
 
-/// Name of the fact by which the database knows its key.
+/// Name of the fact in the database that identifies its key.
 const CHECK: &str = "key-check";
 
 impl Keys {
-    /// The keys that a memory is written with. The first time they are made and noted; later another key,
-    /// or none, is refused: with it what was forgotten for good would come back, and every file would be
-    /// read anew.
+    /// Returns the keys that this memory is written with. The first call creates them and records the check
+    /// value in the database. Later a different key, or none, is refused: with it, everything forgotten for
+    /// good would come back and every file would be read again.
     ///
     /// # Errors
     /// [`IngestError::Key`] for a key that is missing or foreign.
@@ -85,7 +85,7 @@ impl Keys {
         }
     }
 
-    /// What is wrong with the key, where something is; nothing is written.
+    /// Returns what is wrong with the key, if anything. Writes nothing.
     pub(crate) fn problem(store: &Store, directory: &Path) -> Result<Option<KeyProblem>, IngestError> {
         let path = directory.join("key");
         let keys = Self::load(&path).map_err(|error| IngestError::DataDirectory { path, error })?;
@@ -97,7 +97,7 @@ impl Keys {
         })
     }
 
-    /// Lets the memory go on with the key that is there, or with a new one.
+    /// Accepts the key that is there, or a new one, as the key of this memory.
     pub(crate) fn accept(store: &Store, directory: &Path) -> Result<Self, IngestError> {
         let fail = |error| IngestError::DataDirectory { path: directory.join("key"), error };
         let keys = Self::load_or_create(directory).map_err(fail)?;
@@ -105,7 +105,8 @@ impl Keys {
         Ok(keys)
     }
 
-    /// The keys for what is not written down: those of the file, or, where there is none, nobody's.
+    /// Returns the keys for hashes that are not stored: those of the key file, or keys derived from zeros if
+    /// there is no file.
     pub(crate) fn for_reading(directory: &Path) -> io::Result<Self> {
         Ok(Self::load(&directory.join("key"))?.unwrap_or_else(|| Self::of_secret(&[0; 32])))
     }
@@ -117,12 +118,12 @@ impl Keys {
         }
     }
 
-    /// By which a key is recognised, and which tells nothing of it.
+    /// Returns a value that identifies the key and reveals nothing about it.
     fn check(&self) -> String {
         blake3::keyed_hash(&self.check, b"yore").to_hex()[..32].to_owned()
     }
 
-    /// Reads the key file, or writes one.
+    /// Reads the key file, or creates one.
     pub(crate) fn load_or_create(directory: &Path) -> io::Result<Self> {
         let path = directory.join("key");
         if let Some(keys) = Self::load(&path)? {
@@ -132,7 +133,8 @@ impl Keys {
         getrandom::fill(&mut secret).map_err(|error| io::Error::other(error.to_string()))?;
         let mut suffix = [0u8; 8];
         getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
-        // Written whole elsewhere, then linked: of two processes the second finds the first's.
+        // The file is written under another name first and then linked: of two processes, the second finds
+        // the key of the first.
         let draft = directory.join(format!("key.{:016x}", u64::from_le_bytes(suffix)));
         crate::platform::write_new_private_file(&draft, &secret)?;
         let linked = std::fs::hard_link(&draft, &path);
@@ -140,7 +142,7 @@ impl Keys {
         match linked {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            // No hard links here: whoever creates the file first wins.
+            // Hard links are not supported here: the process that creates the file first wins.
             Err(_) => match crate::platform::write_new_private_file(&path, &secret) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
@@ -177,7 +179,7 @@ impl Keys {
         }
     }
 
-    /// What a tombstone of a session or message holds.
+    /// Returns the hash that a tombstone stores for a session or message.
     pub(crate) fn tombstone_hash(&self, agent: &str, what: &str, native_id: &str) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new_keyed(&self.tombstone);
         for part in [agent, what, native_id] {

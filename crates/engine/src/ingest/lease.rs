@@ -1,22 +1,22 @@
-//! Who reads what. Every process that ingests holds the lock of one file of its own; a lease names
-//! that file, so a lease whose lock can be taken belongs to a process that is dead, however it
-//! died, and nobody waits for a timeout.
+//! Leases on files that are being read. Every process that ingests holds the lock of a file of its own, and a
+//! lease names that file. If that lock can be taken, the owner has exited, however it ended, and no process
+//! has to wait for a timeout.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::platform::{self, FileLock};
 
-/// Ending of a lock's name.
+/// Suffix of a lock file's name.
 const SUFFIX: &str = ".lock";
 
-/// Waits until no other process ingests, then keeps others waiting as long as the value is kept.
-/// Histories copy each other's messages; read in turn, they are owned by whom they should be.
+/// Waits until no other process ingests, then blocks others as long as the returned lock is kept. Histories
+/// copy each other's messages; if they are read one after the other, each message gets the right owner.
 pub(crate) fn take_turn(directory: &Path, is_cancelled: &dyn Fn() -> bool) -> io::Result<FileLock> {
     let turn = FileLock::open(&directory.join("ingest.turn"))?;
     loop {
         match turn.try_lock() {
-            // Where locks do not work the leases of single files must do.
+            // Where locks do not work, the leases of single files must suffice.
             Ok(true) | Err(_) => return Ok(turn),
             Ok(false) if is_cancelled() => return Err(io::ErrorKind::Interrupted.into()),
             Ok(false) => std::thread::sleep(std::time::Duration::from_millis(20)),
@@ -24,7 +24,7 @@ pub(crate) fn take_turn(directory: &Path, is_cancelled: &dyn Fn() -> bool) -> io
     }
 }
 
-/// This process's name as a reader, alive as long as the value is.
+/// This process's name as a reader. Others consider the process alive as long as this value exists.
 #[derive(Debug)]
 pub(crate) struct Holder {
     name: String,
@@ -33,8 +33,8 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Takes a fresh name under `directory` (created if missing) and clears away the locks of the
-    /// dead.
+    /// Takes a new name under `directory` (created if missing) and deletes the lock files of processes that
+    /// have exited.
     pub(crate) fn new(directory: &Path, random: [u8; 16]) -> io::Result<Self> {
         platform::create_private_directory(directory)?;
         for entry in std::fs::read_dir(directory)?.flatten() {
@@ -43,7 +43,8 @@ impl Holder {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
-        // Locked under another name first: nobody may find it unlocked and take us for dead.
+        // The file is locked under another name first. Otherwise another process could find it unlocked and
+        // take us for dead.
         let draft = directory.join(format!("{}.draft", uuid::Uuid::from_bytes(random).simple()));
         let name = format!("{}{SUFFIX}", uuid::Uuid::from_bytes(random).simple());
         let lock = FileLock::take(&draft)?.ok_or(io::ErrorKind::WouldBlock)?;
@@ -51,17 +52,17 @@ impl Holder {
         Ok(Self { name, directory: directory.to_path_buf(), _lock: lock })
     }
 
-    /// The name to put into a lease.
+    /// Returns the name to put into a lease.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where the locks lie.
+    /// Returns the directory of the lock files.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Whether the process behind a lease still runs.
+    /// Returns whether the process that owns a lease is still running.
     pub(crate) fn is_alive(&self, name: &str) -> bool {
         name == self.name || is_alive(&self.directory, name)
     }
@@ -75,7 +76,7 @@ impl Drop for Holder {
 
 fn is_alive(directory: &Path, name: &str) -> bool {
     let Ok(lock) = FileLock::open_existing(&directory.join(name)) else { return false };
-    // Where locks do not work nobody can be told to be dead.
+    // Where locks do not work, no process can be found to be dead.
     !matches!(lock.try_lock(), Ok(true))
 }
 

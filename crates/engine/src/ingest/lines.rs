@@ -1,22 +1,23 @@
-//! Lines of a file that may grow, shrink or end in the middle of a line while it is read.
+//! Reads the lines of a file that may grow, shrink or end in the middle of a line meanwhile.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 
-/// Longer lines are counted and skipped; `reindex` tries them again while the source exists.
+/// Maximum length of a line in bytes. Longer lines are counted and skipped; `reindex` tries them again while
+/// the source exists.
 pub(crate) const MAX_LINE_BYTES: usize = 128 * 1024 * 1024;
 
 /// One physical line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A line; the bytes are in [`Lines::bytes`] without the newline. `is_terminated` is false
-    /// for the last bytes of a file that does not end in one.
+    /// A line, whose bytes without the newline are in [`Lines::bytes`]. `is_terminated` is false for the last
+    /// bytes of a file that does not end in a newline.
     Complete { start: u64, end: u64, is_terminated: bool },
-    /// More than [`MAX_LINE_BYTES`].
+    /// A line longer than the limit, which is normally [`MAX_LINE_BYTES`].
     TooLong { start: u64, end: u64 },
 }
 
-/// Reads the lines of a file from an offset to the size that the file had at the beginning.
+/// Reads the lines of a file from an offset up to the size that the file had when reading began.
 pub(crate) struct Lines {
     reader: BufReader<File>,
     at: u64,
@@ -32,12 +33,12 @@ impl Lines {
         Ok(Self { reader: BufReader::with_capacity(256 * 1024, file), at: offset, size, buffer: Vec::new(), limit })
     }
 
-    /// The bytes of the line that [`Self::next_line`] returned last.
+    /// Returns the bytes of the line that [`Self::next_line`] returned last.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// The next line, or `None` at the end, which also comes early when the file shrank.
+    /// Returns the next line, or `None` at the end. The end comes early if the file shrank.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
         self.buffer.clear();
         if self.buffer.capacity() > 8 * 1024 * 1024 {

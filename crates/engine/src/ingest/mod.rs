@@ -1,20 +1,20 @@
-//! The outside world to episodes.
+//! Ingestion: turns external histories into episodes.
 //!
-//! - `source`: one file per agent, and the table of all
-//! - `lines`, `parse`: bytes to JSON values, whatever state the file is in
-//! - [`redact`]: secrets go before the first write
-//! - `batch`: reads ahead of the store, in a thread of its own
-//! - `archive`: every line, stored once
-//! - `foreign`: other programs' databases, read in place
-//! - `policy`: what may be kept at all
-//! - `project`: recorded directory to project
-//! - `lease`, `key`: who reads, and the secret that keys hashes
-//! - `reindex`, `forget`: the archive read again, and cut
+//! - `source`: one file per agent, and the table of all agents
+//! - `lines`, `parse`: read JSON values from bytes, whatever state the file is in
+//! - [`redact`]: removes secrets before the first write
+//! - `batch`: reads ahead of the store, in its own thread
+//! - `archive`: stores every line once
+//! - `foreign`: reads other programs' databases in place
+//! - `policy`: decides what may be kept
+//! - `project`: maps a recorded directory to a project
+//! - `lease`, `key`: which process reads what, and the secret that keys hashes
+//! - `reindex`, `forget`: read the archive again, and remove sessions from it
 //!
-//! - `request`, `report`, `error`: what goes in and comes out
+//! - `request`, `report`, `error`: inputs and outputs
 //!
-//! `Ingest::run` is the whole way: find files (`run`), take each and read what is new (`unit`), look up what
-//! it refers to (`entries`), store it (`writer`).
+//! `Ingest::run` does all of it: finds files (`run`), reads what is new in each (`unit`), looks up what they
+//! refer to (`entries`), and stores the result (`writer`).
 
 mod archive;
 mod batch;

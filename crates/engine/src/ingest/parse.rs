@@ -1,4 +1,4 @@
-//! A physical line to its JSON values: forgiving, but never inventing.
+//! Parses a physical line into its JSON values: tolerates errors, but never invents content.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 /// Why a line is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotJson {
-    /// Nothing but white space and NUL bytes, which some writers leave after a crash.
+    /// Only white space and NUL bytes, which some writers leave after a crash.
     Empty,
-    /// No JSON, or cut off; what came before the fault was read.
+    /// Not JSON, or cut off. The values before the error were read.
     Invalid,
 }
 
-/// Reads all values of a line into `values`: several where records are glued together. Bytes that
-/// are not UTF-8 become replacement characters, lone surrogates too.
+/// Reads all values of a line into `values`; there are several if records were glued together. Bytes that are
+/// not UTF-8, and lone surrogates, become replacement characters.
 pub(crate) fn parse_line(bytes: &[u8], values: &mut Vec<Value>) -> Result<(), NotJson> {
     values.clear();
     let bytes = trim(bytes);
@@ -36,24 +36,25 @@ pub(crate) fn parse_line(bytes: &[u8], values: &mut Vec<Value>) -> Result<(), No
     Ok(())
 }
 
-/// Whether an unterminated last line is complete all the same: one whole object.
+/// Returns whether an unterminated last line is complete all the same: exactly one whole object.
 pub(crate) fn is_whole_object(bytes: &[u8]) -> bool {
     let mut values = Vec::new();
     parse_line(bytes, &mut values).is_ok() && matches!(values.as_slice(), [Value::Object(_)])
 }
 
-/// A whole file's value, and how much of it was read.
+/// The value of a whole file, and how much of it was read.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// The value, without what could not be read.
+    /// The value, without the unreadable part.
     pub value: Value,
-    /// Reason and detail, where something could not.
+    /// Reason and detail, if a part could not be read.
     pub damage: Option<(&'static str, String)>,
 }
 
-/// Reads the one value of a file: all of it, or what stands before it was cut off or damaged. Of the outermost
-/// list that the damage is in, the elements before it are kept and nothing of the one that it hit, for half a
-/// message would pass for another one once the file is whole. `None` where nothing is left, and for an empty file.
+/// Reads the single value of a file: all of it, or the part before a cut or damage. Of the outermost list
+/// that contains the damage, the elements before it are kept, but nothing of the damaged element: half a
+/// message would count as a different one once the file is whole. Returns `None` for an empty file, or if
+/// nothing is left.
 pub(crate) fn parse_document(bytes: &[u8]) -> Option<Document> {
     let wide = match bytes {
         [0xFF, 0xFE, rest @ ..] => {
@@ -64,7 +65,7 @@ pub(crate) fn parse_document(bytes: &[u8]) -> Option<Document> {
         }
         _ => None,
     };
-    // Some shells write what a program prints in UTF-16.
+    // Some shells write the output of a program in UTF-16.
     let decoded = wide.map(|units| String::from_utf16_lossy(&units));
     let bytes = trim(decoded.as_ref().map_or(bytes, |text| text.as_bytes()));
     if let Ok(value) = serde_json::from_slice(bytes) {
@@ -90,7 +91,7 @@ pub(crate) fn parse_document(bytes: &[u8]) -> Option<Document> {
     Some(Document { value, damage: Some((if is_cut { "cut-off" } else { "damaged" }, lost)) })
 }
 
-/// Byte offset of a place that serde_json names: line and column from 1.
+/// Converts a line and column (from 1), as serde_json reports them, to a byte offset.
 fn offset_of(text: &str, line: usize, column: usize) -> usize {
     let start = match line.checked_sub(2) {
         Some(before) => memchr::memchr_iter(b'\n', text.as_bytes()).nth(before).map_or(text.len(), |at| at + 1),
@@ -99,7 +100,7 @@ fn offset_of(text: &str, line: usize, column: usize) -> usize {
     (start + column.saturating_sub(1)).min(text.len())
 }
 
-/// Blanks in the place of control characters within strings, and of NUL anywhere.
+/// Replaces control characters within strings, and NUL anywhere, with spaces.
 fn without_control_characters(text: &str) -> String {
     let (mut is_string, mut is_escaped) = (false, false);
     let mut out = String::with_capacity(text.len());
@@ -116,8 +117,8 @@ fn without_control_characters(text: &str) -> String {
     out
 }
 
-/// The beginning of a value, cut back behind the last whole element of its outermost open list (of its outermost
-/// object where no list is open) and closed; with how much of it was kept.
+/// Cuts the beginning of a value back to the end of the last whole element of its outermost open list (of its
+/// outermost object if no list is open), and closes it. Returns the number of bytes kept and the text.
 fn closed(text: &str) -> Option<(usize, String)> {
     // Each open container, and the end of its last whole element.
     let mut open: Vec<(u8, usize)> = Vec::new();
@@ -156,7 +157,7 @@ fn closed(text: &str) -> Option<(usize, String)> {
     Some((end, whole))
 }
 
-/// Without what stands around a value: blanks, NUL, the mark of its encoding.
+/// Removes white space and NUL around a value, and the byte order mark.
 fn trim(bytes: &[u8]) -> &[u8] {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let is_padding = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
@@ -165,7 +166,8 @@ fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[start..end]
 }
 
-/// `\ud83d` without its partner is no character; JSON readers refuse the whole line for it.
+/// Replaces lone surrogates. `\ud83d` without its partner is not a character, and JSON readers reject the
+/// whole line because of it.
 fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let unit = |at: usize| -> Option<u32> {
@@ -188,7 +190,7 @@ fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
                 copied = at;
             }
             Some(_) => at += 6,
-            // An escaped backslash hides what follows.
+            // An escaped backslash hides the next character.
             None => at += 2,
         }
     }
@@ -284,7 +286,7 @@ mod tests {
                 list.len() - 2
             };
             prop_assert!(kept <= texts.len());
-            // An element is known to be whole by the comma behind it.
+            // The comma after an element shows that it is whole.
             let whole_before = (1..texts.len()).filter(|count| ends_of_whole(*count) < cut).count();
             prop_assert!(kept >= whole_before, "{kept} of {whole_before} in {}", &whole[..cut]);
             for (at, text) in texts.iter().enumerate().take(kept) {

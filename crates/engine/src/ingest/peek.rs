@@ -1,4 +1,4 @@
-//! A few bytes of a file, read apart from the rest.
+//! Reads a few bytes of a file, apart from the main reading.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::key::Keys;
 use super::source::Source;
 
-/// Bytes at each end of the archived part by which a rewritten file is recognised.
+/// Number of bytes at each end of the archived part that are hashed to detect a rewritten file.
 const FINGERPRINT_BYTES: u64 = 4096;
 
-/// Keyed hashes of the first bytes and of the last bytes before `end`.
+/// Returns keyed hashes of the first bytes of a file and of the last bytes before `end`.
 pub(super) fn fingerprint(keys: &Keys, file: &mut File, end: u64) -> io::Result<Vec<u8>> {
     let head = read_at(file, 0, FINGERPRINT_BYTES.min(end))?;
     let tail = read_at(file, end.saturating_sub(FINGERPRINT_BYTES), FINGERPRINT_BYTES.min(end))?;
@@ -21,7 +21,7 @@ pub(super) fn fingerprint(keys: &Keys, file: &mut File, end: u64) -> io::Result<
     Ok(both)
 }
 
-/// Fewer bytes than asked where the file has become shorter.
+/// Reads `length` bytes at `offset`, or fewer if the file has become shorter.
 fn read_at(file: &mut File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::with_capacity(length as usize);
@@ -33,7 +33,7 @@ pub(super) fn byte_at(file: &mut File, offset: u64) -> io::Result<Option<u8>> {
     Ok(read_at(file, offset, 1)?.first().copied())
 }
 
-/// The session that a file's first line names.
+/// Returns the session that a file's first line names.
 pub(super) fn first_session(source: &dyn Source, path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let head = read_at(&mut file, 0, 256 * 1024).ok()?;
@@ -41,12 +41,12 @@ pub(super) fn first_session(source: &dyn Source, path: &Path) -> Option<String> 
     source.owner(&value).session.map(std::borrow::Cow::into_owned)
 }
 
-/// The first value of a member `name` among a file's first bytes that is a string.
+/// Returns the first string value of a member `name` within the first 256 KiB of a file.
 pub(crate) fn first_string(path: &Path, name: &str) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let head = read_at(&mut file, 0, 256 * 1024).ok()?;
     let key = format!("\"{name}\":\"");
     let at = memchr::memmem::find(&head, key.as_bytes())? + key.len() - 1;
-    // From the opening quote on: as much as is one JSON string.
+    // Parses one JSON string, starting at the opening quote.
     serde_json::Deserializer::from_slice(&head[at..]).into_iter::<String>().next()?.ok()
 }

@@ -1,4 +1,5 @@
-//! What may be kept at all. Asked before anything is written; when in doubt the answer is no.
+//! Rules for what may be kept. They are checked before anything is written; in case of doubt the answer is
+//! no.
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use yore_core::scope::{is_within, normalize_directory};
@@ -9,14 +10,14 @@ use yore_core::scope::{is_within, normalize_directory};
 pub struct PatternError {
     /// The pattern.
     pub pattern: String,
-    /// Why.
+    /// Reason for the failure.
     pub detail: String,
 }
 
-/// Tells whether a project has switched capture off, by a recorded directory.
+/// Function that returns whether the project of a recorded directory has switched capture off.
 type Switch = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Which files are read and which projects' words are kept.
+/// Rules for which files are read and which projects' content is kept.
 #[derive(Default)]
 pub struct CapturePolicy {
     exclude_files: GlobSet,
@@ -31,7 +32,7 @@ impl std::fmt::Debug for CapturePolicy {
     }
 }
 
-/// Directories, each with all below it, and patterns.
+/// Directories, including everything below them, and patterns.
 #[derive(Default)]
 struct Projects {
     directories: Vec<String>,
@@ -66,8 +67,8 @@ fn patterns<'p>(entries: impl Iterator<Item = &'p String>) -> Result<GlobSet, Pa
 }
 
 impl CapturePolicy {
-    /// `exclude_files`: globs over paths of transcripts. `exclude_projects`: directories or globs
-    /// whose sessions are not kept. `only_projects`: when given, only these are.
+    /// Creates a policy. `exclude_files`: globs over paths of transcripts. `exclude_projects`: directories or
+    /// globs whose sessions are not kept. `only_projects`: if given, only sessions of these are kept.
     ///
     /// # Errors
     /// [`PatternError`] for a glob that does not parse.
@@ -84,39 +85,38 @@ impl CapturePolicy {
         })
     }
 
-    /// Also asks `is_switched_off` about each recorded directory.
+    /// Also calls `is_switched_off` for each recorded directory.
     #[must_use]
     pub fn with_project_switch(mut self, is_switched_off: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.is_switched_off = Some(Box::new(is_switched_off));
         self
     }
 
-    /// Whether a transcript may be read.
+    /// Returns whether a transcript may be read.
     pub fn allows_file(&self, path: &str) -> bool {
         !self.exclude_files.is_match(path)
     }
 
-    /// Whether words that were said in this recorded directory may be kept.
+    /// Returns whether content recorded in this directory may be kept.
     pub fn allows_directory(&self, directory: &str) -> bool {
         !self.exclude_projects.contain(directory)
             && self.only_projects.as_ref().is_none_or(|only| only.contain(directory))
             && !self.is_switched_off.as_ref().is_some_and(|is_off| is_off(directory))
     }
 
-    /// Whether words whose directory is nowhere recorded may be kept: only if no rule could
-    /// forbid them.
+    /// Returns whether content without a recorded directory may be kept: only if no rule could forbid it.
     pub fn allows_unknown(&self) -> bool {
         !self.has_rules()
     }
 
-    /// Whether any rule names directories.
+    /// Returns whether any rule names directories.
     fn has_rules(&self) -> bool {
         self.only_projects.is_some()
             || !self.exclude_projects.directories.is_empty()
             || !self.exclude_projects.patterns.is_empty()
     }
 
-    /// Whether each line's directory must be looked at.
+    /// Returns whether each line's directory must be checked.
     pub fn looks_at_directories(&self) -> bool {
         self.has_rules() || self.is_switched_off.is_some()
     }

@@ -1,5 +1,5 @@
-//! Which project a recorded directory belongs to: the repository's remote, its common directory
-//! (which worktrees share), or, when the directory is gone or no repository, the directory itself.
+//! Maps a recorded directory to its project: the repository's remote, its common directory (which worktrees
+//! share), or the directory itself if it is gone or not in a repository.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,26 +7,25 @@ use std::path::{Path, PathBuf};
 
 use yore_core::scope::{ProjectAlias, directory_name, is_within, normalize_directory, normalize_remote};
 
-/// Below a repository: worktrees that an agent, or somebody, made there.
+/// Directories within a repository that hold worktrees made by an agent or a person.
 const WORKTREES_WITHIN: [&str; 2] = ["/.claude/worktrees/", "/.worktrees/"];
-/// Behind a repository's name: the directory of its worktrees, beside it. The first says so on any computer,
-/// the others where the repository is there.
+/// Endings of a directory beside a repository that holds its worktrees. The first is taken as such on any
+/// computer, the others only if the repository exists.
 const WORKTREES_BESIDE: [&str; 3] = [".worktrees/", "-worktrees/", "_worktrees/"];
-/// Directories beside one that is gone are looked at, at most so many.
+/// Maximum number of directories checked beside one that is gone.
 const MOST_SIBLINGS: usize = 500;
 
-/// The names of a project, surest first, each with the form in which it was met, and the name to
-/// give to it.
+/// Names of a project, most reliable first, each with the form in which it was found, and the display name.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectNames {
-    /// Aliases, surest first.
+    /// Aliases, most reliable first.
     pub aliases: Vec<(ProjectAlias, String)>,
-    /// A name for people.
+    /// Display name.
     pub name: String,
 }
 
 impl ProjectNames {
-    /// The directory as it was recorded.
+    /// Returns the directory as it was recorded.
     pub fn directory(&self) -> Option<&str> {
         let directory = self.aliases.iter().find(|(alias, _)| matches!(alias, ProjectAlias::Directory(_)));
         directory.map(|(_, recorded)| recorded.as_str())
@@ -37,15 +36,15 @@ impl ProjectNames {
         self.aliases.iter().any(|(alias, _)| matches!(alias, ProjectAlias::GitDir(_)))
     }
 
-    /// The directories above, nearest first, as a part of which the directory may be known. Of a
-    /// repository only those inside of it: one that nobody knows is a project of its own, whatever it
-    /// was put into.
+    /// Returns the directories above, nearest first, as a part of which the directory may be known. For a
+    /// repository, only those inside it: an unknown repository is a project of its own, whatever directory it
+    /// is in.
     pub fn directories_above(&self) -> impl Iterator<Item = &str> {
         let (mut directory, mut repository) = (None, None);
         for (alias, _) in &self.aliases {
             match alias {
                 ProjectAlias::Directory(value) => directory = Some(value.as_str()),
-                // Worktrees and submodules have theirs elsewhere: nothing above them is sure.
+                // The git directory of worktrees and submodules is elsewhere: nothing above them is certain.
                 ProjectAlias::GitDir(value) => repository = Some(value.strip_suffix("/.git")),
                 ProjectAlias::Remote(_) | ProjectAlias::Name(_) => {}
             }
@@ -54,7 +53,7 @@ impl ProjectNames {
             None => true,
             Some(root) => root.is_some_and(|root| is_within(directory, root)),
         };
-        // What was said in somebody's home directory is not about all that lies below it.
+        // A conversation in a home directory is not about everything below it.
         std::iter::successors(directory, |directory| above(directory))
             .skip(1)
             .take_while(is_inside)
@@ -62,10 +61,10 @@ impl ProjectNames {
     }
 }
 
-/// Files by which a shell or a system knows a home directory.
+/// Files that identify a home directory of a shell or system.
 const HOME_MARKS: [&str; 7] = [".bashrc", ".zshrc", ".profile", ".bash_profile", ".bash_history", ".zsh_history", "NTUSER.DAT"];
 
-/// Whether a directory in key form is somebody's home: by its place, or by what lies in it.
+/// Returns whether a directory in key form is a home directory, judged by its path or the files in it.
 fn is_home(directory: &str) -> bool {
     let is_by_place = match directory.split('/').collect::<Vec<_>>().as_slice() {
         [_] | ["", ""] | ["", "root"] => true,
@@ -75,29 +74,29 @@ fn is_home(directory: &str) -> bool {
     is_by_place || HOME_MARKS.iter().any(|mark| Path::new(directory).join(mark).is_file())
 }
 
-/// The directory above, in key form; none above the first.
+/// Returns the directory above, in key form, or `None` for the topmost.
 fn above(directory: &str) -> Option<&str> {
     directory.rsplit_once('/').map(|(above, _)| above).filter(|above| above.len() > 1)
 }
 
-/// Looks directories up, each once.
+/// Looks directories up, each one once.
 #[derive(Debug, Default)]
 pub(crate) struct ProjectResolver {
     known: HashMap<String, ProjectNames>,
 }
 
 impl ProjectResolver {
-    /// The names of the project that a recorded directory belongs to.
+    /// Returns the names of the project that a recorded directory belongs to.
     pub(crate) fn resolve(&mut self, cwd: &str) -> &ProjectNames {
         self.known.entry(cwd.to_owned()).or_insert_with(|| names_of(cwd))
     }
 }
 
-/// The names of the project that a recorded directory belongs to, looked up on disk.
+/// Looks up on disk the names of the project that a recorded directory belongs to.
 pub fn names_of(cwd: &str) -> ProjectNames {
     let of_worktree = repository_of_worktree(cwd);
     let cwd = of_worktree.as_deref().unwrap_or(cwd);
-    // A link is the directory that it leads to, not a part of the one that holds it.
+    // A symbolic link counts as the directory that it leads to, not as a part of the directory that holds it.
     let real = resolved(cwd);
     let recorded = cwd;
     let cwd = real.as_deref().unwrap_or(cwd);
@@ -124,7 +123,7 @@ pub fn names_of(cwd: &str) -> ProjectNames {
     ProjectNames { aliases, name }
 }
 
-/// The directory behind links and `..`, where it is there; without the mark that Windows puts before such paths.
+/// Resolves links and `..` if the directory exists. Removes the prefix that Windows puts before such paths.
 fn resolved(cwd: &str) -> Option<String> {
     let path = Path::new(cwd);
     let real = path.is_absolute().then(|| path.canonicalize().ok())??.into_os_string().into_string().ok()?;
@@ -134,22 +133,23 @@ fn resolved(cwd: &str) -> Option<String> {
     })
 }
 
-/// The repository of a worktree, where its path or the repository tells: worktrees come and go, and what was
-/// said in one belongs to the repository. One that is there is left to git.
+/// Returns the repository of a worktree, if its path or the repository shows it. Worktrees come and go, so
+/// conversations in one belong to the repository. For an existing worktree, git decides.
 fn repository_of_worktree(cwd: &str) -> Option<String> {
     let path = Path::new(cwd);
     if path.is_absolute() && path.exists() {
-        // Git knows it; of the agents' own the outer repository is meant, whatever they hold.
+        // Git recognises it. For worktrees made by agents the outer repository counts, whatever they hold.
         let within = cwd.replace('\\', "/");
         return within.find(WORKTREES_WITHIN[0]).map(|at| cwd[..at].to_owned());
     }
     named_repository(cwd).or_else(|| recorded_repository(path))
 }
 
-/// The repository that a worktree's path names. On this computer it must be there; of another one the path
-/// must say it plainly, and a person's own directory is none.
+/// Returns the repository that a worktree's path names. On this computer the repository must exist. For a
+/// path of another computer the ending must be unambiguous, and a home directory is never taken for a
+/// repository.
 fn named_repository(cwd: &str) -> Option<String> {
-    // It has the same length, so that places in one are places in the other.
+    // It has the same length, so offsets in one are valid in the other.
     let slashed = cwd.replace('\\', "/");
     let marks = WORKTREES_WITHIN.iter().chain(&WORKTREES_BESIDE);
     let (at, mark) = marks.filter_map(|mark| Some((slashed.find(mark)?, *mark))).min()?;
@@ -162,7 +162,7 @@ fn named_repository(cwd: &str) -> Option<String> {
     (is_plain && !is_home(&slashed[..at]) && !slashed[..at].ends_with('/')).then(|| root.to_owned())
 }
 
-/// The repository beside a directory that is gone and that it still records as its worktree.
+/// Returns the repository that is beside a deleted directory and still records it as its worktree.
 fn recorded_repository(cwd: &Path) -> Option<String> {
     if !cwd.is_absolute() {
         return None;
@@ -182,12 +182,12 @@ fn recorded_repository(cwd: &Path) -> Option<String> {
 struct Repository {
     root: PathBuf,
     common_directory: PathBuf,
-    /// Git could work here. Where not (somebody unpacked a file of configuration), what it says of remotes is
-    /// not believed.
+    /// True if git could work here. If not (for example where only a configuration file was unpacked), its
+    /// remotes are not trusted.
     is_whole: bool,
 }
 
-/// The repository that holds `path`, if both still exist.
+/// Returns the repository that holds `path`, if both still exist.
 fn find_repository(path: &Path) -> Option<Repository> {
     if !path.is_absolute() {
         return None;
@@ -198,7 +198,7 @@ fn find_repository(path: &Path) -> Option<Repository> {
         let git_directory = if meta.is_dir() {
             dot_git
         } else {
-            // A worktree or submodule: a file that names the real directory.
+            // In a worktree or submodule `.git` is a file that names the real directory.
             let text = read_small(&dot_git)?;
             let named = root.join(text.strip_prefix("gitdir:")?.trim());
             if knows_worktree(&named, root, &dot_git) { named } else { dot_git }
@@ -213,16 +213,16 @@ fn find_repository(path: &Path) -> Option<Repository> {
     })
 }
 
-/// Whether git's directory says itself that `root` is a working tree of it. A file `.git` alone would make any
-/// directory a part of any repository that it names.
+/// Returns whether git's own directory confirms that `root` is one of its working trees. A `.git` file alone
+/// would make any directory a part of any repository that it names.
 fn knows_worktree(git_directory: &Path, root: &Path, dot_git: &Path) -> bool {
     let is_same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    // A worktree: it is recorded with its file.
+    // A worktree is recorded with its `.git` file.
     if let Some(back) = read_small(&git_directory.join("gitdir")) {
         return is_same(&git_directory.join(back.trim()), dot_git);
     }
-    // A submodule names its directory; a repository whose directory was put elsewhere may not, but then it is
-    // nobody's `.git`.
+    // A submodule names its directory. A repository whose git directory was moved elsewhere may not name it,
+    // but then that directory is not named `.git`.
     let config = read_small(&git_directory.join("config")).unwrap_or_default();
     let named = config.lines().filter_map(|line| line.trim().split_once('=')).find(|(key, _)| key.trim() == "worktree");
     match named {
@@ -231,7 +231,7 @@ fn knows_worktree(git_directory: &Path, root: &Path, dot_git: &Path) -> bool {
     }
 }
 
-/// The URL of `origin`, else of the first remote.
+/// Returns the URL of `origin`, or else of the first remote.
 fn remote_url(git_directory: &Path) -> Option<String> {
     let config = read_small(&git_directory.join("config"))?;
     let mut section = String::new();
@@ -302,7 +302,7 @@ mod tests {
             assert_eq!(names_of(worktree), names_of(r"C:\work\tide"), "{worktree}");
         }
         let own = |directory: &str| assert_eq!(names_of(directory).aliases[0].1, directory);
-        // A person's own directory is no repository, and the directory of worktrees is no worktree.
+        // A home directory is not a repository, and the directory that holds worktrees is not a worktree.
         for directory in [
             "/home/dev/.worktrees/tide/fix",
             "/Users/dev/.worktrees/fix",

@@ -2,24 +2,23 @@
 //!
 //! Map of the module, from the outside in:
 //!
-//! * [`Redactor`]: what callers use; [`Redactor::text`] for one string,
-//!   [`Redactor::json`] for a whole record, which also knows by which name a
-//!   string is called and in which file it stood.
-//! * [`RedactionCounts`]: how many spans of each [`SecretKind`] went.
+//! * [`Redactor`]: the interface for callers; [`Redactor::text`] for one string, [`Redactor::json`] for a
+//!   whole record, where the name of a string and the file it comes from are known too.
+//! * [`RedactionCounts`]: how many spans of each [`SecretKind`] were redacted.
 //! * `rules`: the kinds and the table of provider tokens.
 //! * `trigger`: the prefilter that finds where to look.
 //! * `finder`: looks there and yields spans.
-//! * `escapes`: the text that a reader of `\u005f` sees, looked through too.
-//! * `custom`: patterns of the person's own.
-//! * `names`, `values`, `passwords`, `words`, `verdict`: whether `name = value` assigns a secret.
+//! * `escapes`: decodes escapes such as `\u005f`, so that the decoded text is scanned too.
+//! * `custom`: patterns defined by the user.
+//! * `names`, `values`, `passwords`, `words`, `verdict`: decide whether `name = value` assigns a secret.
 //!
-//! What is promised: a pass is linear in the length of the text, but for
-//! custom patterns that match from marker to marker; the output
-//! is valid text with markers in place of the spans; redacting twice is the
-//! same as redacting once; the same secret under the same key always gives
-//! the same marker, and the marker does not tell the key or the secret.
+//! Guarantees: a pass takes time linear in the length of the text, except for custom patterns that match from
+//! marker to marker; the output is valid text with markers in place of the spans; redacting twice gives the
+//! same as redacting once; the same secret under the same key always gives the same marker, and the marker
+//! reveals neither the key nor the secret.
 //!
-//! What is not: a password in a sentence, a random string without a telling
+//! Not redacted: a password in a sentence, a random string without a telling name or prefix, and a
+//! `<private>` tag that is closed in another string.
 //! name or prefix, and a `<private>` tag closed in another string stay.
 
 mod custom;
@@ -46,20 +45,20 @@ use rules::{BASE64, DOTTED, is_in};
 use trigger::Prefilter;
 use values::Form;
 
-/// Bumped whenever a rule changes; stored per episode.
+/// Version of the rules, incremented whenever a rule changes. Stored per episode.
 pub const RULES_VERSION: u32 = 3;
 
-/// Shorter texts hold no secret that could be told from a word.
+/// Minimum length of a text that is scanned. In shorter texts a secret cannot be told from a word.
 const SHORTEST: usize = 8;
-/// From this length on, a text of nothing but base64 is a payload.
+/// Minimum length from which a text of nothing but base64 counts as a payload.
 const PAYLOAD: usize = 1024;
-/// From this length on, a signature is opaque.
+/// Minimum length from which a signature counts as opaque.
 const SIGNATURE: usize = 64;
-/// Redacting can lay bare the edge of another token, so passes are repeated
-/// until nothing changes; two are the rule.
+/// Maximum number of passes. Redacting can expose the edge of another token, so passes are repeated until
+/// nothing changes; usually two suffice.
 const MOST_PASSES: usize = 8;
 
-/// How many spans of each kind were redacted.
+/// Number of redacted spans of each kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedactionCounts([u64; SecretKind::ALL.len()]);
 
@@ -75,7 +74,7 @@ impl RedactionCounts {
         self.0[kind as usize] += 1;
     }
 
-    /// Spans of one kind.
+    /// Returns the number of spans of one kind.
     pub fn get(&self, kind: SecretKind) -> u64 {
         self.0[kind as usize]
     }
@@ -87,22 +86,22 @@ impl RedactionCounts {
         }
     }
 
-    /// The kinds that occurred, by their stable names.
+    /// Returns the kinds that occurred, by their stable names, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         SecretKind::ALL.iter().map(|&kind| (kind.as_str(), self.get(kind))).filter(|&(_, count)| count > 0)
     }
 
-    /// Spans of all kinds, payloads included.
+    /// Returns the number of spans of all kinds, including payloads.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Spans of all kinds but payloads.
+    /// Returns the number of spans of all kinds except payloads.
     pub fn secrets_total(&self) -> u64 {
         self.total() - self.get(SecretKind::Base64Payload)
     }
 
-    /// Whether nothing was redacted.
+    /// Returns whether nothing was redacted.
     pub fn is_empty(&self) -> bool {
         self.total() == 0
     }
@@ -111,10 +110,9 @@ impl RedactionCounts {
 /// Replaces secrets by markers.
 ///
 /// A secret becomes `[yore:redacted KIND xxxxxxxx]`, a payload
-/// `[yore:base64 TYPE LEN bytes xxxxxxxxxxxxxxxx]`; the hexadecimal digits
-/// begin the keyed BLAKE3 hash of what stood there (of a payload: of its
-/// text as it stood, still encoded), so that equal secrets can be seen to be
-/// equal. Building one compiles the rules; share it by reference.
+/// `[yore:base64 TYPE LEN bytes xxxxxxxxxxxxxxxx]`. The hexadecimal digits are the beginning of the keyed
+/// BLAKE3 hash of the replaced text (for a payload, of the text still encoded), so that equal secrets can be
+/// recognised as equal. Creating a redactor compiles the rules; share it by reference.
 pub struct Redactor {
     key: [u8; 32],
     prefilter: Prefilter,
@@ -123,43 +121,43 @@ pub struct Redactor {
 }
 
 impl std::fmt::Debug for Redactor {
-    /// Never shows the key.
+    /// Formats the redactor without its key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Redactor").finish_non_exhaustive()
     }
 }
 
-/// What is known of a text from the file it stood in.
+/// Knowledge about a text from the file it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Origin {
-    /// Nothing.
+    /// Unknown file.
     #[default]
     Unknown,
-    /// A file of credentials: every `KEY=value` goes.
+    /// A file of credentials: the value of every `KEY=value` is redacted.
     CredentialFile,
-    /// The same record held a file of credentials: the same holds for texts
-    /// of nothing but `KEY=value`.
+    /// The same record contained a file of credentials: texts that consist only of `KEY=value` lines are
+    /// treated the same way.
     BesideCredentialFile,
 }
 
-/// What is known of a JSON value from the values around it.
+/// Knowledge about a JSON value from the values around it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Surroundings {
     origin: Origin,
-    /// The members of this object are environment variables.
+    /// True if the members of this object are environment variables.
     is_environment: bool,
 }
 
-/// What an object's own members say about each other.
+/// Knowledge about an object's members from its other members.
 #[derive(Debug, Default)]
 struct Members {
     is_base64: bool,
     is_thinking: bool,
     media_type: Option<String>,
-    /// The `name` or `key` that a `value` beside it belongs to.
+    /// The `name` or `key` that a `value` in the same object belongs to.
     named: Option<String>,
     is_credential_file: bool,
-    /// The object is a JSON web key.
+    /// True if the object is a JSON web key.
     is_web_key: bool,
 }
 
@@ -169,43 +167,42 @@ impl Redactor {
         Redactor { key: *key, prefilter: Prefilter::new(), patterns: Patterns::new(), custom: CustomPatterns::default() }
     }
 
-    /// As [`Redactor::new`], and redacts what these regular expressions match
-    /// in a string or a key, with the kind `custom`.
+    /// Like [`Redactor::new`], and also redacts the matches of these regular expressions in a string or a
+    /// key, with the kind `custom`.
     ///
     /// # Errors
-    /// For the first pattern that does not parse, is too large when compiled
-    /// or matches the empty string.
+    /// For the first pattern that does not parse, is too large when compiled or matches the empty string.
     pub fn with_patterns(key: &[u8; 32], patterns: &[String]) -> Result<Self, RedactionPatternError> {
         Ok(Redactor { custom: CustomPatterns::new(patterns)?, ..Redactor::new(key) })
     }
 
-    /// A redactor that costs next to nothing to build: without the few rules that are regular expressions,
-    /// which look at commands and services and find nothing in the name of a directory.
+    /// Creates a redactor for names at almost no cost: it omits the few rules that are regular expressions.
+    /// Those match commands and services and find nothing in the name of a directory.
     pub fn for_names(key: &[u8; 32]) -> Self {
         Redactor { key: *key, prefilter: Prefilter::new(), patterns: Patterns::none(), custom: CustomPatterns::default() }
     }
 
-    /// Whether its markers are keyed by this key.
+    /// Returns whether its markers use this key.
     pub(crate) fn is_of(&self, key: &[u8; 32]) -> bool {
         self.key == *key
     }
 
-    /// Tells the person's own patterns from other ones.
+    /// Returns a fingerprint of the user's own patterns.
     pub fn fingerprint(&self) -> String {
         self.custom.fingerprint()
     }
 
-    /// Redacts one text; `None` when it is unchanged.
+    /// Redacts one text. Returns `None` if it is unchanged.
     pub fn text(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
         self.text_from(text, Origin::Unknown, counts)
     }
 
-    /// Redacts every string and every key of a JSON value in place, using
-    /// what names, neighbours and paths say. Returns whether anything changed.
+    /// Redacts every string and every key of a JSON value in place, based on names, neighbours and paths.
+    /// Returns whether anything changed.
     pub fn json(&self, value: &mut Value, counts: &mut RedactionCounts) -> bool {
         let (mut changed, is_credential_file) = self.walk(value, Surroundings::default(), counts);
         if is_credential_file {
-            // The transcript shows a file twice: with its path, and as text.
+            // The transcript contains a file twice: with its path, and as text.
             let beside = Surroundings { origin: Origin::BesideCredentialFile, is_environment: false };
             changed |= self.walk(value, beside, counts).0;
         }
@@ -233,8 +230,8 @@ impl Redactor {
         Some(self.unrest(redacted, counts))
     }
 
-    /// Custom patterns that match again beside each new marker, bit by bit,
-    /// get all that is left.
+    /// If custom patterns would still match beside each new marker, bit by bit, this redacts all the
+    /// remaining text.
     fn unrest(&self, text: String, counts: &mut RedactionCounts) -> String {
         let markers = markers_in(&text);
         if self.custom.is_empty() || !self.custom.find_any(&text, &markers) {
@@ -247,7 +244,7 @@ impl Redactor {
         self.apply(&text, spans, counts).unwrap_or(text)
     }
 
-    /// One pass over a text; `None` when nothing was found.
+    /// Makes one pass over a text. Returns `None` if nothing was found.
     #[inline]
     fn pass(&self, text: &str, origin: Origin, counts: &mut RedactionCounts) -> Option<String> {
         let mut finder = Finder::new(text, &self.patterns);
@@ -291,7 +288,7 @@ impl Redactor {
             }
         }
         spans.retain(|span| {
-            // Markers stay, except inside of what their author marked.
+            // Markers are kept, except within text that its author marked as private.
             let first = markers.partition_point(|&(_, end)| end <= span.start);
             let Some(&(start, end)) = markers.get(first) else {
                 return true;
@@ -352,7 +349,7 @@ impl Redactor {
         format!("[yore:base64 {media_type} {} bytes {digest}]", digits * 3 / 4)
     }
 
-    /// The marker of `data:TYPE;...;base64,PAYLOAD`.
+    /// Returns the marker for `data:TYPE;...;base64,PAYLOAD`.
     fn data_url_marker(&self, url: &str) -> String {
         let (head, payload) = url.rsplit_once(',').unwrap_or(("", url));
         let media_type = head.get("data:".len()..).and_then(|rest| rest.split(';').next()).unwrap_or("");
@@ -361,8 +358,8 @@ impl Redactor {
 
     // JSON.
 
-    /// Walks a value without recursion. Returns whether anything changed and
-    /// whether a file of credentials was seen.
+    /// Walks a value without recursion. Returns whether anything changed and whether a file of credentials
+    /// was seen.
     fn walk(&self, root: &mut Value, around: Surroundings, counts: &mut RedactionCounts) -> (bool, bool) {
         let (mut changed, mut saw_file) = (false, false);
         let mut open = vec![(root, around)];
@@ -423,7 +420,7 @@ impl Redactor {
         (changed, saw_file)
     }
 
-    /// Redacts keys; the order of the members stays.
+    /// Redacts keys and keeps the order of the members.
     fn keys(&self, object: &mut Map<String, Value>, counts: &mut RedactionCounts) -> bool {
         let shortest = if self.custom.is_empty() { 16 } else { 1 };
         let redact = |key: &str, counts: &mut RedactionCounts| (key.len() >= shortest).then(|| self.text(key, counts)).flatten();
@@ -433,7 +430,7 @@ impl Redactor {
         }
         for (key, value) in std::mem::take(object) {
             let mut key = redact(&key, counts).unwrap_or(key);
-            // Two keys may end up alike; neither value is lost.
+            // Two keys may become equal; neither value is lost.
             while object.contains_key(&key) {
                 key.push('+');
             }
@@ -454,8 +451,8 @@ impl Redactor {
         }
     }
 
-    /// Redacts JSON that stands in a string, where it names a file of credentials: only its
-    /// members tell that all values of the content beside it go. `None` when it is unchanged.
+    /// Redacts JSON within a string that names a file of credentials: only the members show that all values
+    /// of the content beside the path are secret. Returns `None` if it is unchanged.
     fn embedded(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
         let is_object = text.starts_with('{') || text.starts_with("[{");
         if !is_object || !CREDENTIAL_FILES.iter().any(|name| memmem::find(text.as_bytes(), name.as_bytes()).is_some()) {
@@ -465,7 +462,7 @@ impl Redactor {
         self.json(&mut value, counts).then(|| value.to_string())
     }
 
-    /// Redacts a member of an object, by its name and its neighbours.
+    /// Redacts a member of an object, based on its name and its neighbours.
     fn named(
         &self,
         name: &str,
@@ -516,7 +513,7 @@ impl Redactor {
         self.string(text, around.origin, counts)
     }
 
-    /// Redacts a text as a whole if the name that it goes by says so.
+    /// Redacts a whole text if its name calls for it.
     fn member(&self, name: &str, text: &mut String, around: Surroundings, counts: &mut RedactionCounts) -> bool {
         if text.contains("[yore:") {
             return false;
@@ -552,7 +549,7 @@ impl Redactor {
             None
         };
         let Some(mut kind) = kind else { return false };
-        // A token with a form of its own keeps its own kind and marker.
+        // A token with a recognisable form keeps its own kind and marker.
         let mut own = RedactionCounts::default();
         if let Some(redacted) = self.text(text, &mut own) {
             let is_whole =
@@ -616,7 +613,7 @@ impl Members {
     }
 }
 
-/// Parts of the names of files that hold credentials, for a first look.
+/// Parts of the names of credential files, for a quick first check.
 const CREDENTIAL_FILES: &[&str] = &[
     ".env",
     "credentials",
@@ -637,7 +634,7 @@ const CREDENTIAL_FILES: &[&str] = &[
     ".secrets",
 ];
 
-/// Whether the file at a path is one that holds credentials by custom.
+/// Returns whether the file at a path usually holds credentials.
 fn is_credential_path(path: &str) -> bool {
     let base = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if base.len() > 64 {
@@ -677,9 +674,8 @@ fn is_credential_path(path: &str) -> bool {
         )
 }
 
-/// Whether a text is one encoded payload: base64 without any blank, or in
-/// lines of one length as mail and PEM wrap it (a list of words, one in each
-/// line, is not).
+/// Returns whether a text is one encoded payload: base64 without spaces, or in lines of equal length as mail
+/// and PEM wrap it (a list of words, one per line, is not).
 fn is_payload(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_part = |b: u8| is_in(b, BASE64) || b == b'\n' || b == b'\r';
@@ -696,8 +692,8 @@ fn is_payload(text: &str) -> bool {
         && text.trim_end().lines().rev().skip(1).all(|line| line.len() == width)
 }
 
-/// Where markers stand that an earlier run wrote. Only their exact form
-/// counts, so that nothing can hide behind half of one.
+/// Returns the positions of markers that an earlier run wrote. Only their exact form counts, so that nothing
+/// can hide behind half of one.
 fn markers_in(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for start in memmem::find_iter(text.as_bytes(), b"[yore:") {

@@ -1,5 +1,5 @@
-//! The archive read again, by the readers of today: everything derived from it is rebuilt while
-//! ids stay, because they derive from native ids alone. Nothing needs the source files.
+//! Reads the archive again with the current readers. Everything derived from it is rebuilt; ids stay the
+//! same, because they derive from native ids alone. The source files are not needed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -17,25 +17,25 @@ use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, 
 use super::source::{ReaderOptions, note};
 use crate::store::{BlobKey, FileRow, RowKey, Skips, StoreResult};
 
-/// Turns in one transaction.
+/// Maximum number of turns in one transaction.
 const MAX_TURNS: usize = 200;
 
-/// What reading the archive again did.
+/// Result of reading the archive again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReindexReport {
-    /// Files, gone ones included.
+    /// Number of files, including deleted ones.
     pub files: u64,
-    /// Lines of their archives.
+    /// Number of lines in their archives.
     pub lines: u64,
-    /// Turns that the readers of today find in addition.
+    /// Number of additional turns that the current readers find.
     pub turns_added: u64,
-    /// Turns that they read differently.
+    /// Number of turns that they read differently.
     pub turns_updated: u64,
-    /// Turns that they do not find any more.
+    /// Number of turns that they no longer find.
     pub turns_removed: u64,
-    /// Blobs of the archive that do not hold what their hash says.
+    /// Blobs of the archive whose content does not match their hash.
     pub damaged_blobs: BTreeSet<i64>,
-    /// Lines that they held. The turns of their files stay as they are.
+    /// Number of lines in these blobs. The turns of their files are left unchanged.
     pub damaged_lines: u64,
 }
 
@@ -64,7 +64,7 @@ impl Ingest<'_> {
         Ok(report)
     }
 
-    /// Stores what one generation of a file says; its titles alone, if they are all that is wanted.
+    /// Stores the readings of one generation of a file, or only the part of them that `wanted` names.
     pub(super) fn read_generation(
         &mut self,
         row: &FileRow,
@@ -137,7 +137,7 @@ impl Ingest<'_> {
         drop_own_words(&mut pending, before);
         commit(&mut pending, &mut skips, report)?;
         if !damaged.is_empty() {
-            // What a reader cannot find because its lines are damaged is not gone: the words are kept.
+            // Turns that a reader cannot find because of damaged lines are not gone: they are kept.
             self.store.keep_turns_of(row.id, pass)?;
             report.damaged_lines += damaged.values().sum::<u64>();
             report.damaged_blobs.extend(damaged.into_keys().map(BlobKey::get));
@@ -146,18 +146,18 @@ impl Ingest<'_> {
     }
 }
 
-/// What is stored of a generation that is read again.
+/// The part of a generation to store when it is read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Everything,
-    /// Titles alone.
+    /// Titles only.
     Titles,
-    /// Notes alone, which keep their versions.
+    /// Notes only, which keep their versions.
     Notes,
 }
 
-/// What is read of a generation of a file. Of a document only the newest text is; conversations were said as often as
-/// they changed.
+/// Returns which part of a file's generation is read. For a document only the newest text is read, except
+/// that older generations of notes still give their versions. Every generation of a conversation is read.
 fn wanted_of(row: &FileRow, generation: i64) -> Option<Wanted> {
     let is_replaced = source_named(&row.source).is_some_and(|source| source.nature() == Nature::Document);
     match is_replaced && generation != row.checkpoint.generation {
@@ -167,7 +167,7 @@ fn wanted_of(row: &FileRow, generation: i64) -> Option<Wanted> {
 }
 
 impl Ingest<'_> {
-    /// Stores the versions of notes that an older yore left in the archive alone.
+    /// Stores the versions of notes that an older yore left only in the archive.
     pub(crate) fn restore_note_versions(&mut self) -> Result<(), IngestError> {
         let pass = self.store.last_pass()?;
         let generations = self.store.generations()?;
@@ -181,18 +181,18 @@ impl Ingest<'_> {
     }
 }
 
-/// What stored turns say beside what the archive says.
+/// Differences between the stored turns and the archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Comparison {
-    /// Turns whose words are gone or cannot be read.
+    /// Number of turns whose text is missing or cannot be read.
     pub missing: u64,
-    /// Turns with other words than the archive gives them.
+    /// Number of turns whose text differs from the archive.
     pub changed: u64,
 }
 
 impl Ingest<'_> {
-    /// Reads the archive as [`Ingest::reindex`] does and compares, writing nothing. Turns that the archive does not
-    /// give, as where it is damaged, are passed over.
+    /// Reads the archive as [`Ingest::reindex`] does and compares it with the stored turns, without writing.
+    /// Ignores turns that the archive does not contain, for example because it is damaged.
     pub(crate) fn compare(&self, options: &ReaderOptions) -> Result<Comparison, IngestError> {
         let mut said: HashMap<[u8; 16], Vec<u64>> = HashMap::new();
         let generations = self.store.generations()?;
@@ -239,14 +239,14 @@ impl Ingest<'_> {
     }
 }
 
-/// Enough of a hash to see that words are others.
+/// Returns a hash that is long enough to detect different texts.
 fn words_hash(text: &str, tool_text: &str) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes()).update(tool_text.as_bytes());
     u64::from_le_bytes(hasher.finalize().as_bytes().first_chunk::<8>().copied().unwrap_or_default())
 }
 
-/// Cuts long texts of the readings from `from` on, and counts them.
+/// Shortens long texts of the readings from `from` on, and counts them.
 fn count_cut(readings: &mut [Reading], from: usize, skips: &mut Skips) {
     for line in cap_texts(readings, from) {
         skips.entry((TEXT_CUT.0.to_owned(), TEXT_CUT.1.to_owned())).or_insert((0, line, 0)).0 += 1;

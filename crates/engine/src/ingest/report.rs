@@ -1,4 +1,4 @@
-//! What reading does, while it does it and afterwards.
+//! Progress and results of an ingestion.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,91 +7,92 @@ use super::redact::RedactionCounts;
 use super::request::SourceRoot;
 use super::source::{Known, Source, Unit};
 
-/// Hears how the work goes; every method may do nothing.
+/// Receives progress reports. Every method may do nothing.
 pub trait Observer {
-    /// These files and bytes will be looked at.
+    /// Called with the number of files and bytes to be checked.
     fn found(&mut self, _files: usize, _bytes: u64) {}
-    /// So many bytes more are done.
+    /// Called when this many more bytes are done.
     fn advanced(&mut self, _bytes: u64) {}
-    /// One conversation or file was read, and something in it was new.
+    /// Called when a conversation or file was read that contained something new.
     fn learned(&mut self, _unit: &LearnedUnit<'_>) {}
-    /// Whether to stop at the next safe point; what was done stays done.
+    /// Returns whether to stop at the next safe point. Finished work is kept.
     fn is_cancelled(&self) -> bool {
         false
     }
 }
 
-/// What the reading of one conversation or file brought.
+/// New content of one conversation or file that was read.
 #[derive(Clone, Copy, Debug)]
 pub struct LearnedUnit<'a> {
-    /// What people call its source.
+    /// Display name of its source.
     pub source: &'static str,
-    /// Its file as it is stored, and `#part` for a part.
+    /// Its file name as stored, with `#part` for a part.
     pub name: &'a str,
-    /// New turns.
+    /// Number of new turns.
     pub turns_added: u64,
-    /// Turns replaced by a fuller copy.
+    /// Number of turns replaced by a fuller copy.
     pub turns_updated: u64,
 }
 
-/// Hears nothing.
+/// An observer that ignores all reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
 impl Observer for Silent {}
 
-/// What an ingestion did.
+/// Result of an ingestion.
 #[derive(Clone, Debug, Default)]
 pub struct IngestReport {
-    /// Files looked at.
+    /// Number of files checked.
     pub files: u64,
-    /// Files with something new.
+    /// Number of files with something new.
     pub files_read: u64,
-    /// Files as they were.
+    /// Number of unchanged files.
     pub files_unchanged: u64,
-    /// Files without a single line.
+    /// Number of files without a single line.
     pub files_empty: u64,
-    /// Files that another process is reading at the moment.
+    /// Number of files that another process is reading at the moment.
     pub files_busy: u64,
-    /// Files that shrank or were overwritten since the last time, read again from the beginning.
+    /// Number of files that shrank or were overwritten since the last time, and were read again from the
+    /// beginning.
     pub files_rewritten: u64,
-    /// Files that are not there any more; their content is.
+    /// Number of files that no longer exist. Their content is kept.
     pub files_gone: u64,
-    /// Files that the configuration keeps out.
+    /// Number of files that the configuration excludes.
     pub files_excluded: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub bytes_read: u64,
-    /// Lines archived.
+    /// Number of lines archived.
     pub lines: u64,
-    /// Lines that the configuration keeps out.
+    /// Number of lines that the configuration excludes.
     pub lines_excluded: u64,
-    /// New turns.
+    /// Number of new turns.
     pub turns_added: u64,
-    /// Turns replaced by a fuller copy.
+    /// Number of turns replaced by a fuller copy.
     pub turns_updated: u64,
-    /// Turns found to belong to another session.
+    /// Number of turns found to belong to another session.
     pub turns_shared: u64,
-    /// Bytes of unfinished last lines, left for the next time.
+    /// Number of bytes of unfinished last lines, left for the next time.
     pub torn_bytes: u64,
     /// Redactions by kind.
     pub redactions: RedactionCounts,
-    /// Skipped lines: (reason, detail) to count.
+    /// Skipped lines: number by reason and detail.
     pub skips: BTreeMap<(String, String), u64>,
     /// Files that could not be read, and why.
     pub failures: Vec<(PathBuf, String)>,
-    /// Files that could not be read for a reason that may pass by itself, and the reason: a share that is
-    /// away, a disk that did not answer.
+    /// Files that could not be read for a possibly temporary reason, and the reason: a share that is offline,
+    /// a disk that did not respond.
     pub passing: Vec<(PathBuf, String)>,
-    /// By source kind: files, bytes.
+    /// Number of files and bytes, by source kind.
     pub by_source: BTreeMap<String, (u64, u64)>,
     /// Roots under which nothing of their source was found.
     pub empty_roots: Vec<SourceRoot>,
-    /// Whether the observer stopped the work.
+    /// True if the observer stopped the work.
     pub is_cancelled: bool,
 }
 
 impl IngestReport {
-    /// The units of a root that are read; where there are more, that is told.
+    /// Returns the units of a root that are read. If the source has more than its limit, the report says so.
     pub fn discovered(&mut self, source: &dyn Source, root: &Path, known: &dyn Known) -> Vec<Unit> {
         let mut units = source.discover(root, known);
         if let Some(most) = source.most_units().filter(|most| units.len() > *most) {
@@ -102,12 +103,12 @@ impl IngestReport {
         units
     }
 
-    /// All files that could not be read, and why.
+    /// Returns all files that could not be read, and why.
     pub fn unread(&self) -> impl Iterator<Item = &(PathBuf, String)> {
         self.failures.iter().chain(&self.passing)
     }
 
-    /// Adds what another ingestion did.
+    /// Adds the result of another ingestion.
     pub fn merge(&mut self, other: Self) {
         self.files += other.files;
         self.files_read += other.files_read;

@@ -1,4 +1,4 @@
-//! What is to be read, and how.
+//! Requests: what to read and how.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -19,20 +19,20 @@ pub struct SourceRoot {
     pub path: PathBuf,
 }
 
-/// What to read and how.
+/// Settings of an ingestion: what to read and how.
 #[derive(Clone, Debug)]
 pub struct IngestRequest {
-    /// Where to look.
+    /// Places to search for histories.
     pub roots: Vec<SourceRoot>,
-    /// Told to readers.
+    /// Options passed to the readers.
     pub reader: ReaderOptions,
-    /// Longer lines are counted and skipped.
+    /// Maximum length of a line in bytes. Longer lines are counted and skipped.
     pub max_line_bytes: usize,
-    /// What may be kept at all.
+    /// Rules for what may be kept.
     pub policy: Arc<CapturePolicy>,
-    /// Only look: write nothing.
+    /// True to search only and write nothing.
     pub is_dry_run: bool,
-    /// Only units with these names (as [`super::source::Unit::name`] gives them), where that is said.
+    /// If set, only units with these names, as [`super::source::Unit::name`] returns them.
     pub only: Option<Arc<HashSet<String>>>,
 }
 
@@ -50,15 +50,15 @@ impl IngestRequest {
     }
 }
 
-/// A document that is given, not found.
+/// A document that a caller gives, as opposed to one found on disk.
 #[derive(Clone, Debug, Default)]
 pub struct GivenDocument {
-    /// The name of its unit: `note:…`, a page's address.
+    /// Name of its unit: `note:…`, or a page's address.
     pub name: String,
-    /// How it stands: nothing is done if this is the known one.
+    /// Stamp of its current state. Nothing is done if it equals the known one.
     pub stamp: Stamp,
-    /// Whatever the giver wants to know the next time, kept beside the checkpoint.
+    /// State that the caller needs the next time, kept beside the checkpoint.
     pub state: String,
-    /// Its records, as [`super::source::Source::records`] would give them.
+    /// Its records, as [`super::source::Source::records`] would return them.
     pub records: Vec<Value>,
 }

@@ -37,8 +37,8 @@ pub struct Ingest<'a> {
 impl<'a> Ingest<'a> {
     /// Prepares this process to read into `store`, whose data directory is `directory`.
     ///
-    /// `redactor` gives the rules for a key; compiling them takes milliseconds, so that whoever reads often shares
-    /// them.
+    /// `redactor` returns the rules for a key. Compiling them takes milliseconds, so callers that read often
+    /// share them.
     ///
     /// # Errors
     /// When the directory's key or locks cannot be read or written, or a pattern cannot be used.
@@ -61,18 +61,18 @@ impl<'a> Ingest<'a> {
         let is_new = !store.is_keyed()?;
         let ingest = Self { store, keys, redactor, holder, now, tombstones, resolver: ProjectResolver::default() };
         if is_new && !ingest.is_scanned()? {
-            // Nothing is kept yet: all that will be is redacted with these rules.
+            // Nothing is stored yet: everything that will be is redacted with these rules.
             ingest.note_scanned()?;
         }
         Ok(ingest)
     }
 
-    /// Finds the files under the roots and reads what is new in each. A file that fails is
-    /// reported and the others are read; only a failing store ends the work.
+    /// Finds the files under the roots and reads what is new in each. A file that fails is reported and the
+    /// others are still read. Only a failure of the store ends the work.
     pub(crate) fn run(&mut self, request: &IngestRequest, observer: &mut dyn Observer) -> Result<IngestReport, IngestError> {
         let mut report = IngestReport::default();
         let _turn = if request.is_dry_run { None } else { Some(self.take_turn(observer)?) };
-        // While others had their turn something may have been forgotten.
+        // Something may have been forgotten while other processes held the lock.
         self.tombstones = self.store.tombstones()?;
         let found = self.discover(request, &mut report)?;
         observer.found(found.len(), found.iter().map(|found| found.unit.stamp.size).sum());
@@ -112,8 +112,8 @@ impl<'a> Ingest<'a> {
         Ok(report)
     }
 
-    /// Stores a document that somebody gives: a note, a page. A unit of the same name gets the new
-    /// content in the place of the old one. `state` is kept for [`Store::find_file`].
+    /// Stores a document that a caller gives, such as a note or a page. For a unit of the same name the new
+    /// content replaces the old. `state` is kept for [`Store::find_file`].
     pub(crate) fn put(
         &mut self,
         source: &'static dyn Source,
@@ -124,15 +124,15 @@ impl<'a> Ingest<'a> {
         self.put_in_turn(&turn, source, document, request)
     }
 
-    /// Waits until nobody else stores or forgets, and keeps others waiting as long as the turn is
-    /// kept: what is known now is known still when something is put.
+    /// Waits until no other process stores or forgets, and blocks others as long as the returned lock is
+    /// kept. So what is known now is still true when something is put.
     pub(crate) fn begin(&mut self) -> Result<IngestLock, IngestError> {
         let turn = IngestLock { _lock: self.take_turn(&Silent)? };
         self.tombstones = self.store.tombstones()?;
         Ok(turn)
     }
 
-    /// As [`Self::put`], by whoever holds the turn.
+    /// Like [`Self::put`], for a caller that already holds the lock.
     pub(crate) fn put_in_turn(
         &mut self,
         _turn: &IngestLock,
@@ -162,12 +162,12 @@ impl<'a> Ingest<'a> {
         Ok(report)
     }
 
-    /// A name (of a file, a title) as it is stored. The same name is always stored the same.
+    /// Returns a name (of a file, a title) as it is stored. The same name always gives the same result.
     fn redacted_name(&self, name: &str) -> String {
         self.redactor.text(name, &mut RedactionCounts::default()).unwrap_or_else(|| name.to_owned())
     }
 
-    /// What is stored of a record, and how many secrets are redacted for that.
+    /// Returns a record as it is stored, and the number of secrets redacted from it.
     pub(crate) fn redacted(&self, mut record: Value) -> (Value, u64) {
         let mut counts = RedactionCounts::default();
         self.redactor.json(&mut record, &mut counts);
@@ -180,8 +180,8 @@ impl<'a> Ingest<'a> {
             .map_err(|error| IngestError::DataDirectory { path: directory.to_path_buf(), error })
     }
 
-    /// All units, each once, in an order that does not depend on the file system: what was said
-    /// first is read first, so that the session that began a conversation owns it.
+    /// Returns all units, each once, in an order that does not depend on the file system. Earlier messages
+    /// are read first, so that the session that began a conversation owns it.
     fn discover(&self, request: &IngestRequest, report: &mut IngestReport) -> Result<Vec<FoundUnit>, IngestError> {
         let mut found: Vec<FoundUnit> = Vec::new();
         let mut seen = HashSet::new();
@@ -191,7 +191,7 @@ impl<'a> Ingest<'a> {
             rows.iter().map(|row| ((row.source.as_str(), row.path.as_str()), row)).collect();
         for root in &request.roots {
             let source = source::source_named(&root.source).ok_or_else(|| IngestError::UnknownSource(root.source.clone()))?;
-            // Names are canonical, so that one file is one unit by whatever path it is reached.
+            // Paths are made canonical, so that one file is one unit whatever path leads to it.
             let path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
             if let Err(error) = readable(&path) {
                 let unread = if is_passing(&error) { &mut report.passing } else { &mut report.failures };
@@ -237,7 +237,7 @@ impl<'a> Ingest<'a> {
         Ok(found)
     }
 
-    /// Files under the roots that are known but no longer there.
+    /// Marks known files under the roots that no longer exist.
     fn note_gone(&self, request: &IngestRequest, found: &[FoundUnit], report: &mut IngestReport) -> Result<(), IngestError> {
         let present: HashSet<&str> = found.iter().map(|file| file.stored.as_str()).collect();
         let roots: Vec<(String, PathBuf)> = request
@@ -259,14 +259,14 @@ impl<'a> Ingest<'a> {
     }
 }
 
-/// The right to store and to forget, alone: see [`Ingest::begin`].
+/// Exclusive right to store and to forget: see [`Ingest::begin`].
 #[derive(Debug)]
 pub(crate) struct IngestLock {
     _lock: FileLock,
 }
 
-/// Whether words may be kept that lie in this file: a document is recorded under the directory
-/// that was given, and may lie in a project below it that is to be left out.
+/// Returns whether the content of this file may be kept. A document is recorded under the given root
+/// directory, but the file may be in a project below it that is excluded.
 fn allows_parent(policy: &CapturePolicy, path: &Path, known: &mut HashMap<PathBuf, bool>) -> bool {
     let Some(parent) = path.parent().filter(|_| policy.looks_at_directories()) else { return true };
     if let Some(is_allowed) = known.get(parent) {

@@ -1,5 +1,5 @@
-//! The archive looked through with today's rules of redaction: what older rules let through is taken out of every
-//! line, as [`forget`](super::forget) takes out what was forgotten.
+//! Scans the archive with the current redaction rules. Secrets that older rules missed are removed from every
+//! line, the same way [`forget`](super::forget) removes forgotten lines.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,38 +14,38 @@ use super::report::Observer;
 use super::run::Ingest;
 use crate::store::{BlobKey, StoreResult};
 
-/// Name of the fact by which the database knows the rules that all of it was redacted with.
+/// Name of the fact in the database that records the rules with which all content was redacted.
 const RULES: &str = "redaction-rules";
 
-/// What looking through the archive found.
+/// Result of a scan of the archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanReport {
-    /// Files, gone ones included.
+    /// Number of files, including deleted ones.
     pub files: u64,
-    /// Lines of their archives.
+    /// Number of lines in their archives.
     pub lines: u64,
-    /// Lines in which today's rules find something.
+    /// Number of lines in which the current rules find something.
     pub changed_lines: u64,
-    /// Titles, directories and other names in which they do.
+    /// Number of titles, directories and other names in which they find something.
     pub changed_names: u64,
-    /// What they find, by kind.
+    /// Number of secrets found, by kind.
     pub redactions: RedactionCounts,
 }
 
 impl ScanReport {
-    /// Whether anything is to be taken out.
+    /// Returns whether there is nothing to remove.
     pub fn is_clean(&self) -> bool {
         self.changed_lines == 0 && self.changed_names == 0
     }
 }
 
 impl Ingest<'_> {
-    /// Whether all that is kept was looked through with the rules of today, the person's own included.
+    /// Returns whether everything stored was scanned with the current rules, including the user's own.
     pub(crate) fn is_scanned(&self) -> StoreResult<bool> {
         Ok(self.store.fact(RULES)?.as_deref() == Some(self.rules_name().as_str()))
     }
 
-    /// Notes that it was.
+    /// Records that everything was scanned with the current rules.
     pub(crate) fn note_scanned(&self) -> StoreResult<()> {
         self.store.set_fact(RULES, &self.rules_name())
     }
@@ -54,10 +54,10 @@ impl Ingest<'_> {
         format!("{RULES_VERSION} {}", self.redactor.fingerprint())
     }
 
-    /// Looks through the archive and the names, and redacts them, unless it is to look only. Turns and indexes are
-    /// the caller's to make anew.
+    /// Scans the archive and the names and, unless `is_dry_run` is set, redacts them. The caller must rebuild
+    /// the turns and indexes.
     pub(crate) fn scan(&mut self, is_dry_run: bool, observer: &mut dyn Observer) -> Result<ScanReport, IngestError> {
-        // Nobody may read in what is just being looked through.
+        // No process may read in new content during the scan.
         let _turn = self.take_turn(observer)?;
         let mut report = ScanReport::default();
         let files = self.store.files()?;
@@ -109,7 +109,7 @@ impl Ingest<'_> {
         Ok(report)
     }
 
-    /// A line as today's rules leave it; `None` where they find nothing.
+    /// Returns a line redacted with the current rules, or `None` if they find nothing.
     fn redacted_line(&self, line: &[u8], values: &mut Vec<Value>, counts: &mut RedactionCounts) -> Option<Vec<u8>> {
         match parse_line(line, values) {
             Ok(()) => {

@@ -23,14 +23,14 @@ use super::source::{self, Framing, Nature, Source, Stamp};
 use super::writer::Writer;
 use crate::store::{Checkpoint, FileKey, FileRow, StoreError};
 
-/// How reading a unit begins.
+/// How to start reading a unit.
 enum Begin {
     Lines { file: File, start: Start },
     Records,
 }
 
 impl Ingest<'_> {
-    /// Reads what is new in one unit; whether it stands as it was found.
+    /// Reads what is new in one unit. Returns true if the unit was read to its end or is unchanged.
     pub(super) fn unit(
         &mut self,
         found: &FoundUnit,
@@ -72,7 +72,7 @@ impl Ingest<'_> {
                 self.store.release_file(row.id, self.holder.name())?;
                 match error.kind() {
                     io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => report.files_busy += 1,
-                    // It went away while others were read.
+                    // The file disappeared while others were read.
                     io::ErrorKind::NotFound => {}
                     _ if is_passing(&error) => report.passing.push((found.name.clone().into(), error.to_string())),
                     _ => report.failures.push((found.name.clone().into(), error.to_string())),
@@ -92,7 +92,7 @@ impl Ingest<'_> {
     ) -> Result<(), FileError> {
         let mut at = row.checkpoint.clone();
         let is_known = at.archived_lines > 0;
-        // Lines that were kept out and may now be kept are read like those of a rewritten file.
+        // Lines that were excluded and may be kept now are read like those of a rewritten file.
         let is_allowed_now = at.kept_out.as_deref().is_some_and(|directory| allows(&request.policy, directory));
         let (mut file, begin) = match found.unit.framing {
             Framing::Lines => {
@@ -109,7 +109,8 @@ impl Ingest<'_> {
                 }
                 (at.size, at.mtime_ns) = (stamp.size, stamp.version);
                 let begin = Begin::Lines {
-                    // Opened again, not cloned: a clone would share its position with the fingerprints' reads.
+                    // The file is opened again, not cloned: a clone would share its position with the
+                    // fingerprint reads.
                     file: File::open(&found.unit.path)?,
                     start: Start {
                         archived: (at.archived_bytes, at.archived_lines),
@@ -123,7 +124,7 @@ impl Ingest<'_> {
             Framing::Records => {
                 let generation = at.generation + i64::from(is_known);
                 let reader_state = match &found.content {
-                    // What the giver of records wants to know the next time.
+                    // State that the caller who gives the records needs the next time.
                     Content::Given { state, .. } => state.clone(),
                     Content::OnDisk => String::new(),
                 };
@@ -234,9 +235,9 @@ impl Ingest<'_> {
         Ok(())
     }
 
-    /// Drops earlier generations of a unit that say nothing which the newest does not say: their
-    /// lines stand in it, or, in a conversation, it has a newer copy of the same message
-    /// (`owners`: hashes of what the newest lines are about). Of a document every text is kept.
+    /// Drops earlier generations of a unit whose content the newest one repeats: it holds the same lines or,
+    /// in a conversation, a newer copy of the same message. `owners` holds the hashes of the messages that
+    /// the newest lines are about. For a document every text is kept.
     fn drop_repeated(
         &self,
         archive: &mut Archive<'_>,
@@ -257,7 +258,8 @@ impl Ingest<'_> {
                 let damaged = archive.read_what_is_whole(file, generation, |line| {
                     if is_repeated && !line.is_empty() && !held.get(at).copied().unwrap_or(false) {
                         let _ = parse::parse_line(line, &mut values);
-                        // What names no message is told again only if it is the header; damage that is mended is not.
+                        // A line that names no message counts as repeated only if it is the header. A record
+                        // of damage always counts: damage that was repaired is not reported again.
                         is_repeated = source::problem_of(&values).is_some()
                             || values.iter().all(|value| {
                                 (at == 0 || source.owner(value).message.is_some()) && owners.contains(&owner_hash(source, value))
@@ -266,7 +268,7 @@ impl Ingest<'_> {
                     at += 1;
                     Ok(())
                 })?;
-                // Nobody knows what damaged lines said.
+                // The content of damaged lines is unknown, so the generation is kept.
                 is_repeated &= damaged.is_empty();
                 frees_blobs |= is_repeated;
             }
@@ -278,7 +280,8 @@ impl Ingest<'_> {
     }
 }
 
-/// Whether lines of a recorded directory, or of an unrecorded one (empty), may be kept.
+/// Returns whether lines recorded in `directory` may be kept. An empty string stands for an unrecorded
+/// directory.
 fn allows(policy: &CapturePolicy, directory: &str) -> bool {
     if directory.is_empty() { policy.allows_unknown() } else { policy.allows_directory(directory) }
 }

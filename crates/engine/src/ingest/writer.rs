@@ -22,15 +22,15 @@ pub(super) struct Writer<'a> {
     pub(super) holder: &'a str,
     pub(super) keys: &'a Keys,
     pub(super) entries: EntryMaker<'a>,
-    /// What this whole reading of a unit has given so far, if it is whole: the counts, turns and
-    /// lines of earlier ones are replaced by it.
+    /// Turns that this reading of a unit has given so far, if it reads the whole unit. The reading replaces
+    /// the counts, turns and lines of earlier ones.
     pub(super) replaces: Option<HashSet<TurnId>>,
-    /// Of such a reading: hashes of what its lines are about.
+    /// For such a reading: hashes of what its lines are about.
     pub(super) owners: HashSet<u64>,
 }
 
 impl Writer<'_> {
-    /// One transaction: lines, turns, counts and the checkpoint, all or nothing.
+    /// Stores a batch in one transaction: lines, turns, counts and the checkpoint, all or nothing.
     pub(super) fn commit(
         &mut self,
         archive: &mut Archive<'_>,
@@ -58,7 +58,7 @@ impl Writer<'_> {
         };
         let (size, mtime_ns) = (at.size, at.mtime_ns);
         if !batch.is_last {
-            // Until the end is reached the file must not look finished.
+            // The file must not look finished before its end is reached.
             at.size = at.archived_bytes;
             at.mtime_ns = 0;
         }

@@ -11,7 +11,8 @@ use rusqlite::Connection;
 
 use super::{ForeignDatabase, uri};
 
-/// Name and bytes of every file of a folder, without the log's index, which readers share.
+/// Returns the name and bytes of every file of a folder, except the bytes of the log's index, which readers
+/// share.
 fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     fs::read_dir(folder)
         .unwrap()
@@ -66,7 +67,7 @@ fn writer_in_the_middle_of_a_transaction_notices_nothing() {
     assert_eq!(content(folder.path()), before);
     writer.execute_batch("COMMIT").unwrap();
     assert_eq!(words(&path).unwrap(), ["one", "two"]);
-    // Nothing of the log is in use, though one reader is still open.
+    // No part of the log is in use, though one reader is still open.
     let (busy, left): (i64, i64) =
         writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     assert_eq!((busy, left), (0, 0));

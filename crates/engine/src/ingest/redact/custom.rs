@@ -1,18 +1,17 @@
-//! Patterns of the person's own, for secrets that no rule knows.
+//! Patterns defined by the user, for secrets that no rule covers.
 //!
 //! * [`CustomPatterns`]: compiled once, run over every text.
 //! * [`RedactionPatternError`]: a pattern that cannot be used, and why.
 //!
-//! A match is cut where it meets a marker, and one that begins inside of a
-//! marker does not count: what stands behind that marker is looked at anew.
-//! So a marker shields nothing beside it and is never marked itself.
+//! A match is cut where it meets a marker. A match that begins inside a marker does not count, and the search
+//! resumes after that marker. So a marker protects nothing beside it and is never redacted itself.
 
 use regex::{Regex, RegexBuilder};
 
 use super::finder::Span;
 use super::rules::SecretKind;
 
-/// Most bytes that one compiled pattern may take.
+/// Maximum size of one compiled pattern, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
 
 /// A pattern that cannot be used.
@@ -21,7 +20,7 @@ const SIZE_LIMIT: usize = 1 << 20;
 pub struct RedactionPatternError {
     /// The pattern.
     pub pattern: String,
-    /// Why, without the pattern.
+    /// The reason, without the pattern.
     pub detail: String,
 }
 
@@ -34,7 +33,7 @@ impl CustomPatterns {
         patterns.iter().map(|pattern| compile(pattern)).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Tells these patterns from others.
+    /// Returns a fingerprint of these patterns.
     pub(super) fn fingerprint(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for pattern in &self.0 {
@@ -47,14 +46,14 @@ impl CustomPatterns {
         self.0.is_empty()
     }
 
-    /// Whether any pattern matches anywhere outside of the markers.
+    /// Returns whether any pattern matches anywhere outside the markers.
     pub(super) fn find_any(&self, text: &str, markers: &[(usize, usize)]) -> bool {
         let mut spans = Vec::new();
         self.find(text, markers, &mut spans);
         !spans.is_empty()
     }
 
-    /// Adds what the patterns match outside of the markers, which are sorted and apart.
+    /// Adds the matches of the patterns outside the markers. The markers must be sorted and must not overlap.
     pub(super) fn find(&self, text: &str, markers: &[(usize, usize)], spans: &mut Vec<Span>) {
         for pattern in &self.0 {
             let mut from = 0;
@@ -67,7 +66,7 @@ impl CustomPatterns {
                         from = found.end();
                     }
                 }
-                // Nothing is nothing to redact; some patterns match it beside letters only.
+                // An empty match redacts nothing. Some patterns match the empty string beside letters only.
                 if found.is_empty() {
                     from = from.max(found.end() + text[found.end()..].chars().next().map_or(1, char::len_utf8));
                 }
@@ -82,7 +81,7 @@ impl CustomPatterns {
 /// Checks that a pattern can be used.
 ///
 /// # Errors
-/// As [`Redactor::with_patterns`](super::Redactor::with_patterns).
+/// See [`Redactor::with_patterns`](super::Redactor::with_patterns).
 pub fn check_pattern(pattern: &str) -> Result<(), RedactionPatternError> {
     compile(pattern).map(|_| ())
 }
@@ -92,18 +91,18 @@ fn compile(pattern: &str) -> Result<Regex, RedactionPatternError> {
     let regex = RegexBuilder::new(pattern).size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT).build().map_err(|error| {
         fail(match error {
             regex::Error::CompiledTooBig(_) => "it is too large when compiled".to_owned(),
-            // The parser draws the pattern before it says what is wrong.
+            // The parser prints the pattern before the error message.
             other => other.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
         })
     })?;
-    // Beside a letter, too: a word boundary needs one.
+    // Checked beside a letter too, because a word boundary needs one.
     if ["", "a", " "].iter().any(|text| regex.find_iter(text).any(|found| found.is_empty())) {
         return Err(fail("it matches the empty string".to_owned()));
     }
     Ok(regex)
 }
 
-/// Adds the stretch without the markers in it.
+/// Adds the range `start..end` without the markers in it.
 fn cut(mut start: usize, end: usize, markers: &[(usize, usize)], spans: &mut Vec<Span>) {
     let mut push = |start: usize, end: usize| {
         if start < end {
@@ -134,7 +133,7 @@ mod tests {
         Redactor::with_patterns(&KEY, &patterns).unwrap()
     }
 
-    /// The text after redaction, digests written as `#`.
+    /// Returns the text after redaction, with digests written as `#`.
     fn redacted(redactor: &Redactor, text: &str) -> String {
         let mut counts = RedactionCounts::default();
         let once = redactor.text(text, &mut counts).unwrap_or_else(|| text.to_owned());
@@ -224,8 +223,8 @@ mod tests {
         assert_eq!(plain.text(&text, &mut counts), with_none.text(&text, &mut counts));
     }
 
-    /// One for each of some patterns that creep, look around, overlap and match in markers, and
-    /// for each two neighbours of them; all know the planted `QX`. Compiling is slow.
+    /// One redactor for each of several patterns that creep, look around, overlap or match in markers, and
+    /// for each pair of neighbouring patterns. All of them match the planted `QX`. Compiling them is slow.
     static REDACTORS: LazyLock<Vec<Redactor>> = LazyLock::new(|| {
         let patterns = [
             r"\bEMP-\d+",
@@ -246,7 +245,7 @@ mod tests {
     });
     const PLANTED: &str = r"QX\d{6}";
 
-    /// Text with what the patterns and the rules look at.
+    /// Generates text that the patterns and the rules react to.
     fn spicy() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             2 => "\\PC{0,10}",

@@ -1,23 +1,23 @@
-//! Text in which signs are written as `\\u005f`: as whoever decodes it will see it.
+//! Decodes text in which characters are written as `\\u005f`, so that it reads as after decoding.
 //!
-//! JSON in a JSON string, and what some serialisers write, hold letters of a secret as escapes.
-//! A reader that parses the string puts the plain secret into a turn. So the finder looks at the
-//! decoded text too, and what it finds there is redacted where it stands, escapes included.
+//! JSON in a JSON string, and the output of some serialisers, hold letters of a secret as escapes. A reader
+//! that parses the string puts the plain secret into a turn. So the finder scans the decoded text too, and
+//! each match is redacted in the original text, including the escapes.
 
 use memchr::memmem;
 
 use super::finder::Span;
 
-/// A text with its escapes decoded, and where each part of it comes from.
+/// A text with its escapes decoded, and the origin of each part of it.
 pub(super) struct Decoded {
     text: String,
-    /// Where each part begins in `text` and in the original.
+    /// Start of each part in `text` and in the original.
     parts: Vec<(usize, usize)>,
 }
 
 impl Decoded {
-    /// Decodes the escapes of printable ASCII and of the arrow behind line numbers, behind any
-    /// number of backslashes. `None` where there is none.
+    /// Decodes escapes of printable ASCII and of the arrow after line numbers, preceded by any number of
+    /// backslashes. Returns `None` if there is none.
     pub(super) fn of(original: &str) -> Option<Decoded> {
         let bytes = original.as_bytes();
         let mut decoded = Decoded { text: String::new(), parts: vec![(0, 0)] };
@@ -48,7 +48,7 @@ impl Decoded {
         &self.text
     }
 
-    /// The same span in the original.
+    /// Returns the same span in the original.
     pub(super) fn original(&self, span: Span) -> Span {
         Span { start: self.place(span.start), end: self.place(span.end), ..span }
     }
@@ -60,7 +60,7 @@ impl Decoded {
     }
 }
 
-/// The sign that four hexadecimal digits stand for, where it may be part of a secret.
+/// Decodes four hexadecimal digits to the character, if it may be part of a secret.
 fn sign(digits: &[u8]) -> Option<char> {
     let code = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     char::from_u32(code).filter(|c| matches!(c, ' '..='~' | '\u{2192}'))

@@ -1,12 +1,12 @@
 //! One pass over one text: from triggers to spans.
 //!
-//! * [`Span`]: a stretch of bytes that goes, and why.
-//! * [`Patterns`]: the few shapes that are easier said as regular
-//!   expressions; compiled once, run only around a trigger.
-//! * [`Finder`]: looks around each trigger; how, is told by concern:
-//!   `tokens`, `armour`, `headers`, `assignment`, `variables`; payloads,
-//!   private blocks and command lines are here. Every look is bounded, or its
-//!   length is covered by the span that it yields, so a pass is linear.
+//! * [`Span`]: a range of bytes to be redacted, and its kind.
+//! * [`Patterns`]: the few forms that are easier to express as regular expressions; compiled once, run only
+//!   around a trigger.
+//! * [`Finder`]: checks the text around each trigger. The checks are divided by topic into `tokens`,
+//!   `armour`, `headers`, `assignment`, `variables`; payloads, private blocks and command lines are here.
+//!   Every check has a bounded length, or its length is covered by the span that it yields, so a pass is
+//!   linear.
 
 mod armour;
 mod assignment;
@@ -21,7 +21,7 @@ use super::rules::{self, BASE64, DOTTED, SecretKind, URLSAFE, is_in};
 use super::trigger::{Action, Command, Mention};
 use super::values;
 
-/// A stretch of bytes to be replaced.
+/// A range of bytes to be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: usize,
@@ -29,13 +29,13 @@ pub(super) struct Span {
     pub(super) kind: SecretKind,
 }
 
-/// How far a look at one trigger may reach.
+/// Maximum number of bytes that a check at one trigger covers.
 const REACH: usize = 4096;
-/// How far back the user and scheme of a URL, a media type, a line may begin.
+/// Maximum number of bytes before a trigger where the user and scheme of a URL, a media type, or a line may
+/// begin.
 const BACK: usize = 256;
 
-/// Shapes as regular expressions, each anchored at a trigger or run over a
-/// text that mentions the service.
+/// Regular expressions, each anchored at a trigger or run over a text that mentions the service.
 #[derive(Default)]
 pub(super) struct Patterns {
     private_tag: Option<Regex>,
@@ -56,8 +56,8 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Compiles all. A pattern that did not compile would be `None`; a test
-    /// sees to it that none is.
+    /// Compiles all patterns. A pattern that does not compile would be `None`; a test checks that there is
+    /// none.
     pub(super) fn new() -> Self {
         let compile = |pattern: &str| Regex::new(pattern).ok();
         Patterns {
@@ -91,7 +91,7 @@ impl Patterns {
         }
     }
 
-    /// None of them.
+    /// Returns a value without any pattern.
     pub(super) fn none() -> Self {
         Patterns::default()
     }
@@ -126,9 +126,9 @@ pub(super) struct Finder<'a> {
     bytes: &'a [u8],
     patterns: &'a Patterns,
     spans: Vec<Span>,
-    /// The name judged last ends here.
+    /// End of the name judged last.
     name_done: usize,
-    /// The place of the token found last.
+    /// Position of the token found last.
     token_at: Option<usize>,
     private_done: bool,
     mentions: [bool; 2],
@@ -138,8 +138,7 @@ fn is_name_byte(b: u8) -> bool {
     is_in(b, URLSAFE)
 }
 
-/// End of the run of `class` that begins at `from`, looking at most `reach`
-/// bytes far.
+/// Returns the end of the run of `class` that begins at `from`, within at most `reach` bytes.
 fn run_end(bytes: &[u8], from: usize, class: u8, reach: usize) -> usize {
     let end = bytes.len().min(from.saturating_add(reach));
     let mut at = from;
@@ -157,8 +156,8 @@ fn skip_blanks(bytes: &[u8], mut at: usize, most: usize) -> usize {
     at
 }
 
-/// Skips the backslashes before a quotation mark; `None` where none follows.
-/// Gives the number of backslashes, the mark and the place behind it.
+/// Skips the backslashes before a quotation mark. Returns the number of backslashes, the mark and the
+/// position after it, or `None` if no mark follows.
 fn quote_at(bytes: &[u8], from: usize) -> Option<(usize, u8, usize)> {
     let mut at = from;
     while at < bytes.len() && at - from < 8 && bytes[at] == b'\\' {
@@ -168,8 +167,8 @@ fn quote_at(bytes: &[u8], from: usize) -> Option<(usize, u8, usize)> {
     matches!(quote, b'"' | b'\'' | b'`').then_some((at - from, quote, at + 1))
 }
 
-/// Whether what stands before `at` ends there: no letter or digit, or the
-/// last letter of an escape (`\n`, `\u001b[0m`, `%3D`).
+/// Returns whether a token may begin at `at`: the byte before is not a letter or digit, or it is the last
+/// letter of an escape (`\n`, `\u001b[0m`, `%3D`).
 fn is_edge(bytes: &[u8], at: usize) -> bool {
     let Some(&before) = at.checked_sub(1).and_then(|i| bytes.get(i)) else {
         return true;
@@ -191,7 +190,7 @@ fn is_edge(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Start of the line that holds `at`; a written-out `\n` ends a line too.
+/// Returns the start of the line that holds `at`. A written-out `\n` ends a line too.
 fn line_start(bytes: &[u8], at: usize) -> usize {
     let floor = at.saturating_sub(BACK);
     let mut i = at;
@@ -204,7 +203,7 @@ fn line_start(bytes: &[u8], at: usize) -> usize {
     i
 }
 
-/// End of the line that holds `at`, not looking further than `REACH`.
+/// Returns the end of the line that holds `at`, at most `REACH` bytes further on.
 fn line_end(bytes: &[u8], at: usize) -> usize {
     let end = bytes.len().min(at.saturating_add(REACH));
     let mut i = at;
@@ -218,7 +217,7 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
 }
 
 impl<'a> Finder<'a> {
-    /// A pass over `text` that has found nothing yet.
+    /// Creates the state for a new pass over `text`.
     pub(super) fn new(text: &'a str, patterns: &'a Patterns) -> Self {
         Finder {
             text,
@@ -232,7 +231,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// What was found, unsorted and overlapping.
+    /// Returns the spans found, unsorted and possibly overlapping.
     pub(super) fn finish(mut self) -> Vec<Span> {
         if self.mentions[0] {
             self.everywhere(self.patterns.discord.as_ref(), SecretKind::DiscordToken);
@@ -259,11 +258,11 @@ impl<'a> Finder<'a> {
     }
 
     fn slice(&self, start: usize, end: usize) -> &'a str {
-        // Both ends lie beside ASCII bytes, or the text is not looked at.
+        // Both ends are beside ASCII bytes, or the text is skipped.
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// Looks around one trigger.
+    /// Checks the text around one trigger.
     pub(super) fn visit(&mut self, at: usize, action: Action) {
         match action {
             Action::Token(rule) => self.token(at, rule),
@@ -316,13 +315,12 @@ impl<'a> Finder<'a> {
         }
     }
 
-    // What its author marked.
+    // Private blocks.
 
-    /// Redacts every `<private>` block in the text, once. Nested tags count;
-    /// an opening tag that is never closed takes the rest of the text only if
-    /// it begins a line, since a mention in a sentence must not swallow a
-    /// document. Where nested tags are closed too seldom, everything up to
-    /// the last closing tag goes.
+    /// Redacts every `<private>` block in the text, once. Nested tags count. An opening tag that is never
+    /// closed covers the rest of the text only if it begins a line, since a mention in a sentence must not
+    /// swallow a document. If nested tags lack closing tags, everything up to the last closing tag is
+    /// redacted.
     fn private(&mut self) {
         if std::mem::replace(&mut self.private_done, true) {
             return;
@@ -349,7 +347,7 @@ impl<'a> Finder<'a> {
                 }
                 (true, _) => depth -= 1,
                 (false, 0) => {
-                    // Closed by nothing and in a sentence: a mention.
+                    // An unclosed tag within a sentence is only a mention.
                     if last_close.is_some_and(|last| i < last) || self.begins_line(start) {
                         opened = start;
                         depth = 1;
@@ -408,7 +406,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// `echo SECRET | command --password-stdin`; `at` is the place of the option.
+    /// Redacts the secret in `echo SECRET | command --password-stdin`. `at` is the position of the option.
     fn piped_password(&mut self, at: usize) {
         let Some(pattern) = &self.patterns.piped else { return };
         let start = line_start(self.bytes, at);
@@ -425,11 +423,11 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The secret members of a JSON web key, on both sides of its `kty`.
+    /// Redacts the secret members of a JSON web key, on both sides of its `kty`.
     fn jwk(&mut self, at: usize) {
         let Some(pattern) = &self.patterns.jwk else { return };
         let (mut start, mut end) = (at.saturating_sub(REACH), self.bytes.len().min(at + REACH));
-        // A key is one object: nothing behind its braces belongs to it.
+        // A key is one object: nothing outside its braces belongs to it.
         if let Some(brace) = memchr::memrchr2(b'{', b'}', &self.bytes[start..at]) {
             start += brace;
         }
@@ -450,7 +448,8 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Whether what a command is given is a password, and neither a variable nor the place of one.
+/// Returns whether the argument of a command is a password: not a placeholder, a variable reference or a
+/// number.
 fn is_given(password: &str) -> bool {
     !values::is_placeholder(password) && !values::is_reference(password) && !password.bytes().all(|b| b.is_ascii_digit())
 }

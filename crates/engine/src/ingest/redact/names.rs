@@ -1,26 +1,25 @@
-//! How much a name says about the secrecy of what is assigned to it.
+//! How strongly a name suggests that its value is secret.
 //!
-//! * [`Strength`]: what a name promises.
-//! * [`classify`]: splits a name into words (snake, kebab, camel) and judges
-//!   by its last words, because `access_token` names a token but
-//!   `token_count` a count.
-//! * [`is_session`]: names of cookies that keep somebody logged in.
+//! * [`Strength`]: the strength of a name.
+//! * [`classify`]: splits a name into words (snake, kebab, camel) and judges by its last words, because
+//!   `access_token` names a token but `token_count` a count.
+//! * [`is_session`]: names of cookies that keep a user logged in.
 
-/// What a name promises about its value.
+/// How strongly a name suggests that its value is secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
-    /// `token`, `secret`: often something else; only random-looking values.
+    /// `token`, `secret`: often something else, so only random-looking values count.
     Weak,
-    /// `api_key`, `client_secret`, `GITHUB_TOKEN`: digests and UUIDs count.
+    /// `api_key`, `client_secret`, `GITHUB_TOKEN`: digests and UUIDs count too.
     Strong,
-    /// `password` and its kin: chosen by people, so less random.
+    /// `password` and similar names: values are chosen by people, so less random.
     Password,
 }
 
-/// Longest name that is looked at.
+/// Maximum length of a name that is judged.
 pub(super) const MAX_NAME: usize = 80;
 
-/// Words that say nothing about secrecy when they stand at the end.
+/// Words that do not affect secrecy at the end of a name.
 const QUALIFIERS: &[&str] = &[
     "prod",
     "production",
@@ -79,7 +78,7 @@ const KEY_OWNERS: &[&str] = &[
     "consumer",
 ];
 
-/// Words that make a token a secret one whatever its spelling.
+/// Words that make a token a secret one, whatever its spelling.
 const TOKEN_OWNERS: &[&str] = &[
     "access",
     "auth",
@@ -131,7 +130,7 @@ const TOKEN_OWNERS: &[&str] = &[
     "account",
 ];
 
-/// Words that make a token a piece of text or a place in a list.
+/// Words that make a token a piece of text or a position in a list.
 const HARMLESS_OWNERS: &[&str] = &[
     "next",
     "page",
@@ -221,7 +220,7 @@ fn words(name: &str) -> Vec<String> {
     found
 }
 
-/// Whether a name is written as environment variables are.
+/// Returns whether a name is written like an environment variable.
 pub(super) fn is_upper(name: &str) -> bool {
     name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
         && name.bytes().any(|b| b.is_ascii_uppercase())
@@ -246,7 +245,7 @@ fn core_words(name: &str) -> Vec<String> {
     words
 }
 
-/// Judges a name; `None` when it names no secret.
+/// Judges a name. Returns `None` if it does not name a secret.
 pub(super) fn classify(name: &str) -> Option<Strength> {
     if name.len() > MAX_NAME || matches!(name, "PWD" | "OLDPWD") {
         return None;
@@ -312,8 +311,7 @@ pub(super) fn classify(name: &str) -> Option<Strength> {
     }
 }
 
-/// Judges a name inside a body of environment variables, where plain `KEY`
-/// and `SALT` are secret as well.
+/// Judges a name inside a body of environment variables, where plain `KEY` and `SALT` are secret as well.
 pub(super) fn classify_variable(name: &str) -> Option<Strength> {
     if let Some(strength) = classify(name) {
         return Some(strength);
@@ -336,13 +334,13 @@ pub(super) fn classify_variable(name: &str) -> Option<Strength> {
     }
 }
 
-/// Whether a key of this name (`"d"`, `"k"`, ...) in a JSON web key is a secret one (RFC 7518,
+/// Returns whether a key of this name (`"d"`, `"k"`, ...) in a JSON web key is a secret one (RFC 7518,
 /// sections 6.2.2, 6.3.2 and 6.4.1).
 pub(super) fn is_private_jwk(name: &str) -> bool {
     matches!(name, "d" | "p" | "q" | "dp" | "dq" | "qi" | "k")
 }
 
-/// Whether a cookie of this name keeps somebody logged in.
+/// Returns whether a cookie of this name keeps a user logged in.
 pub(super) fn is_session(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ["sess", "auth", "token", "jwt", "login", "remember", "csrf", "xsrf"].iter().any(|part| lower.contains(part))

@@ -1,23 +1,21 @@
-//! Whether a value that stands where a password stands is one.
+//! Decides whether the value assigned to a password's name is a password.
 //!
-//! A value assigned to a password's name is a password, however random it looks, unless it refers
-//! to one, holds its place, names its type or is an expression of code. Each of these is judged by
-//! the whole value.
+//! A value assigned to a password's name is a password, however random it looks, unless it refers to one, is
+//! a placeholder, names its type or is an expression of code. Each of these is judged by the whole value.
 //!
-//! * [`is_password`]: the verdict.
+//! * [`is_password`]: the decision.
 //! * [`is_expression`]: whether an unquoted value is code.
 
 use super::values::{Form, entropy, is_identifier, is_path, is_placeholder, is_reference, reads_as_words};
 
-/// Longest value that is looked at.
+/// Maximum length of a value that is judged.
 const LONGEST: usize = 512;
 
-/// Words by which a value of words names a password instead of being one (`db-password`,
+/// Words that make a value of words the name of a password instead of a password (`db-password`,
 /// `current_password`).
 const OWN_NAMES: &[&str] = &["password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "passcode"];
 
-/// Passwords that programs are delivered with, and what forms, tests and manuals say in the place
-/// of one.
+/// Default passwords of programs, and placeholders used in forms, tests and manuals.
 const WELL_KNOWN: &[&str] = &[
     "postgres",
     "postgresql",
@@ -79,7 +77,7 @@ const WELL_KNOWN: &[&str] = &[
     "promise",
 ];
 
-/// Whether a value, assigned to the name of a password, is one.
+/// Returns whether a value, assigned to the name of a password, is one.
 pub(super) fn is_password(value: &str, form: Form) -> bool {
     let bytes = value.as_bytes();
     let shortest = if matches!(form, Form::Quoted | Form::Variable) { 6 } else { 8 };
@@ -103,7 +101,7 @@ pub(super) fn is_password(value: &str, form: Form) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_named = OWN_NAMES.iter().any(|name| lower.contains(name));
     let is_unquoted = matches!(form, Form::Line | Form::Bare);
-    // `user.pwdHash`: a name for a password, however short its other parts are.
+    // `user.pwdHash`: the name of a password, however short its other parts are.
     if is_named
         && (digits == 0 || (is_unquoted && digits < 3))
         && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'))
@@ -135,14 +133,15 @@ pub(super) fn is_password(value: &str, form: Form) -> bool {
     }
 }
 
-/// Whether unquoted text can be code: words joined by the signs of code, with few digits.
+/// Returns whether unquoted text can be code: words joined by the operators of code, with few digits.
 pub(super) fn is_expression(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let is_code = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.:->()[]{}<>?!&*|,;=+'\"/$".contains(&b) || b >= 0x80);
     is_code && digits <= 2 && reads_as_words(value)
 }
 
-/// `name(...)`, `name[...]`, `name{...}`: nothing random looks so from end to end.
+/// Returns whether a value has the form `name(...)`, `name[...]` or `name{...}`. Nothing random has this form
+/// from end to end.
 fn is_call(value: &str) -> bool {
     let value = value.trim_end_matches([',', ';', '?', '!', '.']).trim_start_matches(['&', '*', '!', '(']);
     let Some(open) = value.find(['(', '[', '{']) else { return false };
@@ -154,17 +153,17 @@ fn is_call(value: &str) -> bool {
         b'[' => rest.ends_with(']'),
         _ => rest.ends_with('}'),
     };
-    // What was cut off at a white space or a quotation mark closes nothing.
+    // A call that was cut off at white space or a quotation mark has no closing bracket.
     let is_cut = rest.len() == 1 || matches!(rest.as_bytes()[1], b'"' | b'\'' | b'`' | b'\\');
     is_name && (is_closed || is_cut || reads_as_words(name))
 }
 
-/// Names and numbers joined by dots, brackets and arrows.
+/// Returns whether a value consists of names and numbers joined by dots, brackets and arrows.
 fn is_code_shaped(value: &str) -> bool {
     value.contains(['.', '(', '[', '>', ':']) && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.:->()[]".contains(&b))
 }
 
-/// A path whose names are mostly words, though short ones are among them.
+/// Returns whether a value is a path whose names are mostly words, even if some are short.
 fn is_path_of_words(value: &str) -> bool {
     (value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../") || value.matches('/').count() >= 2)
         && super::words::wordiness(value) >= 0.4

@@ -1,17 +1,17 @@
-//! What is looked for: the kinds of secret, and one table of provider tokens.
+//! Rules: the kinds of secret, and one table of provider tokens.
 //!
 //! * [`SecretKind`]: the closed set of kinds, in order of precedence.
 //! * character classes: one bit each in a table of 256 bytes.
-//! * [`TokenRule`] and [`TOKENS`]: tokens that carry their maker's prefix.
-//!   Adding a provider is adding a row (and bumping `RULES_VERSION`).
+//! * [`TokenRule`] and [`TOKENS`]: tokens that have a provider-specific prefix. To add a provider, add a row
+//!   (and increment `RULES_VERSION`).
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
-        /// What a redacted span was taken for.
+        /// Kind of a redacted span.
         ///
-        /// The order is the precedence: where two findings overlap, the whole
-        /// is marked with the earlier kind. The names are written into the
-        /// store, so they are never changed, only added to.
+        /// The order is the precedence: where two findings overlap, the whole is marked with the earlier
+        /// kind. The names are written into the store, so existing ones never change and new ones are only
+        /// added.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum SecretKind {
             $($(#[doc = $doc])+ $variant,)+
@@ -21,7 +21,7 @@ macro_rules! kinds {
             /// Every kind, in order of precedence.
             pub const ALL: &'static [SecretKind] = &[$(SecretKind::$variant,)+];
 
-            /// The stable name used in markers and counts.
+            /// Returns the stable name used in markers and counts.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(SecretKind::$variant => $name,)+
@@ -98,10 +98,9 @@ kinds! {
     EnvFile = "env-file",
     /// A value assigned to a secret-like name.
     Assignment = "assignment",
-    /// What a pattern of the person's own matches.
+    /// A match of a pattern defined by the user.
     Custom = "custom",
-    /// An encoded payload: an image, a document, an opaque signature. No
-    /// secret, but no text either.
+    /// An encoded payload: an image, a document, an opaque signature. It is neither a secret nor text.
     Base64Payload = "base64-payload",
 }
 
@@ -119,7 +118,7 @@ pub(super) const HEX: u8 = 16;
 pub(super) const UPPER: u8 = 32;
 /// Both base64 alphabets and the padding.
 pub(super) const BASE64: u8 = 64;
-/// What stands in the path of a URL.
+/// Characters of a URL path.
 pub(super) const PATH: u8 = 128;
 
 const CLASSES: [u8; 256] = {
@@ -152,28 +151,28 @@ const CLASSES: [u8; 256] = {
     table
 };
 
-/// Whether `byte` belongs to one of the classes in `class`.
+/// Returns whether `byte` belongs to one of the classes in `class`.
 #[inline]
 pub(super) fn is_in(byte: u8, class: u8) -> bool {
     CLASSES[byte as usize] & class != 0
 }
 
-/// A token known by its prefix.
+/// A token that is recognised by its prefix.
 #[derive(Debug)]
 pub(super) struct TokenRule {
     pub(super) kind: SecretKind,
     pub(super) prefix: &'static str,
-    /// Characters of the part behind the prefix.
+    /// Characters allowed after the prefix.
     pub(super) class: u8,
-    /// Fewest characters behind the prefix.
+    /// Minimum number of characters after the prefix.
     pub(super) min: usize,
-    /// The part behind the prefix has `min` characters, no more.
+    /// True if exactly `min` characters follow the prefix.
     pub(super) is_exact: bool,
-    /// No letter or digit may stand before the prefix.
+    /// True if no letter or digit may precede the prefix.
     pub(super) is_edged: bool,
-    /// The prefix is common enough that the rest must look random too.
+    /// True if the prefix is so common that the rest must look random too.
     pub(super) is_random: bool,
-    /// The prefix is no secret and stays.
+    /// True if the prefix is not secret and is kept.
     pub(super) keeps_prefix: bool,
 }
 
@@ -206,7 +205,7 @@ const fn t(kind: SecretKind, prefix: &'static str, class: u8, min: usize) -> Tok
     TokenRule::new(kind, prefix, class, min)
 }
 
-/// Every token that is known by a prefix. The longest prefix wins.
+/// Every token that is recognised by a prefix. The longest prefix wins.
 pub(super) static TOKENS: &[TokenRule] = &[
     // Model providers.
     t(AnthropicKey, "sk-ant-", URLSAFE, 20),
@@ -275,7 +274,7 @@ pub(super) static TOKENS: &[TokenRule] = &[
     t(ProviderToken, "ATSTT3", BASE64, 40).edged(),
     t(ProviderToken, "ATBB", ALNUM, 28).random(),
     t(ProviderToken, "sgp_", WORD, 40).edged(),
-    // Talking.
+    // Messaging.
     t(SlackToken, "xoxa-", URLSAFE, 16),
     t(SlackToken, "xoxb-", URLSAFE, 16),
     t(SlackToken, "xoxc-", URLSAFE, 16),
@@ -294,7 +293,7 @@ pub(super) static TOKENS: &[TokenRule] = &[
     t(Webhook, "discordapp.com/api/webhooks/", PATH, 40).behind(),
     t(Webhook, ".webhook.office.com/webhookb2/", PATH, 40).behind(),
     t(Webhook, "hooks.zapier.com/hooks/catch/", PATH, 10).behind(),
-    // Money.
+    // Payment.
     t(StripeKey, "sk_live_", ALNUM, 16).edged(),
     t(StripeKey, "sk_test_", ALNUM, 16).edged(),
     t(StripeKey, "rk_live_", ALNUM, 16).edged(),
@@ -352,7 +351,7 @@ pub(super) static TOKENS: &[TokenRule] = &[
     t(CloudToken, "napi_", ALNUM, 40).random(),
     t(CloudToken, "npg_", ALNUM, 12).random(),
     t(CloudToken, "v1.0-", URLSAFE, 120).random(),
-    // What Cloudflare's tunnels (`{"a":"`) and Convex (`{"v2":`) are given is JSON in base64.
+    // Tokens of Cloudflare tunnels (`{"a":"`) and Convex (`{"v2":`) are JSON in base64.
     t(CloudToken, "eyJhIjoi", BASE64, 80).edged(),
     t(CloudToken, "eyJ2MiI6", BASE64, 40).edged(),
     t(CloudToken, "fo1_", URLSAFE, 40).edged(),
@@ -374,7 +373,7 @@ pub(super) static TOKENS: &[TokenRule] = &[
     t(VaultToken, "A3-", URLSAFE, 36).exact().edged(),
     t(VaultToken, "st.", DOTTED, 60).random(),
     t(AgeKey, "AGE-SECRET-KEY-", URLSAFE, 40),
-    // `-----BEGIN ... PRIVATE KEY` in base64, as kubeconfig files have it.
+    // `-----BEGIN ... PRIVATE KEY` in base64, as in kubeconfig files.
     t(PrivateKey, "LS0tLS1CRUdJTiBQUklWQVRF", BASE64, 40),
     t(PrivateKey, "LS0tLS1CRUdJTiBSU0EgUFJJ", BASE64, 40),
     t(PrivateKey, "LS0tLS1CRUdJTiBFQyBQUklW", BASE64, 40),
@@ -385,7 +384,7 @@ pub(super) static TOKENS: &[TokenRule] = &[
     // Azure.
     t(AzureKey, "AccountKey=", BASE64, 40).behind(),
     t(AzureKey, "SharedAccessKey=", BASE64, 40).behind(),
-    // Tools of the trade.
+    // Developer tools.
     t(ProviderToken, "lin_api_", ALNUM, 30),
     t(ProviderToken, "lin_oauth_", ALNUM, 30),
     t(ProviderToken, "ntn_", ALNUM, 36).edged(),

@@ -1,5 +1,5 @@
-//! Planted secrets are built from parts at run time, so that no file here
-//! holds anything that a scanner would take for a live one.
+//! Planted secrets are built from parts at run time, so that no file here holds anything that a scanner would
+//! take for a live one.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ fn redactor() -> &'static Redactor {
     &SHARED
 }
 
-/// `length` characters that look random, from an alphabet.
+/// Returns `length` characters that look random, from an alphabet.
 fn noise(alphabet: &str, length: usize, seed: u64) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
@@ -147,7 +147,7 @@ fn tokens() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Secrets by context: (kind, text, what must be gone).
+/// Secrets by context: (kind, text, part that must be removed).
 fn contexts() -> Vec<(&'static str, String, String)> {
     let mut all: Vec<(&'static str, String, String)> = Vec::new();
     let mut add = |kind, secret: String, template: &str| {
@@ -255,7 +255,7 @@ fn contexts() -> Vec<(&'static str, String, String)> {
         u64s(43, 199),
         "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\",\"d\":\"@@\"}",
     );
-    // A password by where it stands.
+    // A password in various contexts.
     for (i, secret) in [
         "W>G:yMh%2k&pQz!x",
         "kXqTvZbRwPnLdGhJ",
@@ -714,7 +714,7 @@ fn deep_values_do_not_exhaust_the_stack() {
     assert!(!redactor().json(&mut value, &mut RedactionCounts::default()));
 }
 
-/// Text rich in what the rules look at.
+/// Generates text rich in triggers of the rules.
 fn spicy() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => "\\PC{0,12}",

@@ -1,15 +1,14 @@
-//! The prefilter: where in a text a secret might begin.
+//! The prefilter: finds where in a text a secret might begin.
 //!
-//! * [`Action`]: what to do at a place.
-//! * [`Prefilter`]: one pass over the bytes. Every trigger is a literal; its
-//!   first three bytes, folded to lower case, are hashed into a table of
-//!   16 KiB. At each place three bytes are looked up; only where the table
-//!   says so the literal itself is compared. Lookups do not depend on each
-//!   other, which makes this several times as fast as an automaton.
+//! * [`Action`]: what to do at a position.
+//! * [`Prefilter`]: one pass over the bytes. Every trigger is a literal; its first three bytes, folded to
+//!   lower case, are hashed into a table of 16 KiB. At each position three bytes are looked up; only where
+//!   the table has an entry is the literal itself compared. Lookups do not depend on each other, which makes
+//!   this several times as fast as an automaton.
 
 use super::rules::{TOKENS, TokenRule};
 
-/// What to look for at a place where a trigger stands.
+/// The check to run at the position of a trigger.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Action {
     /// A token with a known prefix.
@@ -60,7 +59,7 @@ pub(super) enum Action {
     PipedPassword,
     /// A command whose options may hold a password.
     Command(Command),
-    /// The name of a service whose tokens have no prefix: look everywhere.
+    /// The name of a service whose tokens have no prefix: search the whole text.
     Mention(Mention),
 }
 
@@ -83,11 +82,11 @@ pub(super) enum Command {
     Openssl,
     /// `machine HOST login USER password SECRET`.
     Netrc,
-    /// `wandb login SECRET` and others that log in with a token as the argument.
+    /// `wandb login SECRET` and other commands that log in with a token as the argument.
     Login,
 }
 
-/// Services whose tokens can only be told in company of their name.
+/// Services whose tokens can be recognised only if their name occurs too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mention {
     /// Bot tokens of three parts.
@@ -168,7 +167,7 @@ static SPECIALS: &[Trigger] = &[
 
 const SLOTS: usize = 1 << 14;
 
-/// See the module.
+/// Finds triggers in a text; see the module documentation.
 pub(super) struct Prefilter {
     slots: Box<[u8; SLOTS]>,
     /// Triggers by slot number, the longest literal first.
@@ -191,7 +190,7 @@ impl Prefilter {
             let b = trigger.literal.as_bytes();
             let at = slot(u32::from_le_bytes([b[0], b[1], b[2], 0]));
             if slots[at] == 0 {
-                // Beyond 255 slots the last is shared, which costs time only.
+                // Beyond 255 slots the last one is shared, which only costs time.
                 if buckets.len() <= usize::from(u8::MAX) {
                     buckets.push(Vec::new());
                 }
@@ -205,8 +204,8 @@ impl Prefilter {
         Prefilter { slots, buckets }
     }
 
-    /// Calls `visit(place, action)` at every trigger. Of several tokens at
-    /// one place, all are offered, the longest prefix first.
+    /// Calls `visit(position, action)` at every trigger. If several tokens match at one position, all are
+    /// passed, the longest prefix first.
     #[inline]
     pub(super) fn scan(&self, text: &[u8], mut visit: impl FnMut(usize, Action)) {
         for (at, four) in text.windows(4).enumerate() {
@@ -232,7 +231,7 @@ impl Prefilter {
         }
     }
 
-    /// Whether a short name holds part of a secret-like one.
+    /// Returns whether a short name contains part of a secret-like one.
     pub(super) fn has_name(&self, name: &[u8]) -> bool {
         let mut found = false;
         let mut check = |at: usize, number: u8| {

@@ -1,8 +1,8 @@
-//! What a value looks like: what `verdict` goes by.
+//! Properties of a value, on which `verdict` bases its decision.
 //!
 //! * [`Form`]: how the value was written.
-//! * [`is_placeholder`], [`is_reference`]: values that stand for a secret.
-//! * [`entropy`], [`restlessness`]: two measures behind it; a third is
+//! * [`is_placeholder`], [`is_reference`]: values in place of a secret.
+//! * [`entropy`], [`restlessness`]: two measures of randomness; a third is
 //!   [`wordiness`](super::words::wordiness).
 
 use super::words::wordiness;
@@ -14,14 +14,14 @@ pub(super) enum Form {
     Quoted,
     /// `NAME=value`, as in a shell or an environment file.
     Variable,
-    /// Unquoted, and name and value fill a line, as in YAML and property files. A line of code
-    /// may do so too.
+    /// Unquoted, and name and value fill a line, as in YAML and property files. A line of code may have this
+    /// form too.
     Line,
-    /// Unquoted in anything else: may as well be an expression.
+    /// Unquoted in any other context: may also be an expression.
     Bare,
 }
 
-/// Shannon entropy in bits a byte.
+/// Returns the Shannon entropy in bits per byte.
 pub(super) fn entropy(value: &[u8]) -> f32 {
     let mut counts = [0u32; 256];
     for &b in value {
@@ -38,9 +38,9 @@ pub(super) fn entropy(value: &[u8]) -> f32 {
         .sum()
 }
 
-/// How often the class of character changes, as a share of all steps: about
-/// 0.5 for random text, below 0.2 for words, even in camel case. A step from
-/// a capital to a small letter and steps around separators do not count.
+/// Returns how often the class of character changes, as a share of all steps: about 0.5 for random text,
+/// below 0.2 for words, even in camel case. A step from a capital to a small letter and steps around
+/// separators do not count.
 pub(super) fn restlessness(value: &[u8]) -> f32 {
     let class = |b: u8| match b {
         b'a'..=b'z' => 1u8,
@@ -62,7 +62,7 @@ pub(super) fn restlessness(value: &[u8]) -> f32 {
     changes as f32 / steps as f32
 }
 
-/// Longest run of one byte.
+/// Returns the length of the longest run of one byte.
 fn longest_run(value: &[u8]) -> usize {
     let (mut best, mut run, mut previous) = (0, 0, None);
     for &b in value.iter().take(512) {
@@ -136,7 +136,7 @@ const PLACEHOLDERS: &[&str] = &[
     "goes-here",
 ];
 
-/// Whether a value says of itself that it only stands for a secret.
+/// Returns whether a value is recognisably a placeholder for a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let mut lower = String::new();
     for c in value.chars().take(160) {
@@ -175,8 +175,8 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || distinct(value.as_bytes()) <= 2
 }
 
-/// Whether a value refers to a variable instead of being one: `$TOKEN`,
-/// `%TOKEN%`, `${TOKEN:-x}`, `{token}`.
+/// Returns whether a value refers to a variable instead of being a secret: `$TOKEN`, `%TOKEN%`,
+/// `${TOKEN:-x}`, `{token}`.
 pub(super) fn is_reference(value: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
     if let Some(rest) = value.strip_prefix('$') {
@@ -188,12 +188,12 @@ pub(super) fn is_reference(value: &str) -> bool {
     holds_template(value) || (value.starts_with('`') && reads_as_words(value))
 }
 
-/// Whether a part of a value is a blank to be filled in: `<name>`, `{name}`, `${name}`, `{{ name }}`,
-/// `$(command)`. Random text holds brackets too, but no words between them.
+/// Returns whether a part of a value is a blank to be filled in: `<name>`, `{name}`, `${name}`, `{{ name }}`,
+/// `$(command)`. Random text has brackets too, but no words between them.
 fn holds_template(value: &str) -> bool {
     let is_blank = |open: char, close: char| {
         let Some((before, rest)) = value.split_once(open) else { return false };
-        // A blank that was cut off at a white space closes nowhere.
+        // A blank that was cut off at white space has no closing character.
         let (inside, after) = match rest.rsplit_once(close) {
             Some(parts) => parts,
             None if before.is_empty() || before.ends_with(['$', '%', '#', '{']) => (rest, ""),
@@ -206,8 +206,8 @@ fn holds_template(value: &str) -> bool {
     is_blank('<', '>') || is_blank('{', '}') || (value.contains("$(") && is_blank('(', ')'))
 }
 
-/// Whether most of a value stands in words: so do 98 of 100 identifiers of eight letters and more,
-/// and 1 of 100 random strings of sixteen letters.
+/// Returns whether most of a value consists of words. This holds for 98 of 100 identifiers of eight letters
+/// or more, and for 1 of 100 random strings of sixteen letters.
 pub(super) fn reads_as_words(value: &str) -> bool {
     wordiness(value) >= 0.7
 }
@@ -224,8 +224,8 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
         })
 }
 
-/// Words joined by separators, each of letters with at most two digits
-/// behind, or a short number: `tls-cert-2`, `us_east_1`.
+/// Returns whether a value is words joined by separators, each followed by at most two digits, or short
+/// numbers: `tls-cert-2`, `us_east_1`.
 pub(super) fn is_slug(value: &str) -> bool {
     let mut segments = 0;
     for segment in value.split(['-', '_', '.', '/', ':', '@']) {
@@ -242,7 +242,7 @@ pub(super) fn is_slug(value: &str) -> bool {
     segments > 1
 }
 
-/// Ids, digests and dates that are written after many harmless names.
+/// Returns whether a value is an id, digest or date of a kind that often follows harmless names.
 pub(super) fn is_identifier(value: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "toolu_",
@@ -292,7 +292,7 @@ pub(super) fn is_identifier(value: &str) -> bool {
         && value.bytes().skip(8).all(|b| b.is_ascii_digit() || b":-.+TZ".contains(&b));
     let is_version = {
         let rest = value.trim_start_matches(['v', '^', '~', '=', '>', '<']);
-        // `1.2.3-beta.4+linux`: numbers, and behind them words and short numbers.
+        // `1.2.3-beta.4+linux`: numbers, followed by words and short numbers.
         let (numbers, suffix) = rest.find(['-', '+']).map_or((rest, ""), |at| rest.split_at(at));
         numbers.contains('.')
             && numbers.split('.').all(|part| is_number(part) && part.len() < 5)
@@ -317,8 +317,7 @@ pub(super) fn is_path(value: &str) -> bool {
     (begins || slashes > 0 || is_file) && restlessness(bytes) < 0.3
 }
 
-/// Whether text behind a known prefix can be a token at all: neither a
-/// placeholder nor words.
+/// Returns whether text after a known prefix can be a token at all: neither a placeholder nor words.
 pub(super) fn is_token_body(body: &str, is_random: bool) -> bool {
     let bytes = body.as_bytes();
     let has_digit = bytes.iter().take(512).any(u8::is_ascii_digit);
@@ -337,8 +336,8 @@ pub(super) fn is_token_body(body: &str, is_random: bool) -> bool {
     !is_random || (has_digit && entropy(&bytes[..bytes.len().min(256)]) >= 3.0 && restlessness(bytes) >= 0.18)
 }
 
-/// The form of an AWS secret key, which has no prefix: forty characters of
-/// base64. Its example in the documentation counts too.
+/// Returns whether a value has the form of an AWS secret key, which has no prefix: forty characters of
+/// base64. The example in the AWS documentation counts too.
 pub(super) fn is_aws_secret(value: &[u8]) -> bool {
     value.len() == 40
         && value.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'/' || b == b'+')

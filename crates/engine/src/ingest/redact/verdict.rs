@@ -1,4 +1,4 @@
-//! Whether a value that is assigned to a name is a secret.
+//! Decides whether a value that is assigned to a name is a secret.
 
 use super::names::Strength;
 use super::passwords::is_password;
@@ -7,7 +7,7 @@ use super::values::{
 };
 use super::words::wordiness;
 
-/// Whether a value, assigned to a name of the given strength, is a secret.
+/// Returns whether a value, assigned to a name of the given strength, is a secret.
 pub(super) fn is_secret(value: &str, strength: Strength, form: Form) -> bool {
     if strength == Strength::Password {
         return is_password(value, form);
@@ -39,7 +39,7 @@ pub(super) fn is_secret(value: &str, strength: Strength, form: Form) -> bool {
     if is_digest {
         return strength != Strength::Weak && has_digit && bits >= 2.5;
     }
-    // Forty characters of base64 may begin with a slash or hold several.
+    // Forty characters of base64 may begin with a slash or contain several.
     if is_path(value) || value.contains('[') && value.contains(']') {
         return false;
     }

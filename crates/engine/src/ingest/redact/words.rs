@@ -1,12 +1,11 @@
-//! Whether letters make words: what tells an identifier or a phrase from random characters.
+//! Detects whether letters form words, which distinguishes an identifier or a phrase from random characters.
 //!
-//! * [`wordiness`]: the share of a value's letters and digits that stand in words.
+//! * [`wordiness`]: the share of a value's letters and digits that belong to words.
 //! * [`LETTER_PAIRS`]: how likely one letter follows another inside a word.
 
-/// For each letter (row), how many bits it takes to say that each other letter (column) follows
-/// it inside a word, rounded, 9 at most. Counted over the words in the identifiers, comments and
-/// manuals of some thousand Rust and Python packages, each word weighted by the logarithm of the
-/// number of files that hold it.
+/// Cost in bits, by letter (row) and next letter (column), of one letter following another inside a word;
+/// rounded, at most 9. Counted over the words in the identifiers, comments and manuals of some thousand Rust
+/// and Python packages, each word weighted by the logarithm of the number of files that contain it.
 const LETTER_PAIRS: [&[u8; 26]; 26] = [
     b"74447758596353959343667868",
     b"35563688378278479446489958",
@@ -36,18 +35,18 @@ const LETTER_PAIRS: [&[u8; 26]; 26] = [
     b"37671788398778588869697965",
 ];
 
-/// Bits a pair of letters may take on average in a word of eight letters and more, and in a shorter
-/// one. At these bounds a run of random small letters passes for a word in one of ten (eight
-/// letters) to forty cases (sixteen), a true word is refused in one of a hundred.
+/// Maximum average bits per pair of letters in a word of eight letters or more, and in a shorter one. At
+/// these limits a run of random small letters passes for a word in one case of ten (eight letters) to forty
+/// (sixteen letters), and a true word is rejected in one case of a hundred.
 const LONG_WORD: u32 = 50;
 const SHORT_WORD: u32 = 55;
 
-/// Names of methods that hold digits and yet are words.
+/// Names of methods that contain digits but count as words.
 const METHODS: &[&str] =
     &["sha1", "sha256", "sha384", "sha512", "md5", "x509", "base64", "utf8", "utf16", "aes128", "aes256", "pbkdf2", "ed25519"];
 
-/// The share of a value's ASCII letters and digits that stand in words: near 1 for an identifier,
-/// a path or a phrase, below 0.5 for nearly all random text.
+/// Returns the share of a value's ASCII letters and digits that belong to words: near 1 for an identifier, a
+/// path or a phrase, below 0.5 for nearly all random text.
 pub(super) fn wordiness(value: &str) -> f32 {
     let bytes = value.as_bytes();
     let (mut total, mut in_words) = (0usize, 0usize);
@@ -70,8 +69,8 @@ pub(super) fn wordiness(value: &str) -> f32 {
     if total == 0 { 0.0 } else { in_words as f32 / total as f32 }
 }
 
-/// How many letters of a run of letters and digits stand in words. The run is divided where a
-/// small letter meets a capital, where capitals meet a capitalised word, and at digits.
+/// Returns how many letters of a run of letters and digits belong to words. The run is divided where a small
+/// letter meets a capital, where capitals meet a capitalised word, and at digits.
 fn letters_in_words(run: &[u8]) -> usize {
     let mut found = 0;
     let mut start = 0;
@@ -94,7 +93,7 @@ fn letters_in_words(run: &[u8]) -> usize {
     found
 }
 
-/// Whether letters read as a word. Fewer than three say nothing.
+/// Returns whether letters form a word. Fewer than three letters never do.
 fn is_word(letters: &[u8]) -> bool {
     if letters.len() < 3 || !letters.iter().all(u8::is_ascii_alphabetic) {
         return false;

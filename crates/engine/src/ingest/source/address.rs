@@ -1,13 +1,13 @@
-//! Addresses of files and folders as editors write them, to paths.
+//! Converts URLs of files and folders, as editors write them, to paths.
 
 use serde_json::Value;
 
-/// How the authority of a folder in a container begins; hexadecimal digits of a JSON value follow.
+/// Prefix of the authority of a folder in a container. The hexadecimal digits of a JSON value follow.
 const CONTAINER: &str = "dev-container+";
 
-/// The path in an address: of a file here, or of one on the computer that the window was connected to; of a folder
-/// that is mounted into a development container, the path outside it, so that both are one project. Any other
-/// address is none of a file. A text without a scheme is a path already.
+/// Returns the path in a URL of a file on this computer, or on the one that the window was connected to. For
+/// a folder mounted into a development container it returns the path outside, so that both are one project.
+/// Returns `None` for any other URL. Text without a scheme is already a path.
 pub fn path_of_address(address: &str) -> Option<String> {
     if let Some(rest) = address.strip_prefix("vscode-remote://") {
         let (authority, path) = rest.split_at(rest.find('/')?);
@@ -20,7 +20,7 @@ pub fn path_of_address(address: &str) -> Option<String> {
     }
 }
 
-/// The path behind a scheme, percent escapes read.
+/// Returns the path after a scheme, with percent escapes decoded.
 fn path_of_file(rest: &str) -> Option<String> {
     let path = unescaped(rest.split(['#', '?']).next().unwrap_or(rest));
     // `/c:/Users` is a drive, not a root.
@@ -29,8 +29,8 @@ fn path_of_file(rest: &str) -> Option<String> {
     Some(if is_drive { path[1..].to_owned() } else { path }).filter(|path| !path.is_empty())
 }
 
-/// Where a path in a development container lies on the computer that runs it: the folder of the workspace, and
-/// what is below it where the container has it under the same name.
+/// Returns the path on the host computer of a path in a development container: the folder of the workspace,
+/// and the path below it if the folder has the same name in the container.
 fn path_on_host(authority: &str, path: &str) -> Option<String> {
     let digits = authority.strip_prefix(CONTAINER)?.split('@').next()?;
     let bytes: Option<Vec<u8>> = digits
@@ -47,7 +47,7 @@ fn path_on_host(authority: &str, path: &str) -> Option<String> {
             let separator = if host.contains('\\') { "\\" } else { "/" };
             Some(parts[at + 1..].iter().fold(host.to_owned(), |whole, part| whole + separator + part))
         }
-        // `/workspace`, whatever it is called outside.
+        // This is `/workspace`, whatever the folder is called outside.
         None if parts.len() < 3 => Some(host.to_owned()),
         None => None,
     }

@@ -4,10 +4,10 @@
 //! - `markdown`: lines to blocks, one record each
 //! - `reader`: blocks to turns
 //!
-//! Every start of the program begins a session. A session has no id: it is known by its start,
-//! which is written to the second, and by the name of the directory, which stays when a repository
-//! is moved and differs between two that are open at the same time. Times are local, their zone is
-//! nowhere recorded, and only the session has one.
+//! Every start of the program begins a session. A session has no id. It is identified by its start, which is
+//! written to the second, and by the name of the directory, which stays the same when a repository is moved
+//! and differs between two that are open at the same time. Times are local without a recorded time zone, and
+//! only the session has one.
 
 mod markdown;
 mod reader;
@@ -23,18 +23,18 @@ use self::reader::{AiderReader, KIND};
 use super::shapes::text_of;
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Unit};
 
-/// The file that Aider writes unless told otherwise.
+/// Default file name of Aider's history.
 const HISTORY: &str = ".aider.chat.history.md";
-/// Directories that hold no repositories of their own, or too many.
+/// Directories that are skipped: they hold no repositories of their own, or too many.
 const PASSED_OVER: [&str; 8] = ["node_modules", ".git", "target", ".venv", "venv", "__pycache__", ".cache", "Library"];
-/// Repositories are looked for so deep below a root.
+/// Maximum depth below a root at which repositories are searched.
 const MAX_DEPTH: usize = 6;
-/// A root with more directories is no folder of projects.
+/// Maximum number of directories searched. A root with more is not a folder of projects.
 const MAX_DIRECTORIES: usize = 100_000;
-/// A longer history is read so far.
+/// Maximum number of bytes read. The rest of a longer history is ignored.
 const MAX_FILE_BYTES: u64 = 512 << 20;
 
-/// See the module.
+/// The source for Aider; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Aider;
 
@@ -48,7 +48,7 @@ impl Source for Aider {
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
-        // There is no central place; a person may have named one.
+        // There is no central place, but the user may have configured one.
         computer.named("AIDER_CHAT_HISTORY_FILE").filter(|path| path.is_absolute()).into_iter().collect()
     }
 
@@ -85,7 +85,7 @@ impl Source for Aider {
     fn records(&self, unit: &Unit, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
         let mut bytes = Vec::new();
         File::open(&unit.path)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
-        // The last line may be half written; what it becomes is read the next time.
+        // The last line may be half written; it is read the next time.
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let text = String::from_utf8_lossy(&bytes[..end]);
         let directory = unit.path.parent();

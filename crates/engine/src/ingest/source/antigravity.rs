@@ -1,7 +1,7 @@
 //! Antigravity: `brain/<conversation>/.system_generated/logs/transcript.jsonl`, a line for each step, and
-//! `transcript_full.jsonl` beside it, which has every text whole.
+//! beside it `transcript_full.jsonl` with every text in full.
 //!
-//! - [`Antigravity`]: finds the logs; of the two of one conversation the whole one counts
+//! - [`Antigravity`]: finds the logs; of the two logs of a conversation, the full one is read
 //! - `StepReader`: steps to turns
 
 use std::io;
@@ -19,19 +19,19 @@ use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, S
 use crate::ingest::parse::{NotJson, parse_line};
 
 const KIND: &str = "antigravity";
-/// The log whose long texts are cut, and the one whose are not.
+/// The log with shortened texts, and the one with full texts.
 const LOG: &str = "transcript.jsonl";
 const WHOLE_LOG: &str = "transcript_full.jsonl";
-/// A larger file is no conversation.
+/// Maximum size of a file in bytes. A larger one is not a conversation.
 const MAX_FILE_BYTES: u64 = 512 << 20;
-/// The folder of what the program itself wrote of a conversation.
+/// The folder of files that the program itself generated for a conversation.
 const GENERATED: &str = ".system_generated";
-/// Inputs that are shown to the person and say nothing to the tool.
+/// Inputs that are shown to the person and not used by the tool.
 const SHOWN: [&str; 3] = ["toolAction", "toolSummary", "toolCallTitle"];
-/// Elements that the program puts behind a prompt.
+/// Elements that the program adds after a prompt.
 const PUT_IN: [&str; 4] = ["ADDITIONAL_METADATA", "USER_SETTINGS_CHANGE", "EPHEMERAL_MESSAGE", "USER_INFORMATION"];
 
-/// See the module.
+/// The source for Antigravity; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Antigravity;
 
@@ -78,7 +78,7 @@ impl Source for Antigravity {
         }
         for step in steps {
             let Value::Object(mut step) = step else { continue };
-            // Thoughts are not what was said.
+            // Thoughts are not part of the conversation.
             step.shift_remove("thinking");
             let index = step.get("step_index").and_then(Value::as_u64).map(|index| format!("step {index}"));
             let mut record = json!({"type": "step", "session": session, "step": step});
@@ -110,12 +110,12 @@ impl Source for Antigravity {
     }
 }
 
-/// The calls of a step.
+/// Returns the calls of a step.
 fn calls_of(step: &Value) -> impl Iterator<Item = &Value> {
     step["tool_calls"].as_array().into_iter().flatten()
 }
 
-/// The inputs of a call, each of which is JSON in a text.
+/// Returns the inputs of a call, each of which is JSON in a string.
 fn inputs_of(call: &Value) -> Value {
     let inputs = call["args"].as_object().into_iter().flatten().filter(|(key, _)| !SHOWN.contains(&key.as_str()));
     let inputs = inputs.map(|(key, value)| {
@@ -125,7 +125,7 @@ fn inputs_of(call: &Value) -> Value {
     Value::Object(inputs.collect::<Map<_, _>>())
 }
 
-/// The conversation that a log belongs to: the folder of what was generated for it.
+/// Returns the conversation that a log belongs to: the folder that contains the generated files.
 fn session_of(log: &Path) -> String {
     let folder = log.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == GENERATED)).and_then(Path::parent);
     let name = folder.and_then(Path::file_name).or_else(|| log.parent().and_then(Path::file_name));
@@ -135,7 +135,7 @@ fn session_of(log: &Path) -> String {
 struct StepReader {
     options: ReaderOptions,
     session: Option<Arc<Episode>>,
-    /// The model that was chosen last, as it is shown.
+    /// Display name of the model that was chosen last.
     model: Option<String>,
 }
 
@@ -147,7 +147,7 @@ impl EpisodeReader for StepReader {
                 continue;
             };
             if self.session.as_ref().is_none_or(|known| known.native_id != session) {
-                // The first directory in which a command ran: no step names the project.
+                // The directory of the first command, because no step names the project.
                 let cwd = text_of(value, "directory").map(str::to_owned);
                 self.session = Some(Arc::new(Episode { cwd, ..shapes::episode(KIND, session) }));
             }
@@ -221,7 +221,7 @@ impl StepReader {
     }
 }
 
-/// The words that the person typed.
+/// Returns the text that the person typed.
 fn request_of(content: &str) -> String {
     let typed = content.split_once("<USER_REQUEST>").and_then(|(_, rest)| rest.split_once("</USER_REQUEST>"));
     match typed {
@@ -230,7 +230,7 @@ fn request_of(content: &str) -> String {
     }
 }
 
-/// The model that the person has chosen before a prompt.
+/// Returns the model that the person chose before a prompt.
 fn chosen_model(content: &str) -> Option<String> {
     let (_, change) = content.split_once("`Model Selection` from ")?;
     let (_, model) = change.split_once(" to ")?;
@@ -238,7 +238,7 @@ fn chosen_model(content: &str) -> Option<String> {
     (!model.is_empty() && model.len() < 100).then(|| model.to_owned())
 }
 
-/// The answer of a tool, without the times that stand before it.
+/// Returns the answer of a tool, without the times before it.
 fn words_of_answer(content: &str) -> String {
     let is_time = |line: &&str| line.starts_with("Created At: ") || line.starts_with("Completed At: ");
     let times = content.lines().take_while(is_time).count();

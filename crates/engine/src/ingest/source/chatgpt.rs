@@ -1,12 +1,11 @@
-//! ChatGPT: the archive that its data export gives, the extracted folder, or one of its lists of
-//! conversations.
+//! ChatGPT: the archive from its data export, the extracted folder, or one of its lists of conversations.
 //!
 //! - [`ChatGpt`]: finds exports, and divides each conversation into a header and its messages
-//! - `Tree`: which of a conversation's messages are on the branch that it ended with
+//! - `Tree`: finds the messages on the last branch of a conversation
 //! - `ChatGptReader`: messages to turns
 //!
-//! A conversation is a tree: an edited question and a new answer begin branches. Only the branch that
-//! was open last is read; messages of the others are counted.
+//! A conversation is a tree: an edited question or a new answer begins a branch. Only the branch that was
+//! open last is read; messages of the others are counted.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -24,7 +23,7 @@ use super::{EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, Sou
 
 const KIND: &str = "chatgpt";
 
-/// Members of a message's metadata that a reader uses.
+/// Members of a message's metadata that the reader uses.
 const METADATA: [&str; 7] = [
     "model_slug",
     "is_visually_hidden_from_conversation",
@@ -35,7 +34,7 @@ const METADATA: [&str; 7] = [
     "attachments",
 ];
 
-/// Contents without words of their own.
+/// Types of content without text of their own.
 const WORDLESS: [&str; 4] = ["thoughts", "reasoning_recap", "model_editable_context", "loading_message"];
 
 /// Parts of a message that are pictures or sounds.
@@ -47,7 +46,7 @@ const WORDLESS_PARTS: [&str; 5] = [
     "file_asset_pointer",
 ];
 
-/// See the module.
+/// The source for exports of ChatGPT; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct ChatGpt;
 
@@ -68,7 +67,7 @@ impl Source for ChatGpt {
         export::conversations(&unit.path, &mut |element| match element {
             Element::Conversation(conversation) => records_of(conversation, take),
             Element::Unreadable(why) => take(json!({"type": "unreadable", "why": why})),
-            // Its messages are no list: which of them are whole nobody can tell.
+            // Its messages are not in a list, so it is unknown which of them are whole.
             Element::Cut(_) => true,
             Element::Damage(damage) => take(damage),
         })
@@ -83,10 +82,9 @@ impl Source for ChatGpt {
     }
 }
 
-/// Divides a conversation into records: a header, the messages of its last branch, and what was
-/// left out.
+/// Divides a conversation into records: a header, the messages of its last branch, and a count of the others.
 fn records_of(mut conversation: Value, take: &mut dyn FnMut(Value) -> bool) -> bool {
-    // The person asked that it be forgotten: nothing of it is kept.
+    // The person asked not to remember it: nothing of it is kept.
     if conversation["is_do_not_remember"].as_bool() == Some(true) {
         return take(json!({"type": "left-out", "why": "do-not-remember"}));
     }
@@ -155,7 +153,8 @@ fn record_of(session: &str, node: &str, mut message: Map<String, Value>) -> Valu
     Value::Object(record)
 }
 
-/// Whether a person or the model says something in a message: what a branch is counted by.
+/// Returns whether a message contains visible text by a person or the model. Only such messages of other
+/// branches are counted.
 fn is_spoken(message: &Value) -> bool {
     matches!(text_of(&message["author"], "role"), Some("user" | "assistant")) && !is_hidden(&message["metadata"])
 }
@@ -170,7 +169,7 @@ struct Tree<'v> {
 }
 
 impl Tree<'_> {
-    /// The nodes from the root to the one that was open last, in order.
+    /// Returns the nodes from the root to the one that was open last, in order.
     fn branch(&self, current: Option<&str>) -> Vec<String> {
         let Some(last) = current.filter(|id| self.nodes.contains_key(*id)).or_else(|| self.last_leaf()) else {
             return Vec::new();
@@ -189,7 +188,7 @@ impl Tree<'_> {
         branch
     }
 
-    /// Of the nodes that nothing follows, the newest; of several, the deepest.
+    /// Returns the newest of the nodes without a successor; of several equally new ones, the deepest.
     fn last_leaf(&self) -> Option<&str> {
         let parents: HashSet<&str> = self.nodes.values().filter_map(|node| text_of(node, "parent")).collect();
         let mut depths = HashMap::new();
@@ -203,12 +202,13 @@ impl Tree<'_> {
             .map(|(_, _, id)| id)
     }
 
-    /// How many nodes stand above one; those of all nodes on the way are noted.
+    /// Returns the number of nodes on the path from the root to this one. Stores this number for all nodes on
+    /// the path.
     fn depth<'t>(&'t self, id: &'t str, depths: &mut HashMap<&'t str, usize>) -> usize {
         let mut way = Vec::new();
         let mut next = Some(id);
         while let Some(id) = next.filter(|id| !depths.contains_key(id)) {
-            // A loop of parents ends here.
+            // This also ends a loop of parents.
             depths.insert(id, 0);
             way.push(id);
             next = self.nodes.get(id).and_then(|node| text_of(node, "parent"));
@@ -227,14 +227,14 @@ struct ChatGptReader {
     current: Option<Conversation>,
 }
 
-/// What the messages of a conversation have in common.
+/// State shared by the messages of a conversation.
 struct Conversation {
     episode: Arc<Episode>,
-    /// Told once a turn was given, for then the episode exists.
+    /// Title, output after the first turn, because then the episode exists.
     title: Option<String>,
     created: Option<RecordedTime>,
     model: Option<String>,
-    /// The time of the last message that had one.
+    /// Time of the last message that had one.
     before: Option<RecordedTime>,
 }
 
@@ -262,7 +262,7 @@ impl Conversation {
         }
     }
 
-    /// A message's own time, else that of the one before it, else the conversation's.
+    /// Returns a message's own time, or else that of the message before it, or else the conversation's.
     fn time_of(&mut self, message: &Value) -> RecordedTime {
         if let Some(time) = seconds_of(&message["create_time"], TimeQuality::Exact) {
             self.before = Some(time.clone());
@@ -298,7 +298,7 @@ impl ChatGptReader {
                 message.role = Role::Injected;
                 message.say(&instructions(content, metadata, words));
             }
-            // What the client hides was written by the client.
+            // Hidden messages were written by the client.
             Some("system") => return,
             Some("user" | "assistant") if is_hidden => return,
             Some("user") => {
@@ -350,7 +350,7 @@ impl ChatGptReader {
     }
 }
 
-/// The words of a content; `None` where it has none by its nature, or is of an unknown kind.
+/// Returns the text of a content, or `None` if its type has none or is unknown.
 fn words_of(content: &Value, out: &mut Vec<Reading>) -> Option<String> {
     let kind = text_of(content, "content_type").unwrap_or("text");
     let mut words = String::new();
@@ -395,7 +395,8 @@ fn words_of(content: &Value, out: &mut Vec<Reading>) -> Option<String> {
     Some(words)
 }
 
-/// What a person told ChatGPT to know about him everywhere: it comes with every conversation.
+/// Returns the instructions that a person gave ChatGPT for all conversations. They are repeated in every
+/// conversation.
 fn instructions(content: &Value, metadata: &Value, words: String) -> String {
     let mut told = words;
     for (of, key) in [
@@ -412,7 +413,7 @@ fn instructions(content: &Value, metadata: &Value, words: String) -> String {
     told
 }
 
-/// Seconds since 1970 with a fraction; some exports write ISO 8601.
+/// Returns a time from seconds since 1970 with a fraction; some exports write ISO 8601.
 fn seconds_of(value: &Value, quality: TimeQuality) -> Option<RecordedTime> {
     match value.as_f64() {
         Some(seconds) => shapes::from_millis(seconds * 1000.0, quality),
@@ -438,7 +439,7 @@ mod tests {
         let nodes =
             json!({"c": node(Some("b"), 3.0), "a": node(None, 1.0), "x": node(Some("a"), 9.0), "b": node(Some("a"), 2.0)});
         assert_eq!(branch(nodes.clone(), Some("c")), ["a", "b", "c"]);
-        // Without a current node the newest end counts.
+        // Without a current node the newest leaf counts.
         assert_eq!(branch(nodes.clone(), None), ["a", "x"]);
         assert_eq!(branch(nodes, Some("gone")), ["a", "x"]);
     }

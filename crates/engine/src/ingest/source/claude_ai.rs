@@ -1,5 +1,4 @@
-//! Claude.ai: the archive that its data export gives, the extracted folder, or its list of
-//! conversations.
+//! Claude.ai: the archive from its data export, the extracted folder, or its list of conversations.
 //!
 //! - [`ClaudeAi`]: finds exports, and divides each conversation into a header and its messages
 //! - `ClaudeAiReader`: messages to turns
@@ -20,13 +19,13 @@ use super::{EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, Sou
 
 const KIND: &str = "claude-ai";
 
-/// Blocks without words of their own.
+/// Types of blocks without text of their own.
 const WORDLESS: [&str; 6] = ["thinking", "redacted_thinking", "token_budget", "image", "document", "flag"];
 
-/// What stands in `text` in the place of a block that the exporter could not write.
+/// Text in place of a block that the exporter could not write.
 const PLACEHOLDER: &str = "This block is not supported on your current device yet.";
 
-/// See the module.
+/// The source for exports of Claude.ai; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeAi;
 
@@ -60,7 +59,7 @@ impl Source for ClaudeAi {
     }
 }
 
-/// Divides a conversation into records: a header and its messages. One that nobody spoke in gives
+/// Divides a conversation into records: a header and its messages. A conversation without messages gives
 /// none.
 fn records_of(mut conversation: Value, take: &mut dyn FnMut(Value) -> bool) -> bool {
     let Some(session) = text_of(&conversation, "uuid").map(str::to_owned) else {
@@ -88,8 +87,8 @@ fn records_of(mut conversation: Value, take: &mut dyn FnMut(Value) -> bool) -> b
         && (left.is_empty() || take(json!({"type": "other-branches", "session": session, "messages": left.len()})))
 }
 
-/// The places of messages on branches that were left behind: an edited question and a new answer begin another one.
-/// The branch that counts ends with the leaf that the conversation names, else with the last message.
+/// Returns the positions of messages on abandoned branches: an edited question or a new answer begins another
+/// branch. The current branch ends with the leaf that the conversation names, or else with the last message.
 fn left_behind(messages: &[Value], leaf: Option<&str>) -> HashSet<usize> {
     let id = |at: usize| text_of(&messages[at], "uuid");
     let parent = |at: usize| text_of(&messages[at], "parent_message_uuid");
@@ -100,8 +99,8 @@ fn left_behind(messages: &[Value], leaf: Option<&str>) -> HashSet<usize> {
     while let Some(at) = next.filter(|at| branch.insert(*at)) {
         next = parent(at).and_then(|parent| places.get(parent).copied());
     }
-    // A message is left behind where another one follows the same message on the branch that counts, and so is what
-    // follows it. One whose links lead nowhere is kept.
+    // A message is abandoned if the current branch has another message after the same parent. Everything
+    // after it is abandoned too. A message whose parent does not exist is kept.
     let continued: HashSet<&str> = branch.iter().filter_map(|at| parent(*at)).collect();
     let mut left: HashSet<usize> = HashSet::new();
     loop {
@@ -126,7 +125,7 @@ fn record_of(session: &str, mut message: Value) -> Value {
     record.insert("session".to_owned(), session.into());
     let has_words = blocks(&message).any(|block| text_of(block, "text").is_some_and(|text| !text.trim().is_empty()));
     for key in ["uuid", "sender", "created_at", "parent_message_uuid", "text", "content", "attachments", "files"] {
-        // The text says the same as the content, with gaps.
+        // The text repeats the content with gaps.
         if key == "text" && has_words {
             continue;
         }
@@ -153,14 +152,14 @@ struct ClaudeAiReader {
     current: Option<Conversation>,
 }
 
-/// What the messages of a conversation have in common.
+/// State shared by the messages of a conversation.
 struct Conversation {
     episode: Arc<Episode>,
-    /// Told once a turn was given, for then the episode exists.
+    /// Title, output after the first turn, because then the episode exists.
     title: Option<String>,
     created: Option<RecordedTime>,
     model: Option<String>,
-    /// Messages so far: the ids of those that have none.
+    /// Number of messages so far, used as an id for messages that have none.
     count: usize,
 }
 
@@ -244,7 +243,7 @@ impl ClaudeAiReader {
     }
 }
 
-/// Adds one block of a message.
+/// Adds one block to a message.
 fn read_block(block: &Value, tool_bytes: usize, message: &mut Message, out: &mut Vec<Reading>) {
     match text_of(block, "type") {
         Some("text" | "voice_note") => {
@@ -271,7 +270,7 @@ fn read_block(block: &Value, tool_bytes: usize, message: &mut Message, out: &mut
     }
 }
 
-/// The answer of a tool, without the ids of its parts.
+/// Returns the answer of a tool, without the ids of its parts.
 fn words_of_result(content: &Value) -> String {
     let Some(parts) = content.as_array() else { return flatten(content) };
     let mut words = String::new();
@@ -289,7 +288,7 @@ fn words_of_result(content: &Value) -> String {
     words
 }
 
-/// The text without what stands for blocks that could not be written.
+/// Returns the text without the placeholders of blocks that could not be written.
 fn without_placeholder(text: &str) -> String {
     text.replace(&format!("```\n{PLACEHOLDER}\n```"), "").replace(PLACEHOLDER, "").trim().to_owned()
 }

@@ -1,11 +1,10 @@
 //! Claude Code: transcripts in `projects/<slug>/<session>.jsonl`, sub-agents beside or below them.
 //!
 //! - [`ClaudeCode`]: finds the files
-//! - `ClaudeReader`: groups the lines of one API message, tells people from software
-//! - `classify`: whose words a "user" text really is
+//! - `ClaudeReader`: groups the lines of one API message, distinguishes people from software
+//! - `classify`: finds the real author of a "user" text
 //!
-//! Facts about the format are in the project's notes on formats, measured on 115,600 real lines of
-//! 24 client versions.
+//! Facts about the format were measured on 115,600 real lines of 24 client versions.
 
 mod classify;
 
@@ -30,13 +29,14 @@ use super::{
 
 const KIND: &str = "claude-code";
 
-/// The list of typed prompts.
+/// File name of the list of typed prompts.
 const PROMPTS: &str = "history.jsonl";
 
-/// A message whose lines have stopped coming for so many lines is over, whatever else is open.
+/// Maximum number of lines without a further line of a message. After that the message is over, whatever else
+/// is open.
 const MAX_OPEN_LINES: u64 = 400;
 
-/// Line types that carry no words of their own, or words that stand elsewhere too.
+/// Line types that carry no text of their own, or text that occurs elsewhere too.
 const WORDLESS_TYPES: [&str; 23] = [
     "api-request",
     "api-request-blob",
@@ -63,8 +63,8 @@ const WORDLESS_TYPES: [&str; 23] = [
     "worktree-state",
 ];
 
-/// Attachments that the client wrote; `queued_command` alone holds words of a person. Hooks,
-/// reminders, lists and their changes come under many names.
+/// Returns whether an attachment was written by the client; only `queued_command` holds text by a person.
+/// Hooks, reminders, lists and their changes have many names.
 fn is_known_attachment(kind: &str) -> bool {
     matches!(
         kind,
@@ -86,10 +86,10 @@ fn is_known_attachment(kind: &str) -> bool {
         || ["_reminder", "_listing", "_delta"].iter().any(|ending| kind.ends_with(ending))
 }
 
-/// Blocks of a message that hold no words which are not elsewhere.
+/// Types of blocks without text, or with text that occurs elsewhere too.
 const WORDLESS_BLOCKS: [&str; 4] = ["thinking", "redacted_thinking", "image", "document"];
 
-/// See the module.
+/// The source for Claude Code; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeCode;
 
@@ -109,11 +109,11 @@ impl Source for ClaudeCode {
         if roots.is_empty() {
             roots.push(computer.home.join(".claude"));
         }
-        // Some versions keep theirs here; a transcript found twice is stored once.
+        // Some versions keep their data here. A transcript found twice is stored once.
         if computer.platform == Platform::Xdg {
             roots.push(computer.configuration().join("claude"));
         }
-        // A configuration directory holds more than transcripts and prompts; only those are looked at.
+        // A configuration directory holds more than transcripts and prompts; only those are read.
         roots.into_iter().flat_map(|root| ["projects", PROMPTS].map(|name| root.join(name))).collect()
     }
 
@@ -124,7 +124,7 @@ impl Source for ClaudeCode {
         if root.is_file() {
             return Unit::lines(root.to_path_buf()).into_iter().collect();
         }
-        // The configuration directory, its `projects`, or any folder of transcripts.
+        // The root may be the configuration directory, its `projects`, or any folder of transcripts.
         let projects = root.join("projects");
         let prompts = prompts_without_transcript(&root.join(PROMPTS), known);
         let root = if projects.is_dir() { projects } else { root.to_path_buf() };
@@ -166,7 +166,7 @@ impl Source for ClaudeCode {
     }
 }
 
-/// The session that a file's name speaks of: used only until a line says better.
+/// Returns the session from a file's name. It is used only until a line names the session.
 fn session_of_path(file: &Path) -> String {
     let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
     if stem.starts_with("agent-") {
@@ -181,8 +181,8 @@ fn session_of_path(file: &Path) -> String {
     stem.to_owned()
 }
 
-/// Transcripts below a folder. Journals of workflows and lists of typed prompts are none, and neither are large
-/// outputs of tools that the client keeps beside them.
+/// Returns the transcripts below a folder, without journals of workflows, lists of typed prompts, and large
+/// tool outputs that the client keeps beside them.
 fn transcripts_below(root: &Path) -> Vec<PathBuf> {
     let mut files = files_below(root, "jsonl", 8);
     files.retain(|file| !matches!(file.file_name().and_then(|name| name.to_str()), Some("journal.jsonl" | PROMPTS)));
@@ -193,8 +193,8 @@ fn transcripts_below(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The sessions of the list of prompts that no transcript tells of. Before versions named the session, what was typed
-/// in a directory before its oldest transcript began.
+/// Returns the sessions in the list of prompts that have no transcript. For older versions, which did not
+/// name the session: the prompts typed in a directory before its oldest transcript began.
 fn prompts_without_transcript(list: &Path, known: &dyn Known) -> Vec<Unit> {
     if let Some(units) = typed::unchanged(list, known) {
         return units;
@@ -208,7 +208,7 @@ fn prompts_without_transcript(list: &Path, known: &dyn Known) -> Vec<Unit> {
     let told_since = |directory: &str| {
         let slug: String = directory.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let is_of = |path: &Path| path.parent().and_then(Path::file_name).is_some_and(|folder| folder.to_str() == Some(&slug));
-        // Nobody knows any more when a transcript that is gone began.
+        // The start time of a deleted transcript is unknown.
         if names.iter().map(Path::new).any(|name| is_of(name) && !name.exists()) {
             return None;
         }
@@ -221,7 +221,7 @@ fn prompts_without_transcript(list: &Path, known: &dyn Known) -> Vec<Unit> {
     typed::units(list, known, &List { prompt_of, told: &told, told_since: &told_since })
 }
 
-/// A line of the list of prompts, with what was pasted into it.
+/// Parses a line of the list of prompts, including pasted text.
 fn prompt_of(value: &Value) -> Option<Prompt> {
     let mut text = text_of(value, "display")?.to_owned();
     let pasted = value["pastedContents"].as_object().into_iter().flat_map(Map::values);
@@ -241,19 +241,19 @@ fn agent_of_path(file: &Path) -> Option<String> {
 }
 
 struct ClaudeReader {
-    /// Session of the last line that named one.
+    /// Session named in the last line that named one.
     session: String,
     agent_of_file: Option<String>,
     options: ReaderOptions,
-    /// Messages of the model whose lines may go on, oldest first; at most one per episode. Results
-    /// of the first tool may stand between the calls, so only the next message ends one.
+    /// Messages of the model that may continue, oldest first; at most one per episode. Results of the first
+    /// tool may come between the calls, so only the next message ends one.
     open: Vec<Group>,
     episodes: Vec<Arc<Episode>>,
-    /// Titles and links, told again at the end, when their episodes exist for sure.
+    /// Titles and links, output again at the end, when their episodes are sure to exist.
     facts: Vec<Reading>,
-    /// The latest time that a line has told.
+    /// Latest time in the lines so far.
     latest: Option<UtcMillis>,
-    /// Calls of this memory's tools whose answers are to come.
+    /// Ids of calls of yore's own tools, whose answers are to be left out.
     own_calls: Vec<String>,
 }
 
@@ -262,7 +262,7 @@ struct Group {
     key: String,
     episode: Arc<Episode>,
     began: LineMark,
-    /// Session state before the group's first line.
+    /// State of the session before the group's first line.
     session_before: String,
     last_line: u64,
     native_id: String,
@@ -278,15 +278,16 @@ struct Group {
     model: Option<String>,
     /// Plans that the message submits: native id of the line, line, tool call, text.
     plans: Vec<(String, u64, ToolUse, String)>,
-    /// Other calls of tools, and the files that they name.
+    /// Calls of other tools, and the files that they name.
     tools: Vec<ToolUse>,
     files: Vec<FileUse>,
-    /// Turns that stand between or behind the group's lines.
+    /// Turns between or after the group's lines.
     behind: Vec<Reading>,
 }
 
 impl Group {
-    /// A submitted plan is prose that happens to travel as a tool's input: a turn of its own.
+    /// Returns the submitted plans as turns of their own: a plan is prose, although it is sent as a tool's
+    /// input.
     fn plan_turns(&self) -> impl Iterator<Item = Reading> + '_ {
         self.plans.iter().map(|(native_id, line, call, text)| {
             Reading::Turn(Box::new(ReadTurn {
@@ -376,7 +377,7 @@ impl EpisodeReader for ClaudeReader {
 }
 
 fn emit(group: Group, out: &mut Vec<Reading>) {
-    // A message of thinking alone says nothing that recall may use.
+    // A message that contains only thinking is not useful for recall.
     if !group.is_wordless() {
         out.push(group.turn());
     }
@@ -431,7 +432,7 @@ impl ClaudeReader {
         out.push(fact);
     }
 
-    /// The episode that a line belongs to: the session, or a sub-agent's side conversation.
+    /// Returns the episode that a line belongs to: the session, or a sub-agent's side conversation.
     fn episode(&mut self, value: &Value) -> Arc<Episode> {
         let is_side = value["isSidechain"].as_bool() == Some(true);
         let agent = text_of(value, "agentId").or(self.agent_of_file.as_deref());
@@ -534,7 +535,7 @@ impl ClaudeReader {
                         group.plans.push((uuid.clone(), mark.line, call_of(block), plan.to_owned()));
                     }
                 }
-                // What this memory was asked is nothing that was said.
+                // Calls of yore's own tools are not part of the conversation.
                 Block::Other("tool_use", block) if text_of(block, "name").is_some_and(is_own_tool) => {
                     self.own_calls.extend(text_of(block, "id").map(str::to_owned));
                 }
@@ -628,7 +629,7 @@ impl ClaudeReader {
         self.deliver(&episode, turns, out);
     }
 
-    /// Text typed while the model worked is delivered as an attachment.
+    /// Reads an attachment: text typed while the model works is delivered as one.
     fn attachment(&mut self, value: &Value, mark: LineMark, out: &mut Vec<Reading>) {
         let attachment = &value["attachment"];
         match text_of(attachment, "type") {
@@ -680,7 +681,7 @@ impl ClaudeReader {
         self.deliver(&episode, vec![turn], out);
     }
 
-    /// Hands turns over, behind the message that is still open in their episode.
+    /// Outputs turns after the message that is still open in their episode.
     fn deliver(&mut self, episode: &Arc<Episode>, turns: Vec<Reading>, out: &mut Vec<Reading>) {
         match self.open.iter_mut().find(|group| group.episode.id == episode.id) {
             Some(group) => group.behind.extend(turns),
@@ -689,7 +690,7 @@ impl ClaudeReader {
     }
 }
 
-/// Whose words the text of a "user" line is.
+/// Returns the role of a "user" line, and its text.
 fn role_of_user(value: &Value, text: String, is_side: bool) -> (Role, String) {
     if value["isCompactSummary"].as_bool() == Some(true) {
         return (Role::Summary, text);
@@ -716,7 +717,7 @@ enum Block<'v> {
     Other(&'v str, &'v Value),
 }
 
-/// A string is one text block; blocks of unknown shape are passed over.
+/// Returns the blocks of a content. A string is one text block; blocks of unknown form are skipped.
 fn blocks(content: &Value) -> Vec<Block<'_>> {
     match content {
         Value::String(text) => vec![Block::Text(text)],
@@ -759,7 +760,7 @@ fn append(to: &mut String, text: &str) {
     to.push_str(text);
 }
 
-/// A tool call as text: its name, then each input on a line.
+/// Renders a tool call as text: its name, then each input on a line.
 fn render_call(name: &str, input: &Value) -> String {
     let mut call = name.to_owned();
     let Value::Object(inputs) = input else {
@@ -775,7 +776,7 @@ fn render_call(name: &str, input: &Value) -> String {
     call
 }
 
-/// A tool call as what it is.
+/// Returns a tool call's id and name.
 fn call_of(block: &Value) -> ToolUse {
     ToolUse {
         call_id: text_of(block, "id").map(str::to_owned),
@@ -784,7 +785,7 @@ fn call_of(block: &Value) -> ToolUse {
     }
 }
 
-/// The file that a tool call reads or changes. Searches name directories, which are none.
+/// Returns the file that a tool call reads or changes. Searches name directories, not files.
 fn file_of(block: &Value) -> Option<FileUse> {
     let name = text_of(block, "name").unwrap_or("");
     if matches!(name, "Glob" | "Grep" | "LS" | "Search") {
@@ -798,7 +799,7 @@ fn file_of(block: &Value) -> Option<FileUse> {
     Some(FileUse { path: path.to_owned(), action })
 }
 
-/// How a tool ended, by its result and the result's structured twin.
+/// Returns how a tool ended, from its result and the structured copy of the result.
 fn outcome_of(is_error: bool, output: &str, twin: &Value) -> Outcome {
     let is_stopped = twin["interrupted"].as_bool() == Some(true)
         || is_error && (classify::is_refusal(output) || twin.as_str().is_some_and(classify::is_refusal));
@@ -809,7 +810,7 @@ fn outcome_of(is_error: bool, output: &str, twin: &Value) -> Outcome {
     }
 }
 
-/// Every string of a value, each on its own line; numbers and switches too, keys not.
+/// Returns every string of a value, each on its own line, and its numbers. Keys and booleans are left out.
 fn flatten(value: &Value) -> String {
     fn walk(value: &Value, out: &mut String) {
         match value {
@@ -822,7 +823,7 @@ fn flatten(value: &Value) -> String {
             Value::Array(list) => list.iter().for_each(|item| walk(item, out)),
             Value::Object(map) => {
                 for (key, item) in map {
-                    // The block's own tag, and payloads, are no words.
+                    // The block's type and payloads are not text.
                     if !(key == "type" || key == "source" && item.is_object()) {
                         walk(item, out);
                     }
@@ -842,7 +843,7 @@ fn flatten(value: &Value) -> String {
     out
 }
 
-/// What the structured twin of a result says where the result itself is empty.
+/// Returns the text of the structured copy of a result, used if the result itself is empty.
 fn twin_output(twin: &Value) -> String {
     match twin {
         Value::String(text) => text.clone(),
@@ -856,7 +857,7 @@ fn twin_output(twin: &Value) -> String {
     }
 }
 
-/// Answers that a person chose or typed when asked by the client.
+/// Renders the answers that a person chose or typed when the client asked.
 fn render_answers(answers: &Value) -> String {
     let Value::Object(answers) = answers else { return String::new() };
     answers.iter().map(|(question, answer)| format!("{question}\n{}", flatten(answer))).collect::<Vec<_>>().join("\n\n")

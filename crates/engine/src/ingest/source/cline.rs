@@ -1,13 +1,13 @@
-//! Cline, Roo Code and Kilo Code: extensions of VS Code that keep a folder for each task, and the
-//! newer Cline program, which keeps a file of messages for each session and sub-agent. Of Kilo's extension
-//! no real task was seen yet.
+//! Cline, Roo Code and Kilo Code: extensions of VS Code that keep a folder for each task, and the newer Cline
+//! program, which keeps a file of messages for each session and sub-agent. No real task of Kilo's extension
+//! has been seen yet.
 //!
 //! - [`Tasks`]: finds the tasks of one of them, and divides each into a header and its messages
 //! - `TaskReader`: messages to turns
 //!
-//! A task has two accounts: `ui_messages.json`, what the person saw, complete and with times, and
-//! `api_conversation_history.json`, what the model was sent, which shrinks with its context. The
-//! first is read where there is one.
+//! A task has two records of its messages: `ui_messages.json`, shown to the person, complete and with times,
+//! and `api_conversation_history.json`, sent to the model, which shrinks with its context. The first is read
+//! if it exists.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -25,16 +25,16 @@ use super::{
     problem,
 };
 
-/// What the person saw.
+/// Messages shown to the person.
 const SHOWN: &str = "ui_messages.json";
-/// What the model was sent.
+/// Messages sent to the model.
 const SENT: &str = "api_conversation_history.json";
-/// Ending of the newer program's files.
+/// Suffix of the newer program's files.
 const MESSAGES: &str = ".messages.json";
-/// A file that is larger is no task's.
+/// Maximum size of a file in bytes. A larger file is not a task.
 const MAX_FILE_BYTES: u64 = 512 << 20;
 
-/// What is shown and says nothing that recall may use, or says it a second time.
+/// Shown messages without text useful for recall, or with text that occurs elsewhere too.
 const WORDLESS: [&str; 25] = [
     "api_req_started",
     "api_req_finished",
@@ -63,7 +63,7 @@ const WORDLESS: [&str; 25] = [
     "hook_output_stream",
 ];
 
-/// One of the programs.
+/// One of these programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Tasks {
     kind: &'static str,
@@ -99,7 +99,7 @@ impl Source for Tasks {
             .collect();
         if self.kind == CLINE.kind {
             let data = computer.named("CLINE_DATA_DIR").unwrap_or_else(|| computer.directory("CLINE_DIR", ".cline").join("data"));
-            // Tasks of its extension for JetBrains, and of the program before version 3.
+            // Tasks of the extension for JetBrains, and of the program before version 3.
             places.extend(["sessions", "tasks"].map(|name| data.join(name)));
         }
         places
@@ -144,7 +144,7 @@ impl Source for Tasks {
     }
 }
 
-/// The records of a task of an extension.
+/// Outputs the records of a task of an extension.
 fn task_records(file: &Path, value: Value, is_shown: bool, take: &mut dyn FnMut(Value) -> bool) {
     let Value::Array(messages) = value else {
         take(problem(NO_CONVERSATION, ""));
@@ -169,7 +169,7 @@ fn task_records(file: &Path, value: Value, is_shown: bool, take: &mut dyn FnMut(
             header[key] = value;
         }
     }
-    // The id of most tasks is the time at which they began.
+    // The id of most tasks is their start time.
     let created = Some(&known["ts"]).filter(|ts| ts.is_number()).cloned().or_else(|| id.parse::<i64>().ok().map(Value::from));
     if let Some(created) = created {
         header["created"] = created;
@@ -210,7 +210,7 @@ fn task_records(file: &Path, value: Value, is_shown: bool, take: &mut dyn FnMut(
     }
 }
 
-/// What the program's lists know of a task.
+/// Returns the entry of a task in the program's lists.
 fn known_of_task(task: &Path, id: &str) -> Value {
     if let Ok(item) = shapes::read_json(&task.join("history_item.json"), 16 << 20) {
         return item;
@@ -227,7 +227,7 @@ fn known_of_task(task: &Path, id: &str) -> Value {
     Value::Null
 }
 
-/// The directory that the model was told, where no list names it.
+/// Returns the directory that the model was given, for tasks whose directory no list names.
 fn directory_of_task(task: &Path) -> Option<String> {
     let sent = shapes::read_json(&task.join(SENT), MAX_FILE_BYTES).ok()?;
     let first = flatten(&sent.as_array()?.first()?["content"]);
@@ -238,13 +238,14 @@ fn directory_of_task(task: &Path) -> Option<String> {
     })
 }
 
-/// The records of a session of the newer program.
+/// Outputs the records of a session of the newer program.
 fn session_records(file: &Path, stem: &str, mut value: Value, take: &mut dyn FnMut(Value) -> bool) {
     let Some(Value::Array(messages)) = value.get_mut("messages").map(Value::take) else {
         take(problem(NO_CONVERSATION, ""));
         return;
     };
-    // A sub-agent's messages lie beside those of the session that started it, which alone has a manifest.
+    // A sub-agent's messages are beside those of the session that started it. Only that session has a
+    // manifest.
     let parent = text_of(&value["origin"], "parentThreadId").map(str::to_owned);
     let manifest = file.with_file_name(format!("{}.json", parent.as_deref().unwrap_or(stem)));
     let manifest = shapes::read_json(&manifest, 16 << 20).unwrap_or_default();
@@ -298,17 +299,17 @@ struct TaskReader {
     task: Option<Task>,
 }
 
-/// What the messages of a task have in common.
+/// State shared by the messages of a task.
 struct Task {
     episode: Arc<Episode>,
     title: Option<String>,
-    /// When it began: the time of messages that tell none.
+    /// Start time, used for messages without a time.
     began: RecordedTime,
     model: Option<String>,
     branch: Option<String>,
-    /// Names of the calls so far.
+    /// Names of the calls so far, by call id.
     calls: HashMap<String, String>,
-    /// Whether the person's task was told.
+    /// True if the person's task was already output.
     has_begun: bool,
 }
 
@@ -372,9 +373,9 @@ impl Task {
         message
     }
 
-    /// What the person saw.
+    /// Reads a message shown to the person.
     fn shown(&mut self, kind: &'static str, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
-        // The whole of it comes under the same time later.
+        // The complete message comes later under the same time.
         if value["partial"].as_bool() == Some(true) {
             return;
         }
@@ -409,7 +410,7 @@ impl Task {
                 let name = first_name(&input).unwrap_or(what).to_owned();
                 message.role = Role::Assistant;
                 message.call(None, &name, &input, tool_bytes);
-                // Approved or not is told by what follows; a call that the person saw was made.
+                // Later messages show whether the call was approved. A call that the person saw was made.
             }
             Role::ToolResult => {
                 message.tool_text = excerpt(&super::own::without_own_output(text), tool_bytes).into_owned();
@@ -421,7 +422,7 @@ impl Task {
         message.turns(kind, &self.episode, tool_bytes, line, out);
     }
 
-    /// What the model was sent, or a message of the newer program.
+    /// Reads a message sent to the model, or a message of the newer program.
     fn sent(&mut self, kind: &'static str, value: &Value, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
         let is_assistant = match text_of(value, "role") {
             Some("assistant") => true,
@@ -434,7 +435,7 @@ impl Task {
         };
         let mut words = String::new();
         let mut notices = String::new();
-        // True while the answer of a tool goes on in the next block of text.
+        // True while the answer of a tool may continue in the next block of text.
         let mut answers = false;
         let is_text_only = !is_assistant && text_of(value, "type") == Some("sent");
         let mut message = self.message(value, if is_assistant { Role::Assistant } else { Role::Human });
@@ -514,12 +515,12 @@ impl Task {
     }
 }
 
-/// The name under which a shown tool call goes.
+/// Returns the name of a shown tool call.
 fn first_name(input: &Value) -> Option<&str> {
     text_of(input, "tool").or_else(|| text_of(input, "toolName"))
 }
 
-/// A question or a plan is shown as an object with its options.
+/// Returns the text of a message. A question or a plan is shown as an object with its options.
 fn words_of(text: &str) -> String {
     let value = text.starts_with('{').then(|| serde_json::from_str::<Value>(text).ok()).flatten().unwrap_or_default();
     let Some(words) = shapes::first_text(&value, &["question", "response", "text"]) else { return text.to_owned() };
@@ -528,21 +529,21 @@ fn words_of(text: &str) -> String {
     options.fold(words.to_owned(), |words, option| words + "\n- " + option)
 }
 
-/// A block of text that the model was sent in the name of the person, where tools have no messages of their own.
+/// A block of text sent to the model as the person's, in formats where tools have no messages of their own.
 enum Sent<'t> {
-    /// The beginning of what a tool answered: its name, and what stands in the same block.
+    /// The beginning of a tool's answer: its name, and the rest of the block.
     Answer(&'t str, &'t str),
-    /// Words of the person, out of what is around them.
+    /// Text by the person, without what surrounds it.
     Said(String),
-    /// Words of the program.
+    /// Text by the program.
     Notice(&'t str),
-    /// Nothing of those: words of the person, or more of what a tool answered.
+    /// None of these: text by the person, or more of a tool's answer.
     Plain,
 }
 
-/// Elements in which the person's words stand.
+/// Elements that contain text by the person.
 const SAID: [&str; 4] = ["task", "feedback", "user_message", "answer"];
-/// How blocks begin that the program writes.
+/// Beginnings of blocks that the program writes.
 const NOTICES: [&str; 9] = [
     "[TASK RESUMPTION]",
     "[ERROR]",
@@ -580,7 +581,7 @@ fn sent_block(text: &str) -> Sent<'_> {
     Sent::Plain
 }
 
-/// What a tool answered. A command's answer repeats it, and says twice how it ended.
+/// Returns the answer of a tool. A command's answer contains the command and states twice how it ended.
 fn words_of_answer(content: &Value) -> String {
     let Some(items) = content.as_array() else { return flatten(content) };
     let words = items.iter().map(|item| match text_of(item, "result") {
@@ -590,7 +591,7 @@ fn words_of_answer(content: &Value) -> String {
     words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The answer of a tool in a block of text.
+/// Returns the answer of a tool in a block of text.
 fn text_answer(name: &str, text: &str) -> shapes::Answer {
     let has_failed = text.starts_with("The tool execution failed") || text.starts_with("<error>");
     shapes::Answer {
@@ -602,10 +603,11 @@ fn text_answer(name: &str, text: &str) -> shapes::Answer {
     }
 }
 
-/// What was said in a text that the model was sent: wrappers go, and so does what the program adds.
+/// Returns the person's part of a text sent to the model, without wrappers and without additions by the
+/// program.
 fn said(text: &str) -> String {
     let mut rest = without_additions(text);
-    // With the mode in which it was said.
+    // The tag contains the mode of the input.
     while let Some(start) = rest.find("<user_input") {
         let end = rest[start..].find('>').map_or(rest.len(), |at| start + at + 1);
         rest.replace_range(start..end, "");
@@ -616,7 +618,7 @@ fn said(text: &str) -> String {
     rest.trim().to_owned()
 }
 
-/// The text without what the program adds.
+/// Returns the text without additions by the program.
 fn without_additions(text: &str) -> String {
     let mut rest = text.to_owned();
     for tag in ["environment_details", "system-reminder", "mode_notice"] {
@@ -626,7 +628,7 @@ fn without_additions(text: &str) -> String {
             rest.replace_range(start..end, "");
         }
     }
-    // Hooks are named with what they gave.
+    // The output of a hook is in an element with the hook's name.
     while let Some(start) = rest.find("<hook_context") {
         let close = "</hook_context>";
         let end = rest[start..].find(close).map_or(rest.len(), |at| start + at + close.len());

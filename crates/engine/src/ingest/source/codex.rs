@@ -1,13 +1,13 @@
-//! Codex CLI: rollouts in `sessions/<year>/<month>/<day>/rollout-<time>-<thread>.jsonl`, archived
-//! ones beside them, compressed ones (`.jsonl.zst`) in their place, titles in `session_index.jsonl`.
+//! Codex CLI: rollouts in `sessions/<year>/<month>/<day>/rollout-<time>-<thread>.jsonl`, archived ones beside
+//! them, compressed ones (`.jsonl.zst`) in place of the plain ones, titles in `session_index.jsonl`.
 //!
 //! - [`Codex`]: finds the files, unpacks the compressed ones
-//! - `thread`: whose thread a file is, and which of its lines were copied from another
+//! - `thread`: finds the thread of a file, and the lines copied from another thread
 //! - `reader`: lines to turns
-//! - `tool`: what tools were given and what they answered
+//! - `tool`: inputs and outputs of tools
 //!
-//! No line has an id. A message is known by its thread and the number of its line, which appending
-//! and compressing leave as it is.
+//! Lines have no ids. A message is identified by its thread and the number of its line, which appending and
+//! compressing do not change.
 
 mod reader;
 mod thread;
@@ -27,20 +27,20 @@ use super::typed::{self, List, Prompt, TypedReader};
 use super::{Computer, EpisodeReader, Framing, Known, LineOwner, ReaderOptions, Source, Stamp, Unit, files_below};
 use crate::ingest::parse::parse_line;
 
-/// The file of thread names.
+/// File of thread names.
 const INDEX: &str = "session_index.jsonl";
-/// Prompts without their answers.
+/// File of prompts without their answers.
 const PROMPTS: &str = "history.jsonl";
-/// What a compressed rollout's name ends in.
+/// Suffix of a compressed rollout's name.
 const COMPRESSED: &str = ".jsonl.zst";
-/// A line that is longer when unpacked is passed over.
+/// Maximum size of an unpacked line in bytes. Longer lines are skipped.
 const MAX_LINE_BYTES: u64 = 64 << 20;
-/// A compressed file that becomes larger is no rollout.
+/// Maximum size of an unpacked file in bytes. A larger one is not a rollout.
 const MAX_UNPACKED_BYTES: u64 = 4 << 30;
-/// The member that tells whose words a line of a forked rollout holds.
+/// Member that holds the thread of a line in a forked rollout.
 const OWNER: &str = "_thread";
 
-/// See the module.
+/// The source for Codex; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Codex;
 
@@ -55,7 +55,7 @@ impl Source for Codex {
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
         let home = computer.directory("CODEX_HOME", ".codex");
-        // The home itself also holds credentials and databases, which are none of our business.
+        // The home directory itself also holds credentials and databases, which must not be read.
         ["sessions", "archived_sessions", INDEX, PROMPTS].iter().map(|name| home.join(name)).collect()
     }
 
@@ -117,7 +117,7 @@ impl Source for Codex {
     }
 }
 
-/// The sessions of the list of prompts that no rollout tells of.
+/// Returns the sessions in the list of prompts that have no rollout.
 fn prompts_without_rollout(list: &Path, known: &dyn Known) -> Vec<Unit> {
     if let Some(units) = typed::unchanged(list, known) {
         return units;
@@ -133,7 +133,7 @@ fn prompts_without_rollout(list: &Path, known: &dyn Known) -> Vec<Unit> {
     typed::units(list, known, &List { prompt_of, told: &told, told_since: &|_| None })
 }
 
-/// A line of the list of prompts.
+/// Parses a line of the list of prompts.
 fn prompt_of(value: &Value) -> Option<Prompt> {
     Some(Prompt {
         session: Some(text_of(value, "session_id")?.to_owned()),
@@ -155,7 +155,7 @@ fn is_compressed(path: &Path) -> bool {
     name_of(path).ends_with(COMPRESSED)
 }
 
-/// Rollouts below a directory, a compressed one only where the plain one is not there.
+/// Returns the rollouts below a directory; a compressed one only if the plain one does not exist.
 fn rollouts_below(directory: &Path) -> Vec<PathBuf> {
     let mut files = files_below(directory, "jsonl", 8);
     files.retain(|file| !is_index(file) && name_of(file) != PROMPTS);
@@ -165,8 +165,8 @@ fn rollouts_below(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A rollout grows at its end. One that was copied from another thread, or is compressed, is read
-/// as records: a copied line must say whose words it holds.
+/// Returns the unit of a rollout. Plain rollouts grow at their end. One that was copied from another thread,
+/// or is compressed, is read as records, because each copied line must name its thread.
 fn rollout_unit(path: PathBuf, known: &dyn Known) -> Option<Unit> {
     let unit = Unit::lines(path)?;
     if !is_compressed(&unit.path) {
@@ -179,7 +179,7 @@ fn rollout_unit(path: PathBuf, known: &dyn Known) -> Option<Unit> {
     Some(Unit { framing: Framing::Records, began, ..unit })
 }
 
-/// Whether a rollout began with another thread's lines.
+/// Returns whether a rollout began with another thread's lines.
 fn is_fork(path: &Path) -> bool {
     if thread_of_name(path).is_some() {
         return true;
@@ -189,7 +189,7 @@ fn is_fork(path: &Path) -> bool {
     is_read && memchr::memmem::find(&head, b"\"forked_from_id\":\"").is_some()
 }
 
-/// `rollout-2026-05-31T10-46-34-<thread>` as a time; its zone is the computer's.
+/// Returns the time in `rollout-2026-05-31T10-46-34-<thread>`. Its zone is the computer's.
 fn time_of_name(path: &Path) -> Option<String> {
     let time = name_of(path).strip_prefix("rollout-")?.get(..19)?;
     let (day, clock) = time.split_at_checked(11)?;
@@ -197,8 +197,8 @@ fn time_of_name(path: &Path) -> Option<String> {
     is_time.then(|| format!("{day}{}", clock.replace('-', ":")))
 }
 
-/// The file of names is read after all rollouts, and again when there are others: a name that
-/// comes before its thread has nobody to belong to.
+/// Returns the unit of the file of names. It is read after all rollouts, and again when their number changes:
+/// a name that comes before its thread has no episode to belong to.
 fn index_unit(path: &Path) -> Option<Unit> {
     let unit = Unit::records(path.to_path_buf())?;
     let home = path.parent()?;
@@ -207,7 +207,7 @@ fn index_unit(path: &Path) -> Option<Unit> {
     Some(Unit { stamp, closes_file: true, ..unit })
 }
 
-/// One record per line, so that numbers of lines stay what they are in the plain file.
+/// Passes one record per line to `take`, so that line numbers are the same as in the plain file.
 fn lines_as_records(mut lines: impl BufRead, path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let mut thread = Thread::new(path);
     let mut is_fork = thread_of_name(path).is_some();

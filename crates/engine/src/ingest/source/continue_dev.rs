@@ -1,5 +1,5 @@
-//! Continue: one JSON file for each session, beside an index of all. Of the extension no real session was
-//! seen yet.
+//! Continue: one JSON file for each session, beside an index of all. No real session of the extension has
+//! been seen yet.
 //!
 //! - [`Continue`]: finds the files, and divides each into a header and its messages
 //! - `Session`: messages to turns
@@ -23,12 +23,12 @@ use super::{
 
 const KIND: &str = "continue";
 
-/// The index of all sessions.
+/// File name of the index of all sessions.
 const INDEX: &str = "sessions.json";
-/// A session's file that is larger is none.
+/// Maximum size of a file in bytes. A larger file is not a session.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// See the module.
+/// The source for Continue; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Continue;
 
@@ -49,7 +49,7 @@ impl Source for Continue {
         if root.is_file() {
             return Unit::records(root.to_path_buf()).into_iter().collect();
         }
-        // Beside the sessions are settings and keys.
+        // Settings and keys are kept beside the sessions.
         let sessions = root.join("sessions");
         let root = if sessions.is_dir() { sessions } else { root.to_path_buf() };
         let mut files = files_below(&root, "json", 0);
@@ -61,7 +61,7 @@ impl Source for Continue {
         let (session, damage) = shapes::read_document(&unit.path, MAX_FILE_BYTES)?;
         let stem = unit.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
         let id = text_of(&session, "sessionId").unwrap_or(stem).to_owned();
-        // The index alone knows when a session began; without it the time stays unknown.
+        // Only the index records when a session began; without it the time is unknown.
         let index = shapes::read_json(&unit.path.with_file_name(INDEX), MAX_FILE_BYTES).unwrap_or_default();
         let listed = index.as_array().into_iter().flatten().find(|row| text_of(row, "sessionId") == Some(&id));
         records_of(&id, session, listed.unwrap_or(&Value::Null), take);
@@ -113,11 +113,11 @@ fn records_of(id: &str, mut session: Value, listed: &Value, take: &mut dyn FnMut
     if !take(Value::Object(header)) {
         return;
     }
-    // The extension writes a tool's answer as a message as well, the command line beside the call only.
+    // The extension also writes a tool's answer as a message. The command line stores it only with the call.
     let answered: HashSet<String> =
         history.iter().filter_map(|step| text_of(&step["message"], "toolCallId").map(str::to_owned)).collect();
     for (at, mut step) in history.into_iter().enumerate() {
-        // What the editor shows and what was sent to the model repeat the message.
+        // The forms for display and for the model repeat the message.
         let mut record = json!({"type": "message", "session": id, "n": at});
         // Versions of 2024 have one call in a step.
         if step["toolCallStates"].is_null()
@@ -153,14 +153,14 @@ fn records_of(id: &str, mut session: Value, listed: &Value, take: &mut dyn FnMut
     }
 }
 
-/// What the messages of a session have in common.
+/// State shared by the messages of a session.
 struct Session {
     episode: Arc<Episode>,
-    /// Told once a turn was given, for then the episode exists.
+    /// Title, output after the first turn, because then the episode exists.
     title: Option<String>,
-    /// The only time that is recorded.
+    /// The only recorded time.
     time: RecordedTime,
-    /// Calls so far: their names and how they ended.
+    /// Calls so far, by id: their names and how they ended.
     calls: HashMap<String, (String, Option<Outcome>)>,
 }
 
@@ -168,7 +168,7 @@ impl Conversation for Session {
     fn begin(kind: &'static str, id: &str, header: &Value) -> Self {
         Self {
             episode: Arc::new(Episode { cwd: text_of(header, "directory").map(str::to_owned), ..shapes::episode(kind, id) }),
-            // What stands there until there is one.
+            // These are placeholders for a missing title.
             title: text_of(header, "title")
                 .filter(|title| !matches!(*title, "New Session" | "Untitled Session"))
                 .map(str::to_owned),
@@ -240,7 +240,7 @@ fn read_message(session: &mut Session, value: &Value, tool_bytes: usize, line: u
         let output = &call_id.as_deref().and_then(|id| states.get(id)).map_or(&Value::Null, |state| &state["output"]);
         let text: Vec<&str> = output.as_array().into_iter().flatten().filter_map(|item| text_of(item, "content")).collect();
         let text = text.join("\n");
-        // Its tools have no server's name.
+        // Its tools are named without the server.
         if super::own::is_own_answer(name, &text) {
             session.calls.extend(call_id.map(|id| (id, (format!("mcp__yore__{name}"), Some(Outcome::Done)))));
             continue;

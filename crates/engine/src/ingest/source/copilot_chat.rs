@@ -1,11 +1,11 @@
-//! GitHub Copilot Chat in VS Code and its variants: a file for each session, as one value (`.json`)
-//! or, since 1.109, as a log of changes to one (`.jsonl`).
+//! GitHub Copilot Chat in VS Code and its variants: a file for each session, as one value (`.json`) or, since
+//! 1.109, as a log of changes to one (`.jsonl`).
 //!
-//! - [`CopilotChat`]: finds the sessions; of two files of one session the log counts
-//! - `replay`: a log to the value that it builds
+//! - [`CopilotChat`]: finds the sessions; of two files of one session, the log is read
+//! - `replay`: applies a log to get the value that it builds
 //! - `Session`: requests to turns
 //!
-//! `GitHub.copilot-chat/transcripts` beside the sessions says the same again and is not read.
+//! `GitHub.copilot-chat/transcripts` beside the sessions repeats the content and is not read.
 
 mod replay;
 
@@ -27,13 +27,13 @@ use super::{
 
 const KIND: &str = "copilot-chat";
 
-/// The directories that hold sessions: of a workspace, and of windows without one.
+/// Directories that hold sessions: those of a workspace, and those of windows without one.
 const OF_WORKSPACE: &str = "chatSessions";
 const OF_EMPTY_WINDOW: &str = "emptyWindowChatSessions";
-/// A session's file that is larger is none.
+/// Maximum size of a file in bytes. A larger file is not a session.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Parts of a response that hold no words of the model.
+/// Parts of a response without text by the model.
 const WORDLESS: [&str; 24] = [
     "thinking",
     "progressTask",
@@ -61,7 +61,7 @@ const WORDLESS: [&str; 24] = [
     "hook",
 ];
 
-/// See the module.
+/// The source for GitHub Copilot Chat; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct CopilotChat;
 
@@ -139,18 +139,18 @@ impl Source for CopilotChat {
     }
 }
 
-/// The folder of the workspace that a session's file lies in.
+/// Returns the folder of the workspace that a session's file belongs to.
 fn directory_of(file: &Path) -> Option<String> {
     let workspace = shapes::read_json(&file.parent()?.parent()?.join("workspace.json"), 1 << 20).ok()?;
     if let Some(folder) = text_of(&workspace, "folder") {
         return path_of_address(folder);
     }
-    // Several folders under one file: the one where the file lies.
+    // For a workspace of several folders, returns the directory of the file that lists them.
     let list = path_of_address(shapes::first_text(&workspace, &["workspace", "configuration"])?)?;
     Some(list.rsplit_once(['/', '\\'])?.0.to_owned()).filter(|path| !path.is_empty())
 }
 
-/// The path of an address as VS Code writes it: a text, its parts, or a place in a file.
+/// Returns the path in a URL as VS Code writes it: a string, its parts, or a location in a file.
 fn path_of_value(value: &Value) -> Option<String> {
     match value {
         Value::String(address) => path_of_address(address),
@@ -163,8 +163,8 @@ fn path_of_value(value: &Value) -> Option<String> {
     }
 }
 
-/// Divides a session into records: a header and its requests. False when no more is wanted, or
-/// nothing was asked.
+/// Divides a session into records: a header and its requests. Returns false if no more is wanted, or if the
+/// session has no requests.
 fn records_of(stem: &str, directory: Option<String>, mut session: Value, take: &mut dyn FnMut(Value) -> bool) -> bool {
     let requests = match session.get_mut("requests").map(Value::take) {
         Some(Value::Array(requests)) if !requests.is_empty() => requests,
@@ -189,7 +189,7 @@ fn records_of(stem: &str, directory: Option<String>, mut session: Value, take: &
         })
 }
 
-/// A request without what was rendered for the model and what the window needs to draw it.
+/// Returns a request without the text rendered for the model and the data that the window needs to draw it.
 fn slim(mut request: Value) -> Value {
     let mut slim = Map::new();
     for key in ["timestamp", "message", "modelId", "isCanceled", "isHidden", "response"] {
@@ -236,7 +236,7 @@ fn slim(mut request: Value) -> Value {
     slim
 }
 
-/// The words of a tool's result: texts, or a tree of pieces of a prompt.
+/// Returns the text of a tool's result: strings, or a tree of pieces of a prompt.
 fn words_of_result(result: &Value) -> String {
     fn walk(value: &Value, out: &mut String) {
         match value {
@@ -261,10 +261,10 @@ fn words_of_result(result: &Value) -> String {
     words
 }
 
-/// What the requests of a session have in common.
+/// State shared by the requests of a session.
 struct Session {
     episode: Arc<Episode>,
-    /// Told once a turn was given, for then the episode exists.
+    /// Title, output after the first turn, because then the episode exists.
     title: Option<String>,
     created: Option<RecordedTime>,
 }
@@ -327,7 +327,7 @@ fn read_request(session: &mut Session, value: &Value, tool_bytes: usize, line: u
     for path in request["files"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         add_file(&mut asked.files, path.to_owned(), FileAction::Read);
     }
-    // Only the request's time is recorded.
+    // Only the request has a recorded time.
     let time = own_time.map_or(time, |time| RecordedTime { quality: TimeQuality::Derived, ..time });
     let mut answer = Message::new(format!("{id}/response"), Role::Assistant, time);
     answer.model = text_of(request, "modelId").map(str::to_owned);
@@ -352,10 +352,10 @@ fn read_request(session: &mut Session, value: &Value, tool_bytes: usize, line: u
     }
 }
 
-/// Reads the parts of a response; gives those that tell of tools.
+/// Reads the parts of a response. Returns those that describe tool calls.
 fn read_response<'v>(response: &'v Value, answer: &mut Message, out: &mut Vec<Reading>) -> Vec<&'v Value> {
     let mut invocations = Vec::new();
-    // The model's words come in pieces that belong together until something else stands between.
+    // The model's text comes in pieces that are joined unless another part is between them.
     let mut is_joined = true;
     let mut count: u32 = 0;
     for part in response.as_array().into_iter().flatten() {
@@ -404,7 +404,7 @@ fn read_response<'v>(response: &'v Value, answer: &mut Message, out: &mut Vec<Re
     invocations
 }
 
-/// Tool calls as the model made them, where that is recorded; else as the window showed them.
+/// Reads tool calls as the model made them, if that is recorded; otherwise as the window showed them.
 fn read_calls(calls: &Value, invocations: &[&Value], tool_bytes: usize, answer: &mut Message) {
     let mut outcomes: HashMap<&str, (Outcome, String)> = HashMap::new();
     for invocation in invocations {
@@ -458,7 +458,7 @@ fn read_calls(calls: &Value, invocations: &[&Value], tool_bytes: usize, answer: 
     }
 }
 
-/// What a tool answered, as the window showed it: its parts, or what the terminal printed.
+/// Returns the answer of a tool as the window showed it: its parts, or the output of the terminal.
 fn output_of(invocation: &Value) -> String {
     let parts = invocation["resultDetails"]["output"].as_array().into_iter().flatten();
     let text = parts.map(|part| flatten(&part["value"])).collect::<Vec<_>>().join("\n");
@@ -468,13 +468,13 @@ fn output_of(invocation: &Value) -> String {
     text_of(&invocation["toolSpecificData"]["terminalCommandOutput"], "text").unwrap_or_default().to_owned()
 }
 
-/// VS Code adds a number of its own behind the model's id.
+/// Returns a call's id without the number that VS Code appends to the model's id.
 fn bare_id(id: &str) -> &str {
     id.split("__vscode-").next().unwrap_or(id)
 }
 
 fn outcome_of(invocation: &Value) -> Option<Outcome> {
-    // A number since confirmations have kinds: 0 is refused, 5 is skipped.
+    // Since confirmations have kinds, this is a number: 0 is refused, 5 is skipped.
     let confirmed = &invocation["isConfirmed"];
     let is_refused = confirmed.as_bool() == Some(false) || matches!(confirmed["type"].as_i64(), Some(0 | 5));
     if is_refused {

@@ -1,6 +1,6 @@
-//! GitHub Copilot CLI: `session-state/<id>/events.jsonl` (`session-state/<id>.jsonl` until December 2025), a log of
-//! events that grows at its end. What a sub-agent does stands in the log of the session that started it, under its
-//! own `agentId`. `workspace.yaml` beside the log has the title.
+//! GitHub Copilot CLI: `session-state/<id>/events.jsonl` (`session-state/<id>.jsonl` until December 2025), a
+//! log of events that grows at its end. Events of a sub-agent are in the log of the session that started it,
+//! under their own `agentId`. `workspace.yaml` beside the log has the title.
 //!
 //! - [`CopilotCli`]: finds the logs and the titles
 //! - `EventReader`: events to turns
@@ -21,18 +21,19 @@ use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, S
 
 const KIND: &str = "copilot-cli";
 const LOG: &str = "events.jsonl";
-/// The folder of all sessions.
+/// Folder of all sessions.
 const SESSIONS: &str = "session-state";
 const WORKSPACE: &str = "workspace.yaml";
-/// A larger file is no list of a session's facts.
+/// Maximum size in bytes of the file with a session's facts.
 const MAX_WORKSPACE_BYTES: u64 = 1 << 20;
-/// Behind any session that is read for the first time: a title is given to an episode that exists.
+/// Start time that sorts after any session read for the first time, because a title needs an existing
+/// episode.
 const AFTER_ALL: &str = "9999";
 
-/// Elements that the program puts into a prompt.
+/// Elements that the program inserts into a prompt.
 const PUT_IN: [&str; 2] = ["current_datetime", "system_reminder"];
 
-/// Events that hold no words, or words that stand elsewhere too.
+/// Events without text, or with text that occurs elsewhere too.
 const WORDLESS: [&str; 11] = [
     "session.",
     "assistant.turn",
@@ -47,7 +48,7 @@ const WORDLESS: [&str; 11] = [
     "system.message",
 ];
 
-/// See the module.
+/// The source for GitHub Copilot CLI; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct CopilotCli;
 
@@ -119,7 +120,7 @@ impl Source for CopilotCli {
     }
 }
 
-/// True for a session's log, in a folder of its own or among the sessions.
+/// Returns whether a file is a session's log, in a folder of its own or among the sessions.
 fn is_log(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name == LOG)
         || file.parent().and_then(Path::file_name).is_some_and(|name| name == SESSIONS)
@@ -133,15 +134,15 @@ fn workspace_unit(file: &Path) -> Option<Unit> {
     Some(Unit { began: Some(AFTER_ALL.to_owned()), ..Unit::records(file.to_path_buf())? })
 }
 
-/// The session that a file belongs to, by the name of its folder or its own.
+/// Returns the session that a file belongs to, from the name of its folder or its own.
 fn session_of(file: &Path) -> String {
     let is_in_folder = file.file_name().is_some_and(|name| name == LOG || name == WORKSPACE);
     let name = if is_in_folder { file.parent().and_then(Path::file_name) } else { file.file_stem() };
     name.and_then(|name| name.to_str()).unwrap_or("").to_owned()
 }
 
-/// The members of `workspace.yaml`, which the program writes itself: one scalar each, plain or quoted, on one line
-/// or on the lines below.
+/// Parses the members of `workspace.yaml`, which the program writes itself: one scalar each, plain or quoted,
+/// on one line or on the lines below.
 fn scalars(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in text.trim_start_matches('\u{feff}').lines() {
@@ -154,7 +155,7 @@ fn scalars(text: &str) -> Vec<(String, String)> {
         let Some((key, value)) = line.split_once(':') else { continue };
         let value = value.trim();
         let value = match value.chars().next() {
-            // The value follows on the lines below.
+            // The value is on the lines below.
             Some('|' | '>') if value.len() <= 2 => String::new(),
             Some('"') => serde_json::from_str(value).unwrap_or_else(|_| value.trim_matches('"').to_owned()),
             Some('\'') => value.trim_matches('\'').replace("\'\'", "\'"),
@@ -176,12 +177,12 @@ struct EventReader {
     options: ReaderOptions,
     session: String,
     cwd: Option<String>,
-    /// The repository that the directory lies in.
+    /// The repository that the directory is in.
     root: Option<String>,
     branch: Option<String>,
     model: Option<String>,
     version: Option<String>,
-    /// Names of the calls so far.
+    /// Names of the calls so far, by call id.
     calls: HashMap<String, String>,
 }
 
@@ -210,7 +211,7 @@ impl EventReader {
         let data = &value["data"];
         let tool_bytes = self.options.tool_bytes;
         match kind {
-            // A sub-agent has a model of its own.
+            // A sub-agent has its own model.
             "session.model_change" if value["agentId"].is_string() => {}
             "session.start" | "session.resume" | "session.model_change" | "session.context_changed" => {
                 if let Some(session) = text_of(data, "sessionId").filter(|_| kind == "session.start") {
@@ -267,7 +268,7 @@ impl EventReader {
                 let exit_code = data["shellExecution"]["exitCode"].as_i64();
                 let has_failed = data["success"].as_bool() == Some(false) || exit_code.is_some_and(|code| code != 0);
                 let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
-                // What was shown, and what servers gave as data, repeat what the model was given.
+                // The displayed result and structured data from servers repeat the text for the model.
                 let result = &data["result"];
                 let mut words = if result["content"].is_null() { flatten(result) } else { flatten(&result["content"]) };
                 append(&mut words, &flatten(&data["error"]));
@@ -291,20 +292,20 @@ impl EventReader {
                     out.push(Reading::Title(Arc::new(shapes::episode(KIND, session)), title));
                 }
             }
-            // The call was told by the message that made it.
+            // The message that made the call already reported it.
             "tool.execution_start" | "tool.user_requested" => {}
             kind if WORDLESS.iter().any(|beginning| kind.starts_with(beginning)) => {}
             unknown => out.push(Reading::Skip("unknown-type", short(unknown))),
         }
     }
 
-    /// The session, or the sub-agent whose event it is.
+    /// Returns the session, or the sub-agent of the event.
     fn episode(&self, value: &Value) -> Arc<Episode> {
         let agent = text_of(value, "agentId").filter(|agent| *agent != self.session);
         Arc::new(Episode {
             kind: if agent.is_some() { EpisodeKind::Subagent } else { EpisodeKind::Session },
             parent_native_id: agent.map(|_| self.session.clone()),
-            // The whole of it is one project, wherever in it the session began.
+            // The whole repository is one project, wherever in it the session began.
             cwd: self
                 .root
                 .clone()

@@ -1,5 +1,5 @@
-//! The lines of a document, whatever it came from, and their reader: first what is known of the
-//! whole, then a record for each section.
+//! The records of a document from any source, and their reader: first the facts about the whole document,
+//! then a record for each section.
 //!
 //! ```json
 //! {"document": {"id": "...", "title": "...", "path": "...", "url": "...", "directory": "...", "language": "...",
@@ -7,8 +7,8 @@
 //! {"section": {"document": "...", "key": "...", "heading": ["..."], "text": "...", "language": "..."}}
 //! ```
 //!
-//! Where each section stands is in the first record, so that an edit leaves the records of all
-//! other sections as they are: they are archived once and their turns stay.
+//! The first record holds the position of each section, so that an edit leaves the records of all other
+//! sections unchanged: they are archived once and their turns stay.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 use super::{EpisodeReader, LineOwner, ReadTurn, Reading, SourceLine};
 use crate::document::Document;
 
-/// Parts of a heading, as they are shown.
+/// Separator between the displayed parts of a heading.
 pub(super) const HEADING_SEPARATOR: &str = " › ";
 
-/// What is known of a document besides its text.
+/// Facts about a document besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFacts {
-    /// Its id in its source: stays while the text changes.
+    /// Its id in its source, which stays the same while the text changes.
     pub id: String,
-    /// A surer title than the text's own.
+    /// A title that is more reliable than the one in the text.
     pub title: Option<String>,
-    /// The directory that decides to which project it belongs and whether it may be kept.
+    /// Directory that decides which project it belongs to and whether it may be kept.
     pub directory: Option<String>,
-    /// Where it lies, below the directory.
+    /// Path below the directory.
     pub path: Option<String>,
-    /// Its address.
+    /// Its URL.
     pub url: Option<String>,
-    /// When it was last changed.
+    /// Time of its last change.
     pub modified_ms: Option<UtcMillis>,
 }
 
@@ -58,7 +58,7 @@ impl DocumentFacts {
     }
 }
 
-/// The records of a document, in order.
+/// Returns the records of a document, in order.
 pub fn document_records(facts: &DocumentFacts, document: &Document) -> Vec<Value> {
     let mut header = facts.header();
     if let (None, Some(title)) = (&facts.title, &document.title) {
@@ -86,22 +86,22 @@ pub fn document_records(facts: &DocumentFacts, document: &Document) -> Vec<Value
     records
 }
 
-/// The one record of something that has no text to keep: a stable reason and a detail to count.
+/// Returns the single record of a document that has no text to keep: a stable reason, and a detail to count.
 pub fn skipped_record(facts: &DocumentFacts, reason: &str, detail: &str) -> Value {
     let mut header = facts.header();
     header.insert("skipped".to_owned(), json!({"reason": reason, "detail": detail}));
     json!({"document": header})
 }
 
-/// Whose words a record holds. A section is no message of its own: its key means nothing in
-/// another document.
+/// Returns the document that a record belongs to. A section is not a message of its own: its key has no
+/// meaning in another document.
 pub(super) fn owner(value: &Value) -> LineOwner<'_> {
     let header = &value["document"];
     let session = header["id"].as_str().or_else(|| value["section"]["document"].as_str());
     LineOwner { session: session.map(Into::into), directory: header["directory"].as_str(), ..LineOwner::default() }
 }
 
-/// Why documents are skipped: the reasons that [`skipped_record`] may be given.
+/// Reasons for skipping documents that [`skipped_record`] may be given.
 const REASONS: [&str; 8] = [
     "binary-file",
     "file-too-large",
@@ -125,13 +125,13 @@ struct OpenDocument {
     path: Option<String>,
     url: Option<String>,
     time: RecordedTime,
-    /// First lines of the sections to come.
+    /// First lines of the following sections.
     lines: VecDeque<u64>,
     is_titled: bool,
 }
 
 impl DocumentReader {
-    /// For documents of the source `kind`.
+    /// Creates a reader for documents of the source `kind`.
     pub(super) fn new(kind: &'static str) -> Self {
         Self { kind, open: None }
     }
@@ -216,9 +216,9 @@ impl DocumentReader {
     }
 }
 
-/// What a section says, under the names of the document and of its place in it.
+/// Returns the text of a section, after the name of the document and the section's headings.
 fn words(open: &OpenDocument, heading: &[&str], text: &str) -> String {
-    // Files are known by their paths, pages by their titles.
+    // Files are named by their paths, pages by their titles.
     let name = open.path.as_deref().or(open.title.as_deref()).unwrap_or_default();
     let mut parts: Vec<&str> = vec![name];
     parts.extend(heading);

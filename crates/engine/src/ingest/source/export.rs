@@ -1,13 +1,13 @@
-//! Exports of web chats: an archive, the folder that it was extracted to, or one list of
-//! conversations as a file.
+//! Exports of web chats: an archive, the folder that it was extracted to, or one list of conversations as a
+//! file.
 //!
 //! - [`discover`]: finds them
-//! - [`conversations`]: one conversation at a time, so that a list of any length takes the memory of
-//!   its longest conversation
-//! - `Splitter`: where one element of a list ends
+//! - [`conversations`]: one conversation at a time, so that a list of any length takes the memory of its
+//!   longest conversation
+//! - `Splitter`: finds the end of each element of a list
 //!
-//! Only the lists of conversations are opened. What else lies there (accounts, pictures, feedback) is
-//! nobody's words or nobody's business.
+//! Only the lists of conversations are opened. Other files of an export (accounts, pictures, feedback)
+//! contain no conversation or are private.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -21,13 +21,13 @@ use super::super::parse::{parse_document, parse_line};
 use super::shapes::{short, text_of};
 use super::{Reading, Unit, problem};
 
-/// A longer conversation is counted and passed over.
+/// Maximum size of a conversation in bytes. A longer one is counted and skipped.
 const MAX_CONVERSATION_BYTES: usize = 256 << 20;
-/// How much of a list is looked at to tell whose it is.
+/// Number of bytes of a list that are checked to identify its service.
 const HEAD_BYTES: u64 = 256 << 10;
 /// Most messages of other branches that are counted, in case a number is wrong.
 const MOST_COUNTED: u64 = 100_000;
-/// How deep below a folder exports are looked for.
+/// Maximum depth below a folder at which exports are searched.
 const MAX_DEPTH: usize = 2;
 
 /// An element of a list.
@@ -35,11 +35,11 @@ const MAX_DEPTH: usize = 2;
 pub(super) enum Element {
     /// A conversation.
     Conversation(Value),
-    /// One that cannot be read: stable reason.
+    /// An unreadable element: stable reason.
     Unreadable(&'static str),
     /// The list ended in the middle of this one: see [`parse_document`].
     Cut(Value),
-    /// The record of what is wrong with the list, behind all that is whole.
+    /// The record that reports damage to the list, after all whole elements.
     Damage(Value),
 }
 
@@ -63,8 +63,8 @@ pub(super) fn read_other(value: &Value, out: &mut Vec<Reading>) {
     }
 }
 
-/// The exports under a root: the root itself if it is a file, else whatever lies in the folder and
-/// holds `mark` near the beginning of its first list.
+/// Returns the exports under a root: the root itself if it is a file, else everything in the folder that has
+/// `mark` near the beginning of its first list.
 pub(super) fn discover(root: &Path, mark: &[u8]) -> Vec<Unit> {
     if root.is_file() {
         return Unit::records(root.to_path_buf()).into_iter().collect();
@@ -101,7 +101,7 @@ fn is_export(path: &Path, mark: &[u8]) -> bool {
         Ok(mut archive) => {
             lists_of(&archive).first().is_some_and(|first| archive.by_name(first).is_ok_and(|list| head_has(list, mark)))
         }
-        // One that was cut off has lost its directory; what is left tells whether it is worth a complaint.
+        // An archive that was cut off has lost its directory. The rest shows whether it is worth reporting.
         Err(_) => File::open(path).is_ok_and(|file| head_has(file, b"conversations")),
     }
 }
@@ -111,13 +111,14 @@ fn head_has(reader: impl Read, mark: &[u8]) -> bool {
     reader.take(HEAD_BYTES).read_to_end(&mut head).is_ok() && memchr::memmem::find(&head, mark).is_some()
 }
 
-/// `conversations.json`, or one of the numbered files that large exports are divided into.
+/// Returns whether the name is `conversations.json`, or one of the numbered files that large exports are
+/// divided into.
 fn is_list(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.starts_with("conversations") && name.ends_with(".json")
 }
 
-/// The lists of an archive, in order.
+/// Returns the lists of an archive, in order.
 fn lists_of<R: Read + io::Seek>(archive: &ZipArchive<R>) -> Vec<String> {
     let mut lists: Vec<String> = archive
         .file_names()
@@ -129,10 +130,11 @@ fn lists_of<R: Read + io::Seek>(archive: &ZipArchive<R>) -> Vec<String> {
     lists
 }
 
-/// Gives the conversations of an export until `take` returns false.
+/// Passes the conversations of an export to `take` until it returns false.
 ///
 /// # Errors
-/// When the file cannot be read, or holds no list of conversations. A list that is damaged or cut off is no error.
+/// When the file cannot be read, or holds no list of conversations. A damaged or cut-off list is not an
+/// error.
 pub(super) fn conversations(path: &Path, take: &mut dyn FnMut(Element) -> bool) -> io::Result<()> {
     let mut file = BufReader::with_capacity(256 << 10, File::open(path)?);
     if !file.fill_buf()?.starts_with(b"PK") {
@@ -163,7 +165,7 @@ fn damaged(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.into())
 }
 
-/// Gives the elements of one list; whether more are wanted.
+/// Passes the elements of one list to `take`. Returns whether more are wanted.
 fn list(mut reader: impl BufRead, take: &mut dyn FnMut(Element) -> bool) -> io::Result<bool> {
     let mut splitter = Splitter::default();
     let mut values = Vec::new();
@@ -201,7 +203,7 @@ fn list(mut reader: impl BufRead, take: &mut dyn FnMut(Element) -> bool) -> io::
     }
 }
 
-/// Gives what there is of the last element, and tells of the damage; whether more is wanted.
+/// Passes what remains of the last element to `take`, and reports the damage. Returns whether more is wanted.
 fn cut_off(splitter: &Splitter, why: &str, take: &mut dyn FnMut(Element) -> bool) -> bool {
     let mut values = Vec::new();
     if splitter.place == Place::Inside && !splitter.element.is_empty() && !splitter.is_too_long {
@@ -216,18 +218,18 @@ fn cut_off(splitter: &Splitter, why: &str, take: &mut dyn FnMut(Element) -> bool
     take(Element::Damage(problem("cut-off", why)))
 }
 
-/// Divides `[…]`, or the list under `conversations` in `{…}`, into its elements, whatever they hold.
+/// Divides `[…]`, or the list under `conversations` in `{…}`, into its elements, whatever they contain.
 #[derive(Debug)]
 struct Splitter {
     place: Place,
-    /// Open brackets around the place: in an element, those of the element.
+    /// Number of open brackets around the current position; in an element, only those of the element.
     depth: usize,
     is_string: bool,
     is_escaped: bool,
-    /// The bytes of the element so far; outside the list, of the last string.
+    /// Bytes of the element so far; outside the list, of the last string.
     element: Vec<u8>,
     is_too_long: bool,
-    /// Whether nothing but white space came so far.
+    /// True if only white space was read so far.
     is_blank: bool,
     max_bytes: usize,
 }
@@ -238,7 +240,7 @@ enum Place {
     Before,
     /// In the object around the list.
     Around,
-    /// In the object, behind the list's name.
+    /// In the object, after the list's name.
     Named,
     Inside,
     Behind,
@@ -262,7 +264,7 @@ impl Default for Splitter {
 }
 
 impl Splitter {
-    /// Passes bytes; gives how many, and whether an element ended there.
+    /// Processes bytes. Returns how many were used, and whether an element ended there.
     fn advance(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while at < bytes.len() {
@@ -270,7 +272,7 @@ impl Splitter {
                 return (bytes.len(), false);
             }
             if self.is_string && !self.is_escaped {
-                // The bulk of every list: everything up to the string's end in one piece.
+                // Most of a list is strings: everything up to the end of a string is kept in one piece.
                 let end = memchr::memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |found| at + found);
                 self.keep(&bytes[at..end]);
                 at = end;
@@ -348,7 +350,7 @@ impl Splitter {
         if self.is_too_long {
             return;
         }
-        // Outside the list only a short name matters.
+        // Outside the list only a short name is needed.
         let limit = if self.place == Place::Inside { self.max_bytes } else { 64 };
         if self.element.len() + bytes.len() <= limit {
             self.element.extend_from_slice(bytes);

@@ -1,8 +1,8 @@
 //! Files and directories that a person names: Markdown, code, text and PDFs, cut into sections.
 //!
-//! Ignore files (`.gitignore`, `.ignore`, `.yoreignore`) hold, hidden files and what symbolic links
-//! point to are left out, and files that hold keys or passwords are never opened. A file that
-//! changed is read as a whole; sections that did not change keep their turns.
+//! Ignore files (`.gitignore`, `.ignore`, `.yoreignore`) apply, hidden files and the targets of symbolic
+//! links are left out, and files that hold keys or passwords are never opened. A file that changed is read as
+//! a whole; sections that did not change keep their turns.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,12 +20,12 @@ use crate::document::{self, Document, Format, Unreadable, pdf};
 use crate::ingest::project::names_of;
 
 const KIND: &str = "file";
-/// Of a directory with more files the rest is left out: it is no project but a disk.
+/// Maximum number of files read from a directory. One with more files is a disk rather than a project.
 const MAX_FILES: usize = 50_000;
-/// Directories that hold nothing but keys, and git's own.
+/// Directories that hold only keys, and git's own.
 const CLOSED_DIRECTORIES: [&str; 4] = [".git", ".ssh", ".gnupg", ".aws"];
 
-/// See the module.
+/// The source for files; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Files;
 
@@ -47,10 +47,10 @@ impl Source for Files {
             return unit(root, root.parent().unwrap_or(root)).into_iter().collect();
         }
         let mut walk = WalkBuilder::new(root);
-        // The person's global git configuration is not ours to look for.
+        // The user's global git configuration is not read.
         walk.git_global(false).require_git(false).follow_links(false).add_custom_ignore_filename(".yoreignore");
         walk.filter_entry(|entry| !is_closed(Path::new(entry.file_name())));
-        // In order, so that a limit always leaves out the same files.
+        // Files are sorted, so that a limit always leaves out the same ones.
         walk.sort_by_file_name(Ord::cmp);
         let files = walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
         files.filter_map(|entry| unit(entry.path(), root)).take(MAX_FILES + 1).collect()
@@ -93,12 +93,12 @@ impl Source for Files {
     }
 }
 
-/// Whether the last part of a path is one of the directories that are never entered.
+/// Returns whether the last part of a path is one of the directories that are never entered.
 fn is_closed(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| CLOSED_DIRECTORIES.contains(&name))
 }
 
-/// Whether a file may be opened, and may be worth it, as far as its path tells.
+/// Returns whether a file may be opened and is worth opening, judged by its path.
 fn is_candidate(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let is_closed = path.components().any(|part| matches!(part, Component::Normal(name) if is_closed(Path::new(name))));
@@ -110,13 +110,13 @@ fn unit(path: &Path, root: &Path) -> Option<Unit> {
         return None;
     }
     let mut unit = Unit::records(path.to_path_buf())?;
-    // Cut differently it says something else.
+    // The version of the cutter is part of the stamp: cut differently, the file gives other sections.
     unit.stamp = Stamp { version: unit.stamp.version.wrapping_add(CUTTER_VERSION), ..unit.stamp };
     unit.root = Some(root.to_path_buf());
     Some(unit)
 }
 
-/// True for the part of a chat service's export that holds the account: name, address, telephone number.
+/// Returns whether a file is the account part of a chat service's export: name, address, telephone number.
 fn is_account(path: &Path) -> bool {
     const ACCOUNTS: [&str; 4] = ["user.json", "users.json", "user_settings.json", "account.json"];
     let is_named = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| ACCOUNTS.contains(&name));
@@ -125,8 +125,8 @@ fn is_account(path: &Path) -> bool {
     is_named && ["conversations.json", "conversations-000.json", "conversations-001.json"].into_iter().any(is_list)
 }
 
-/// What is known of a file by its place: a file of a repository with a remote is named after that,
-/// so that every checkout gives the same ids; any other is its path.
+/// Returns the facts about a file from its path. A file of a repository with a remote is identified by the
+/// remote, so that every checkout gives the same ids; any other by its path.
 fn facts(path: &Path, root: Option<&Path>) -> DocumentFacts {
     let repository = path.ancestors().skip(1).find(|directory| directory.join(".git").exists());
     let base = repository.or(root).or(path.parent()).unwrap_or(path);
@@ -161,7 +161,7 @@ fn read(path: &Path, name: &str, bytes: u64, options: &ReaderOptions) -> io::Res
         return if document.sections.is_empty() { skip("pdf-not-readable", "no text") } else { Ok(Ok(document)) };
     }
     let mut content = Vec::new();
-    // It may have grown since.
+    // The file may have grown since.
     File::open(path)?.take(format.max_bytes() + 1).read_to_end(&mut content)?;
     Ok(document::read(&content, name))
 }

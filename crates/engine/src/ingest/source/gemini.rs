@@ -1,8 +1,8 @@
-//! Gemini CLI: `tmp/<project>/chats/session-*.json` (one object, rewritten at each turn) and
-//! `.jsonl` (a log of messages and patches), sub-agents in `chats/<session>/`.
+//! Gemini CLI: `tmp/<project>/chats/session-*.json` (one object, rewritten at each turn) and `.jsonl` (a log
+//! of messages and patches), sub-agents in `chats/<session>/`.
 //!
 //! - [`Gemini`]: finds the files and the directory that they belong to
-//! - `log`: either form to one list of messages
+//! - `log`: converts either form to one list of messages
 //! - `reader`: messages to turns
 //!
 //! Both forms become the same records: one with the facts of the session, then one per message.
@@ -24,14 +24,14 @@ use self::reader::{GeminiReader, KIND};
 use super::shapes::{self, drop_payloads, text_of};
 use super::{Computer, EpisodeReader, Known, LineOwner, NO_CONVERSATION, ReaderOptions, Source, Unit, files_below, problem};
 
-/// A larger file is no conversation.
+/// Maximum size of a file in bytes. A larger one is not a conversation.
 const MAX_FILE_BYTES: u64 = 256 << 20;
-/// The name that Gemini's agent-to-agent server gives to each of its sessions.
+/// Name that Gemini's agent-to-agent server gives to each of its sessions.
 const SERVER: &str = "a2a-server";
-/// A larger list of projects is none.
+/// Maximum size of the list of projects in bytes. A larger file is ignored.
 const MAX_LIST_BYTES: u64 = 4 << 20;
 
-/// See the module.
+/// The source for Gemini CLI; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Gemini;
 
@@ -45,7 +45,7 @@ impl Source for Gemini {
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
-        // The variable takes the place of the home directory.
+        // The variable replaces the home directory.
         vec![computer.directory("GEMINI_CLI_HOME", "").join(".gemini").join("tmp")]
     }
 
@@ -63,7 +63,7 @@ impl Source for Gemini {
         if root.is_file() {
             return unit(root.to_path_buf()).into_iter().collect();
         }
-        // The settings' folder, its `tmp`, or any folder of conversations.
+        // The root may be the settings folder, its `tmp`, or any folder of conversations.
         let tmp = root.join("tmp");
         let root = if tmp.is_dir() { tmp } else { root.to_path_buf() };
         let mut logs = files_below(&root, "jsonl", 8);
@@ -101,7 +101,8 @@ impl Source for Gemini {
         }
         for mut message in conversation.messages {
             if let Value::Object(members) = &mut message {
-                // Thoughts are not what was said; numbers of tokens change while a message grows.
+                // Thoughts are not part of the conversation, and numbers of tokens change while a message
+                // grows.
                 for unsaid in ["thoughts", "tokens"] {
                     members.shift_remove(unsaid);
                 }
@@ -141,7 +142,8 @@ impl Source for Gemini {
     }
 }
 
-/// What a call shows on the screen repeats its result.
+/// Removes the members of a call that are only for display: its result shown on the screen, if the result
+/// itself is there, and its labels.
 fn slim(call: &mut Value) {
     let Value::Object(members) = call else { return };
     let has_result = members.get("result").is_some_and(|result| result.as_array().is_some_and(|list| !list.is_empty()));
@@ -153,8 +155,8 @@ fn slim(call: &mut Value) {
     }
 }
 
-/// Conversations stand in `chats`; in a folder of somebody's own anywhere, but not the lists of
-/// prompts and settings beside them.
+/// Returns whether a file is a conversation. Gemini keeps them in `chats`; in a user's own folder they may be
+/// anywhere, except for the lists of prompts and settings beside them.
 fn is_conversation(file: &Path, root: &Path) -> bool {
     let Ok(below) = file.strip_prefix(root) else { return false };
     let is_among = |name: &str| below.components().any(|part| part.as_os_str() == name);
@@ -165,12 +167,13 @@ fn is_conversation(file: &Path, root: &Path) -> bool {
     is_in_chats || below.components().count() <= 2 && !is_list && !is_credentials(name)
 }
 
-/// Never opened.
+/// Returns whether a file holds credentials. Such files are never opened.
 fn is_credentials(name: &str) -> bool {
     name.contains("creds") || name.contains("oauth") || name.contains("account") || name.contains("token")
 }
 
-/// The native id of a file's session: what it names, but for the server that gives all of its sessions one name.
+/// Returns the native id of a file's session: the one it names, unless it comes from the server that gives
+/// all its sessions one name.
 fn session_of(path: &Path, conversation: &Conversation) -> Option<String> {
     let named = text_of(&conversation.facts, "sessionId")?;
     if named != SERVER {
@@ -181,15 +184,15 @@ fn session_of(path: &Path, conversation: &Conversation) -> Option<String> {
     Some(format!("{SERVER}/{project}/{file}"))
 }
 
-/// The session that a sub-agent's file stands below: `chats/<session>/<id>.jsonl`.
+/// Returns the session that started a sub-agent, from its file's path: `chats/<session>/<id>.jsonl`.
 fn parent_of(path: &Path) -> Option<String> {
     let folder = path.parent()?;
     let is_below_chats = folder.parent()?.file_name().is_some_and(|name| name == "chats");
     is_below_chats.then(|| folder.file_name()?.to_str().map(str::to_owned)).flatten()
 }
 
-/// The directory of the project: written beside the conversations, listed in the settings, or
-/// named by the conversation itself.
+/// Returns the directory of the project: written beside the conversations, listed in the settings, or named
+/// in the conversation itself.
 fn directory_of(path: &Path, facts: &Value) -> Option<String> {
     let project = project_folder(path)?;
     if let Some(root) = read_list(&project.join(".project_root")) {
@@ -213,19 +216,20 @@ fn directory_of(path: &Path, facts: &Value) -> Option<String> {
         .or_else(|| facts["directories"].as_array().and_then(|list| list.first()).and_then(Value::as_str).map(str::to_owned))
 }
 
-/// The folder that holds what belongs to one project.
+/// Returns the folder that holds the data of one project.
 fn project_folder(path: &Path) -> Option<&Path> {
     let chats = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "chats"));
     chats.and_then(Path::parent).or_else(|| path.parent())
 }
 
 /// Directories of projects whose folders are named by a hash that no list resolves: on Windows the list has
-/// lower-case paths, the hash is of the path as it is written. Other agents worked in the same directories.
+/// lower-case paths, but the hash is of the path as it is written. The directories are looked up among those
+/// in which other agents worked.
 struct HashedDirectories<'k> {
     known: &'k dyn Known,
-    /// By the SHA-256 in hexadecimal digits; made when a folder needs it.
+    /// Directories by their SHA-256 in hexadecimal digits. Built when a folder needs it.
     by_hash: Option<HashMap<String, String>>,
-    /// What was found for each folder.
+    /// Result of the search for each folder.
     folders: HashMap<PathBuf, Option<String>>,
 }
 
@@ -234,7 +238,7 @@ impl<'k> HashedDirectories<'k> {
         Self { known, by_hash: None, folders: HashMap::new() }
     }
 
-    /// The directory of a conversation, where its folder's name is the only thing that tells it.
+    /// Returns the directory of a conversation, if only its folder's name identifies it.
     fn directory_of(&mut self, conversation: &Path) -> Option<String> {
         let folder = project_folder(conversation)?;
         let name = folder.file_name()?.to_str()?;
@@ -261,7 +265,8 @@ impl<'k> HashedDirectories<'k> {
     }
 }
 
-/// A directory and those above it, as Gemini may have met them: the letter of a drive in either case.
+/// Returns a directory and those above it, in the spellings that Gemini may have used: with the drive letter
+/// in upper and lower case.
 fn spellings(directory: &str) -> Vec<String> {
     let directory = directory.trim_end_matches(['/', '\\']);
     let ends = directory.char_indices().filter(|(_, letter)| matches!(letter, '/' | '\\')).map(|(at, _)| at);

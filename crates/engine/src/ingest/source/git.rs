@@ -1,11 +1,11 @@
-//! The history of a project: one episode for each repository, one turn for each commit, said by
-//! its author.
+//! The history of a project: one episode for each repository, one turn for each commit, with its author as
+//! the speaker.
 //!
-//! - [`Git`]: finds a repository, and sees from its references whether it has new commits
-//! - `records`: what `git log` tells, one record for each commit, oldest first
+//! - [`Git`]: finds a repository, and detects new commits from its references
+//! - `records`: the output of `git log`, one record for each commit, oldest first
 //! - `GitReader`: commits to turns
-//! - `command`: how the `git` program is run
-//! - `message`: what a commit's message says of branches and of other commits
+//! - `command`: runs the `git` program
+//! - `message`: finds branches and other commits in a commit's message
 //!
 //! ```json
 //! {"repository": {"id": "<first commit>", "directory": "..."}}
@@ -13,8 +13,8 @@
 //!             "message": "...", "files": [["M", "src/a.rs"], ["R", "old.rs", "new.rs"]], "more_files": 0}}
 //! ```
 //!
-//! The episode's name is the first commit's, so that all clones of a project share it. A commit
-//! never changes; one more leaves the records of all others as they are.
+//! The episode is named after the first commit, so that all clones of a project share it. A commit never
+//! changes; a new one leaves the records of all others unchanged.
 
 mod command;
 mod message;
@@ -36,23 +36,24 @@ use super::{EpisodeReader, Framing, Known, LineOwner, ReadTurn, ReaderOptions, R
 
 const KIND: &str = "git";
 
-/// What git may say about the newest 20,000 commits, in bytes: the oldest beyond it are left out.
+/// Maximum output of git for the newest 20,000 commits, in bytes. The oldest commits beyond it are left out.
 const MAX_LOG_BYTES: usize = 64 << 20;
-/// Longer messages are cut.
+/// Maximum size of a message in bytes; longer ones are cut.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
-/// More files of one commit are only counted.
+/// Maximum number of files listed for a commit; more are only counted.
 const MAX_FILES: usize = 500;
-/// Longer paths are cut.
+/// Maximum size of a path in bytes; longer ones are cut.
 const MAX_PATH_BYTES: usize = 1024;
-/// Files that a turn names as its own.
+/// Maximum number of files listed in a turn.
 const MAX_FILE_USES: usize = 100;
-/// References and their files beyond these are not looked at.
+/// Maximum number of entries read from a directory of references, and maximum size of a reference file in
+/// bytes.
 const MAX_REFERENCES: usize = 10_000;
 const MAX_REFERENCE_BYTES: u64 = 8 << 20;
-/// Parts the fields of a commit; a message cannot hold it.
+/// Separator of the fields of a commit. A message cannot contain it.
 const FIELD: char = '\u{1}';
 
-/// See the module.
+/// The source for git histories; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Git;
 
@@ -68,7 +69,7 @@ impl Source for Git {
     fn discover(&self, root: &Path, _known: &dyn Known) -> Vec<Unit> {
         let Some(repository) = Repository::at(root) else { return Vec::new() };
         let heads = repository.heads();
-        // Nothing was committed yet.
+        // There are no commits yet.
         if heads.is_empty() {
             return Vec::new();
         }
@@ -113,15 +114,15 @@ impl Source for Git {
 /// A repository on disk.
 #[derive(Debug, PartialEq, Eq)]
 struct Repository {
-    /// Where its references lie; worktrees share it.
+    /// Directory that holds its references; worktrees share it.
     common: PathBuf,
-    /// The directory that its paths are relative to: that of the main worktree, or the repository
-    /// itself if it is bare.
+    /// Directory that its paths are relative to: that of the main worktree, or the repository itself if it is
+    /// bare.
     directory: PathBuf,
 }
 
 impl Repository {
-    /// The repository whose directory, worktree, or own folder this is.
+    /// Returns the repository whose directory, worktree or git directory this is.
     fn at(root: &Path) -> Option<Self> {
         let dot_git = root.join(".git");
         let (folder, is_bare) = match fs::metadata(&dot_git) {
@@ -147,14 +148,14 @@ impl Repository {
         } else if is_bare || is_worktree {
             common.clone()
         } else {
-            // A submodule: its folder lies in the other repository's.
+            // For a submodule: its git directory is inside that of the other repository.
             root.canonicalize().ok()?
         };
         Some(Self { common, directory })
     }
 
-    /// Local branches and a detached `HEAD`, with the commits that they stand at. Where branches
-    /// are kept in tables, the list of the tables takes their place.
+    /// Returns local branches and a detached `HEAD`, with the commits that they point to. Where branches are
+    /// kept in tables, returns the list of the tables instead.
     fn heads(&self) -> BTreeMap<String, String> {
         let mut heads = BTreeMap::new();
         if let Some(tables) = read_small(&self.common.join("reftable/tables.list")) {
@@ -215,21 +216,22 @@ fn read_small(path: &Path) -> Option<String> {
     fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Gives the records of a repository: first what it is, then its commits, oldest first.
+/// Passes the records of a repository to `take`: first the repository, then its commits, oldest first.
 fn records(program: &Program<'_>, repository: &Repository, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let heads = repository.heads();
-    // A branch that is checked out is among the branches, and may have no commit yet.
+    // A checked-out branch is among the branches, and may have no commit yet.
     let detached = if heads.contains_key("reftable") { Some("HEAD") } else { heads.get("HEAD").map(String::as_str) };
     let Some(first) = first_commit(program, detached)? else { return Ok(()) };
     let directory = repository.directory.to_str().ok_or_else(|| io::Error::other("the repository's name is not UTF-8"))?;
     if !take(json!({"repository": {"id": first, "directory": directory}})) {
         return Ok(());
     }
-    // The newest are the ones to keep where there are too many; the oldest are told first.
+    // The log lists the newest commits first, so that the oldest are dropped if there are too many. The
+    // records are passed oldest first.
     let mut log = Vec::new();
     let arguments: Vec<&str> = LOG.into_iter().chain(detached).chain(["--"]).collect();
     let stop = program.run(&arguments, MAX_LOG_BYTES, &mut log).or_else(|_| {
-        // Telling renames takes the files' contents, which a partial clone does not have.
+        // Finding renames needs the contents of the files, which a partial clone does not have.
         let arguments: Vec<&str> =
             arguments.iter().map(|argument| if *argument == "--find-renames" { "--no-renames" } else { argument }).collect();
         log.clear();
@@ -239,7 +241,7 @@ fn records(program: &Program<'_>, repository: &Repository, take: &mut dyn FnMut(
     entries.retain(|entry| !entry.is_empty());
     let mut commits = commits(&entries);
     if stop == Stop::Full {
-        // The last one may lack its end.
+        // The last commit may be incomplete.
         commits.pop();
     }
     for commit in commits.iter().rev() {
@@ -250,8 +252,8 @@ fn records(program: &Program<'_>, repository: &Repository, take: &mut dyn FnMut(
     Ok(())
 }
 
-/// The oldest of the commits without parents: which is the same in all clones, whatever branch
-/// each has checked out.
+/// Returns the oldest of the commits without parents. It is the same in all clones, whatever branch each has
+/// checked out.
 fn first_commit(program: &Program<'_>, detached: Option<&str>) -> io::Result<Option<String>> {
     let mut said = Vec::new();
     let arguments: Vec<&str> =
@@ -265,7 +267,7 @@ fn first_commit(program: &Program<'_>, detached: Option<&str>) -> io::Result<Opt
     Ok(first.min().map(|(_, hash)| hash.to_owned()))
 }
 
-/// What `git` is asked for, but for a detached `HEAD`.
+/// Arguments for `git`, except for a detached `HEAD`.
 const LOG: [&str; 17] = [
     "log",
     "--branches",
@@ -283,11 +285,11 @@ const LOG: [&str; 17] = [
     "--name-status",
     "-O/dev/null",
     "--encoding=UTF-8",
-    // A commit begins with a byte that no status of a file begins with: see `commits`.
+    // A commit begins with a byte that no file status begins with: see `commits`.
     "--format=tformat:%x01%H%x01%P%x01%an%x01%aI%x01%B%x01",
 ];
 
-/// A commit in git's words.
+/// A commit as git prints it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Commit<'l> {
     /// Hash, parents, author, time, message.
@@ -296,13 +298,13 @@ struct Commit<'l> {
     files: Vec<(&'l [u8], Vec<&'l [u8]>)>,
 }
 
-/// Groups what stands between zero bytes: a commit's fields, then a status and one or two paths
-/// for each of its files.
+/// Groups the entries between zero bytes: a commit's fields, then a status and one or two paths for each of
+/// its files.
 fn commits<'l>(entries: &[&'l [u8]]) -> Vec<Commit<'l>> {
     let mut commits: Vec<Commit<'l>> = Vec::new();
     let mut at = 0;
     while at < entries.len() {
-        // Some versions put a line's end between a commit and its files.
+        // Some versions put a line break between a commit and its files.
         let entry = entries[at].trim_ascii_start();
         at += 1;
         if entry.first() == Some(&(FIELD as u8)) {
@@ -311,7 +313,7 @@ fn commits<'l>(entries: &[&'l [u8]]) -> Vec<Commit<'l>> {
             for field in &mut commit.fields {
                 *field = fields.next().unwrap_or_default();
             }
-            // The message ends with the last separator; the files of older versions follow it.
+            // The message ends with the last separator. In older versions the files follow it.
             if let Some(end) = commit.fields[4].iter().rposition(|byte| *byte == FIELD as u8) {
                 commit.fields[4] = &commit.fields[4][..end];
             }
@@ -340,7 +342,7 @@ fn record(commit: &Commit<'_>, repository: &str) -> Value {
         .iter()
         .take(MAX_FILES)
         .map(|(status, paths)| {
-            // A rename's likeness in per cent says nothing to a reader.
+            // The similarity of a rename in per cent is not useful to a reader.
             let letter = status.first().map_or_else(String::new, |letter| char::from(*letter).to_string());
             std::iter::once(letter).chain(paths.iter().map(|path| text(path, MAX_PATH_BYTES))).collect()
         })
@@ -369,7 +371,7 @@ struct GitReader {
 }
 
 impl GitReader {
-    /// The repository's episode, with its directory if the header has told it.
+    /// Returns the repository's episode, with its directory if the header gave it.
     fn episode(&mut self, id: &str, directory: Option<&str>) -> Arc<Episode> {
         if let Some(known) = self.episode.as_ref().filter(|known| known.native_id == id && directory.is_none()) {
             return Arc::clone(known);
@@ -467,11 +469,11 @@ impl EpisodeReader for GitReader {
     }
 }
 
-/// What a commit did to a file.
+/// The change of a file in a commit.
 struct File<'v> {
     status: &'v str,
     path: &'v str,
-    /// What it is called since, if it was renamed or copied.
+    /// Its new name, if it was renamed or copied.
     renamed: Option<&'v str>,
 }
 
@@ -488,7 +490,7 @@ impl<'v> File<'v> {
     }
 
     fn uses(&self) -> impl Iterator<Item = FileUse> {
-        // A copy leaves its original as it was.
+        // A copy leaves its original unchanged.
         let original = Some(self.path).filter(|_| self.status != "C");
         original.into_iter().chain(self.renamed).map(|path| FileUse { path: path.to_owned(), action: FileAction::Written })
     }

@@ -1,6 +1,6 @@
-//! The uniform format of the bench, also handy for importing anything: one document per line,
-//! `{"corpus_id", "doc_id", "timestamp"?, "turns": [{"turn_id", "role", "speaker"?, "text",
-//! "timestamp"?}]}`. The corpus is the project, the document the episode.
+//! The uniform format of the benchmarks, also useful for importing any data: one document per line,
+//! `{"corpus_id", "doc_id", "timestamp"?, "turns": [{"turn_id", "role", "speaker"?, "text", "timestamp"?}]}`.
+//! The corpus is the project, the document the episode.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{EpisodeReader, Known, LineOwner, ReadTurn, ReaderOptions, Reading, S
 
 const KIND: &str = "jsonl";
 
-/// See the module.
+/// The source for this format; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Jsonl;
 
@@ -55,7 +55,7 @@ impl EpisodeReader for JsonlReader {
     }
 }
 
-/// A number is as good as a string for an id.
+/// Returns an id as text; it may be a string or a number.
 fn id_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -128,7 +128,7 @@ fn read_document(value: &Value, line: u64, out: &mut Vec<Reading>) {
     }
 }
 
-/// `None` for a passage, which nobody speaks.
+/// Returns the role of a turn, or `None` for a passage without a speaker.
 fn role_of(turn: &Value) -> Option<Role> {
     match turn["role"].as_str()? {
         "user" | "human" => Some(Role::Human),

@@ -1,5 +1,5 @@
-//! Where histories come from. One file per agent and one row in [`SOURCES`]; nothing else knows
-//! an agent's format.
+//! Sources of histories: one file per agent and one row in [`SOURCES`]. No other module depends on the format
+//! of an agent.
 
 mod address;
 mod aider;
@@ -62,7 +62,7 @@ pub use qwen::Qwen;
 pub use web::Web;
 pub use zed::Zed;
 
-/// Every source that this yore reads.
+/// Every source that this version of yore reads.
 pub const SOURCES: &[&dyn Source] = &[
     &ClaudeCode,
     &Cursor,
@@ -89,71 +89,70 @@ pub const SOURCES: &[&dyn Source] = &[
     &Git,
 ];
 
-/// The source with this kind.
+/// Returns the source with this kind.
 pub fn source_named(kind: &str) -> Option<&'static dyn Source> {
     SOURCES.iter().copied().find(|source| source.kind() == kind)
 }
 
 /// A format of histories.
 ///
-/// An implementation says which units are its own and how their lines become turns. A unit is a
-/// file of JSON lines, or anything else that [`Source::records`] turns into lines: a conversation
-/// of a database, a document, a compressed file. The reader sees lines only after redaction, from
-/// the unit or from the archive, and must give the same turns for the same lines however they are
-/// divided into readings. An implementation never writes to another program's files and never
-/// opens the credential files beside them.
+/// An implementation decides which units belong to it and how their lines become turns. A unit is a file of
+/// JSON lines, or anything else that [`Source::records`] turns into lines: a conversation of a database, a
+/// document, a compressed file. The reader sees lines only after redaction, from the unit or from the
+/// archive, and must give the same turns for the same lines however they are divided into readings. An
+/// implementation never writes to another program's files and never opens the credential files beside them.
 pub trait Source: Send + Sync {
-    /// Stable name, such as `claude-code`: part of every id.
+    /// Stable name, such as `claude-code`. It is part of every id.
     fn kind(&self) -> &'static str;
 
-    /// The name that people know.
+    /// Name shown to people.
     fn display_name(&self) -> &'static str;
 
-    /// What becomes of a unit when it is read again.
+    /// How a unit's turns change when it is read again.
     fn nature(&self) -> Nature {
         Nature::Conversation
     }
 
-    /// Whether the format was seen in real files, not only in descriptions and other readers.
+    /// Returns whether the format was seen in real files, not only in descriptions and other readers.
     fn is_verified(&self) -> bool {
         true
     }
 
-    /// Where histories of this kind lie on a computer, whether or not they exist: directories and
-    /// files that [`Source::discover`] understands. Empty when there is no such place.
+    /// Returns the paths where histories of this kind are kept on a computer, whether or not they exist:
+    /// directories and files that [`Source::discover`] understands. Empty if there is no such place.
     fn places(&self, _computer: &Computer<'_>) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// The name of the file that the agent keeps in each project's directory, where it has no
-    /// place of its own: it is looked for in every directory that other agents worked in.
+    /// Returns the name of the file that the agent keeps in each project's directory, if it has no place of
+    /// its own. The file is searched in every directory that other agents worked in.
     fn file_in_project(&self) -> Option<&'static str> {
         None
     }
 
-    /// The units under a root (or the root itself if it is one), in no order. What cannot be
-    /// listed is left out. `known` tells how a unit stood when it was last read to its end, so
-    /// that a database that did not change need not be opened.
+    /// Returns the units under a root (or the root itself if it is one), in no order. Omits what cannot be
+    /// listed. `known` gives the stamp of each unit when it was last read to its end, so that an unchanged
+    /// database need not be opened.
     fn discover(&self, root: &Path, known: &dyn Known) -> Vec<Unit>;
 
-    /// How many units of a root are read, where that is limited; [`Source::discover`] gives one more where
-    /// there are more.
+    /// Returns the maximum number of units read from a root, if there is a limit. If there are more,
+    /// [`Source::discover`] returns one more than the limit.
     fn most_units(&self) -> Option<usize> {
         None
     }
 
-    /// Gives the lines of a unit with [`Framing::Records`], one value each, in order, until `take`
-    /// returns false. Only what carries words or facts that a reader uses; no pictures, no
-    /// binary payloads, no credentials.
+    /// Passes the lines of a unit with [`Framing::Records`] to `take`, one value each, in order, until it
+    /// returns false. Only values with text or facts that a reader uses; no pictures, no binary payloads, no
+    /// credentials.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when another program keeps the unit busy: it is tried again
-    /// later. Any other: the unit is reported as failed.
+    /// [`io::ErrorKind::WouldBlock`] when another program keeps the unit busy: it is tried again later. Any
+    /// other: the unit is reported as failed.
     fn records(&self, _unit: &Unit, _take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The same, for a source that makes its lines with the help of what readers are told.
+    /// Like [`Source::records`], for a source that needs the reader options to make its lines.
     ///
     /// # Errors
     /// Those of [`Source::records`].
@@ -161,85 +160,85 @@ pub trait Source: Send + Sync {
         self.records(unit, take)
     }
 
-    /// A reader for one unit (named as in [`Unit::name`]), from its beginning (`state` empty) or
-    /// from where an earlier one was.
+    /// Returns a reader for one unit (named as in [`Unit::name`]). It starts at the beginning if `state` is
+    /// empty, else where an earlier reader stopped.
     fn reader(&self, unit: &Path, state: &str, options: &ReaderOptions) -> Box<dyn EpisodeReader>;
 
-    /// Whose words a line holds: what deletion and the capture policy go by.
+    /// Returns the session and message that a line belongs to. Deletion and the capture policy use it.
     fn owner<'v>(&self, value: &'v Value) -> LineOwner<'v>;
 
-    /// Days after which the agent deletes a transcript unless told otherwise.
+    /// Number of days after which the agent deletes a transcript by default.
     fn default_retention_days(&self) -> Option<u32> {
         None
     }
 }
 
-/// What becomes of a unit's turns when it is read again and says something else.
+/// How a unit's turns change when it is read again with different content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// What was said stays said: turns are added or completed.
+    /// Turns are only added or completed; what was said once is kept.
     Conversation,
-    /// The new text takes the place of the old one; the archive keeps both.
+    /// The new text replaces the old one; the archive keeps both.
     Document,
 }
 
-/// How a unit becomes lines.
+/// How a unit is divided into lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// It is a file of JSON lines that grows at its end: read on from the last byte.
+    /// The unit is a file of JSON lines that grows at its end. Reading continues after the last byte read.
     Lines,
-    /// [`Source::records`] gives its lines, all of them each time that its stamp differs; those
-    /// that are archived already cost nothing.
+    /// [`Source::records`] returns its lines, all of them each time that the stamp differs. Lines that are
+    /// archived already cost nothing.
     Records,
 }
 
-/// How a unit stands: another stamp, another content.
+/// State of a unit's content: a different stamp means different content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// Bytes, or whatever grows with the content.
+    /// Size in bytes, or another number that grows with the content.
     pub size: u64,
     /// Time of the last change in nanoseconds since 1970, or a hash.
     pub version: i64,
 }
 
 impl Stamp {
-    /// Of a file.
+    /// Returns the stamp of a file.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         Ok(Self::of_metadata(&path.metadata()?))
     }
 
-    /// Of a file whose metadata is known.
+    /// Returns the stamp of a file from its metadata.
     pub fn of_metadata(meta: &std::fs::Metadata) -> Self {
         let since = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         Self { size: meta.len(), version: since.map_or(0, |since| since.as_nanos() as i64) }
     }
 }
 
-/// One thing that is read as a whole.
+/// A unit that is read as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// The file on disk that holds it.
     pub path: PathBuf,
-    /// Which part of the file, where one holds several (a conversation of a database).
+    /// Part of the file, if it holds several, such as a conversation of a database.
     pub part: Option<String>,
-    /// How it becomes lines.
+    /// How it is divided into lines.
     pub framing: Framing,
-    /// How it stands.
+    /// Stamp of its current content.
     pub stamp: Stamp,
-    /// When it began, ISO 8601: units that are new are read in this order, so that what was said
-    /// first owns its words. `None`: taken from the first `timestamp` of a file of JSON lines.
+    /// Start time in ISO 8601. New units are read in this order, so that the first unit that contains a
+    /// message owns it. `None`: taken from the first `timestamp` of a file of JSON lines.
     pub began: Option<String>,
-    /// Read after all other units of its file, and only if none of those failed or was busy: the
-    /// unit whose stamp says that the whole file need not be opened.
+    /// True to read this unit after all other units of its file, and only if none of those failed or was
+    /// busy. Its stamp shows that the whole file need not be opened.
     pub closes_file: bool,
-    /// The directory that it was found below, where [`Source::records`] must know it.
+    /// Root directory under which it was found, if [`Source::records`] needs it.
     pub root: Option<PathBuf>,
-    /// The directory that its session worked in, where the source knows that from elsewhere than the unit.
+    /// Directory that its session worked in, if the source gets it from elsewhere than the unit.
     pub worked_in: Option<String>,
 }
 
 impl Unit {
-    /// A file of JSON lines; `None` when it is not there (any more).
+    /// Returns a unit for a file of JSON lines, or `None` if the file does not exist (any more).
     pub fn lines(path: PathBuf) -> Option<Self> {
         let stamp = Stamp::of_file(&path).ok()?;
         Some(Self {
@@ -254,40 +253,41 @@ impl Unit {
         })
     }
 
-    /// A file that is read as records; `None` when it is not there (any more).
+    /// Returns a unit for a file that is read as records, or `None` if the file does not exist (any more).
     pub fn records(path: PathBuf) -> Option<Self> {
         Some(Self { framing: Framing::Records, ..Self::lines(path)? })
     }
 
-    /// Its name in the store: the path, and `#part` for a part. `None` when it is not UTF-8.
+    /// Returns its name in the store: the path, and `#part` for a part. `None` if the path is not UTF-8.
     pub fn name(&self) -> Option<String> {
         let path = self.path.to_str()?;
         Some(self.part.as_ref().map_or_else(|| path.to_owned(), |part| format!("{path}#{part}")))
     }
 }
 
-/// How units stood when they were last read.
+/// State of the units when they were last read.
 pub trait Known {
-    /// The stamp of the unit with this name, if it was read to its end.
+    /// Returns the stamp of the unit with this name, if it was read to its end.
     fn stamp(&self, name: &str) -> Option<Stamp>;
 
-    /// The time: what may be completed yet is left for later. The end of time where nothing is.
+    /// Returns the current time. A unit that may still be completed is left for later. The default is the end
+    /// of time, so that nothing is left.
     fn now(&self) -> UtcMillis {
         UtcMillis::MAX
     }
 
-    /// The names of all units of the source, those that are gone too.
+    /// Returns the names of all units of the source, including deleted ones.
     fn names(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// The directories that sessions of any agent worked in, as they were recorded.
+    /// Returns the recorded directories that sessions of any agent worked in.
     fn directories(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Nothing was read yet.
+/// A state in which nothing was read yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NothingKnown;
 
@@ -297,7 +297,7 @@ impl Known for NothingKnown {
     }
 }
 
-/// Which conventions a computer follows.
+/// Operating system conventions that a computer follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Platform {
     /// Linux and other Unixes: XDG directories.
@@ -308,25 +308,25 @@ pub enum Platform {
     Windows,
 }
 
-/// A computer on which histories lie, as far as sources must know it.
+/// The computer that holds the histories, as far as sources need to know it.
 #[derive(Clone, Copy)]
 pub struct Computer<'a> {
     /// Its conventions.
     pub platform: Platform,
     /// The home directory.
     pub home: &'a Path,
-    /// Environment variables; an empty one counts as unset.
+    /// Function that looks up an environment variable. An empty value counts as unset.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Computer<'_> {
-    /// The directory that a variable names (a leading `~` is the home), else `default` below the
-    /// home directory.
+    /// Returns the directory named by a variable (a leading `~` is the home directory), or else `default`
+    /// below the home directory.
     pub fn directory(&self, variable: &str, default: &str) -> PathBuf {
         self.named(variable).unwrap_or_else(|| self.home.join(default))
     }
 
-    /// The directory that a variable names.
+    /// Returns the directory named by a variable.
     pub fn named(&self, variable: &str) -> Option<PathBuf> {
         let value = (self.variable)(variable).filter(|value| !value.is_empty())?;
         Some(match value.strip_prefix("~/") {
@@ -335,8 +335,7 @@ impl Computer<'_> {
         })
     }
 
-    /// Where programs keep their settings: `~/.config`, `~/Library/Application Support`,
-    /// `%APPDATA%`.
+    /// Returns the directory of program settings: `~/.config`, `~/Library/Application Support`, `%APPDATA%`.
     pub fn configuration(&self) -> PathBuf {
         match self.platform {
             Platform::Xdg => self.directory("XDG_CONFIG_HOME", ".config"),
@@ -345,7 +344,7 @@ impl Computer<'_> {
         }
     }
 
-    /// Where programs keep their data: `~/.local/share`, `~/Library/Application Support`,
+    /// Returns the directory of program data: `~/.local/share`, `~/Library/Application Support`,
     /// `%LOCALAPPDATA%`.
     pub fn data(&self) -> PathBuf {
         match self.platform {
@@ -356,13 +355,13 @@ impl Computer<'_> {
     }
 }
 
-/// What readers are told.
+/// Options passed to the readers.
 #[derive(Clone, Debug)]
 pub struct ReaderOptions {
-    /// Tool inputs and outputs are cut to about this many bytes, error lines kept.
+    /// Approximate number of bytes to which tool inputs and outputs are cut. Error lines are kept.
     pub tool_bytes: usize,
-    /// The program that gives the text of a PDF: called with `pdf-text`, the file on its standard
-    /// input. `None`: PDFs are counted as skipped.
+    /// Program that extracts the text of a PDF. It is called with `pdf-text` and gets the file on its
+    /// standard input. `None`: PDFs are counted as skipped.
     pub pdf_extractor: Option<PathBuf>,
 }
 
@@ -372,81 +371,81 @@ impl Default for ReaderOptions {
     }
 }
 
-/// Whose words a line holds.
+/// Session, message and directory that a line belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineOwner<'v> {
     /// Native id of the session.
     pub session: Option<Cow<'v, str>>,
     /// Native id of the message.
     pub message: Option<&'v str>,
-    /// Native id of a message that the line is about, possibly of another session.
+    /// Native id of a message that the line is about, which may be in another session.
     pub about: Option<&'v str>,
     /// The recorded directory.
     pub directory: Option<&'v str>,
 }
 
-/// Turns lines into episodes and turns, in file order.
+/// Converts lines to episodes and turns, in file order.
 pub trait EpisodeReader: Send {
     /// Reads the JSON values of one physical line (usually one).
     fn read(&mut self, line: &SourceLine<'_>, out: &mut Vec<Reading>);
 
-    /// Gives the turns that are still open, as they are so far. By default none: each line is complete.
+    /// Outputs the turns that are still open, as they are so far. By default none: each line is complete.
     fn finish(&mut self, _out: &mut Vec<Reading>) {}
 
-    /// The line where the oldest open turn began, and the state to read on from there; `None`
-    /// when nothing is open. A later reading must start at that line.
+    /// Returns the line where the oldest open turn began, and the state to continue from there; `None` if
+    /// nothing is open. A later reading must start at that line.
     fn open_since(&self) -> Option<(LineMark, String)> {
         None
     }
 
-    /// The state to read on from the next line. By default empty: a line depends on none before it, or the file is
+    /// Returns the state to continue from the next line. By default empty: lines are independent, or the file is
     /// always read from its beginning.
     fn state(&self) -> String {
         String::new()
     }
 }
 
-/// A place in a file.
+/// Position of a line in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LineMark {
-    /// 1-based line.
+    /// 1-based line number.
     pub line: u64,
-    /// Its first byte.
+    /// Offset of its first byte.
     pub offset: u64,
 }
 
 /// One physical line.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceLine<'a> {
-    /// Its JSON values: more than one where records are glued together.
+    /// Its JSON values; more than one if records are glued together.
     pub values: &'a [Value],
-    /// Where it stands.
+    /// Its position in the file.
     pub mark: LineMark,
 }
 
-/// What a line says.
+/// Information read from a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
     /// A message.
     Turn(Box<ReadTurn>),
     /// A title of an episode.
     Title(Arc<Episode>, Title),
-    /// A title of whichever episode holds the message with this native id.
+    /// A title of the episode that holds the message with this native id.
     TitleOfMessage(String, Title),
-    /// Something that an episode points to: kind and value.
+    /// A link from an episode: kind and value.
     Link(Arc<Episode>, &'static str, String),
-    /// What is known of a note beside its words, which are this turn. Comes before the turn.
+    /// Facts about a note besides its text, which is in this turn. Comes before the turn.
     Note(TurnId, Box<NoteFacts>),
-    /// Something that could not be understood: stable reason and detail.
+    /// An element that could not be interpreted: stable reason and detail.
     Skip(&'static str, String),
 }
 
-/// The longest text of a turn that is indexed. The archive has all of it.
+/// Maximum number of bytes of a turn's text that are indexed. The archive has all of it.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
-/// Reason and detail under which a longer one is counted.
+/// Reason and detail under which a longer text is counted.
 pub(crate) const TEXT_CUT: (&str, &str) = ("text-cut", "over 1 MiB; the archive has all of it");
 
-/// Cuts longer texts of the turns from `from` on; returns the lines of those turns.
+/// Shortens longer texts of the turns from `from` on. Returns the lines of those turns.
 pub(crate) fn cap_texts(readings: &mut [Reading], from: usize) -> Vec<u64> {
     let mut cut = Vec::new();
     for reading in readings.iter_mut().skip(from) {
@@ -461,9 +460,9 @@ pub(crate) fn cap_texts(readings: &mut [Reading], from: usize) -> Vec<u64> {
     cut
 }
 
-/// Takes this memory's own words out of what was read, from `from` on; what is nothing without
-/// them goes. Returns whether a turn begins a conversation that yore itself had with a model. A note
-/// is no echo: it was given to be kept word for word.
+/// Removes this memory's own words from the readings from `from` on, and the readings that are empty without
+/// them. Returns whether a turn begins a conversation that yore itself had with a model. Notes are exempt:
+/// they were given to be kept word for word.
 pub(crate) fn drop_own_words(readings: &mut Vec<Reading>, from: usize) -> bool {
     let mut is_own_call = false;
     let mut at = from;
@@ -483,7 +482,7 @@ pub(crate) fn drop_own_words(readings: &mut Vec<Reading>, from: usize) -> bool {
                 is_nothing = true;
             }
             is_nothing &= turn.text.trim().is_empty() && turn.tool_text.trim().is_empty();
-            // Whatever the answer says, an error for example, this memory said it.
+            // This memory produced the answer, whatever it says, even an error.
             is_nothing |= turn.role == Role::ToolResult
                 && !turn.tools.is_empty()
                 && turn.tools.iter().all(|tool| own::is_own_tool(&tool.name));
@@ -497,19 +496,19 @@ pub(crate) fn drop_own_words(readings: &mut Vec<Reading>, from: usize) -> bool {
     is_own_call
 }
 
-/// The member by which a record is known that tells what is wrong with its unit. Readers do not see it.
+/// The member that marks a record that reports a problem with its unit. Readers do not see such records.
 const PROBLEM: &str = "yore_problem";
-/// Reasons of such records; skips are counted by names that never change.
+/// Reasons in such records. The names never change, because skips are counted by them.
 const PROBLEMS: [&str; 4] = ["cut-off", "damaged", "not-utf8", NO_CONVERSATION];
-/// The reason for a file of which nothing can be read although it lies where conversations do.
+/// The reason for an unreadable file in a directory of conversations.
 const NO_CONVERSATION: &str = "no-conversation";
 
-/// A record that tells what is wrong with a unit of which the rest is read.
+/// Returns a record that reports a problem with a unit whose remaining content is read.
 fn problem(reason: &'static str, detail: &str) -> Value {
     serde_json::json!({PROBLEM: reason, "detail": detail})
 }
 
-/// Reason and detail of such a record.
+/// Returns the reason and detail of such a record.
 pub(crate) fn problem_of(values: &[Value]) -> Option<(&'static str, &str)> {
     let [value] = values else { return None };
     let reason = value.get(PROBLEM)?.as_str()?;
@@ -517,19 +516,19 @@ pub(crate) fn problem_of(values: &[Value]) -> Option<(&'static str, &str)> {
     Some((reason, value["detail"].as_str().unwrap_or("")))
 }
 
-/// A message and where it stands.
+/// A message and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadTurn {
     /// The episode that it belongs to.
     pub episode: Arc<Episode>,
     /// The message.
     pub turn: Turn,
-    /// 1-based line of its first words.
+    /// 1-based line where its text begins.
     pub line: u64,
 }
 
-/// Files with one of these extensions below `root`, symbolic links not followed, at most
-/// `max_depth` directories deep.
+/// Returns the files with this extension below `root`, at most `max_depth` directories deep. Does not follow
+/// symbolic links.
 fn files_below(root: &Path, extension: &str, max_depth: usize) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![(root.to_path_buf(), 0)];

@@ -1,15 +1,14 @@
-//! Notes: what a person asks to remember. They are given, not found: there is no file but the
-//! archive. A note is one message, word for word; whoever gives a text in sections uses the records
-//! of [`document`].
+//! Notes that a person asks to remember. They are given by a caller, not found: there is no file except the
+//! archive. A note is one message, word for word; a text in sections uses the records of [`document`].
 //!
 //! ```json
 //! {"note": {"id": "...", "by": "agent", "kind": "context", "text": "...", "title": "...", "tags": ["..."],
 //!           "priority": "important", "confirmed": false, "session": "...", "metadata": {}, "directory": "...", "at": 0}}
 //! ```
 //!
-//! Each record is a version of the note; `at` tells versions apart. An older yore wrote no `kind`, and kept kind,
-//! priority and what nobody confirmed as tags. Without `by` the words are a person's. What an agent wrote is an assistant's turn, so that whoever
-//! is given it sees how far to trust it.
+//! Each record is a version of the note; `at` distinguishes the versions. An older yore wrote no `kind`, and
+//! kept kind, priority and the unconfirmed state as tags. Without `by` a person wrote the text. A note by an
+//! agent is an assistant's turn, so that its readers see how far to trust it.
 
 use std::io;
 use std::path::Path;
@@ -26,62 +25,63 @@ use super::{EpisodeReader, Known, LineOwner, Nature, ReadTurn, ReaderOptions, Re
 
 /// The kind of this source.
 pub const KIND: &str = "note";
-/// A note is one message, so this is its name in every note.
+/// Name of the message in every note; a note has only one.
 pub(crate) const MESSAGE: &str = "text";
-/// Bytes of the longest note. A longer text is a file, and is read as one.
+/// Maximum size of a note in bytes. A longer text is a file, and is read as one.
 pub const MAX_BYTES: usize = 1 << 20;
-/// Longer texts are cut: what is redacted may have become longer than it was given.
+/// Maximum size of a stored text in bytes; longer texts are cut. Redaction may have made the text longer than
+/// it was given.
 const MAX_TEXT_BYTES: usize = 4 * MAX_BYTES;
-/// Who wrote it, if no person did.
+/// Value of `by` if no person wrote the note.
 const AGENT: &str = "agent";
 
-/// See the module.
+/// The source for notes; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Notes;
 
-/// What somebody asks to remember.
+/// A note to be remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note<'n> {
-    /// Its id: drawn once, given again to replace it.
+    /// Its id, drawn once. Giving it again replaces the note.
     pub id: &'n str,
-    /// The words.
+    /// The text of the note.
     pub text: &'n str,
-    /// What is known of it beside the words.
+    /// Facts about the note besides its text.
     pub facts: &'n NoteFacts,
-    /// The directory whose project it belongs to; `None`: to none.
+    /// Directory whose project it belongs to; `None` if it belongs to none.
     pub directory: Option<&'n str>,
-    /// Whether an agent wrote it.
+    /// True if an agent wrote it.
     pub is_by_agent: bool,
-    /// When it was written.
+    /// Time at which it was written.
     pub at: UtcMillis,
 }
 
-/// A new id: of a time in milliseconds since 1970, and random.
+/// Returns a new id, made of a time in milliseconds since 1970 and random bytes.
 ///
 /// # Errors
-/// When the system has no randomness.
+/// When the system provides no random bytes.
 pub fn draw_note_id(at: UtcMillis) -> io::Result<String> {
     let mut random = [0u8; 10];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(uuid::Builder::from_unix_timestamp_millis(at.max(0) as u64, &random).into_uuid().to_string())
 }
 
-/// The name of a note's unit.
+/// Returns the name of a note's unit.
 pub fn note_unit(id: &str) -> String {
     format!("{KIND}:{id}")
 }
 
-/// The episode that a note becomes.
+/// Returns the id of a note's episode.
 pub fn note_episode(id: &str) -> EpisodeId {
     EpisodeId::derive(KIND, id)
 }
 
-/// The turn of its words.
+/// Returns the id of the turn with a note's text.
 pub fn note_turn(id: &str) -> TurnId {
     TurnId::derive(KIND, id, MESSAGE, 0)
 }
 
-/// The records of a note.
+/// Returns the records of a note.
 pub fn note_records(note: &Note<'_>) -> Vec<Value> {
     let Note { id, text, facts, directory, is_by_agent, at } = note;
     let NoteFacts { kind, title, tags, priority, is_confirmed, session, metadata } = facts;
@@ -155,7 +155,7 @@ impl EpisodeReader for NoteReader {
     }
 }
 
-/// What a record says of a note beside its words.
+/// Returns the facts in a note's record besides its text.
 pub(crate) fn note_facts(note: &Value) -> NoteFacts {
     let string = |key: &str| note[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let tags: Vec<String> = note["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -192,7 +192,7 @@ fn read_note(note: &Value, line: u64, out: &mut Vec<Reading>) {
     });
     let facts = note_facts(note);
     let is_by_agent = note["by"] == AGENT;
-    // Found by them, but they are not what was said.
+    // Title and tags make the note searchable, but are not part of its text.
     let tags = note["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).map(|tag| format!("#{tag}"));
     let mut found_by: Vec<String> = string("title").into_iter().chain(tags).collect();
     if note["kind"].is_string() {

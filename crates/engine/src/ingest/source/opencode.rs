@@ -1,10 +1,10 @@
-//! OpenCode, and Kilo CLI, which grew from it: a database since version 1.2, trees of JSON files before,
-//! which stay on disk.
+//! OpenCode, and Kilo CLI, which is derived from it: a database since version 1.2; before that, trees of JSON
+//! files, which stay on disk.
 //!
 //! - [`OPENCODE`], [`KILO_CLI`]: the programs
-//! - [`OpenCode`]: finds both forms; a session that the database holds is read from there only
+//! - [`OpenCode`]: finds both forms; a session in the database is read only from there
 //! - `database`, `tree`: a session as records, the same ones from either; `newer`: the messages of versions 2.x
-//! - `export`: what `opencode export` wrote
+//! - `export`: files of `opencode export`
 //! - `Current`: records to turns
 
 mod database;
@@ -28,7 +28,7 @@ use super::conversation::{Conversation, ConversationReader};
 use super::shapes::{self, Answer, Message, add_file, append, arguments, flatten, short, text_of};
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, Unit, files_below};
 
-/// Parts without words of their own.
+/// Types of parts without text of their own.
 const WORDLESS: [&str; 8] = ["reasoning", "step-start", "step-finish", "snapshot", "agent", "retry", "compaction", "source-url"];
 
 /// OpenCode itself.
@@ -41,7 +41,7 @@ pub const KILO_CLI: OpenCode = OpenCode { kind: "kilo-cli", title: "Kilo CLI", n
 pub struct OpenCode {
     kind: &'static str,
     title: &'static str,
-    /// Name of its folder, and how the names of its databases begin.
+    /// Name of its folder, and prefix of the names of its databases.
     name: &'static str,
 }
 
@@ -55,7 +55,7 @@ impl Source for OpenCode {
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
-        // The same below every home, whatever the platform's customs are.
+        // The directory is the same below every home directory, on all platforms.
         vec![computer.directory("XDG_DATA_HOME", ".local/share").join(self.name)]
     }
 
@@ -72,7 +72,7 @@ impl Source for OpenCode {
         for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let name = name.to_str().unwrap_or("");
-            // Preview channels have databases of their own.
+            // Preview channels have their own databases.
             if name.starts_with(self.name) && name.ends_with(".db") && entry.path().is_file() {
                 units.extend(database::units(&entry.path(), known));
                 databases.push(entry.path());
@@ -82,13 +82,13 @@ impl Source for OpenCode {
         let was_in_database = |session: &str| {
             databases.iter().any(|path| path.to_str().is_some_and(|path| known.stamp(&format!("{path}#{session}")).is_some()))
         };
-        // What was moved into the database is kept on disk as it was then.
+        // Files of sessions that were moved into the database stay on disk unchanged.
         units.extend(tree::units(root).into_iter().filter(|unit| {
             let session = unit.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
             !in_database.contains(session) && !was_in_database(session)
         }));
         if units.is_empty() {
-            // A folder of somebody's own, with what `export` wrote.
+            // This may be a user's own folder, with files of `export`.
             units.extend(
                 files_below(root, "json", 0).into_iter().filter(|file| export::is_export(file)).filter_map(Unit::records),
             );
@@ -125,15 +125,15 @@ impl Source for OpenCode {
     }
 }
 
-/// What the messages of a session have in common.
+/// State shared by the messages of a session.
 struct Current {
     kind: &'static str,
     episode: Arc<Episode>,
-    /// Told once a turn was given, for then the episode exists.
+    /// Title, output after the first turn, because then the episode exists.
     title: Option<String>,
     created: Option<RecordedTime>,
     revert: Option<(String, Option<String>)>,
-    /// True once the first message that was undone was met.
+    /// True after the first undone message.
     is_behind_undone: bool,
 }
 
@@ -163,7 +163,7 @@ impl Conversation for Current {
                 client_version: text_of(header, "version").map(str::to_owned),
                 ..shapes::episode(kind, id)
             }),
-            // Until the model has found one, the time stands there.
+            // Until the model has found a title, it contains the time.
             title: text_of(header, "title")
                 .filter(|title| !title.starts_with("New session - ") && !title.starts_with("Child session - "))
                 .map(str::to_owned),
@@ -243,7 +243,7 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
                     add_file(&mut message.files, path.to_owned(), FileAction::Written);
                 }
             }
-            // A person's command that is given to a sub-agent.
+            // A command by a person that is given to a sub-agent.
             Some("subtask") => append(&mut message.tool_text, &excerpt(&flatten(part), tool_bytes)),
             Some(kind) if WORDLESS.contains(&kind) => {}
             other => out.push(Reading::Skip("unknown-part", short(other.unwrap_or("")))),
@@ -274,13 +274,13 @@ fn read_message(session: &mut Current, value: &Value, tool_bytes: usize, line: u
     }
 }
 
-/// A prompt without the quotation marks that `run` puts around an argument with spaces.
+/// Returns a prompt without the quotation marks that `run` puts around an argument with spaces.
 fn unquoted(prompt: &str) -> &str {
     let inner = prompt.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.filter(|inner| inner.contains(' ') && !inner.contains('"')).unwrap_or(prompt)
 }
 
-/// A tool's call and, if it ended, its answer.
+/// Reads a tool's call and, if it ended, its answer.
 fn read_tool(part: &Value, tool_bytes: usize, message: &mut Message) {
     let state = &part["state"];
     let name = text_of(part, "tool").unwrap_or("tool");
@@ -292,14 +292,14 @@ fn read_tool(part: &Value, tool_bytes: usize, message: &mut Message) {
         Some("completed") => Outcome::Done,
         Some("error") if error.contains("rejected") || error.contains("aborted") => Outcome::Cancelled,
         Some("error") => Outcome::Failed,
-        // Pending or running: it is read again.
+        // The call is pending or running: it will be read again.
         _ => return,
     };
     let text = if error.is_empty() { flatten(&state["output"]) } else { error.to_owned() };
     message.answers.push(Answer { call_id, name: name.to_owned(), text, outcome: Some(outcome), files: Vec::new() });
 }
 
-/// A tool as the first versions wrote it.
+/// Reads a tool call as the first versions wrote it.
 fn read_old_tool(tool: &Value, tool_bytes: usize, message: &mut Message) {
     let name = text_of(tool, "toolName").unwrap_or("tool");
     let call_id = text_of(tool, "toolCallId").map(str::to_owned);

@@ -1,26 +1,25 @@
-//! yore's own words in other programs' histories. What an agent was given from this memory comes
-//! back in its transcript, and must not be remembered as if somebody had said it again; and what
-//! yore asks a model through an agent's program is no session of anybody.
+//! yore's own words in other programs' histories. Text that an agent was given from this memory comes back in
+//! its transcript and must not be remembered as if it had been said again. Requests that yore itself makes to
+//! a model through an agent's program are not sessions of a person.
 
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// The mark around recalled words, each mark on a line of its own.
+/// The mark around recalled text, each mark on a line of its own.
 pub const RECALLED_MARK: &str = "recalled-data";
-/// The first line of a prompt by which yore itself asks a model.
+/// First line of a prompt that yore itself sends to a model.
 pub const OWN_CALL: &str = "<yore-own-call>";
-/// Data that is not whole is looked at so often in a text: each look reads on to its end.
+/// Maximum number of incomplete data blocks parsed in a text: each attempt reads on to the end.
 const MOST_BROKEN: usize = 8;
 
-/// Whether a text is the beginning of a conversation that yore itself has with a model.
+/// Returns whether a text begins a conversation that yore itself has with a model.
 pub fn is_own_call(text: &str) -> bool {
     text.trim_start().starts_with(OWN_CALL)
 }
 
-/// Tools of yore's MCP server, sorted: its own, and those under the names of the designs that it grew
-/// from.
+/// Tools of yore's MCP server, sorted: its own, and those named after the designs that it grew from.
 const TOOLS: [&str; 31] = [
     "ask_memory",
     "brief",
@@ -55,17 +54,17 @@ const TOOLS: [&str; 31] = [
     "wake_up",
 ];
 
-/// How answers of yore's tools begin that hold nothing between marks.
+/// Beginnings of answers of yore's tools that hold nothing between marks.
 const UNMARKED: [&str; 5] =
     ["Nothing found in ", "Nothing to tell: ", "Nothing was asked: ", "Remembered as note ", "This was a note already: "];
 
-/// Whether a tool that an agent calls by its own name alone is one of yore's, by what it gave.
+/// Returns whether a tool that an agent calls only by its own name is one of yore's, judged by its output.
 pub fn is_own_answer(tool: &str, output: &str) -> bool {
     let is_ours = || output.contains(RECALLED_MARK) || UNMARKED.iter().any(|beginning| output.starts_with(beginning));
     TOOLS.contains(&tool) && is_ours()
 }
 
-/// Whether a tool is one of yore's, however an agent spells server and tool: `mcp__yore__recall`,
+/// Returns whether a tool is one of yore's, however an agent spells server and tool: `mcp__yore__recall`,
 /// `mcp__plugin_yore_yore__recall`, `mcp_yore_recall`, `yore_recall`, `yore-recall`, `yore__recall`,
 /// `mcp__yore.recall`.
 pub fn is_own_tool(name: &str) -> bool {
@@ -77,13 +76,13 @@ pub fn is_own_tool(name: &str) -> bool {
     tool.len() < rest.len() && TOOLS.contains(&tool)
 }
 
-/// Whether an MCP server is yore, as agents call it that name the server beside the tool.
+/// Returns whether an MCP server is yore, for agents that name the server beside the tool.
 pub fn is_own_server(name: &str) -> bool {
     matches!(name, "yore" | "plugin:yore:yore" | "plugin_yore_yore")
 }
 
-/// A script without its calls of yore's tools (Codex: `await tools.mcp__yore__recall(...)`); nothing of
-/// one that calls no other tool.
+/// Returns a script without its calls of yore's tools (Codex: `await tools.mcp__yore__recall(...)`). Returns
+/// an empty text if the script calls no other tool.
 pub fn without_own_calls(script: &str) -> Cow<'_, str> {
     const CALLS: [&str; 2] = ["tools.mcp__yore__", "tools.mcp__plugin_yore_yore__"];
     let count = |text: &str| CALLS.iter().map(|call| text.matches(call).count()).sum::<usize>();
@@ -95,7 +94,7 @@ pub fn without_own_calls(script: &str) -> Cow<'_, str> {
         return Cow::Borrowed("");
     }
     let mut kept = Vec::new();
-    // Brackets of an own call that are open still.
+    // Number of brackets of an own call that are still open.
     let mut open = 0_usize;
     for line in script.lines() {
         if open == 0 && count(line) == 0 {
@@ -107,15 +106,15 @@ pub fn without_own_calls(script: &str) -> Cow<'_, str> {
     Cow::Owned(kept.join("\n"))
 }
 
-/// What somebody said, without what this memory gave: blocks between marks, as they are or as HTML
-/// writes them, and data that holds a mark, as far as it is whole. A block whose end is missing goes
-/// to the end of the text: agents cut long outputs.
+/// Returns a message without the text that this memory gave: blocks between marks, plain or HTML-escaped, and
+/// data with a mark if it is whole. A block without an end mark extends to the end of the text, because
+/// agents cut long outputs.
 pub fn without_own_words(text: &str) -> Cow<'_, str> {
     without(text, false)
 }
 
-/// The same of what a tool gave: of data that was cut off, all goes that follows. In what somebody
-/// said their own words would go with it.
+/// The same for the output of a tool, where data that was cut off is removed together with everything after
+/// it. In a person's message that would remove their own words too.
 pub fn without_own_output(text: &str) -> Cow<'_, str> {
     without(text, true)
 }
@@ -152,7 +151,7 @@ fn without(text: &str, is_output: bool) -> Cow<'_, str> {
         }
         match mark_of(line) {
             Some(Mark::Opens) => (is_inside, found) = (true, true),
-            // Agents put what follows on the same line.
+            // Agents put the following text on the same line.
             Some(Mark::Closes(rest)) if is_inside => {
                 is_inside = false;
                 kept.push_str(rest);
@@ -165,7 +164,8 @@ fn without(text: &str, is_output: bool) -> Cow<'_, str> {
     if found { Cow::Owned(kept) } else { Cow::Borrowed(text) }
 }
 
-/// The texts in whole JSON data that this memory did not give, each on a line; `None` if it gave none.
+/// Returns the texts in whole JSON data that this memory did not give, each on a line; `None` if it gave none
+/// of it.
 fn words_of_others(data: &str) -> Option<String> {
     fn walk(value: &Value, out: &mut String, has_own: &mut bool) {
         match value {
@@ -191,22 +191,22 @@ fn words_of_others(data: &str) -> Option<String> {
     has_own.then_some(out)
 }
 
-/// Whether a text begins as the data does that tools of this memory answer with: an object whose
-/// first field has the mark's name.
+/// Returns whether a text begins like the data in answers of this memory's tools: an object whose first field
+/// has the mark's name.
 fn is_own_data(text: &str) -> bool {
     let first = text.trim_start().strip_prefix('{').map(str::trim_start);
     let name = first.and_then(|fields| fields.strip_prefix('"')?.strip_prefix(RECALLED_MARK));
     name.is_some_and(|rest| rest.starts_with('"'))
 }
 
-/// Where the data ends that a text begins with, if it is whole.
+/// Returns the end of the data that a text begins with, if the data is whole.
 fn end_of_data(text: &str) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     matches!(values.next(), Some(Ok(_))).then(|| values.byte_offset())
 }
 
-/// What follows data, without the rest of its line if nothing stands there; at the beginning without
-/// the empty lines that set it off.
+/// Returns the text after data, without the rest of its line if that is empty; at the beginning, also without
+/// the empty lines that follow.
 fn behind(text: &str, is_beginning: bool) -> &str {
     let rest = text.trim_start_matches([' ', '\t', '\r']);
     match rest.strip_prefix('\n') {
@@ -219,12 +219,13 @@ fn behind(text: &str, is_beginning: bool) -> &str {
 
 enum Mark<'t> {
     Opens,
-    /// With what follows on the same line, its line break included.
+    /// An end mark, with the text after it on the same line, including its line break.
     Closes(&'t str),
 }
 
-/// `<recalled-data>`, with attributes or without, alone on a line; or its end at the beginning of one.
-/// Some agents write them as HTML does, and put what a hook gave into an element of their own.
+/// Parses a start mark, `<recalled-data>` with or without attributes, alone on a line, or an end mark at the
+/// beginning of a line. Some agents escape them as in HTML, and put the output of a hook into an element of
+/// their own.
 fn mark_of(line: &str) -> Option<Mark<'_>> {
     if !line.contains(RECALLED_MARK) {
         return None;

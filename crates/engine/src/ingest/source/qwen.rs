@@ -1,5 +1,5 @@
-//! Qwen Code: `projects/<project>/chats/<session>.jsonl`, lines as Claude Code has them around messages as
-//! Gemini's interface has them; sub-agents in `projects/<project>/subagents/<session>/`.
+//! Qwen Code: `projects/<project>/chats/<session>.jsonl`, whose lines are like those of Claude Code and
+//! contain messages as in Gemini's interface; sub-agents in `projects/<project>/subagents/<session>/`.
 //!
 //! - [`Qwen`]: finds the files
 //! - `LineReader`: lines to turns
@@ -17,12 +17,12 @@ use super::shapes::{self, Message, short, text_of, without_elements};
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Reading, Source, SourceLine, Unit, files_below};
 
 const KIND: &str = "qwen";
-/// What the client puts into a prompt.
+/// Elements that the client inserts into a prompt.
 const PUT_IN: [&str; 2] = ["qwen:user-prompt-submit-context", "system-reminder"];
-/// Who wrote a line of type `user` whom the model is to take for the person.
+/// Value of `provenance` in a line of type `user` that a person typed.
 const TYPED: &str = "real_user";
 
-/// See the module.
+/// The source for Qwen Code; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Qwen;
 
@@ -43,7 +43,7 @@ impl Source for Qwen {
         if root.is_file() {
             return Unit::lines(root.to_path_buf()).into_iter().collect();
         }
-        // The settings' folder, its `projects`, or any folder of conversations.
+        // The root may be the settings folder, its `projects`, or any folder of conversations.
         let projects = root.join("projects");
         let root = if projects.is_dir() { projects } else { root.to_path_buf() };
         files_below(&root, "jsonl", 5).into_iter().filter(|file| is_conversation(file)).filter_map(Unit::lines).collect()
@@ -63,7 +63,8 @@ impl Source for Qwen {
     }
 }
 
-/// Whether a file lies where conversations do: in `chats`, or in a session's folder of `subagents`.
+/// Returns whether a file is where conversations are kept: in `chats`, or in a session's folder of
+/// `subagents`.
 fn is_conversation(file: &Path) -> bool {
     let is_named = |folder: Option<&Path>, name: &str| folder.and_then(Path::file_name).is_some_and(|found| found == name);
     let folder = file.parent();

@@ -1,5 +1,5 @@
-//! What readers of several formats share: members that may be missing, words out of nested values,
-//! and messages on their way to turns.
+//! Functions shared by the readers of several formats: members that may be missing, text from nested values,
+//! and messages to be converted to turns.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,35 +18,35 @@ use super::address::path_of_address;
 use super::own::{is_own_tool, without_own_output, without_own_words};
 use super::{Computer, Framing, Known, Platform, ReadTurn, Reading, Stamp, Unit, problem};
 
-/// A `data:` address or a run of base64 that is longer is a picture or another payload.
+/// Maximum length of a `data:` URL or a run of base64. Anything longer is a picture or another payload.
 const MAX_PAYLOAD_BYTES: usize = 2048;
-/// Times from the year 10000 on are mistakes.
+/// Upper limit for times in milliseconds: the year 10000. Later times are errors.
 const END_OF_TIME: i64 = 253_402_300_800_000;
 
-/// Programs that are VS Code under another name, as their settings' directories are called.
+/// Names of the settings directories of VS Code and its variants.
 const VARIANTS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
 
-/// The user directories of VS Code and its variants, whether or not they exist.
+/// Returns the user directories of VS Code and its variants, whether or not they exist.
 pub(super) fn vs_code_users(computer: &Computer<'_>) -> Vec<PathBuf> {
     let mut users: Vec<PathBuf> = VARIANTS.iter().map(|name| computer.configuration().join(name).join("User")).collect();
     if computer.platform == Platform::Xdg {
-        // Windows that are connected from another computer.
+        // Windows connected to this computer from another one.
         users.extend([".vscode-server", ".vscode-server-insiders"].map(|name| computer.home.join(name).join("data/User")));
     }
     users
 }
 
-/// A member that is a text and says something.
+/// Returns a member that is a non-empty string.
 pub(super) fn text_of<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// The first of several members that is a text and says something.
+/// Returns the first of several members that is a non-empty string.
 pub(super) fn first_text<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
     keys.iter().find_map(|key| text_of(value, key))
 }
 
-/// An id: a number is as good as a string.
+/// Returns an id, which may be a string or a number.
 pub(super) fn id_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -55,7 +55,8 @@ pub(super) fn id_of(value: &Value) -> Option<String> {
     }
 }
 
-/// A time: ISO 8601, or milliseconds since 1970 as a number or as digits. `None` when there is none.
+/// Returns a time from ISO 8601, or from milliseconds since 1970 as a number or as digits. `None` if there is
+/// none.
 pub(super) fn time_of(value: &Value, quality: TimeQuality) -> Option<RecordedTime> {
     let millis = match value {
         Value::Number(number) => number.as_f64()?,
@@ -71,13 +72,13 @@ pub(super) fn time_of(value: &Value, quality: TimeQuality) -> Option<RecordedTim
     from_millis(millis, quality)
 }
 
-/// A time in milliseconds, unless it is a mistake.
+/// Returns a time from milliseconds, unless it is out of range.
 pub(super) fn from_millis(millis: f64, quality: TimeQuality) -> Option<RecordedTime> {
     let is_time = millis.is_finite() && millis >= 1.0 && millis < END_OF_TIME as f64;
     is_time.then(|| RecordedTime::from_millis(millis.round() as i64, quality))
 }
 
-/// Adds a paragraph.
+/// Appends a paragraph.
 pub(super) fn append(to: &mut String, text: &str) {
     if text.trim().is_empty() {
         return;
@@ -88,17 +89,17 @@ pub(super) fn append(to: &mut String, text: &str) {
     to.push_str(text);
 }
 
-/// A short piece of an unknown name: what skips are counted by.
+/// Returns a short piece of an unknown name, under which skips are counted.
 pub(super) fn short(text: &str) -> String {
     text.chars().take(48).collect()
 }
 
-/// A title on one line.
+/// Returns a title on one line.
 pub(super) fn title(text: &str, rank: TitleRank, at: Option<UtcMillis>, line: u64) -> Title {
     Title { text: text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect(), rank, at, line }
 }
 
-/// A tool call as text: its name, then each input on a line.
+/// Renders a tool call as text: its name, then each input on a line.
 pub(super) fn render_call(name: &str, input: &Value) -> String {
     let mut call = name.to_owned();
     let Value::Object(inputs) = input else {
@@ -118,7 +119,7 @@ pub(super) fn render_call(name: &str, input: &Value) -> String {
     call
 }
 
-/// Every string of a value, each on its own line; numbers too, keys and type tags not.
+/// Returns every string of a value, each on its own line. Includes numbers, but not keys and type tags.
 pub(super) fn flatten(value: &Value) -> String {
     fn walk(value: &Value, out: &mut String) {
         match value {
@@ -144,7 +145,7 @@ pub(super) fn flatten(value: &Value) -> String {
     out
 }
 
-/// The object that a text holds as JSON, or the value itself: arguments of tools come both ways.
+/// Returns the object that a string holds as JSON, or the value itself: tool arguments come in both forms.
 pub(super) fn arguments(value: &Value) -> std::borrow::Cow<'_, Value> {
     match value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()) {
         Some(parsed @ Value::Object(_)) => std::borrow::Cow::Owned(parsed),
@@ -152,7 +153,7 @@ pub(super) fn arguments(value: &Value) -> std::borrow::Cow<'_, Value> {
     }
 }
 
-/// Takes pictures and other payloads out of a value; their media type and length stay.
+/// Removes pictures and other payloads from a value. Their media type and length are kept.
 pub(super) fn drop_payloads(value: &mut Value) {
     match value {
         Value::String(text) if is_payload(text) => {
@@ -160,7 +161,7 @@ pub(super) fn drop_payloads(value: &mut Value) {
             *text = format!("[{}, {} bytes]", short(media), text.len());
         }
         Value::Array(list) => {
-            // A list of bytes is how some programs write a picture.
+            // Some programs write a picture as a list of bytes.
             let is_bytes = list.len() > MAX_PAYLOAD_BYTES && list.iter().all(|item| item.as_u64().is_some_and(|byte| byte < 256));
             if is_bytes {
                 *value = Value::String(format!("[bytes, {}]", list.len()));
@@ -183,11 +184,11 @@ fn is_payload(text: &str) -> bool {
     }
     let bytes = text.as_bytes();
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_\r\n".contains(byte);
-    // Words have spaces, and a hash or key that matters is shorter than this.
+    // Text has spaces, and a relevant hash or key is shorter than this.
     bytes.iter().all(is_base64) && bytes.iter().filter(|byte| **byte == b'\n').count() * 40 < bytes.len()
 }
 
-/// The text without these elements; an element without end is left as it is.
+/// Returns the text without these elements. An element without an end tag is left as it is.
 pub(super) fn without_elements(text: &str, tags: &[&str]) -> String {
     let mut rest = text.to_owned();
     for tag in tags {
@@ -202,8 +203,8 @@ pub(super) fn without_elements(text: &str, tags: &[&str]) -> String {
     rest
 }
 
-/// The exit code that a program's output tells on a line of its own, as agents write it: `Exit Code: 1`,
-/// `exit code 1`, `<exited with exit code 1>`.
+/// Returns the exit code that a program's output gives on a line of its own, as agents write it:
+/// `Exit Code: 1`, `exit code 1`, `<exited with exit code 1>`.
 pub(super) fn exit_code(output: &str) -> Option<i64> {
     output.lines().rev().find_map(|line| {
         let line = line.trim().trim_start_matches('<').trim_end_matches('>').to_ascii_lowercase();
@@ -214,18 +215,18 @@ pub(super) fn exit_code(output: &str) -> Option<i64> {
     })
 }
 
-/// More files than these are not looked at.
+/// Maximum number of files that are checked.
 pub(super) const MAX_FILES: usize = 200;
 
-/// The files that a patch names, wherever in a text it stands: as an input of its own, in a shell
-/// command, or as a string of a script.
+/// Returns the files named in a patch anywhere in a text: as an input of its own, in a shell command, or in a
+/// string of a script.
 pub(super) fn patched_files(text: &str) -> Vec<String> {
     const MARKS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let mut files: Vec<String> = Vec::new();
     if !text.contains("*** Begin Patch") {
         return files;
     }
-    // In a script's string line breaks are written as escapes.
+    // In the string of a script, line breaks are written as escapes.
     let is_script = !text.contains("*** Begin Patch\n") && !text.contains("*** Begin Patch\r");
     let mut rest = text;
     while let Some(at) = rest.find("*** ") {
@@ -245,7 +246,7 @@ pub(super) fn patched_files(text: &str) -> Vec<String> {
     files
 }
 
-/// The files that a tool's input names.
+/// Returns the files named in a tool's input.
 pub(super) fn files_of_input(tool: &str, input: &Value) -> Vec<FileUse> {
     const SURE: [&str; 8] = ["file_path", "filePath", "filepath", "file", "target_file", "notebook_path", "absolute_path", "uri"];
     let name = tool.to_ascii_lowercase();
@@ -259,7 +260,7 @@ pub(super) fn files_of_input(tool: &str, input: &Value) -> Vec<FileUse> {
     };
     let mut files = Vec::new();
     for key in SURE.iter().chain(&["path"]) {
-        // `path` is a directory to most tools that neither read nor write one file.
+        // `path` is a directory for most tools that neither read nor write a single file.
         if *key == "path" && action == FileAction::Mentioned {
             continue;
         }
@@ -267,7 +268,7 @@ pub(super) fn files_of_input(tool: &str, input: &Value) -> Vec<FileUse> {
             add_file(&mut files, path, action);
         }
     }
-    // A patch is text.
+    // A patch is given as text.
     for path in input.as_str().map(patched_files).unwrap_or_default() {
         add_file(&mut files, path, FileAction::Written);
     }
@@ -282,7 +283,7 @@ pub(super) fn add_file(files: &mut Vec<FileUse>, path: String, action: FileActio
     }
 }
 
-/// The JSON value of a whole file, as much of it as can be read.
+/// Reads as much as possible of a file's JSON value.
 ///
 /// # Errors
 /// As for [`read_document`].
@@ -290,15 +291,16 @@ pub(super) fn read_json(path: &Path, max_bytes: u64) -> io::Result<Value> {
     read_document(path, max_bytes).map(|(value, _)| value)
 }
 
-/// The same, and the record of what is wrong with the file, to be given behind all others.
+/// Like [`read_json`], and also returns a record that reports damage to the file, to be given after all
+/// others.
 ///
 /// # Errors
-/// When it cannot be read, is larger than `max_bytes`, or is no JSON.
+/// When it cannot be read, is larger than `max_bytes`, or is not JSON.
 pub(super) fn read_document(path: &Path, max_bytes: u64) -> io::Result<(Value, Option<Value>)> {
     document_of(&read_whole(path, max_bytes)?)
 }
 
-/// The bytes of a whole file.
+/// Reads the bytes of a whole file.
 ///
 /// # Errors
 /// When it cannot be read, or is larger than `max_bytes`.
@@ -311,10 +313,10 @@ pub(super) fn read_whole(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The JSON value that a file's bytes are, and the record of what is wrong with them.
+/// Parses a file's bytes as JSON. Returns the value, and a record that reports damage.
 ///
 /// # Errors
-/// When they are no JSON.
+/// When they are not JSON.
 pub(super) fn document_of(bytes: &[u8]) -> io::Result<(Value, Option<Value>)> {
     match parse_document(bytes) {
         Some(Document { value, damage }) => Ok((value, damage.map(|(reason, detail)| problem(reason, &detail)))),
@@ -322,7 +324,7 @@ pub(super) fn document_of(bytes: &[u8]) -> io::Result<(Value, Option<Value>)> {
     }
 }
 
-/// A number for a stamp: other parts, another number.
+/// Returns a number for a stamp: different parts give a different number.
 pub(super) fn hash_of<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> i64 {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -334,7 +336,7 @@ pub(super) fn hash_of<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> i64 {
     i64::from_le_bytes(number)
 }
 
-/// A conversation of a database.
+/// Returns the unit of a conversation in a database.
 pub(super) fn unit_of_database(path: &Path, part: String, stamp: Stamp, began: Option<UtcMillis>) -> Unit {
     Unit {
         path: path.to_path_buf(),
@@ -348,8 +350,8 @@ pub(super) fn unit_of_database(path: &Path, part: String, stamp: Stamp, began: O
     }
 }
 
-/// The conversations that `list` finds in a database, and the unit that closes it. A database that
-/// stands as it did is not opened.
+/// Returns the conversations that `list` finds in a database, and the unit that closes it. An unchanged
+/// database is not opened.
 pub(super) fn units_of_database(
     path: &Path,
     known: &dyn Known,
@@ -361,7 +363,8 @@ pub(super) fn units_of_database(
     if !is_known {
         match ForeignDatabase::open(path).and_then(|database| list(&database)) {
             Ok(found) => units = found,
-            // The unit that closes it says why, and must not pass for this state of the database.
+            // The closing unit reports the reason. Its stamp must not count as the stamp of this state of the
+            // database.
             Err(_) => stamp.version = !stamp.version,
         }
     }
@@ -378,7 +381,7 @@ pub(super) fn units_of_database(
     units
 }
 
-/// An episode of a format, without the facts that few formats have.
+/// Returns an episode of a format, without the facts that few formats have.
 pub(super) fn episode(kind: &'static str, native_id: &str) -> Episode {
     Episode {
         id: EpisodeId::derive(kind, native_id),
@@ -392,13 +395,12 @@ pub(super) fn episode(kind: &'static str, native_id: &str) -> Episode {
     }
 }
 
-/// A message on its way to turns: what was said and called is one turn, each answer of a tool
-/// another.
+/// A message to be converted to turns: its text and calls become one turn, each tool's answer another.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     /// Its native id.
     pub native_id: String,
-    /// Who speaks; a message of the model that only calls tools becomes a tool call by itself.
+    /// Role of the speaker. A message of the model that only calls tools becomes a tool call.
     pub role: Role,
     pub text: String,
     pub tool_text: String,
@@ -407,14 +409,14 @@ pub(super) struct Message {
     pub cwd: Option<String>,
     pub branch: Option<String>,
     pub model: Option<String>,
-    /// How much of it there is: a fuller copy replaces a shorter one.
+    /// Number of parts it has: a fuller copy replaces a shorter one.
     pub parts: u32,
     pub tools: Vec<ToolUse>,
     pub files: Vec<FileUse>,
     pub answers: Vec<Answer>,
 }
 
-/// What a tool answered inside the message that called it.
+/// A tool's answer inside the message that called it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
     pub call_id: Option<String>,
@@ -425,7 +427,7 @@ pub(super) struct Answer {
 }
 
 impl Message {
-    /// An empty message.
+    /// Creates an empty message.
     pub(super) fn new(native_id: String, role: Role, time: RecordedTime) -> Self {
         Self {
             native_id,
@@ -444,12 +446,12 @@ impl Message {
         }
     }
 
-    /// Adds a paragraph of what was said.
+    /// Appends a paragraph to the text.
     pub(super) fn say(&mut self, text: &str) {
         append(&mut self.text, text);
     }
 
-    /// Adds a tool call. What this memory was asked is nothing that was said.
+    /// Adds a tool call. Calls of yore's own tools are left out.
     pub(super) fn call(&mut self, call_id: Option<String>, name: &str, input: &Value, tool_bytes: usize) {
         if is_own_tool(name) {
             return;
@@ -461,7 +463,7 @@ impl Message {
         self.tools.push(ToolUse { call_id, name: name.to_owned(), outcome: None });
     }
 
-    /// Gives its turns. A message without words gives none.
+    /// Outputs its turns. A message without text gives none.
     pub(super) fn turns(self, kind: &'static str, episode: &Arc<Episode>, tool_bytes: usize, line: u64, out: &mut Vec<Reading>) {
         let Self { native_id, role, text, tool_text, is_error, time, cwd, branch, model, parts, mut tools, files, mut answers } =
             self;
@@ -470,7 +472,7 @@ impl Message {
             std::borrow::Cow::Owned(cut) => cut.trim().to_owned(),
         };
         for answer in &mut answers {
-            // An answer without words is told by its call, unless it failed.
+            // An answer without text is represented by its call, unless it failed.
             let is_told = answer.text.trim().is_empty() && answer.outcome != Some(Outcome::Failed);
             if is_told && let Some(call) = tools.iter_mut().rfind(|call| call.call_id == answer.call_id) {
                 call.outcome = answer.outcome.take();

@@ -1,7 +1,7 @@
-//! Lists of typed prompts that agents keep beside their transcripts, without the answers: `history.jsonl`. They
-//! outlive the transcripts, so the prompts of sessions that no transcript holds any more are taken from them.
+//! Lists of typed prompts (`history.jsonl`) that agents keep beside their transcripts, without the answers.
+//! They outlive the transcripts, so the prompts of sessions without a transcript are taken from them.
 //!
-//! - [`units`]: the sessions whose transcripts are neither there nor known
+//! - [`units`]: the sessions whose transcripts neither exist nor are known
 //! - [`records`]: the prompts of one of them
 //! - [`TypedReader`]: prompts to turns
 
@@ -19,55 +19,57 @@ use super::{EpisodeReader, Framing, Known, ReaderOptions, Reading, SourceLine, S
 use crate::ingest::lines::{Line, Lines, MAX_LINE_BYTES};
 use crate::ingest::parse::parse_line;
 
-/// The name of the list, whichever agent's.
+/// File name of the list, the same for all agents.
 const LIST: &str = "history.jsonl";
-/// A session whose last prompt is younger may get its transcript yet.
+/// Minimum age of a session's last prompt. A younger session may still get a transcript.
 const SETTLED_MS: i64 = DAY_MS;
 
-/// True for a unit of a list of prompts, by its name in the store.
+/// Returns whether a unit, given by its name in the store, belongs to a list of prompts.
 pub(super) fn is_list(unit: &Path) -> bool {
-    // The part behind `#` may hold a directory.
+    // The part after `#` may contain a directory.
     let is_part = |component: &std::ffi::OsStr| {
         component.to_str().is_some_and(|name| name.strip_prefix(LIST).is_some_and(|rest| rest.starts_with('#')))
     };
     unit.file_name().is_some_and(|name| name == LIST) || unit.iter().any(is_part)
 }
 
-/// A prompt of a list.
+/// A prompt in a list.
 pub(super) struct Prompt {
     /// Native id of its session; `None` in lists of older versions.
     pub session: Option<String>,
     pub text: String,
     pub at: UtcMillis,
-    /// The directory in which it was typed, where the list tells.
+    /// Directory in which it was typed, if the list records it.
     pub directory: Option<String>,
 }
 
-/// An agent's list: how its lines are read, and which of its sessions have transcripts.
+/// An agent's list: how its lines are parsed, and which of its sessions have transcripts.
 pub(super) struct List<'a> {
     pub prompt_of: fn(&Value) -> Option<Prompt>,
     /// Ids of the sessions with transcripts, on disk or known.
     pub told: &'a HashSet<String>,
-    /// From which time on the transcripts of a directory may hold a prompt that names no session. `None`: any.
+    /// Returns the time from which the transcripts of a directory may hold a prompt that names no session.
+    /// `None`: any time.
     pub told_since: &'a dyn Fn(&str) -> Option<UtcMillis>,
 }
 
-/// The units of a list that is not there, or stands as it did: nobody need look for transcripts then.
+/// Returns the units of a list that does not exist or did not change. In that case transcripts need not be
+/// searched.
 pub(super) fn unchanged(path: &Path, known: &dyn Known) -> Option<Vec<Unit>> {
     let Some(closing) = closing(path) else { return Some(Vec::new()) };
     let is_known = closing.name().and_then(|name| known.stamp(&name)) == Some(closing.stamp);
     is_known.then(|| vec![closing])
 }
 
-/// The unit that closes a list.
+/// Returns the unit that closes a list.
 fn closing(path: &Path) -> Option<Unit> {
     Some(Unit { closes_file: true, ..Unit::records(path.to_path_buf())? })
 }
 
-/// The sessions of a list that no transcript tells of, and the unit that closes it.
+/// Returns the sessions of a list that have no transcript, and the unit that closes the list.
 pub(super) fn units(path: &Path, known: &dyn Known, list: &List<'_>) -> Vec<Unit> {
     let Some(closing) = closing(path) else { return Vec::new() };
-    // A list that cannot be read is told of by the unit that closes it.
+    // The closing unit reports a list that cannot be read.
     let sessions = sessions(path, list.prompt_of).unwrap_or_default();
     let now = known.now();
     let is_untold = |(id, prompts): &(&String, &Vec<Prompt>)| {
@@ -105,7 +107,8 @@ pub(super) fn units(path: &Path, known: &dyn Known, list: &List<'_>) -> Vec<Unit
     units
 }
 
-/// Gives the prompts of one session of a list; a line's members of session and directory have these names.
+/// Outputs the prompts of one session of a list. The line's members for session and directory get the given
+/// names.
 pub(super) fn records(
     unit: &Unit,
     prompt_of: fn(&Value) -> Option<Prompt>,
@@ -113,7 +116,7 @@ pub(super) fn records(
     take: &mut dyn FnMut(Value) -> bool,
 ) -> io::Result<()> {
     let sessions = sessions(&unit.path, prompt_of)?;
-    // The unit that closes the list only had to be read.
+    // The unit that closes the list has no records; it only had to be read.
     let Some(session) = &unit.part else { return Ok(()) };
     for (at, prompt) in sessions.get(session).into_iter().flatten().enumerate() {
         let mut record = Map::new();
@@ -134,7 +137,7 @@ pub(super) fn records(
     Ok(())
 }
 
-/// The prompts of a list by session, in order of time.
+/// Returns the prompts of a list by session, in order of time.
 fn sessions(path: &Path, prompt_of: fn(&Value) -> Option<Prompt>) -> io::Result<BTreeMap<String, Vec<Prompt>>> {
     let file = std::fs::File::open(path)?;
     let size = file.metadata()?.len();
@@ -147,7 +150,7 @@ fn sessions(path: &Path, prompt_of: fn(&Value) -> Option<Prompt>) -> io::Result<
         }
         for prompt in values.drain(..).filter_map(|value| prompt_of(&value)).filter(|prompt| is_words(&prompt.text)) {
             let id = prompt.session.clone().unwrap_or_else(|| {
-                // A day in a directory, where nothing else tells sessions apart.
+                // One session per day and directory, if nothing else distinguishes sessions.
                 let day = format_utc(prompt.at).get(..10).unwrap_or("").to_owned();
                 format!("typed/{}/{day}", prompt.directory.as_deref().unwrap_or(""))
             });
@@ -160,14 +163,14 @@ fn sessions(path: &Path, prompt_of: fn(&Value) -> Option<Prompt>) -> io::Result<
     Ok(sessions)
 }
 
-/// True where somebody said something, not only gave a command to the program or to a shell.
+/// Returns whether a prompt is more than a command to the program or to a shell.
 fn is_words(text: &str) -> bool {
     let text = text.trim();
     let is_command = text.starts_with('!') || text.starts_with('/') && !text.contains(char::is_whitespace);
     !text.is_empty() && !is_command
 }
 
-/// Turns out of prompts.
+/// Converts prompts to turns.
 pub(super) struct TypedReader {
     pub kind: &'static str,
     pub options: ReaderOptions,

@@ -1,6 +1,6 @@
-//! Web pages: given, not found. Whoever fetches one puts its sections under its address; asking
-//! again puts the new ones in their place. What else is known of a page (`crate::pages`) is kept
-//! beside its checkpoint.
+//! Web pages, which are given by a caller, not found. The caller that fetches a page stores its sections
+//! under its URL; fetching it again replaces them. Other facts about a page (`crate::pages`) are kept beside
+//! its checkpoint.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::{EpisodeReader, Known, LineOwner, Nature, ReaderOptions, Source, Unit
 
 const KIND: &str = "web";
 
-/// See the module.
+/// The source for web pages; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Web;
 
@@ -28,7 +28,7 @@ impl Source for Web {
         Nature::Document
     }
 
-    /// Nothing: no page is fetched unasked.
+    /// Returns no units: pages are fetched only on request.
     fn discover(&self, _root: &Path, _known: &dyn Known) -> Vec<Unit> {
         Vec::new()
     }

@@ -1,9 +1,9 @@
-//! Zed's own agent: threads in a database, each one compressed JSON. No real database was seen yet.
+//! Zed's own agent: threads in a database, each one compressed JSON. No real database has been seen yet.
 //!
 //! - [`Zed`]: finds the database, and divides each thread into a header and its messages
 //! - `Thread`: messages to turns, of today's shape and of the one before
 //!
-//! Agents of others that run inside Zed keep histories of their own.
+//! Other agents that run inside Zed keep their own histories.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -22,18 +22,18 @@ use super::{Computer, EpisodeReader, Known, LineOwner, Platform, ReaderOptions, 
 
 const KIND: &str = "zed";
 
-/// How every zstd frame begins.
+/// First bytes of every zstd frame.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-/// A thread that is longer is none.
+/// Maximum size of an unpacked thread in bytes. Anything longer is not a thread.
 const MAX_THREAD_BYTES: u64 = 256 << 20;
 
-/// What a thread's row tells besides its id and data, in the order of the queries.
+/// Columns of a thread's row besides its id and data, in the order of the queries.
 const COLUMNS: [&str; 6] = ["summary", "updated_at", "created_at", "parent_id", "folder_paths", "worktree_branch"];
 
-/// Blocks without words of their own.
+/// Types of blocks without text of their own.
 const WORDLESS: [&str; 6] = ["Thinking", "RedactedThinking", "Image", "thinking", "redacted_thinking", "image"];
 
-/// See the module.
+/// The source for Zed; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Zed;
 
@@ -76,7 +76,7 @@ impl Source for Zed {
             Ok(false)
         })?;
         drop(database);
-        // It was deleted meanwhile.
+        // The thread was deleted meanwhile.
         let Some((data, facts)) = found else { return Err(io::ErrorKind::NotFound.into()) };
         let data = data.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the thread has no data"))?;
         let thread: Value =
@@ -99,7 +99,7 @@ impl Source for Zed {
     }
 }
 
-/// [`COLUMNS`] for a query: those that the database does not have are NULL.
+/// Returns [`COLUMNS`] for a query. Columns that the database does not have are NULL.
 fn columns_of(database: &ForeignDatabase) -> io::Result<String> {
     let known = database.columns("threads")?;
     let columns: Vec<&str> =
@@ -175,12 +175,12 @@ fn records_of(id: &str, facts: &[Option<String>], mut thread: Value, take: &mut 
     }
 }
 
-/// What the messages of a thread have in common.
+/// State shared by the messages of a thread.
 struct Thread {
     episode: Arc<Episode>,
-    /// Told once a turn was given, for then the episode exists.
+    /// Title, output after the first turn, because then the episode exists.
     title: Option<String>,
-    /// The only time that is recorded.
+    /// The only recorded time.
     time: RecordedTime,
     model: Option<String>,
     branch: Option<String>,
@@ -271,14 +271,14 @@ fn read_message(thread: &mut Thread, value: &Value, tool_bytes: usize, line: u64
     }
 }
 
-/// Reads blocks `{"Text": …}`; a call's answer is looked up in `results` by its id.
+/// Reads blocks `{"Text": …}`. A call's answer is looked up in `results` by its id.
 fn read_blocks(content: &Value, results: &Value, tool_bytes: usize, message: &mut Message, out: &mut Vec<Reading>) {
     if let Some(text) = content.as_str() {
         message.say(text);
     }
     for block in content.as_array().into_iter().flatten() {
         let Some((kind, body)) = block.as_object().and_then(|map| map.iter().next()) else {
-            // `"RedactedThinking"` and its like.
+            // This is `"RedactedThinking"` or similar.
             if block.as_str().is_none_or(|kind| !WORDLESS.contains(&kind)) {
                 out.push(Reading::Skip("unknown-block", short(block.as_str().unwrap_or(""))));
             }
@@ -307,7 +307,7 @@ fn read_blocks(content: &Value, results: &Value, tool_bytes: usize, message: &mu
     }
 }
 
-/// The file that a mention names: an address, or `{"File": {"abs_path": …}}`.
+/// Returns the file that a mention names: a URL, or `{"File": {"abs_path": …}}`.
 fn mentioned(uri: &Value) -> Option<String> {
     if let Some(address) = uri.as_str() {
         return address.starts_with("file:").then(|| path_of_address(address)).flatten();
@@ -335,7 +335,7 @@ fn answer(call_id: Option<String>, name: &str, result: &Value) -> Answer {
     }
 }
 
-/// A message as it was before: role, segments, calls and answers beside them.
+/// Reads a message of the previous format: role, segments, and calls and answers beside them.
 fn read_old_message(native: &Value, tool_bytes: usize, message: &mut Message, out: &mut Vec<Reading>) {
     for segment in native["segments"].as_array().into_iter().flatten() {
         match text_of(segment, "type") {

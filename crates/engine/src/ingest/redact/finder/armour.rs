@@ -1,6 +1,5 @@
-//! Private keys in armour: PEM, OpenSSH, PGP, PuTTY; with real or written-out
-//! line breaks, with line numbers or quotation marks around the lines, with
-//! or without an end.
+//! Private keys in armour: PEM, OpenSSH, PGP, PuTTY; with real or written-out line breaks, with line numbers
+//! or quotation marks around the lines, with or without an end.
 
 use super::super::rules::{BASE64, SecretKind, is_in};
 use super::super::values;
@@ -8,9 +7,8 @@ use super::{Finder, line_end, run_of, run_while};
 use memchr::{memchr, memmem};
 
 impl Finder<'_> {
-    /// Redacts from `-----BEGIN ... PRIVATE KEY...-----` to its end line, or
-    /// to the end of what looks like base64 where the end is missing. A
-    /// header without a body (in code or prose) stays.
+    /// Redacts from `-----BEGIN ... PRIVATE KEY...-----` to its end line, or to the end of the base64 if the
+    /// end line is missing. A header without a body (in code or prose) is kept.
     pub(super) fn pem(&mut self, at: usize) {
         let bytes = self.bytes;
         let mut start = at;
@@ -19,7 +17,7 @@ impl Finder<'_> {
         }
         let mut label = at;
         if at - start < 4 {
-            // `---- BEGIN SSH2 ...` has a blank before the word.
+            // `---- BEGIN SSH2 ...` has a space before the word.
             if at >= 5 && &bytes[at - 5..at] == b"---- " {
                 start = at - 5;
             } else {
@@ -51,19 +49,19 @@ impl Finder<'_> {
     }
 }
 
-/// What stands at a place within armour.
+/// The element at a position within armour.
 enum Piece {
     /// The end of a line.
     Break,
-    /// Blanks, quotation marks, line numbers, written-out breaks; up to here.
+    /// White space, quotation marks, line numbers, or written-out line breaks, up to this position.
     Decoration(usize),
-    /// `Proc-Type: 4,ENCRYPTED` and the like, up to here.
+    /// A header such as `Proc-Type: 4,ENCRYPTED`, up to this position.
     Header(usize),
-    /// `-----END ...-----`, up to here.
+    /// `-----END ...-----`, up to this position.
     End(usize),
-    /// Characters of base64, up to here.
+    /// Base64 characters, up to this position.
     Run(usize),
-    /// Anything else: the armour is over.
+    /// Anything else: the armour ends here.
     Stop,
 }
 
@@ -115,14 +113,14 @@ fn piece_at(bytes: &[u8], at: usize) -> Piece {
     Piece::Run(end)
 }
 
-/// Whether a run of base64 belongs to a key of which `count` characters came
-/// before: a long one does; a short one only where a key may end.
+/// Returns whether a run of base64 belongs to a key of which `count` characters came before. A long run does;
+/// a short one only where a key may end.
 fn is_key_material(bytes: &[u8], at: usize, end: usize, count: usize) -> bool {
     if bytes[end..].starts_with(b"...") {
         return false;
     }
     if count == 0 {
-        // A toy key counts only with its end line.
+        // A toy key counts only if its end line follows.
         let window = &bytes[end..bytes.len().min(end + 200)];
         return end - at >= 16 || memmem::find(window, b"-----END ").is_some();
     }
@@ -140,8 +138,8 @@ fn is_key_material(bytes: &[u8], at: usize, end: usize, count: usize) -> bool {
     !is_open && ends_key
 }
 
-/// Where an armoured key that begins behind its first line ends; `None` if
-/// nothing that looks like a key follows.
+/// Returns the end of an armoured key that begins after its first line, or `None` if nothing that looks like
+/// a key follows.
 fn armour_end(bytes: &[u8], from: usize) -> Option<usize> {
     let (mut at, mut last, mut count, mut empty) = (from, None, 0usize, 0);
     loop {

@@ -1,8 +1,8 @@
-//! Values assigned to secret-like names, in whatever language.
+//! Values assigned to secret-like names, in any language.
 //!
-//! * [`Operator`]: how a value is tied to a name.
-//! * `Finder::name`: from a part of a name to the verdict on its value. The
-//!   cheap question, whether anything is assigned at all, comes first.
+//! * [`Operator`]: how a value is assigned to a name.
+//! * `Finder::name`: from a part of a name to the decision on its value. The cheap check, whether anything is
+//!   assigned at all, comes first.
 
 use super::super::names::{self, Strength};
 use super::super::rules::{self, DOTTED, SecretKind, URLSAFE, is_in};
@@ -22,7 +22,7 @@ impl Finder<'_> {
         if end - at > names::MAX_NAME {
             return;
         }
-        // The cheap way out first: nothing is assigned here.
+        // The cheap check first: return if nothing is assigned here.
         let operator = operator_after(bytes, end, at);
         if operator.is_none() && bytes.get(end) != Some(&b' ') {
             self.name_done = end;
@@ -34,12 +34,12 @@ impl Finder<'_> {
             start -= 1;
         }
         self.name_done = end;
-        // `\napi_key`: the `n` belongs to the escape.
+        // In `\napi_key` the `n` belongs to the escape.
         if start > 0 && start < at && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b't' | b'r') {
             start += 1;
         }
         let is_flag = bytes[start..end].starts_with(b"--");
-        // Behind the blank of an option may stand any sign.
+        // Any character may follow the space after an option.
         let next = skip_blanks(bytes, end, 4);
         let is_option = is_flag && next > end && bytes.get(next).is_some_and(|b| !matches!(b, b'=' | b':'));
         let operator = if is_option { Some((next, Operator::Blank)) } else { operator };
@@ -48,7 +48,7 @@ impl Finder<'_> {
             start += 1;
         }
         let name = self.slice(start, end);
-        // `the key of`: most names stand in sentences and code.
+        // `the key of`: most names occur in sentences and code.
         let may_take_blank = is_flag || names::is_upper(name) || name.eq_ignore_ascii_case("aws_secret_access_key");
         if how == Operator::Blank && !may_take_blank {
             return;
@@ -82,9 +82,9 @@ impl Finder<'_> {
         self.value((start, end), strength, value_at, how, is_flag);
     }
 
-    /// Judges the name between `start` and `end`, with the word before it where two make a name
-    /// (`Access Key:`, `private key:`), and with its surroundings where it says little (`"key"`
-    /// beside `"username"`, `?key=`).
+    /// Classifies the name between `start` and `end`. Includes the word before it if the two form a name
+    /// (`Access Key:`, `private key:`), and its surroundings if the name alone is ambiguous (`"key"` beside
+    /// `"username"`, `?key=`).
     fn classify(&self, start: usize, end: usize) -> Option<Strength> {
         let name = self.slice(start, end);
         let own = names::classify(name);
@@ -112,7 +112,7 @@ impl Finder<'_> {
         own
     }
 
-    /// Judges the value that begins at `from`.
+    /// Judges the value that begins at `from`, and redacts it if it is a secret.
     fn value(&mut self, (name_at, name_end): (usize, usize), strength: Strength, from: usize, how: Operator, is_flag: bool) {
         let bytes = self.bytes;
         let name = self.slice(name_at, name_end);
@@ -122,7 +122,7 @@ impl Finder<'_> {
         if matches!(how, Operator::Blank) && !is_flag {
             return;
         }
-        // `| PASS | `cmdPrefix` |`: a table of outcomes has names in its other cells.
+        // `| PASS | `cmdPrefix` |`: a table of test results has names in its other cells.
         if how == Operator::Cell {
             let cell = bytes[from..].split(|b| matches!(b, b'|' | b'\n')).next().unwrap_or_default();
             if name.eq_ignore_ascii_case("pass") || !cell.iter().any(u8::is_ascii_digit) {
@@ -138,7 +138,7 @@ impl Finder<'_> {
         from = skip_wrapper(bytes, from);
         let quoted = quote_at(bytes, from).map(|(slashes, quote, start)| (start, closing_quote(bytes, start, slashes, quote)));
         if let Some((start, Some(end))) = quoted {
-            // `("password", "scram-sha-256")` may as well be a list of words.
+            // `("password", "scram-sha-256")` may also be a list of words.
             let strength = match (how, strength) {
                 (Operator::Call, Strength::Password) => Strength::Strong,
                 _ => strength,
@@ -148,12 +148,12 @@ impl Finder<'_> {
                 self.push(start, end, SecretKind::Assignment);
                 return;
             }
-            // Where blanks follow, the mark may belong to an unquoted password.
+            // If spaces follow, the quotation mark may belong to an unquoted password.
             if strength != Strength::Password || !value.contains([' ', '\t']) {
                 return;
             }
         }
-        // Only a password may begin with a quotation mark that nothing closes.
+        // Only a password may begin with a quotation mark that is never closed.
         if matches!(how, Operator::Call) || (quoted.is_some() && strength != Strength::Password) {
             return;
         }
@@ -181,10 +181,10 @@ impl Finder<'_> {
             return;
         }
         let is_bare = matches!(form, Form::Line | Form::Bare);
-        // `--- PASS: TestBase64V2` is the outcome of a test.
+        // `--- PASS: TestBase64V2` is a test result.
         let is_outcome = is_bare && name.eq_ignore_ascii_case("pass");
         let is_expression = is_bare && !is_password && value.contains('.') && values::restlessness(value.as_bytes()) < 0.3;
-        // `--password option` may stand in a sentence, words in the next cell of a table.
+        // `--password option` may be part of a sentence, and the next cell of a table may hold words.
         let is_sentence = matches!(how, Operator::Blank | Operator::Cell)
             && value.bytes().all(|b| b.is_ascii_alphabetic())
             && values::reads_as_words(value);
@@ -193,8 +193,8 @@ impl Finder<'_> {
         }
     }
 
-    /// End of an unquoted value that is no password: at the first sign that code, a shell or a
-    /// sentence ends it with. `None` where an expression follows.
+    /// Returns the end of an unquoted value that is not a password: the first character with which code, a
+    /// shell or a sentence ends it. Returns `None` if an expression follows.
     fn bare_end(&self, name: &str, strength: Strength, how: Operator, from: usize) -> Option<usize> {
         let bytes = self.bytes;
         let ends_value = |at: usize| match bytes[at] {
@@ -202,7 +202,7 @@ impl Finder<'_> {
             b'<' => true,
             _ if how == Operator::Tag => false,
             b'&' if strength == Strength::Password || names::is_upper(name) => {
-                // The next parameter of a query, or the shell's sign?
+                // Either the next parameter of a query follows, or this is the shell's operator.
                 let next = run_end(bytes, at + 1, DOTTED, names::MAX_NAME);
                 let is_open = bytes.get(at + 1).is_some_and(u8::is_ascii_graphic);
                 !is_open || bytes[at + 1] == b'&' || bytes.get(next) == Some(&b'=')
@@ -222,15 +222,16 @@ impl Finder<'_> {
         Some(end)
     }
 
-    /// End of an unquoted password, which may hold any sign: only white space ends it, or a sign
-    /// that closes what was opened before the name, or one that the next of several pairs follows.
+    /// Returns the end of an unquoted password, which may contain any character. Only white space ends it, or
+    /// a character that closes what was opened before the name, or a separator followed by the next pair.
     fn password_end(&self, name_at: usize, from: usize) -> Option<usize> {
         let bytes = self.bytes;
         let before = &bytes[line_start(bytes, name_at)..name_at];
         let is_open =
             |open: u8, close: u8| memchr::memchr_iter(open, before).count() > memchr::memchr_iter(close, before).count();
         let is_quoted = |quote: u8| memchr::memchr_iter(quote, before).count() % 2 == 1;
-        // Behind a closing sign stand others, and then a blank, the end of the line or of the text.
+        // A final closing character may be followed by others, and then by white space or the end of the line
+        // or text.
         let is_last = |at: usize| {
             let next = run_while(bytes, at + 1, 8, |b| b"\"'`,;.:)]}>".contains(&b));
             match bytes.get(next) {
@@ -244,7 +245,7 @@ impl Finder<'_> {
             let next = bytes.get(end + 1).copied().unwrap_or(0);
             let ends = match bytes[end] {
                 b if b.is_ascii_whitespace() || b.is_ascii_control() => true,
-                // A mark at the front opens nothing that is closed.
+                // A quotation mark at the start does not open a closed quotation.
                 b'"' | b'\'' | b'`' if end == from => false,
                 quote @ (b'"' | b'\'' | b'`') => is_quoted(quote) || is_last(end),
                 b'\\' if is_quote(next) => {
@@ -274,8 +275,8 @@ impl Finder<'_> {
         (end > from).then_some(end)
     }
 
-    /// Whether a name and the value that ends at `end` stand alone in their line, behind a number
-    /// of the line, the sign of a diff, a list or a comment, `export` and the like.
+    /// Returns whether a name and the value that ends at `end` are alone in their line. Before them there may
+    /// be a line number, the mark of a diff, a list or a comment, `export` and the like.
     fn fills_line(&self, name_at: usize, end: usize) -> bool {
         let bytes = self.bytes;
         let is_end = match bytes.get(end) {
@@ -296,8 +297,7 @@ impl Finder<'_> {
         is_end && (opens_string || start <= skip_line_prefix(bytes, line, name_at).max(line))
     }
 
-    /// Whether the name before `from` is a parameter of a URL or part of a
-    /// connection string.
+    /// Returns whether the name before `from` is a parameter of a URL or part of a connection string.
     fn is_query(&self, from: usize) -> bool {
         let mut i = from - 1;
         let floor = from.saturating_sub(names::MAX_NAME);
@@ -308,7 +308,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether another `name=` begins at `from`: `;Database=shop`, `,user=bob`, `&id=1`.
+/// Returns whether another `name=` begins at `from`: `;Database=shop`, `,user=bob`, `&id=1`.
 fn is_pair(bytes: &[u8], from: usize) -> bool {
     let end = run_while(bytes, from, 40, |b| is_in(b, DOTTED) || b == b' ');
     let name = &bytes[from..end];
@@ -320,7 +320,7 @@ fn is_quote(b: u8) -> bool {
     matches!(b, b'"' | b'\'' | b'`')
 }
 
-/// How a value is tied to its name.
+/// How a value is assigned to its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operator {
     /// `=`, `:=`, `=>`, `==`.
@@ -337,15 +337,15 @@ enum Operator {
     Cell,
 }
 
-/// Whether what stands before a name sets a variable of the shell fish: `set -gx `.
+/// Returns whether the text before a name sets a variable of the fish shell: `set -gx `.
 fn is_fish_variable(before: &[u8]) -> bool {
     let Some(before) = before.strip_suffix(b" ") else { return false };
     let option = before.iter().rev().take(6).position(|b| *b == b' ').map_or(0, |at| before.len() - at);
     before[option..].starts_with(b"-") && before[..option].ends_with(b"set ")
 }
 
-/// The operator behind a name that ends at `end`, and where the value begins.
-/// `trigger` is the place in the name that was found.
+/// Returns the operator after a name that ends at `end`, and the start of the value. `trigger` is the
+/// position of the trigger within the name.
 fn operator_after(bytes: &[u8], end: usize, trigger: usize) -> Option<(usize, Operator)> {
     let mut p = end;
     let mut is_quoted = false;
@@ -420,7 +420,7 @@ fn operator_after(bytes: &[u8], end: usize, trigger: usize) -> Option<(usize, Op
     }
 }
 
-/// Behind `name: Type = "` or `name Type = "`, the place of the quote.
+/// Returns the position of the quotation mark after `name: Type = "` or `name Type = "`.
 fn skip_type(bytes: &[u8], from: usize) -> Option<usize> {
     let first = *bytes.get(from)?;
     if !(first.is_ascii_alphabetic() || matches!(first, b'&' | b'*' | b'[')) {
@@ -444,8 +444,7 @@ fn skip_type(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Behind the letters and calls that wrap a literal: `b"`, `Some("`,
-/// `String::from("`.
+/// Skips the letters and calls that wrap a literal: `b"`, `Some("`, `String::from("`.
 fn skip_wrapper(bytes: &[u8], from: usize) -> usize {
     const CALLS: &[&str] = &[
         "Some(",
@@ -487,7 +486,7 @@ fn skip_wrapper(bytes: &[u8], from: usize) -> usize {
     from
 }
 
-/// The quotation mark that closes what was opened with as many backslashes.
+/// Finds the closing quotation mark, preceded by as many backslashes as the opening one.
 fn closing_quote(bytes: &[u8], start: usize, slashes: usize, quote: u8) -> Option<usize> {
     let end = bytes.len().min(start + REACH);
     let mut at = start;

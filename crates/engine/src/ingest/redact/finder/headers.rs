@@ -1,4 +1,4 @@
-//! Credentials in addresses and headers: URLs, `Authorization`, cookies.
+//! Credentials in URLs and headers: `Authorization`, cookies.
 
 use super::super::names::{self, Strength};
 use super::super::rules::{self, BASE64, DOTTED, SecretKind, URLSAFE, is_in};
@@ -50,7 +50,7 @@ impl Finder<'_> {
         }
     }
 
-    /// `Authorization: Scheme credentials` in any notation.
+    /// Redacts `Authorization: Scheme credentials` in any notation.
     pub(super) fn authorization(&mut self, at: usize) {
         let mut p = at + "authorization".len();
         if let Some((_, _, next)) = quote_at(self.bytes, p) {
@@ -115,7 +115,7 @@ impl Finder<'_> {
         }
     }
 
-    /// `Bearer credentials` outside of a header.
+    /// Redacts `Bearer credentials` outside a header.
     pub(super) fn bearer(&mut self, at: usize) {
         let word = at + "bearer".len();
         let start = if self.bytes[word.min(self.bytes.len())..].starts_with(b"%20") {
@@ -128,7 +128,7 @@ impl Finder<'_> {
         }
     }
 
-    /// `Basic credentials`: told by what they decode to.
+    /// Redacts `Basic credentials`, recognised by the decoded text.
     pub(super) fn basic(&mut self, start: usize) {
         let start = skip_blanks(self.bytes, start, 4);
         let end = run_end(self.bytes, start, BASE64, 1024);
@@ -148,7 +148,7 @@ impl Finder<'_> {
         }
     }
 
-    /// `Cookie: a=b; c=d`: the values of session-like names.
+    /// Redacts the values of session-like names in `Cookie: a=b; c=d`.
     pub(super) fn cookie(&mut self, at: usize) {
         let bytes = self.bytes;
         let mut p = at + "cookie".len();
@@ -190,7 +190,7 @@ impl Finder<'_> {
             }
             let (name, value) = (self.slice(p, name_end), self.slice(from, to));
             let is_random = value.bytes().any(|b| b.is_ascii_digit()) || value.len() >= 20;
-            // By another name only what nobody would have written by hand.
+            // A cookie with another name counts only if its value cannot have been written by hand.
             let is_long = value.len() >= 24 && values::restlessness(value.as_bytes()) >= 0.3 && !values::reads_as_words(value);
             if (is_long || names::is_session(name) && value.len() >= 8 && is_random)
                 && !values::is_placeholder(value)
@@ -207,8 +207,8 @@ impl Finder<'_> {
     }
 }
 
-/// Whether the password of an address holds the place of one, judged by the whole of it: an
-/// encoded sign at the front (`%29`) makes no variable.
+/// Returns whether the password of a URL is a placeholder, judged by the whole of it: an encoded character at
+/// the start (`%29`) does not make it a variable.
 fn is_url_placeholder(part: &str) -> bool {
     let lower = part.to_ascii_lowercase();
     matches!(
@@ -222,7 +222,7 @@ fn is_url_placeholder(part: &str) -> bool {
         || lower.bytes().all(|b| matches!(b, b'*' | b'x' | b'.' | b'-' | b'_'))
 }
 
-/// Whether base64 decodes to `user:password` in printable characters.
+/// Returns whether base64 decodes to `user:password` in printable characters.
 fn decodes_to_pair(encoded: &[u8]) -> bool {
     let mut decoded = Vec::with_capacity(encoded.len());
     let (mut bits, mut held) = (0u32, 0u32);

@@ -1,5 +1,5 @@
-//! Tokens that are known by their own form: by a prefix out of the table, or
-//! by a shape around something that stands in their middle.
+//! Tokens recognised by their form: by a prefix from the table, or by the characters around a fixed part in
+//! their middle.
 
 use super::super::rules::{self, BASE64, DOTTED, HEX, SecretKind, TokenRule, URLSAFE, is_in};
 use super::super::values;
@@ -24,7 +24,7 @@ impl Finder<'_> {
             return;
         }
         if rule.class == BASE64 {
-            // `=` only ends base64; behind it another word begins.
+            // `=` only occurs at the end of base64; after it another word begins.
             if let Some(padding) = memchr(b'=', &self.bytes[body..end]) {
                 let after = run_of(self.bytes, body + padding, b'=');
                 if after < end {
@@ -145,7 +145,7 @@ impl Finder<'_> {
         }
     }
 
-    /// 84 letters and digits with `AZDO` before the last four.
+    /// Redacts 84 letters and digits with `AZDO` before the last four.
     pub(super) fn azure_devops(&mut self, at: usize) {
         let Some(start) = at.checked_sub(76) else { return };
         let end = run_end(self.bytes, at, rules::ALNUM, 64);
@@ -154,7 +154,7 @@ impl Finder<'_> {
         }
     }
 
-    /// `AAAAxxxxxxx:APA91b` and some 130 characters.
+    /// Redacts `AAAAxxxxxxx:APA91b` and about 130 following characters.
     pub(super) fn firebase(&mut self, at: usize) {
         let Some(start) = at.checked_sub(11) else { return };
         let end = run_end(self.bytes, at + 1, URLSAFE, 512);
@@ -163,7 +163,7 @@ impl Finder<'_> {
         }
     }
 
-    /// `tid=...;exp=...;sku=...;8kp=1:HASH`.
+    /// Redacts `tid=...;exp=...;sku=...;8kp=1:HASH`.
     pub(super) fn copilot(&mut self, at: usize) {
         if !is_edge(self.bytes, at) {
             return;
@@ -178,7 +178,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Tokens of Discord's bots, by their dots: the bot's number in base64, six characters, and 27 or more.
+    /// Redacts tokens of Discord bots, found by their dots: the bot's number in base64, six characters, and
+    /// 27 or more.
     pub(in crate::ingest::redact) fn discord(&mut self) {
         let bytes = self.bytes;
         for dot in memchr_iter(b'.', bytes) {
@@ -192,7 +193,7 @@ impl Finder<'_> {
             if !(27..=45).contains(&(end - body)) {
                 continue;
             }
-            // The letter of an escape may stand before it.
+            // The letter of an escape may precede it.
             let starts = (22..=28.min(id)).rev().map(|length| dot - length);
             let is_start = |start: &usize| is_edge(bytes, *start) && begins_number_in_base64(&bytes[*start..dot]);
             if let Some(start) = starts.into_iter().find(is_start) {
@@ -202,7 +203,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether base64 begins with three decimal digits.
+/// Returns whether base64 begins with three decimal digits.
 fn begins_number_in_base64(text: &[u8]) -> bool {
     // The high half of a digit's byte is always 3.
     const GROUP: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];

@@ -1,7 +1,7 @@
 //! Bodies of environment variables and files of credentials.
 //!
-//! * [`Variable`]: a line `KEY=value`, seen through line numbers and diffs.
-//! * `Finder::variable_in_body`: whether a line stands among its like.
+//! * [`Variable`]: a line `KEY=value`, recognised despite line numbers and diff marks.
+//! * `Finder::variable_in_body`: whether a line is among similar lines.
 //! * `Finder::credential_file`: a text known to be such a file.
 
 use super::super::names;
@@ -10,9 +10,8 @@ use super::{Finder, line_end, line_start, skip_blanks};
 use memchr::{memchr, memmem};
 
 impl Finder<'_> {
-    /// If the name at `at` stands in a line of a body of environment
-    /// variables (three such lines together, or a text of nothing else), its
-    /// variable.
+    /// Returns the variable of the line that holds the name at `at`, if the line is in a body of environment
+    /// variables (three such lines together, or a text of nothing else).
     pub(super) fn variable_in_body(&self, at: usize) -> Option<Variable> {
         let bytes = self.bytes;
         let start = line_start(bytes, at);
@@ -57,8 +56,8 @@ impl Finder<'_> {
         (lines >= 3 || (lines == 2 && others == 0)).then_some(here)
     }
 
-    /// Redacts every `KEY=value` of a text that is known to be an environment
-    /// file, and the passwords of `.netrc` and `.pgpass` lines.
+    /// Redacts every `KEY=value` of a text that is known to be an environment file, and the passwords in
+    /// `.netrc` and `.pgpass` lines.
     pub(in super::super) fn credential_file(&mut self) {
         let bytes = self.bytes;
         let mut start = 0;
@@ -91,7 +90,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether the text is nothing but lines `KEY=value`, blanks and comments.
+    /// Returns whether the text consists only of `KEY=value` lines, empty lines and comments.
     pub(in super::super) fn is_variables_only(&self) -> bool {
         let bytes = self.bytes;
         let (mut start, mut found) = (0, 0);
@@ -110,14 +109,14 @@ impl Finder<'_> {
     }
 }
 
-/// `KEY=value` in a line: where name and value lie.
+/// Positions of name and value in a line `KEY=value`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Variable {
     pub(super) name: (usize, usize),
     pub(super) value: (usize, usize),
 }
 
-/// Reads a line as `KEY=value`; the value without its quotes and comment.
+/// Reads a line as `KEY=value`. The value excludes its quotes and comment.
 fn variable_in(bytes: &[u8], start: usize, end: usize) -> Option<Variable> {
     let from = skip_line_prefix(bytes, start, end);
     let mut at = from;
@@ -152,8 +151,8 @@ fn variable_in(bytes: &[u8], start: usize, end: usize) -> Option<Variable> {
     Some(Variable { name, value: (at, stop) })
 }
 
-/// Takes line numbers, diff signs, prompts and `export` off a line; gives the
-/// place where the rest begins.
+/// Skips line numbers, diff marks, prompts and `export` at the start of a line. Returns the position where
+/// the rest begins.
 pub(super) fn skip_line_prefix(bytes: &[u8], start: usize, end: usize) -> usize {
     let mut at = start;
     let skip = |mut at: usize, set: &[u8]| {
@@ -181,7 +180,7 @@ pub(super) fn skip_line_prefix(bytes: &[u8], start: usize, end: usize) -> usize 
     skip(at, b" \t")
 }
 
-/// The last byte of the line before `start`, or `None` at the beginning.
+/// Returns the position of the last byte of the line before `start`, or `None` at the beginning.
 fn before_break(bytes: &[u8], start: usize) -> Option<usize> {
     if start == 0 {
         None
@@ -194,7 +193,7 @@ fn before_break(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The first byte of the line behind `end`.
+/// Returns the position of the first byte of the line after `end`.
 fn after_break(bytes: &[u8], end: usize) -> Option<usize> {
     match bytes.get(end)? {
         b'\n' => Some(end + 1),
@@ -203,7 +202,7 @@ fn after_break(bytes: &[u8], end: usize) -> Option<usize> {
     }
 }
 
-/// End of a line of any length.
+/// Returns the end of a line of any length.
 fn file_line_end(bytes: &[u8], start: usize) -> usize {
     memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |i| start + i)
 }

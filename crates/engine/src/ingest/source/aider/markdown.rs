@@ -1,23 +1,23 @@
-//! A history's lines to blocks.
+//! Divides the lines of a history into blocks.
 //!
-//! What a person typed begins with `#### `, what the program said with `> `, and both end in two
-//! spaces. A message of the program with several lines has the mark before its first and the
-//! spaces behind its last only. All else is the model's Markdown, which may hold lines that begin
-//! the same way, but hardly ever end so.
+//! A person's input begins with `#### `, output of the program with `> `, and both end in two spaces. In a
+//! message of the program with several lines, only the first line has the mark and only the last has the
+//! spaces. Everything else is the model's Markdown, which may contain lines that begin the same way, but
+//! hardly ever end so.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// What begins a session, before its date.
+/// Text at the start of a session, before its date.
 const START: &str = "# aider chat started at ";
-/// Behind every line that is not the model's.
+/// Ending of every line that is not the model's.
 const LINE_END: &str = "  ";
-/// A message of the program is not longer.
+/// Maximum number of lines of a message of the program.
 const MAX_MESSAGE_LINES: usize = 2000;
 
-/// Whose words a block holds.
+/// The speaker of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speaker {
     Person,
@@ -35,15 +35,16 @@ impl Speaker {
     }
 }
 
-/// Gives a record for each session and each block, in order, until `take` returns false. Lines
-/// that are appended leave all but the last block of a text as they were.
+/// Passes a record for each session and each block to `take`, in order, until it returns false. Appended
+/// lines leave all but the last block of a text unchanged.
 pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(Value) -> bool) {
     let lines: Vec<&str> = text.lines().collect();
     let name = directory.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("");
     let cwd = directory.and_then(Path::to_str);
     let mut writer = Writer { take, name, cwd, session: None, starts: HashMap::new(), is_wanted: true, open: None };
     let mut fence: Option<&str> = None;
-    // Some editors take the spaces away from the ends of lines; the first line of the program tells.
+    // Some editors remove the spaces at the ends of lines. The first line of the program shows whether that
+    // happened.
     let mut has_ends: Option<bool> = None;
     let mut is_after_gap = true;
     let mut at = 0;
@@ -63,8 +64,8 @@ pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(
         }
         let is_marked = |mark: &str| line.strip_prefix(mark).or_else(|| (line == mark.trim_end()).then_some(""));
         let is_ended = line.ends_with(LINE_END) || has_ends == Some(false) && fence.is_none();
-        // Inside a block of code a mark counts only where it can be the program's: behind an empty
-        // line, or behind another. An answer that was interrupted leaves its fence open.
+        // Inside a code block a mark counts only where it can be the program's: after an empty line, or after
+        // another mark. An answer that was interrupted leaves its fence open.
         let may_be_marked = is_ended && (fence.is_none() || is_after_gap);
         if let Some(words) = is_marked("#### ").filter(|_| may_be_marked) {
             writer.line(Speaker::Person, number, if words.trim() == "<blank>" { "" } else { words.trim_end() });
@@ -98,7 +99,7 @@ pub(super) fn blocks(text: &str, directory: Option<&Path>, take: &mut dyn FnMut(
     writer.close();
 }
 
-/// The date and time behind the words that begin a session.
+/// Returns the date and time after the text that begins a session.
 fn start_of(line: &str) -> Option<&str> {
     let start = line.strip_prefix(START)?.trim_end();
     let shape = "0000-00-00 00:00:00";
@@ -107,15 +108,15 @@ fn start_of(line: &str) -> Option<&str> {
     is_time.then_some(start)
 }
 
-/// How many lines more a message of the program has whose first line lacks its end; `None` where
-/// the next end is another message's, so that the line was a quotation of the model's.
+/// Returns the number of further lines of a program message whose first line lacks its end. Returns `None` if
+/// the next end belongs to another message, so that the line was a quotation by the model.
 fn message_lines(rest: &[&str]) -> Option<usize> {
     let at = rest.iter().take(MAX_MESSAGE_LINES).position(|line| line.ends_with(LINE_END) || start_of(line).is_some())?;
     let is_own = !rest[at].starts_with("> ") && !rest[at].starts_with("#### ") && start_of(rest[at]).is_none();
     is_own.then_some(at + 1)
 }
 
-/// The fence that is open behind a line.
+/// Returns the code fence that is open after a line.
 fn fence_after<'t>(open: Option<&'t str>, line: &'t str) -> Option<&'t str> {
     let mark = |line: &'t str| {
         let byte = line.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
@@ -134,7 +135,7 @@ struct Writer<'a> {
     name: &'a str,
     cwd: Option<&'a str>,
     session: Option<String>,
-    /// How many sessions began at each time.
+    /// Number of sessions that began at each time.
     starts: HashMap<String, u32>,
     is_wanted: bool,
     open: Option<Block>,
@@ -144,7 +145,7 @@ struct Block {
     speaker: Speaker,
     line: usize,
     text: String,
-    /// Empty lines since the last words.
+    /// Number of empty lines since the last text.
     gap: usize,
 }
 
@@ -185,7 +186,7 @@ impl Writer<'_> {
     fn close(&mut self) {
         let Some(block) = self.open.take() else { return };
         if self.session.is_none() {
-            // Words before the first start: the file's beginning was cut off.
+            // Text before the first start: the file's beginning was cut off.
             let session = format!("{}/before", self.name);
             self.give(json!({"kind": "session", "session": session, "cwd": self.cwd, "line": block.line}));
             self.session = Some(session);
@@ -299,7 +300,7 @@ mod tests {
             before in "((#### a  |> b  |> c|d|```|# aider chat started at 2026-01-05 10:00:00|)\n){0,20}",
             after in "((#### a  |> b  |d|```|)\n){0,10}",
         ) {
-            // The last block may go on, and a message that lacks its end may find it.
+            // The last block may be continued, and a message that lacks its end may be completed.
             prop_assume!(!before.contains("> c"));
             let (short, long) = (records_of(&before), records_of(&format!("{before}{after}")));
             let kept = short.len().saturating_sub(1);

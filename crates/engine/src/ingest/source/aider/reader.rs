@@ -1,4 +1,4 @@
-//! Blocks of a history to turns.
+//! Converts the blocks of a history to turns.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::super::{EpisodeReader, ReadTurn, ReaderOptions, Reading, SourceLine};
 
 pub(super) const KIND: &str = "aider";
 
-/// How messages begin that report a failure.
+/// Beginnings of messages that report a failure.
 const FAILURES: [&str; 13] = [
     "Error",
     "ERROR",
@@ -31,9 +31,9 @@ const FAILURES: [&str; 13] = [
     "Failed to",
 ];
 
-/// Commands that say to the model what stands behind them; Aider writes that a second time.
+/// Commands whose arguments are sent to the model. Aider writes those arguments a second time.
 const SPEAKING_COMMANDS: [&str; 5] = ["/ask ", "/code ", "/architect ", "/help ", "/context "];
-/// Commands that give files to the model.
+/// Commands that add files to the chat.
 const GIVING_COMMANDS: [&str; 2] = ["/add ", "/read-only "];
 
 /// Reads histories.
@@ -46,12 +46,12 @@ pub(super) struct AiderReader {
 struct Session {
     episode: Arc<Episode>,
     time: RecordedTime,
-    /// What the ids of its messages begin with, for people: start and line.
+    /// Readable prefix of the ids of its messages: start and line.
     label: String,
-    /// Blocks so far.
+    /// Number of blocks so far.
     count: u64,
     model: Option<String>,
-    /// The last thing that was typed.
+    /// The last input.
     last_prompt: String,
     is_own_call: bool,
 }
@@ -127,7 +127,7 @@ impl AiderReader {
             })));
         }
         if kind == "program" && !session.is_own_call {
-            // Behind the turn, so that their episode exists.
+            // Links follow the turn, so that their episode exists.
             for commit in text.lines().filter_map(commit_of) {
                 out.push(Reading::Link(Arc::clone(&session.episode), "commit", commit.to_owned()));
             }
@@ -156,7 +156,7 @@ impl Session {
         turn.text = without_own_words(text).trim().to_owned();
     }
 
-    /// What the program said: what it did, what commands gave, what it cost.
+    /// Reads a message of the program: its actions, the output of commands, the cost.
     fn message(&mut self, text: &str, turn: &mut Turn) {
         let mut is_start = false;
         let mut is_failure = false;
@@ -193,7 +193,7 @@ impl Session {
     }
 }
 
-/// The hash in `Commit 1a2b3c4 message`.
+/// Returns the hash in `Commit 1a2b3c4 message`.
 fn commit_of(line: &str) -> Option<&str> {
     let hash = line.strip_prefix("Commit ")?.split_whitespace().next()?;
     ((7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
@@ -205,7 +205,7 @@ impl EpisodeReader for AiderReader {
             match text_of(value, "kind") {
                 Some("session") => self.begin(value),
                 Some(kind @ ("person" | "program" | "model")) => {
-                    // A session's first line may have been forgotten or kept out.
+                    // A session's first line may have been forgotten or excluded.
                     let is_known = self
                         .session
                         .as_ref()

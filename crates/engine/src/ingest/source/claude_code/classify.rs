@@ -1,11 +1,11 @@
-//! Whose words the text of a "user" line is. Most are not a person's: commands echo, reminders
-//! are put in, hooks and tasks report.
+//! Finds the real author of the text in a "user" line. Most of these texts are not written by a person:
+//! echoes of commands, inserted reminders, reports of hooks and tasks.
 
 use yore_core::episode::Role;
 
 use super::super::shapes::without_elements;
 
-/// Beginnings of texts that software wrote.
+/// Beginnings of texts written by software.
 const INJECTED: [&str; 16] = [
     "<local-command-stdout>",
     "<local-command-stderr>",
@@ -27,7 +27,7 @@ const INJECTED: [&str; 16] = [
 
 const SUMMARY: &str = "This session is being continued from a previous conversation";
 
-/// The role of a text and the part of it that was said.
+/// Returns the role of a text, and the part of it that is relevant.
 pub(super) fn classify(text: &str) -> (Role, String) {
     let text = text.trim();
     if text.starts_with(SUMMARY) {
@@ -62,18 +62,18 @@ pub(super) fn classify(text: &str) -> (Role, String) {
     (Role::Human, said.to_owned())
 }
 
-/// What a person said when refusing a tool, if the result carries it.
+/// Returns what a person said when refusing a tool, if the result contains it.
 pub(super) fn words_of_refusal(output: &str) -> Option<&str> {
     let at = ["the user said:", "The user provided the following reason for the rejection:"]
         .iter()
         .find_map(|mark| output.find(mark).map(|at| at + mark.len()))?;
     let words = output[at..].trim();
-    // The client adds its own advice after the person's words.
+    // The client adds its own advice after the person's text.
     let words = words.split("\n\nNote: The user's next message").next().unwrap_or(words).trim();
     (!words.is_empty()).then_some(words)
 }
 
-/// Whether a person or the client kept a tool from doing its work.
+/// Returns whether a person or the client prevented a tool from running.
 pub(super) fn is_refusal(output: &str) -> bool {
     let output = output.trim_start();
     [
@@ -88,7 +88,8 @@ pub(super) fn is_refusal(output: &str) -> bool {
         || words_of_refusal(output).is_some()
 }
 
-/// `/name args` typed by a person; without arguments it is a mere switch.
+/// Returns the role and text of `/name args` typed by a person. Without arguments it is only a switch, with
+/// the role of the system.
 fn slash_command(text: &str) -> (Role, String) {
     let name = element(text, "command-name").or_else(|| element(text, "command-message")).unwrap_or("").trim();
     let args = element(text, "command-args").unwrap_or("").trim();
@@ -96,7 +97,7 @@ fn slash_command(text: &str) -> (Role, String) {
     if args.is_empty() { (Role::System, name) } else { (Role::Human, format!("{name} {args}")) }
 }
 
-/// The content of the first `<tag>…</tag>`.
+/// Returns the content of the first `<tag>…</tag>`.
 fn element<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
     let end = text[start..].find(&format!("</{tag}>"))? + start;

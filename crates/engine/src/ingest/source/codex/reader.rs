@@ -1,9 +1,9 @@
-//! Lines of a rollout to turns.
+//! Converts the lines of a rollout to turns.
 //!
-//! What the interface showed (`event_msg`) tells which prompts a person typed; what the model saw
-//! (`response_item`) holds all else. A prompt stands in both, first as what the model saw: it is
-//! held back until the event confirms it, or until the model goes on, which tells that this client
-//! writes no such events.
+//! Lines of type `event_msg`, shown in the interface, show which prompts a person typed; lines of type
+//! `response_item`, sent to or from the model, hold everything else. A prompt occurs in both, first as a
+//! `response_item`. It is held back until the event confirms it, or until the model continues, which shows
+//! that this client writes no such events.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -23,22 +23,22 @@ use super::thread::{Step, Thread, is_header, payload};
 use super::tool::{answer_of, answer_of_script, call_of, nested_call, shell_command_of_person};
 
 pub(super) const KIND: &str = "codex";
-/// The member that holds the values of a line with several.
+/// Member that holds the values of a line with several.
 pub(super) const GLUED: &str = "_glued";
-/// The member that stands for a line that is no JSON.
+/// Member that represents a line that is not JSON.
 pub(super) const BAD: &str = "_bad";
 
-/// A prompt that nothing follows for so many lines is not waited for any longer.
+/// Maximum number of lines for which a held-back prompt waits for its event.
 const MAX_WAIT_LINES: u64 = 200;
 
-/// So many calls of the model are kept in mind.
+/// Maximum number of calls of the model that are remembered.
 const MAX_CALLS: usize = 64;
-/// A prompt that is told in two ways is told within so many lines.
+/// Maximum number of lines between two reports of the same prompt.
 const MAX_ECHO_LINES: u64 = 3;
 /// The tool that runs a script, which calls the others.
 const SCRIPT: &str = "exec";
 
-/// Line types without words, or with words that stand elsewhere too.
+/// Line types without text, or with text that occurs elsewhere too.
 const WORDLESS_LINES: [&str; 7] = [
     "token_usage_record",
     "world_state",
@@ -49,7 +49,7 @@ const WORDLESS_LINES: [&str; 7] = [
     "rollout_reference",
 ];
 
-/// Events without words, or with words that stand in `response_item` too.
+/// Events without text, or with text that occurs in `response_item` too.
 const WORDLESS_EVENTS: [&str; 39] = [
     "agent_message",
     "agent_message_delta",
@@ -92,7 +92,7 @@ const WORDLESS_EVENTS: [&str; 39] = [
     "session_configured",
 ];
 
-/// How texts begin that the client gives to the model in every session: no words of anybody.
+/// Beginnings of texts that the client sends to the model in every session. A person did not write them.
 const BOILERPLATE: [&str; 14] = [
     "<environment_context>",
     "<ENVIRONMENT_CONTEXT>",
@@ -110,10 +110,10 @@ const BOILERPLATE: [&str; 14] = [
     "<user_action>",
 ];
 
-/// What an editor puts before a prompt ends with this heading.
+/// Heading at the end of the text that an editor puts before a prompt.
 const REQUEST_HEADING: &str = "## My request for Codex:";
 
-/// All that later lines need of earlier ones.
+/// State from earlier lines that later lines need.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct State {
@@ -125,19 +125,19 @@ struct State {
     version: Option<String>,
     parent: Option<String>,
     is_subagent: bool,
-    /// When the session began, for lines without a time of their own.
+    /// Start time of the session, for lines without a time of their own.
     began: Option<String>,
-    /// Whether this client writes an event for each prompt.
+    /// True if this client writes an event for each prompt.
     has_prompt_events: bool,
-    /// Whether yore itself asked here.
+    /// True if yore itself asked in this session.
     is_own_call: bool,
-    /// The last prompt that an event told: its hash and line.
+    /// The last prompt that an event reported: its hash and line.
     last_prompt: Option<(u64, u64)>,
-    /// The latest calls of the model, by their ids; what ends under another id was called by a script.
+    /// Ids of the latest calls of the model. A call that ends under another id was made by a script.
     calls: VecDeque<String>,
-    /// Calls of this memory's tools whose answers are to come.
+    /// Ids of calls of yore's own tools, whose answers are to be left out.
     own_calls: VecDeque<String>,
-    /// The script that runs, by its call's id, and whether a tool that it called was told.
+    /// The running script: the id of its call, and whether a tool that it called was reported separately.
     script: Option<(String, bool)>,
 }
 
@@ -146,9 +146,9 @@ pub(super) struct RolloutReader {
     state: State,
     options: ReaderOptions,
     episode: Option<Arc<Episode>>,
-    /// What the model was told in the name of the user and no event has confirmed yet.
+    /// Texts sent to the model as the user's that no event has confirmed yet.
     waiting: Vec<Waiting>,
-    /// Titles and links, told again at the end, when their episode exists for sure.
+    /// Titles and links, output again at the end, when their episode is sure to exist.
     facts: Vec<Reading>,
 }
 
@@ -159,11 +159,11 @@ struct Waiting {
     text: String,
     time: RecordedTime,
     cwd: Option<String>,
-    /// Whose words they are, where the line tells.
+    /// Role of the author, if the line gives it.
     sign: Option<Role>,
 }
 
-/// What a turn says besides where it stands.
+/// Content of a turn, apart from its position.
 #[derive(Default)]
 struct Said {
     text: String,
@@ -236,7 +236,7 @@ impl RolloutReader {
             }
             "compacted" => {
                 self.settle(out);
-                // The history that takes the place of the old one repeats what was said.
+                // The history that replaces the old one repeats earlier messages.
                 let text = text_of(facts, "message").unwrap_or("").to_owned();
                 self.say(value, mark, ordinal, Role::Summary, Said { text, ..Said::default() }, out);
             }
@@ -246,7 +246,7 @@ impl RolloutReader {
         }
     }
 
-    /// The state as text where a line may have to be read again from here.
+    /// Returns the state as text if the line may have to be read again from here.
     fn state_text_if_needed(&self, value: &Value) -> String {
         if text_of(payload(value), "role") == Some("user") { self.state_text() } else { String::new() }
     }
@@ -256,7 +256,7 @@ impl RolloutReader {
         let owned = |key: &str| text_of(facts, key).map(str::to_owned);
         state.cwd = owned("cwd").or_else(|| state.cwd.take());
         state.branch = text_of(&facts["git"], "branch").map(str::to_owned).or_else(|| state.branch.take());
-        // What the episode is, its first header tells.
+        // The first header defines the episode.
         if state.began.is_some() {
             return;
         }
@@ -311,7 +311,7 @@ impl RolloutReader {
                     self.command_of_person(value, &command, &words, outcome, mark, ordinal, out);
                     return;
                 }
-                // Where the event came first it has said all.
+                // If the event came first, the prompt was already output.
                 if self.state.last_prompt.is_some_and(|(known, line)| known == self.hash(&text) && mark.line <= line + 4) {
                     return;
                 }
@@ -333,7 +333,7 @@ impl RolloutReader {
                 if self.state.is_subagent {
                     self.say(value, mark, ordinal, Role::Injected, Said { text, speaker: author, ..Said::default() }, out);
                 } else {
-                    // A sub-agent's report answers the call that started it.
+                    // A sub-agent's report is the answer to the call that started it.
                     self.say(
                         value,
                         mark,
@@ -358,7 +358,7 @@ impl RolloutReader {
                 let (words, outcome) = match script {
                     Some((_, is_told)) => {
                         let (words, outcome) = answer_of_script(&item["output"], *is_told);
-                        // The tools have told all.
+                        // The called tools were reported separately, so nothing remains.
                         if words.trim().is_empty() && outcome == Some(Outcome::Done) {
                             return;
                         }
@@ -408,7 +408,7 @@ impl RolloutReader {
                 let text = format!("turn aborted: {}", text_of(event, "reason").unwrap_or("no reason given"));
                 self.say(value, mark, ordinal, Role::System, Said { text, ..Said::default() }, out);
             }
-            // What was said was said; that it was taken back is worth a line.
+            // The messages that were taken back are kept, with a note that they were.
             "thread_rolled_back" => {
                 self.settle(out);
                 let text = format!(
@@ -428,7 +428,7 @@ impl RolloutReader {
                 }
             }
             kind if WORDLESS_EVENTS.contains(&kind) => {
-                // The model has gone on.
+                // The model has continued.
                 if matches!(kind, "agent_message" | "agent_reasoning" | "task_complete" | "turn_complete") {
                     self.settle(out);
                 }
@@ -437,7 +437,8 @@ impl RolloutReader {
         }
     }
 
-    /// An item of a turn: newer clients tell prompts so, and the tools that a script called.
+    /// Reads a completed item of a turn. Newer clients report prompts and the tools called by a script this
+    /// way.
     fn completed(&mut self, value: &Value, item: &Value, mark: LineMark, ordinal: &mut u32, out: &mut Vec<Reading>) {
         if text_of(item, "type") == Some("UserMessage") {
             let mut message = String::new();
@@ -451,13 +452,13 @@ impl RolloutReader {
             return;
         }
         let id = text_of(item, "id").unwrap_or("");
-        // Of a call that the model made itself, its answer tells.
+        // A call that the model made itself is reported by its answer.
         if id.is_empty() || self.state.calls.iter().any(|call| call == id) {
             return;
         }
         let Some(nested) = nested_call(item) else {
             if let Some((_, is_told)) = self.state.script.as_mut().filter(|_| text_of(item, "type") == Some("McpToolCall")) {
-                // This memory's own: its answer is none of the script's words either.
+                // The tool is yore's own: its answer is not part of the script's output either.
                 *is_told = true;
             }
             return;
@@ -476,19 +477,20 @@ impl RolloutReader {
         self.say(value, mark, ordinal, Role::ToolResult, said, out);
     }
 
-    /// What a person typed, or the agent that leads a sub-agent.
+    /// Reads a prompt by a person, or by the agent that leads a sub-agent.
     fn prompt(&mut self, value: &Value, event: &Value, mark: LineMark, ordinal: &mut u32, out: &mut Vec<Reading>) {
         let message = text_of(event, "message").unwrap_or("");
-        // Pictures alone, or a damaged line: it would confirm any prompt that waits, and say nothing in its place.
+        // The prompt has only pictures, or the line is damaged. It would confirm any waiting prompt and
+        // replace it with nothing.
         if message.trim().is_empty() {
             return;
         }
-        // Older clients tell of what they gave to the model themselves, too.
+        // Older clients also report text that they gave to the model themselves.
         if text_of(event, "kind").is_some_and(|kind| kind != "plain") || is_boilerplate(message) {
             return;
         }
         let this = self.hash(message);
-        // Some commands write theirs twice.
+        // Some commands write their prompt twice.
         if self.state.last_prompt.is_some_and(|(known, line)| known == this && mark.line <= line + 1) {
             self.state.last_prompt = Some((this, mark.line));
             return;
@@ -504,12 +506,12 @@ impl RolloutReader {
         };
         let said = Said { text: request_of(message).to_owned(), ..Said::default() };
         let (time, cwd) = (self.time_of(value), self.state.cwd.clone());
-        // A prompt that was held back is the first of its line.
+        // A prompt that was held back is the first turn of its line.
         let ordinal = if confirmed.is_some() { &mut 0 } else { ordinal };
         self.turn(Place { key, line: mark.line, parts, time, cwd }, ordinal, Role::Human, said, out);
     }
 
-    /// Gives what waits for an event that has not come.
+    /// Outputs the prompts that still wait for an event.
     fn settle(&mut self, out: &mut Vec<Reading>) {
         let role = if self.state.has_prompt_events { Role::Injected } else { Role::Human };
         for waiting in std::mem::take(&mut self.waiting) {
@@ -520,7 +522,7 @@ impl RolloutReader {
         }
     }
 
-    /// A command that a person ran without the model, as a call and its answer.
+    /// Outputs a command that a person ran without the model, as a call and its answer.
     #[expect(clippy::too_many_arguments, reason = "where a line stands, and what it says")]
     fn command_of_person(
         &mut self,
@@ -582,7 +584,7 @@ impl RolloutReader {
         out.push(Reading::Turn(Box::new(ReadTurn { episode, turn, line: place.line })));
     }
 
-    /// Tells the prompts of a thread apart, and says nothing about them elsewhere.
+    /// Returns a hash that distinguishes the prompts of a thread and is useless elsewhere.
     fn hash(&self, text: &str) -> u64 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.state.thread.id.as_deref().unwrap_or("").as_bytes());
@@ -603,8 +605,8 @@ impl RolloutReader {
     }
 }
 
-/// The words of a message in the name of the user, and whose they are, where it says so of each of its parts
-/// (since 0.154): what a person typed, or what the client put in.
+/// Returns the text of a message sent as the user's, and its role, if each of its parts names its author
+/// (since version 0.154): typed by a person, or inserted by the client.
 fn signed_words(item: &Value) -> Option<(String, Role)> {
     const TYPED: &str = "user.text";
     let kinds = item["internal_chat_message_metadata_passthrough"]["content_item_kinds"].as_array()?;
@@ -623,7 +625,7 @@ fn signed_words(item: &Value) -> Option<(String, Role)> {
     Some((words, if is_typed { Role::Human } else { Role::Injected }))
 }
 
-/// Adds a call's id; old ones go.
+/// Adds a call's id and drops old ones.
 fn remember(calls: &mut VecDeque<String>, id: Option<String>) {
     calls.extend(id);
     while calls.len() > MAX_CALLS {
@@ -631,11 +633,11 @@ fn remember(calls: &mut VecDeque<String>, id: Option<String>) {
     }
 }
 
-/// Where a turn stands.
+/// Position of a turn.
 struct Place {
-    /// The line that its id comes from.
+    /// The line that its id is derived from.
     key: u64,
-    /// The line of its words.
+    /// The line of its text.
     line: u64,
     parts: u32,
     time: RecordedTime,
@@ -685,7 +687,7 @@ impl EpisodeReader for IndexReader {
     }
 }
 
-/// The text parts of a message, pictures left out.
+/// Returns the text parts of a message, without pictures.
 fn words_of_content(content: &Value, out: &mut Vec<Reading>) -> String {
     let mut text = String::new();
     match content {
@@ -712,7 +714,7 @@ fn is_boilerplate(text: &str) -> bool {
     BOILERPLATE.iter().any(|beginning| text.starts_with(beginning))
 }
 
-/// A prompt without what an editor put before it.
+/// Returns a prompt without the text that an editor put before it.
 fn request_of(text: &str) -> &str {
     match text.rfind(REQUEST_HEADING) {
         Some(at) if text.trim_start().starts_with("# Context from my IDE setup") => text[at + REQUEST_HEADING.len()..].trim(),
@@ -720,7 +722,7 @@ fn request_of(text: &str) -> &str {
     }
 }
 
-/// The thread that a sub-agent's description names, however deep.
+/// Returns the thread named in a sub-agent's description, at a depth of at most 8.
 fn parent_of(source: &Value, depth: usize) -> Option<String> {
     let members = source.as_object().filter(|_| depth < 8)?;
     text_of(source, "parent_thread_id")

@@ -1,10 +1,9 @@
-//! Whose thread a rollout is, and which of its lines are another's.
+//! Finds the thread of a rollout, and the lines copied from another thread.
 //!
-//! The first `session_meta` names the thread; it is repeated whenever the thread is resumed. A
-//! rollout that was forked begins with the lines of the thread that it was forked from, that
-//! thread's `session_meta` among them, and their time stamps are those of the copying. What gives
-//! the end of the copy away are the ids of the turns: they tell when the turn began (UUIDv7), and
-//! the first that began after the thread did is its own.
+//! The first `session_meta` names the thread; it is repeated whenever the thread is resumed. A forked rollout
+//! begins with the lines of the original thread, including its `session_meta`, and their time stamps are
+//! those of the copying. The ids of the turns show where the copy ends: they contain the time at which the
+//! turn began (UUIDv7), and the first turn that began after the thread did is its own.
 
 use std::path::Path;
 
@@ -14,45 +13,46 @@ use yore_core::time::RecordedTime;
 
 use super::super::shapes::text_of;
 
-/// Lines are copied within seconds; one that is younger and begins a turn is no copy.
+/// Milliseconds after the start of the thread within which its lines are copied. Copying takes seconds; a
+/// later line that begins a turn is not a copy.
 const MAX_COPYING_MS: i64 = 10_000;
 
-/// What a value is to the thread of its file.
+/// Relation of a value to the thread of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// It names the thread, for the first time or again.
     Header,
-    /// It is the thread's.
+    /// It belongs to the thread.
     Own,
     /// It was copied from another thread.
     Copied,
-    /// No thread was named yet.
+    /// No thread has been named yet.
     Nameless,
 }
 
-/// Whose thread a rollout is, as far as its lines were seen.
+/// The thread of a rollout, as far as its lines were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Thread {
     /// Native id of the thread.
     pub id: Option<String>,
-    /// The thread whose lines are copied at the moment.
+    /// The thread whose lines are currently copied.
     pub copied_from: Option<String>,
-    /// The id that the file's name carries where the header's may be an ancestor's.
+    /// The id in the file's name, if the header's may be an ancestor's.
     of_name: Option<String>,
     is_copying: bool,
     began_ms: Option<i64>,
-    /// Whether a copied turn told by its id when it began.
+    /// True if the id of a copied turn contained its start time.
     has_dated_turns: bool,
 }
 
 impl Thread {
-    /// Of a file whose lines were not seen yet.
+    /// Creates the state for a file of which no line was read yet.
     pub(super) fn new(path: &Path) -> Self {
         Self { of_name: thread_of_name(path), ..Self::default() }
     }
 
-    /// Takes a value of the file.
+    /// Processes a value of the file.
     pub(super) fn step(&mut self, value: &Value) -> Step {
         if is_header(value) {
             return self.header(value);
@@ -81,7 +81,7 @@ impl Thread {
                 Step::Header
             }
             Some(id) if id == named => {
-                // Written again after the copy, or when the thread is resumed.
+                // The header is repeated after the copy, or when the thread is resumed.
                 self.is_copying = false;
                 self.copied_from = None;
                 Step::Header
@@ -116,12 +116,12 @@ impl Thread {
     }
 }
 
-/// What a line is about: very old ones are not wrapped.
+/// Returns the content of a line. Very old lines are not wrapped.
 pub(super) fn payload(value: &Value) -> &Value {
     if value["payload"].is_object() { &value["payload"] } else { value }
 }
 
-/// Whether a value names a thread: `session_meta`, or the bare first object of very old rollouts.
+/// Returns whether a value names a thread: `session_meta`, or the bare first object of very old rollouts.
 pub(super) fn is_header(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some(kind) => kind == "session_meta",
@@ -129,7 +129,7 @@ pub(super) fn is_header(value: &Value) -> bool {
     }
 }
 
-/// `rollout-<time>-<root>_<thread>`: a fork whose header may name the root.
+/// Returns the thread in `rollout-<time>-<root>_<thread>`: a fork whose header may name the root.
 pub(super) fn thread_of_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
@@ -143,7 +143,7 @@ fn time_of(value: &Value) -> Option<i64> {
     RecordedTime::parse(text_of(value, "timestamp")?).utc
 }
 
-/// The time in an id that begins with one.
+/// Returns the time contained in an id.
 fn time_of_id(id: &str) -> Option<i64> {
     let id = uuid::Uuid::try_parse(id).ok()?;
     if id.get_version_num() != 7 {

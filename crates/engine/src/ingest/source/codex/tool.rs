@@ -1,4 +1,4 @@
-//! What Codex's tools were given and what they answered.
+//! Inputs and outputs of Codex's tools.
 
 use serde_json::Value;
 use yore_core::episode::{FileAction, FileUse, Outcome};
@@ -6,11 +6,11 @@ use yore_core::episode::{FileAction, FileUse, Outcome};
 use super::super::own::is_own_server;
 use super::super::shapes::{MAX_FILES, add_file, arguments, files_of_input, flatten, patched_files, text_of};
 
-/// Inputs that steer a tool and say nothing.
+/// Inputs that control a tool and are not part of its text.
 const UNSAID: [&str; 6] =
     ["yield_time_ms", "max_output_tokens", "max_tokens", "timeout_ms", "timeout", "with_escalated_permissions"];
 
-/// A call: its name and inputs as text, and the files that it touches.
+/// Returns a call's name, its name and inputs as text, and the files that it touches.
 pub(super) fn call_of(item: &Value) -> (String, String, Vec<FileUse>) {
     let kind = text_of(item, "type").unwrap_or("");
     let name = match (text_of(item, "name"), text_of(item, "namespace")) {
@@ -41,7 +41,7 @@ pub(super) fn call_of(item: &Value) -> (String, String, Vec<FileUse>) {
     (name, text, files)
 }
 
-/// A command stays on one line.
+/// Returns a value as text, with a command on one line.
 fn words_of(value: &Value) -> String {
     match value {
         Value::Array(list) if !list.is_empty() && list.iter().all(Value::is_string) => {
@@ -51,7 +51,7 @@ fn words_of(value: &Value) -> String {
     }
 }
 
-/// An answer: its words and how the call ended, `None` while it goes on.
+/// Returns the text of an answer and how the call ended, which is `None` while it is running.
 pub(super) fn answer_of(output: &Value) -> (String, Option<Outcome>) {
     match output {
         Value::String(text) => match parts_of_server(text) {
@@ -81,15 +81,15 @@ pub(super) fn answer_of(output: &Value) -> (String, Option<Outcome>) {
     }
 }
 
-/// The parts of a server's answer, where they were written as text.
+/// Returns the parts of a server's answer that were written as text.
 fn parts_of_server(text: &str) -> Option<Value> {
     let parts: Value = text.starts_with("[{").then(|| serde_json::from_str(text).ok())??;
     let is_part = |part: &Value| text_of(part, "type") == Some("text") && part["text"].is_string();
     parts.as_array().is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_part)).then_some(parts)
 }
 
-/// A command that a person ran in the session, out of what the model is told of it: the command, what it printed, and
-/// how it ended.
+/// Extracts a command that a person ran in the session from the text for the model: the command, its output,
+/// and how it ended.
 pub(super) fn shell_command_of_person(text: &str) -> Option<(String, String, Outcome)> {
     let inner = text.trim().strip_prefix("<user_shell_command>")?;
     let between = |open: &str, close: &str| Some(inner.split_once(open)?.1.split_once(close)?.0.trim().to_owned());
@@ -99,28 +99,28 @@ pub(super) fn shell_command_of_person(text: &str) -> Option<(String, String, Out
     Some((command, words, outcome.unwrap_or(Outcome::Done)))
 }
 
-/// A tool that a script called, as the client tells it once it ended.
+/// A tool that a script called, as the client reports it after its end.
 pub(super) struct NestedCall {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// Name and inputs.
+    /// Name and inputs as text.
     pub call: String,
-    /// What it answered, a failure's code first.
+    /// Its answer, beginning with the exit code of a failure.
     pub answer: String,
-    /// How it ended.
+    /// Result of the call.
     pub outcome: Outcome,
     /// Files that it touched.
     pub files: Vec<FileUse>,
 }
 
-/// The tool that an item of a turn tells of; `None` for other items, and for this memory's own tools.
+/// Returns the tool call in an item of a turn; `None` for other items and for yore's own tools.
 pub(super) fn nested_call(item: &Value) -> Option<NestedCall> {
     let has_failed = matches!(text_of(item, "status"), Some("failed" | "declined"));
     let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
     match text_of(item, "type")? {
         "CommandExecution" => {
             let command = match item["command"].as_array().map(Vec::as_slice) {
-                // A shell's own call is of no interest.
+                // The call of the shell itself is omitted.
                 Some([_, flag, command]) if flag.as_str().is_some_and(|flag| flag.starts_with('-')) => words_of(command),
                 _ => words_of(&item["command"]),
             };
@@ -161,7 +161,7 @@ pub(super) fn nested_call(item: &Value) -> Option<NestedCall> {
     }
 }
 
-/// What a script printed, without the results of tools that are told by themselves, and how it ended.
+/// Returns the output of a script, without the results of separately reported tools, and how it ended.
 pub(super) fn answer_of_script(output: &Value, is_told: bool) -> (String, Option<Outcome>) {
     let parts: Vec<&str> = match output {
         Value::String(text) => vec![text],
@@ -188,7 +188,7 @@ pub(super) fn answer_of_script(output: &Value, is_told: bool) -> (String, Option
     (words, outcome)
 }
 
-/// The result of a tool that a script printed as it was.
+/// Parses a tool's result that a script printed unchanged.
 fn result_of_tool(text: &str) -> Option<(String, Option<Outcome>)> {
     let value: Value = text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())??;
     if let (Some(output), true) = (value["output"].as_str(), value.get("exit_code").is_some() || value.get("chunk_id").is_some())
@@ -200,7 +200,7 @@ fn result_of_tool(text: &str) -> Option<(String, Option<Outcome>)> {
     Some((content.iter().map(flatten).collect::<Vec<_>>().join("\n"), Some(outcome)))
 }
 
-/// Whether a text is only what the client puts before a script's output.
+/// Returns whether a text is only the header that the client puts before a script's output.
 fn is_head(text: &str) -> bool {
     text.lines()
         .all(|line| ["Script completed", "Wall time", "Output:"].iter().any(|head| line.starts_with(head)) || line.is_empty())
@@ -211,7 +211,7 @@ fn exit_code(value: &Value) -> Option<i64> {
 }
 
 fn answer_of_text(text: &str) -> (String, Option<Outcome>) {
-    // The oldest form: an object written as text.
+    // The oldest form is an object written as text.
     if text.starts_with('{')
         && let Ok(value) = serde_json::from_str::<Value>(text)
         && let (Some(words), Some(code)) = (value["output"].as_str(), exit_code(&value["metadata"]["exit_code"]))
@@ -250,7 +250,7 @@ fn answer_of_text(text: &str) -> (String, Option<Outcome>) {
     (body.to_owned(), outcome)
 }
 
-/// A failure's code is part of what a reader wants to find.
+/// Adds a failure's exit code to the text, so that it can be searched.
 fn with_code(words: &str, code: Option<i64>) -> (String, Option<Outcome>) {
     match code {
         Some(code) if code != 0 => (format!("exit code {code}\n{words}"), Some(Outcome::Failed)),
@@ -258,7 +258,7 @@ fn with_code(words: &str, code: Option<i64>) -> (String, Option<Outcome>) {
     }
 }
 
-/// The lines that the client puts before a tool's own output, and the output.
+/// Splits a text into the lines that the client puts before a tool's output, and the output.
 fn split_head(text: &str) -> (&str, &str) {
     let has_head = ["Chunk ID: ", "Exit code: ", "Wall time", "Script "].iter().any(|beginning| text.starts_with(beginning));
     let end = has_head.then(|| text.get(..text.floor_char_boundary(400))?.find("Output:\n")).flatten();

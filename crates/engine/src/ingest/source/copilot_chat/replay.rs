@@ -1,6 +1,6 @@
-//! A log of changes to the value that it builds: `{kind: 0, v}` the beginning, `{kind: 1, k, v}` sets
-//! what stands at a path, `{kind: 2, k, v, i}` appends to a list (cut to `i` before), `{kind: 3, k}`
-//! takes something away.
+//! Replays a log of changes to build a value: `{kind: 0, v}` sets the whole value, `{kind: 1, k, v}` sets the
+//! value at a path, `{kind: 2, k, v, i}` appends to a list (after cutting it to length `i`), `{kind: 3, k}`
+//! removes a value.
 
 use std::fs::File;
 use std::io;
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use super::super::super::lines::{Line, Lines, MAX_LINE_BYTES};
 use super::super::super::parse::parse_line;
 
-/// A longer path leads nowhere in a session.
+/// Maximum length of a path. Longer paths do not occur in a session.
 const MAX_PATH: usize = 32;
 
-/// The value at the end of a log, and how many changes could not be made.
+/// Returns the value at the end of a log, and the number of changes that could not be made.
 ///
 /// # Errors
 /// When the file cannot be read, or is larger than `max_bytes`.
@@ -47,7 +47,7 @@ pub(super) fn replay(path: &Path, max_bytes: u64) -> io::Result<(Value, u64)> {
     Ok((state, lost))
 }
 
-/// Makes one change; whether it could be made.
+/// Makes one change. Returns whether it could be made.
 fn apply(state: &mut Value, mut change: Value) -> bool {
     let kind = change["kind"].as_u64();
     let value = change.get_mut("v").map(Value::take);
@@ -83,7 +83,7 @@ fn apply(state: &mut Value, mut change: Value) -> bool {
                 (Some(Value::Object(map)), Value::String(key)) => {
                     map.shift_remove(key);
                 }
-                // What is taken from a list leaves a gap, as in the program that wrote this.
+                // An item removed from a list leaves a gap, as in the program that wrote the log.
                 (Some(Value::Array(list)), Value::Number(at)) => {
                     if let Some(item) = at.as_u64().and_then(|at| list.get_mut(usize::try_from(at).ok()?)) {
                         *item = Value::Null;
@@ -97,7 +97,7 @@ fn apply(state: &mut Value, mut change: Value) -> bool {
     true
 }
 
-/// The place at a path, made where it is missing; a list grows by one item at most.
+/// Returns the value at a path, creating missing values. A list grows by one item at most.
 fn place<'v>(mut at: &'v mut Value, path: &[Value]) -> Option<&'v mut Value> {
     for key in path {
         if at.is_null() {

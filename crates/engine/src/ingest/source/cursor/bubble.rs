@@ -1,4 +1,4 @@
-//! One message of the editor: a bubble.
+//! A message of the editor, called a bubble.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ use super::{lexical, workspace};
 /// Members of a tool's answer that repeat whole files.
 const BULK: [&str; 3] = ["diff", "checkpoint", "originalFileContents"];
 
-/// The message in a bubble, whatever its age; the type when it is none that is known. `head_type`
-/// is what the list of bubbles says.
+/// Returns the message in a bubble of any version, or an unknown type as the error. `head_type` is the type
+/// in the list of bubbles.
 pub(super) fn message(id: &str, bubble: &Value, head_type: &Value) -> Result<Message, String> {
     let role = role(&bubble["type"]).or_else(|| role(head_type));
     let Some(role) = role else { return Err(bubble["type"].to_string()) };
@@ -30,7 +30,8 @@ pub(super) fn message(id: &str, bubble: &Value, head_type: &Value) -> Result<Mes
     Ok(message)
 }
 
-/// The model that a bubble names: of an answer the one that wrote it, of a prompt the one that was chosen.
+/// Returns the model that a bubble names: for an answer the one that wrote it, for a prompt the one that was
+/// chosen.
 pub(super) fn model(bubble: &Value) -> Option<String> {
     first_text(bubble, &["modelType", "modelName"])
         .or_else(|| text_of(&bubble["modelInfo"], "modelName"))
@@ -38,7 +39,7 @@ pub(super) fn model(bubble: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// True for the name of a model; a person may leave the choice to Cursor.
+/// Returns whether a name is that of a model. A person may leave the choice to Cursor.
 pub(super) fn is_model(name: &str) -> bool {
     !matches!(name, "default" | "auto" | "unknown")
 }
@@ -73,7 +74,7 @@ fn thinking(bubble: &Value) -> String {
     })
 }
 
-/// A tool call and its answer. Most bubbles have the member without a call in it.
+/// Returns a tool call and its answer. Most bubbles have the member without a call in it.
 fn tool(data: &Value) -> Option<Value> {
     let name = text_of(data, "name")?;
     let mut tool = serde_json::Map::new();
@@ -86,7 +87,7 @@ fn tool(data: &Value) -> Option<Value> {
             tool.insert(key.to_owned(), text.into());
         }
     }
-    // What the model wrote; where that is gone, what the editor made of it.
+    // The model's own arguments or, if they are missing, the editor's version of them.
     let input = ["rawArgs", "params"].iter().map(|key| unpacked(&data[*key])).find(says_something);
     if let Some(input) = input {
         tool.insert("input".to_owned(), input);
@@ -103,7 +104,7 @@ fn tool(data: &Value) -> Option<Value> {
     Some(Value::Object(tool))
 }
 
-/// The value that a string holds as JSON, or the value itself.
+/// Returns the object or array that a string holds as JSON, or the value itself.
 fn unpacked(value: &Value) -> Value {
     value.as_str().and_then(parse).filter(|parsed| parsed.is_object() || parsed.is_array()).unwrap_or_else(|| value.clone())
 }
@@ -118,7 +119,7 @@ fn says_something(value: &Value) -> bool {
     }
 }
 
-/// Files that the model was given, and files that it proposes to change.
+/// Adds the files that the model was given, and the files that it proposes to change.
 fn files(bubble: &Value, message: &mut Message) {
     let context = &bubble["context"];
     let given = [

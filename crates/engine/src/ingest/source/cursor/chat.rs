@@ -1,5 +1,5 @@
-//! The chat panel of the years 2023 and 2024: tabs with bubbles in a window's database. They carry
-//! no times; the lists of what was typed give some back.
+//! The chat panel of the years 2023 and 2024: tabs with bubbles in a window's database. They have no times;
+//! the lists of typed prompts provide some.
 
 use std::collections::HashSet;
 use std::io;
@@ -14,10 +14,10 @@ use super::tables::{has_table, item};
 use super::typed::{TOLERANCE_MS, generations, list_item, typed};
 use super::{bubble, forms, place};
 
-/// The keys of the panel's tabs, newest first.
+/// Keys of the panel's tabs, newest first.
 const TAB_KEYS: [&str; 2] = ["workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata"];
 
-/// The tabs of a window's chat panel that have messages.
+/// Returns the tabs of a window's chat panel that have messages.
 pub(super) fn tabs(database: &ForeignDatabase) -> io::Result<Vec<Value>> {
     let mut tabs: Vec<Value> = Vec::new();
     for key in TAB_KEYS {
@@ -38,7 +38,7 @@ pub(super) fn id_of(tab: &Value) -> Option<&str> {
     text_of(tab, "tabId")
 }
 
-/// The records of a tab.
+/// Outputs the records of a tab.
 pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let database = ForeignDatabase::open(path)?;
     let tabs = tabs(&database)?;
@@ -77,9 +77,9 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
     Ok(())
 }
 
-/// What was typed in a window and stands in no conversation: prompts of deleted chats and of
-/// edits in the text. Only where every conversation of the window is in its own database, since
-/// nobody could say otherwise what is covered. Prompts without id and time are counted.
+/// Outputs the prompts that were typed in a window and are in no conversation: those of deleted chats and of
+/// edits in the text. This is done only if every conversation of the window is in its own database, since
+/// otherwise it is unknown which prompts are covered. Prompts without id and time are counted.
 pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let database = ForeignDatabase::open(path)?;
     let window = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("window");
@@ -150,14 +150,14 @@ pub(super) fn typed_records(path: &Path, take: &mut dyn FnMut(Value) -> bool) ->
     Ok(())
 }
 
-/// The time from which on prompts of a window may stand in the editor's global database: when the oldest
-/// conversation there began. Since version 3 a window's database no longer says which are its own.
+/// Returns the time from which prompts of a window may be in the editor's global database: the start of the
+/// oldest conversation there. Since version 3 a window's database no longer lists its conversations.
 fn first_moved(path: &Path) -> Option<i64> {
     let global = ForeignDatabase::open(&place::global_database(path)?).ok()?;
     if !has_table(&global, "cursorDiskKV").ok()? {
         return None;
     }
-    // Heads are many and large: SQLite looks into them, nobody else.
+    // Heads are many and large, so SQLite extracts the times.
     let first = global.text(
         "SELECT min(json_extract(head, '$.createdAt')) FROM
              (SELECT CAST(value AS TEXT) AS head FROM cursorDiskKV
@@ -167,12 +167,12 @@ fn first_moved(path: &Path) -> Option<i64> {
     );
     match first {
         Ok(first) => first?.parse::<f64>().ok().map(|began| began as i64 - TOLERANCE_MS),
-        // A database that is busy might hold every one of them.
+        // A busy database might hold all of them.
         Err(_) => Some(i64::MIN),
     }
 }
 
-/// Whether a window's database names conversations that it does not hold.
+/// Returns whether a window's database names conversations that it does not hold.
 fn names_others(database: &ForeignDatabase) -> io::Result<bool> {
     let Some(value) = item(database, "composer.composerData")?.and_then(|text| parse(&text)) else { return Ok(false) };
     let all = || value["allComposers"].as_array().into_iter().flatten();

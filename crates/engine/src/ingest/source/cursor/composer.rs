@@ -1,10 +1,10 @@
-//! Conversations since November 2024, by their several ages:
+//! Conversations since November 2024, in several versions:
 //!
 //! - inline, in the window's database: `composer.composerData` with every message
 //! - inline, in the global one: `composerData:<id>` with `conversation`
 //! - heads and bubbles: `composerData:<id>` lists bubbles in order, each bubble is a row
 //!
-//! A bubble that no list names is left from an edit or a rewind, and no part of the conversation.
+//! A bubble that no list names is left from an edit or a rewind, and is not part of the conversation.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -21,10 +21,10 @@ use super::typed::{Typed, typed};
 use super::workspace::{self, Attribution};
 use super::{bubble, place};
 
-/// At most so many bubbles under foreign keys are looked for.
+/// Maximum number of bubbles searched under other keys.
 const MAX_STRAYS: usize = 1000;
 
-/// The records of a conversation.
+/// Outputs the records of a conversation.
 pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let database = ForeignDatabase::open(path)?;
     if has_table(&database, "cursorDiskKV")?
@@ -77,7 +77,7 @@ fn global(
     }
     if read.lacks_times() {
         let window = conversation.cwd.as_deref().and_then(|folder| attribution.window_of_folder(folder));
-        // Times that cannot be had now are no reason to wait with the words.
+        // Missing times are no reason to delay the messages.
         if let Some(typed) = window.and_then(|path| typed(&ForeignDatabase::open(path).ok()?).ok()) {
             read.date(&typed, &conversation);
         }
@@ -103,7 +103,7 @@ fn conversation(id: &str, composer: &Value) -> Conversation {
     }
 }
 
-/// Bubbles whose keys no list names, by the ids that they hold and that the list names.
+/// Returns bubbles whose keys no list names, by the ids that they contain and that the list names.
 fn strays(database: &ForeignDatabase, id: &str, heads: &[Value]) -> io::Result<HashMap<String, Value>> {
     let named: HashSet<&str> = heads.iter().filter_map(|head| text_of(head, "bubbleId")).collect();
     let prefix = format!("bubbleId:{id}:");
@@ -125,13 +125,13 @@ fn strays(database: &ForeignDatabase, id: &str, heads: &[Value]) -> io::Result<H
     Ok(strays)
 }
 
-/// The messages of a conversation, and what was wrong with some.
+/// The messages of a conversation, and the problems with some of them.
 #[derive(Default)]
 struct Read {
     messages: Vec<Message>,
-    /// The model that was chosen with the last prompt, or for the conversation.
+    /// Model that was chosen with the last prompt, or for the conversation.
     chosen: Option<String>,
-    /// Reason, detail, how often.
+    /// Reason, detail and number of each problem.
     problems: Vec<(&'static str, String, u64)>,
 }
 
@@ -177,7 +177,7 @@ impl Read {
                 }
                 Some(None) => self.problem("deleted-bubble", ""),
                 None => {
-                    // Some rows stand under another key than the id that they and the list name.
+                    // Some rows have another key than the id that they and the list name.
                     let strays = match &mut strays {
                         Some(strays) => strays,
                         none => none.insert(self::strays(database, id, heads)?),
@@ -204,11 +204,11 @@ impl Read {
             Ok(mut message) => {
                 match message.role {
                     "user" => self.chosen = super::bubble::model(bubble).or(self.chosen.take()),
-                    // Since version 3 only the prompt before it tells.
+                    // Since version 3 only the preceding prompt names the model.
                     "assistant" if message.model.is_none() => message.model.clone_from(&self.chosen),
                     _ => {}
                 }
-                // A message without words still tells a time.
+                // A message without text still gives a time.
                 if !message.is_empty() || message.at.is_some() {
                     self.messages.push(message);
                 }
@@ -228,8 +228,8 @@ impl Read {
         self.messages.iter().any(|message| message.role == "user" && message.at.is_none())
     }
 
-    /// Gives prompts the time at which the same words were sent, if exactly one such time is
-    /// within the conversation's.
+    /// Gives prompts the time at which the same text was sent, if exactly one such time is within the
+    /// conversation's time range.
     fn date(&mut self, typed: &Typed, conversation: &Conversation) {
         for message in self.messages.iter_mut().filter(|message| message.role == "user" && message.at.is_none()) {
             message.typed_ms = typed.time_of(&message.text, conversation);

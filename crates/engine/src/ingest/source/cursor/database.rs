@@ -1,5 +1,5 @@
-//! What is in one of the editor's databases: two tables of keys and values, of which only the keys
-//! of conversations are ever asked for. The same tables hold the keys of the account.
+//! Conversations in the editor's databases: two tables of keys and values, of which only the keys of
+//! conversations are read. The same tables hold the keys of the account.
 
 use std::io;
 use std::path::Path;
@@ -14,19 +14,19 @@ use super::tables::{bubbles, disk_value, has_table};
 use super::workspace::Attribution;
 use super::{chat, forms, place};
 
-/// The parts of a database: `composer/<id>`, `chat/<id>`.
+/// Kinds of parts of a database: `composer/<id>`, `chat/<id>`.
 pub(super) const COMPOSER_PART: &str = "composer";
 pub(super) const CHAT_PART: &str = "chat";
 
-/// A conversation of a database.
+/// A conversation in a database.
 pub(super) struct Listed {
     pub part: String,
     pub stamp: Stamp,
-    /// ISO 8601.
+    /// Start time in ISO 8601.
     pub began: Option<String>,
 }
 
-/// Every conversation that has messages, or cannot be read.
+/// Returns every conversation that has messages, or cannot be read.
 pub(super) fn list(path: &Path) -> io::Result<Vec<Listed>> {
     let database = ForeignDatabase::open(path)?;
     let mut listed = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn list(path: &Path) -> io::Result<Vec<Listed>> {
         for composer in forms::inline_composers(&database)? {
             let Some(id) = forms::id_of(&composer) else { continue };
             let is_known = listed.iter().any(|known| known.part.strip_prefix("composer/") == Some(id));
-            // What moved to the global database goes on there.
+            // A conversation that was moved to the global database continues there.
             if !is_known && !global.as_ref().is_some_and(|global| tells(global, id).unwrap_or(false)) {
                 listed.push(of_value(COMPOSER_PART, id, &composer, millis(&composer, "createdAt")));
             }
@@ -62,7 +62,7 @@ fn list_composers(database: &ForeignDatabase, path: &Path, listed: &mut Vec<List
             let (Some(key), Some(text)) = (row.text(0), row.text(1)) else { return Ok(true) };
             let Some(id) = key.strip_prefix("composerData:").filter(|id| forms::is_conversation(id)) else { return Ok(true) };
             let value = parse(&text);
-            // What cannot be read is a unit too: reading it says so.
+            // An unreadable conversation is a unit too: reading it reports the problem.
             if value.as_ref().is_none_or(|value| forms::shape_of(value).is_some()) {
                 let mut hasher = blake3::Hasher::new();
                 hasher.update(text.as_bytes());
@@ -77,7 +77,7 @@ fn list_composers(database: &ForeignDatabase, path: &Path, listed: &mut Vec<List
         for number in [count, bytes] {
             hasher.update(&number.to_le_bytes());
         }
-        // A folder that becomes known later is news too.
+        // A folder that becomes known later also changes the stamp.
         hasher.update(attribution.folder_of(&id).unwrap_or_default().as_bytes());
         listed.push(Listed {
             part: format!("{COMPOSER_PART}/{id}"),
@@ -88,7 +88,7 @@ fn list_composers(database: &ForeignDatabase, path: &Path, listed: &mut Vec<List
     Ok(())
 }
 
-/// Whether a database has messages of a conversation.
+/// Returns whether a database has messages of a conversation.
 pub(super) fn tells(database: &ForeignDatabase, id: &str) -> io::Result<bool> {
     if !has_table(database, "cursorDiskKV")? {
         return Ok(false);

@@ -9,15 +9,15 @@ use super::super::shapes::text_of;
 use super::record::parse;
 use super::tables::item;
 
-/// How a conversation keeps its messages.
+/// How a conversation stores its messages.
 pub(super) enum Shape<'v> {
-    /// By their ids, each in a row of its own.
+    /// By their ids, each in its own row.
     Heads(&'v Vec<Value>),
-    /// In itself.
+    /// Within the conversation itself.
     Inline(Vec<&'v Value>),
 }
 
-/// The shape of a conversation that has messages.
+/// Returns the shape of a conversation, or `None` if it has no messages.
 pub(super) fn shape_of(composer: &Value) -> Option<Shape<'_>> {
     let list = |key: &str| composer[key].as_array().filter(|list| !list.is_empty());
     if let Some(heads) = list("fullConversationHeadersOnly") {
@@ -30,7 +30,7 @@ pub(super) fn shape_of(composer: &Value) -> Option<Shape<'_>> {
     Some(Shape::Inline(map.values().collect()))
 }
 
-/// Whether an id is one of a conversation, not of an empty window.
+/// Returns whether an id is that of a conversation, not of an empty window.
 pub(super) fn is_conversation(id: &str) -> bool {
     !id.is_empty() && !id.starts_with("empty-state")
 }
@@ -39,7 +39,7 @@ pub(super) fn id_of(composer: &Value) -> Option<&str> {
     text_of(composer, "composerId").filter(|id| is_conversation(id))
 }
 
-/// The conversations that a window's database holds in full.
+/// Returns the conversations that a window's database holds in full.
 pub(super) fn inline_composers(database: &ForeignDatabase) -> io::Result<Vec<Value>> {
     let Some(value) = item(database, "composer.composerData")?.and_then(|text| parse(&text)) else {
         return Ok(Vec::new());

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::super::shapes::text_of;
 
-/// The words of a document; empty when it is none.
+/// Returns the text of a document; empty if it is not a document.
 pub(super) fn words(document: &str) -> String {
     let Ok(value) = serde_json::from_str::<Value>(document) else { return String::new() };
     let mut words = String::new();
-    // The parser bounds how deep a value can be.
+    // The parser limits the depth of a value.
     walk(&value["root"], &mut words);
     words.trim().to_owned()
 }

@@ -1,21 +1,21 @@
-//! Cursor: conversations in the editor's databases, in the stores of its command line, and in
-//! plain transcripts.
+//! Cursor: conversations in the editor's databases, in the stores of its command line, and in plain
+//! transcripts.
 //!
 //! - [`Cursor`]: finds the databases and files, one unit for each conversation
-//! - `place`: which folder is what, and which folder a window had open
-//! - `database`: what is in one of the editor's databases, and how each conversation stands; `tables`: its keys and
-//!   values; `forms`: how it holds conversations
+//! - `place`: the purpose of each folder, and the folder that a window had open
+//! - `database`: the conversations in one of the editor's databases, and their stamps; `tables`: its keys and
+//!   values; `forms`: the forms in which it holds conversations
 //! - `composer`: conversations since November 2024: inline, or heads and bubbles
-//! - `chat`: the chat panel before that; `typed`: lists of what was typed
-//! - `bubble`: one message of either, and `lexical` the rich text of the input box
-//! - `workspace`: which folder a conversation is about
+//! - `chat`: the chat panel before that; `typed`: lists of typed prompts
+//! - `bubble`: one message of either; `lexical`: the rich text of the input box
+//! - `workspace`: finds the folder that a conversation is about
 //! - `store`: `store.db` of the command line, a tree of blobs
 //! - `transcript`: `agent-transcripts`, JSON lines or text
-//! - `record`: the form that all of these are brought to; `reader`: turns out of that form
+//! - `record`: the common form of all of these; `reader`: converts it to turns
 //!
-//! One conversation has one native id wherever it is kept. The editor's database is the fullest
-//! copy, then the store, then the transcript: a poorer copy is not read while a fuller one is
-//! found, below the same root or where the same home directory keeps it.
+//! A conversation has the same native id wherever it is stored. The editor's database is the fullest copy,
+//! then the store, then the transcript. A poorer copy is not read while a fuller one is found, below the same
+//! root or in the same home directory.
 
 mod bubble;
 mod chat;
@@ -45,10 +45,10 @@ use super::super::foreign::ForeignDatabase;
 use super::shapes::text_of;
 use super::{Computer, EpisodeReader, Known, LineOwner, ReaderOptions, Source, Stamp, Unit};
 
-/// Name of the part that stands for a database whose conversations could not be listed.
+/// Name of the part that represents a database whose conversations could not be listed.
 const UNLISTED_PART: &str = "unlisted";
 
-/// See the module.
+/// The source for Cursor; see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor;
 
@@ -62,9 +62,9 @@ impl Source for Cursor {
     }
 
     fn places(&self, computer: &Computer<'_>) -> Vec<PathBuf> {
-        // Narrow ones: beside them lie extensions, caches and the keys of the account.
+        // The paths are narrow: extensions, caches and the keys of the account are beside them.
         let mut places = match computer.named("CURSOR_DATA_PATH") {
-            // Some name the folder of the windows; the global database lies beside it.
+            // Some users name the folder of the windows; the global database is beside it.
             Some(named) if named.ends_with("workspaceStorage") => vec![named.with_file_name("globalStorage"), named],
             Some(named) => vec![named],
             None => {
@@ -92,7 +92,7 @@ impl Source for Cursor {
         match unit.part.as_deref() {
             Some(UNLISTED_PART) => {
                 database::list(path)?;
-                // It can be listed now: its conversations are found the next time.
+                // The database can be listed now: its conversations are found the next time.
                 Err(io::ErrorKind::WouldBlock.into())
             }
             Some(part) => match part.split_once('/') {
@@ -120,8 +120,8 @@ impl Source for Cursor {
     }
 }
 
-/// The conversations of one of the editor's databases, and the unit that closes it. Unless the
-/// files changed it is not opened.
+/// Returns the conversations of one of the editor's databases, and the unit that closes it. An unchanged
+/// database is not opened.
 fn database_units(path: &Path, known: &dyn Known) -> Vec<Unit> {
     let (Ok(stamp), Some(whole)) = (ForeignDatabase::stamp(path), Unit::records(path.to_path_buf())) else { return Vec::new() };
     let unit = |part: Option<String>, stamp: Stamp, began: Option<String>, closes_file: bool| Unit {
@@ -141,12 +141,13 @@ fn database_units(path: &Path, known: &dyn Known) -> Vec<Unit> {
             parts.chain([closing]).collect()
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        // The unit fails in the same way, so that somebody hears of it; and the database stays open.
+        // The unit fails in the same way, so that the failure is reported; and the database is not marked as
+        // read.
         Err(_) => vec![unit(Some(UNLISTED_PART.to_owned()), stamp, None, false), closing],
     }
 }
 
-/// Stores and transcripts of conversations that no fuller copy tells.
+/// Returns the stores and transcripts of conversations without a fuller copy.
 fn poorer_copies(root: &Path, found: &Found) -> Vec<Unit> {
     if found.stores.is_empty() && found.transcripts.is_empty() {
         return Vec::new();
@@ -155,7 +156,7 @@ fn poorer_copies(root: &Path, found: &Found) -> Vec<Unit> {
         found.databases.iter().filter(|path| place::is_global(path)).cloned().chain(place::databases_of_home(root)).collect();
     databases.sort();
     databases.dedup();
-    // A busy database says nothing now; what is read from a poorer copy meanwhile is not wrong.
+    // A busy database cannot be checked now. Reading a poorer copy meanwhile does no harm.
     let databases: Vec<ForeignDatabase> = databases.iter().filter_map(|path| ForeignDatabase::open(path).ok()).collect();
     let is_told = |id: &str| databases.iter().any(|opened| database::tells(opened, id).unwrap_or(false));
     let mut units = Vec::new();

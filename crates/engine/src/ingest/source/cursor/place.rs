@@ -1,5 +1,5 @@
-//! Which folder is what. Everything here goes by names; no file's content is read except
-//! `workspace.json` and `meta.json`.
+//! Finds the purpose of each folder. Everything here is decided by names; only the files `workspace.json` and
+//! `meta.json` are read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ const DATABASE: &str = "state.vscdb";
 const STORE: &str = "store.db";
 const TRANSCRIPTS: &str = "agent-transcripts";
 
-/// Folders that are never looked into where a folder is not one of Cursor's own.
+/// Folders that are skipped when searching a folder that is not Cursor's own.
 const PASSED_OVER: [&str; 9] =
     ["extensions", "node_modules", "History", "Cache", "CachedData", "Code Cache", "logs", "target", ".git"];
 
-/// Where the editor keeps its user folder below a home directory, on the three platforms.
+/// The editor's user folder below a home directory, on the three platforms.
 const USER_FOLDERS: [&str; 3] = [".config/Cursor/User", "Library/Application Support/Cursor/User", "AppData/Roaming/Cursor/User"];
 
-/// What lies below a root, each list in order.
+/// Files found below a root, each list in order.
 #[derive(Default)]
 pub(super) struct Found {
     /// Databases of the editor.
@@ -49,8 +49,8 @@ impl Found {
     }
 }
 
-/// What lies below `root`, or what it is itself: a file, a folder of Cursor, a folder that holds
-/// one, or any folder of copies.
+/// Returns the files below `root`, which may be a file, a folder of Cursor, a folder that holds one, or any
+/// folder of copies.
 pub(super) fn find(root: &Path) -> Found {
     let mut found = Found::default();
     if root.is_file() {
@@ -68,7 +68,7 @@ pub(super) fn find(root: &Path) -> Found {
         Some("acp-sessions") => stores_below(root, &mut found),
         Some("projects") => transcripts_of_projects(root, &mut found),
         _ => {
-            // A folder of Cursor's, or one that holds such a folder.
+            // A folder of Cursor, or one that contains such a folder.
             for user in [root.to_path_buf(), root.join("User"), root.join("Cursor/User")] {
                 user_folder(&user, &mut found);
             }
@@ -115,7 +115,7 @@ fn transcripts_of_projects(projects: &Path, found: &mut Found) {
     }
 }
 
-/// `<uuid>/<uuid>.jsonl`, `<uuid>/subagents/<id>.jsonl`, `<uuid>.txt`.
+/// Finds `<uuid>/<uuid>.jsonl`, `<uuid>/subagents/<id>.jsonl` and `<uuid>.txt`.
 fn transcripts_below(folder: &Path, depth: usize, found: &mut Found) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -128,7 +128,7 @@ fn transcripts_below(folder: &Path, depth: usize, found: &mut Found) {
     }
 }
 
-/// A folder of copies, in whatever order somebody keeps them.
+/// Searches a folder of copies, in any arrangement.
 fn walk(folder: &Path, depth: usize, found: &mut Found) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -147,7 +147,7 @@ fn walk(folder: &Path, depth: usize, found: &mut Found) {
     }
 }
 
-/// The folders in a folder; symbolic links are none.
+/// Returns the folders in a folder, without symbolic links.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut folders: Vec<PathBuf> =
@@ -164,29 +164,29 @@ fn name_of(path: Option<&Path>) -> Option<&str> {
     path?.file_name()?.to_str()
 }
 
-/// The native id of a store's conversation: its folder's name.
+/// Returns the native id of a store's conversation: its folder's name.
 pub(super) fn store_id(path: &Path) -> Option<String> {
     name_of(path.parent()).map(str::to_owned)
 }
 
-/// The native id of a transcript's conversation: the file's name.
+/// Returns the native id of a transcript's conversation: the file's name.
 pub(super) fn transcript_id(path: &Path) -> Option<String> {
     path.file_stem()?.to_str().map(str::to_owned)
 }
 
-/// The conversation that a transcript of a sub-agent belongs to.
+/// Returns the conversation that a transcript of a sub-agent belongs to.
 pub(super) fn parent_of_transcript(path: &Path) -> Option<String> {
     let folder = path.parent()?;
     (folder.file_name()? == "subagents").then(|| name_of(folder.parent()).map(str::to_owned)).flatten()
 }
 
-/// The slug in `projects/<slug>/agent-transcripts/…`.
+/// Returns the slug in `projects/<slug>/agent-transcripts/…`.
 pub(super) fn slug_of_transcript(path: &Path) -> Option<String> {
     let folder = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == TRANSCRIPTS))?;
     name_of(folder.parent()).map(str::to_owned)
 }
 
-/// The home directory in whose `.cursor` a path lies.
+/// Returns the home directory whose `.cursor` contains a path.
 fn home_of(path: &Path) -> Option<&Path> {
     path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == ".cursor"))?.parent()
 }
@@ -196,13 +196,13 @@ fn user_folders_of_home(path: &Path) -> Vec<PathBuf> {
     USER_FOLDERS.iter().map(|folder| home.join(folder)).filter(|folder| folder.is_dir()).collect()
 }
 
-/// The editor's global databases of the home directory in whose `.cursor` a path lies.
+/// Returns the editor's global databases of the home directory whose `.cursor` contains a path.
 pub(super) fn databases_of_home(path: &Path) -> Vec<PathBuf> {
     let databases = user_folders_of_home(path).into_iter().map(|user| user.join("globalStorage").join(DATABASE));
     databases.filter(|path| path.is_file()).collect()
 }
 
-/// The command line's stores of the home directory in whose `.cursor` a path lies.
+/// Returns the command line's stores of the home directory whose `.cursor` contains a path.
 pub(super) fn stores_of_home(path: &Path) -> Vec<PathBuf> {
     let mut found = Found::default();
     if let Some(home) = home_of(path) {
@@ -213,7 +213,7 @@ pub(super) fn stores_of_home(path: &Path) -> Vec<PathBuf> {
     found.stores
 }
 
-/// The user folder that a database belongs to.
+/// Returns the user folder that a database belongs to.
 pub(super) fn user_folder_of(database: &Path) -> Option<&Path> {
     let folder = database.parent()?;
     if folder.file_name()? == "globalStorage" {
@@ -223,12 +223,12 @@ pub(super) fn user_folder_of(database: &Path) -> Option<&Path> {
     if storage.file_name()? == "workspaceStorage" { storage.parent() } else { None }
 }
 
-/// Whether a database is not one of a window's.
+/// Returns whether a database is not one of a window's.
 pub(super) fn is_global(database: &Path) -> bool {
     name_of(database.parent().and_then(Path::parent)) != Some("workspaceStorage")
 }
 
-/// The user folder's global database, if it is another than this one.
+/// Returns the user folder's global database, unless it is this one.
 pub(super) fn global_database(database: &Path) -> Option<PathBuf> {
     let global = user_folder_of(database)?.join("globalStorage").join(DATABASE);
     (global != database && global.is_file()).then_some(global)
@@ -237,15 +237,15 @@ pub(super) fn global_database(database: &Path) -> Option<PathBuf> {
 /// A window's storage folder and the folder that it had open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Workspace {
-    /// The storage folder's name.
+    /// Name of the storage folder.
     pub id: String,
     /// Its database.
     pub database: PathBuf,
-    /// The folder.
+    /// Path of the open folder.
     pub folder: String,
 }
 
-/// The windows of a user folder that had a folder open.
+/// Returns the windows of a user folder that had a folder open.
 pub(super) fn workspaces(user: &Path) -> Vec<Workspace> {
     let folders = folders(&user.join("workspaceStorage"));
     folders
@@ -257,7 +257,7 @@ pub(super) fn workspaces(user: &Path) -> Vec<Workspace> {
         .collect()
 }
 
-/// The folder that the window of a storage folder had open, by its `workspace.json`.
+/// Returns the folder that the window of a storage folder had open, from its `workspace.json`.
 pub(super) fn folder_of_workspace(storage: &Path) -> Option<String> {
     let file = storage.join("workspace.json");
     if file.metadata().ok()?.len() > 1 << 20 {
@@ -270,13 +270,13 @@ pub(super) fn folder_of_workspace(storage: &Path) -> Option<String> {
     }
 }
 
-/// A `.code-workspace` file stands in the folder that it is about.
+/// Returns the folder of a `.code-workspace` file, which is the folder that it describes.
 pub(super) fn folder_of_workspace_file(path: &str) -> Option<String> {
     let at = path.rfind(['/', '\\'])?;
     Some(path[..at.max(1)].to_owned())
 }
 
-/// The path in an address, of a drive as Cursor itself writes it.
+/// Returns the path in a URL. A path with a drive is written as Cursor itself does.
 pub(super) fn path_of_uri(uri: &str) -> Option<String> {
     let path = path_of_address(uri)?;
     let is_drive = path.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && path.as_bytes().get(1) == Some(&b':');
@@ -288,7 +288,7 @@ pub(super) fn path_of_uri(uri: &str) -> Option<String> {
     Some(path)
 }
 
-/// The name that Cursor gives a folder below `projects`; another folder may have the same.
+/// Returns the name that Cursor gives a folder below `projects`. Another folder may have the same name.
 pub(super) fn slug(folder: &str) -> String {
     let folder = folder.trim_start_matches('/');
     let mut slug: String = folder.chars().map(|c| if matches!(c, '/' | '\\' | ':' | '.') { '-' } else { c }).collect();
@@ -298,7 +298,7 @@ pub(super) fn slug(folder: &str) -> String {
     slug
 }
 
-/// The folder that has this slug, if exactly one that the same home directory knows of does.
+/// Returns the folder that has this slug, if exactly one folder known in the same home directory has it.
 pub(super) fn folder_of_slug(slug_wanted: &str, transcript: &Path) -> Option<String> {
     let simple = |slug: &str| {
         let mut simple = slug.to_lowercase();
@@ -317,7 +317,7 @@ pub(super) fn folder_of_slug(slug_wanted: &str, transcript: &Path) -> Option<Str
     if folders.len() == 1 { folders.pop() } else { None }
 }
 
-/// `meta.json` beside a store.
+/// Reads `meta.json` beside a store.
 pub(super) fn meta_of_store(store: &Path) -> Option<Value> {
     let file = store.parent()?.join("meta.json");
     if file.metadata().ok()?.len() > 1 << 20 {

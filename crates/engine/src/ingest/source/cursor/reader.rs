@@ -1,4 +1,4 @@
-//! Turns out of the common form.
+//! Converts the common form to turns.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::super::{EpisodeReader, LineMark, ReadTurn, ReaderOptions, Reading, So
 
 pub(super) const KIND: &str = "cursor";
 
-/// What can be wrong with a conversation; skips are counted by names that never change.
+/// Possible problems with a conversation. The names never change, because skips are counted by them.
 const PROBLEMS: [&str; 13] = [
     "torn-json",
     "deleted-bubble",
@@ -32,10 +32,10 @@ const PROBLEMS: [&str; 13] = [
     "unknown-role",
     "no-roles",
 ];
-/// More of one kind in one conversation are not counted.
+/// Maximum count of problems of one kind in one conversation.
 const MAX_COUNT: u64 = 10_000;
 
-/// Tags, besides those with an underscore, in which Cursor wraps what it tells the model.
+/// Tags, besides those with an underscore, in which Cursor wraps its own text for the model.
 const OWN_TAGS: [&str; 5] = ["rules", "timestamp", "environment", "context", "attachments"];
 
 /// Reads the records of one unit.
@@ -45,7 +45,7 @@ pub(super) struct CursorReader {
     created: Option<UtcMillis>,
     updated: Option<UtcMillis>,
     title: Option<Reading>,
-    /// Turns without a time, until the next message with one comes.
+    /// Turns without a time, held until the next message with a time.
     waiting: Vec<ReadTurn>,
     /// The latest recorded time.
     latest: Option<UtcMillis>,
@@ -141,7 +141,7 @@ impl CursorReader {
         };
         let time = time_of(&value["at"], TimeQuality::Exact).or_else(|| time_of(&value["typed_ms"], TimeQuality::Derived));
         let Some(mut turn) = self.turn(value, &episode, mark) else {
-            // A thought has a time all the same, and what waits stands before it.
+            // A thought still has a time, and the waiting turns come before it.
             if let Some(utc) = time.and_then(|time| time.utc) {
                 self.release(utc, out);
             }
@@ -160,7 +160,7 @@ impl CursorReader {
         }
     }
 
-    /// Gives what waits, evenly between the time before and this one.
+    /// Outputs the waiting turns, spread evenly between the previous time and this one.
     fn release(&mut self, next: UtcMillis, out: &mut Vec<Reading>) {
         let from = self.latest.or(self.created).filter(|from| *from <= next).unwrap_or(next);
         let steps = self.waiting.len() as i64 + 1;
@@ -224,7 +224,7 @@ impl CursorReader {
 
     fn tool(&self, tool: &Value, turn: &mut Turn) {
         let name = text_of(tool, "name").unwrap_or("");
-        // What this memory was asked, and answered, is nothing that was said.
+        // Calls of yore's own tools and their answers are not part of the conversation.
         if is_own_tool(name) {
             return;
         }
@@ -245,14 +245,14 @@ impl CursorReader {
     }
 }
 
-/// The names that the editor itself gives to the file of a call.
+/// Returns the file of a call, under the names that the editor itself uses.
 fn files_of_editor(name: &str, input: &Value) -> Vec<yore_core::episode::FileUse> {
     let path = ["relativeWorkspacePath", "targetFile", "effectiveUri"].iter().find_map(|key| text_of(input, key));
     let Some(path) = path else { return Vec::new() };
     files_of_input(name, &serde_json::json!({ "path": path }))
 }
 
-/// How a call ended; `None` while it runs.
+/// Returns how a call ended, or `None` if it is running or its status is unknown.
 fn outcome(tool: &Value) -> Option<Outcome> {
     if text_of(tool, "userDecision").is_some_and(|decision| decision.starts_with("reject")) {
         return Some(Outcome::Cancelled);
@@ -267,7 +267,7 @@ fn outcome(tool: &Value) -> Option<Outcome> {
     }
 }
 
-/// The words of a person, out of the tags in which Cursor wraps them.
+/// Returns the role and text of a "user" message, without the tags in which Cursor wraps it.
 fn words_of_user(text: &str) -> (Role, String) {
     const OPEN: &str = "<user_query>";
     const CLOSE: &str = "</user_query>";
@@ -284,7 +284,7 @@ fn words_of_user(text: &str) -> (Role, String) {
     (role, trimmed.to_owned())
 }
 
-/// Transcripts have this in the place of thoughts.
+/// Removes the marks that transcripts have in place of thoughts.
 fn without_redacted(text: &str) -> String {
     const MARK: &str = "[REDACTED]";
     if !text.contains(MARK) {

@@ -1,29 +1,29 @@
-//! The form that every copy of a conversation is brought to. A conversation is one `conversation`
-//! record, then its messages, then what could not be read; each names the conversation, so that
-//! the archive can be cut.
+//! The common form to which every copy of a conversation is converted. A conversation is one `conversation`
+//! record, then its messages, then the problems found. Each record names the conversation, so that the
+//! archive can be cut.
 
 use serde_json::{Map, Value, json};
 
 use super::super::shapes::{drop_payloads, text_of};
 
-/// Smaller numbers are no times, but counted from the start of some process.
+/// Smallest number taken as a time in milliseconds. Smaller numbers count from the start of some process.
 const FIRST_TIME_MS: f64 = 1e12;
-/// The year 5138: larger numbers are no milliseconds.
+/// Upper limit for times in milliseconds: the year 5138.
 const LAST_TIME_MS: f64 = 1e14;
 
-/// What is known of a conversation as a whole.
+/// Facts about a conversation as a whole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conversation {
     pub session: String,
-    /// Which of Cursor's stores told it.
+    /// The kind of Cursor's stores that it comes from.
     pub stack: &'static str,
     pub title: Option<String>,
     pub cwd: Option<String>,
-    /// Which rule found the directory.
+    /// Name of the rule that found the directory.
     pub cwd_rule: &'static str,
     pub created_ms: Option<i64>,
     pub updated_ms: Option<i64>,
-    /// Agent, chat, plan.
+    /// Mode of the conversation: agent, chat or plan.
     pub mode: Option<String>,
     pub model: Option<String>,
     /// Version of the format.
@@ -31,7 +31,7 @@ pub(super) struct Conversation {
     pub is_archived: bool,
     pub is_subagent: bool,
     pub parent: Option<String>,
-    /// Name of the folder that the transcript was found in, where the directory is not known.
+    /// Name of the folder that the transcript was found in, if the directory is unknown.
     pub slug: Option<String>,
 }
 
@@ -77,22 +77,22 @@ pub(super) struct Message {
     /// `user`, `assistant`, `system`, `tool`, `summary`.
     pub role: &'static str,
     pub text: String,
-    /// What the model thought: kept, never searched.
+    /// Thoughts of the model: stored, never searched.
     pub thinking: String,
     /// Recorded time: ISO 8601 or milliseconds.
     pub at: Option<Value>,
-    /// When a prompt of the same words was sent.
+    /// Time at which a prompt with the same text was sent.
     pub typed_ms: Option<i64>,
     pub model: Option<String>,
-    /// Tool calls with their answers, as far as the message has them:
+    /// Tool calls with their answers, as far as the message contains them:
     /// `{name, call, status, input, output, error}`.
     pub tools: Vec<Value>,
-    /// Path, and `read` or `written`.
+    /// Paths, each with `read` or `written`.
     pub files: Vec<(String, &'static str)>,
 }
 
 impl Message {
-    /// Whether it holds anything at all.
+    /// Returns whether the message has no content at all.
     pub(super) fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.thinking.is_empty() && self.tools.is_empty()
     }
@@ -135,7 +135,7 @@ impl Message {
     }
 }
 
-/// Something of a conversation that could not be read, and how often.
+/// Returns a record about something in a conversation that could not be read, and how often.
 pub(super) fn problem(session: &str, reason: &str, detail: &str, count: u64) -> Value {
     json!({"kind": "problem", "session": session, "reason": reason, "detail": detail, "count": count})
 }
@@ -146,7 +146,7 @@ fn finished(record: Map<String, Value>) -> Value {
     value
 }
 
-/// A JSON value out of a database, which may hold a mark of byte order or raw control characters.
+/// Parses a JSON value from a database, which may contain a byte order mark or raw control characters.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}').trim_matches(['\0', ' ', '\n', '\r', '\t']);
     serde_json::from_str(text).ok().or_else(|| {
@@ -158,20 +158,20 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     })
 }
 
-/// The time that Cursor put before a prompt since version 3, to the minute:
-/// `<timestamp>Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)</timestamp>`. Milliseconds since 1970.
+/// Returns the time that Cursor has put before a prompt since version 3, to the minute:
+/// `<timestamp>Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)</timestamp>`. In milliseconds since 1970.
 pub(super) fn stamped(text: &str) -> Option<i64> {
     let stamp = text.trim_start().strip_prefix("<timestamp>")?.split("</timestamp>").next()?;
     yore_core::time::parse_in_words(stamp)
 }
 
-/// Milliseconds since 1970, if a member is a number that can be such.
+/// Returns milliseconds since 1970, if a member is a number in the valid range.
 pub(super) fn millis(value: &Value, key: &str) -> Option<i64> {
     let number = value.get(key)?.as_f64()?;
     (FIRST_TIME_MS < number && number < LAST_TIME_MS).then_some(number as i64)
 }
 
-/// A recorded time, if a member is one: words, or milliseconds.
+/// Returns a recorded time, if a member is one: a string, or milliseconds.
 pub(super) fn time(value: &Value, key: &str) -> Option<Value> {
     text_of(value, key).map(Into::into).or_else(|| millis(value, key).map(Into::into))
 }

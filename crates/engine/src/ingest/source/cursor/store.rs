@@ -1,5 +1,5 @@
-//! `store.db` of the command line: blobs by their hash, a tree of them for each state of the
-//! conversation. Written from descriptions; no real file was seen.
+//! `store.db` of the command line: blobs by their hash, with a tree of them for each state of the
+//! conversation. Written from descriptions; no real file has been seen.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -14,13 +14,13 @@ use super::super::{Stamp, Unit};
 use super::place;
 use super::record::{Conversation, Message, millis, parse, problem, stamped};
 
-/// A tree that is deeper or larger is damaged.
+/// Maximum depth of a tree and number of blobs. A larger tree is damaged.
 const MAX_DEPTH: usize = 64;
 const MAX_BLOBS: usize = 200_000;
-/// Messages in which the folder is looked for.
+/// Number of messages in which the folder is searched.
 const MAX_TOLD: usize = 8;
 
-/// The unit of a store.
+/// Returns the unit of a store.
 pub(super) fn unit(path: &Path) -> Option<Unit> {
     let of_database = ForeignDatabase::stamp(path).ok()?;
     let of_meta = path.parent().and_then(|folder| Stamp::of_file(&folder.join("meta.json")).ok()).unwrap_or_default();
@@ -32,7 +32,7 @@ pub(super) fn unit(path: &Path) -> Option<Unit> {
     Some(Unit { stamp, began: began.map(format_utc), ..Unit::records(path.to_path_buf())? })
 }
 
-/// The records of a store.
+/// Outputs the records of a store.
 pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let database = ForeignDatabase::open(path)?;
     let meta = meta(&database)?;
@@ -49,7 +49,7 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
     };
     let conversation = Conversation {
         stack: "store",
-        // The command line names every conversation like this until it has a title.
+        // This is the command line's placeholder for a missing title.
         title: first_text(&beside, &["title"])
             .or_else(|| text_of(&meta, "name"))
             .filter(|name| *name != "New Agent")
@@ -70,7 +70,7 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
     let mut occurrences: HashMap<String, u32> = HashMap::new();
     let leaves = std::mem::take(&mut walk.leaves);
     for (leaf, value) in leaves {
-        // The same words said twice are one blob.
+        // Repeated identical messages share one blob.
         let nth = occurrences.entry(leaf.clone()).or_default();
         let native = if *nth == 0 { leaf } else { format!("{leaf}#{nth}") };
         *nth += 1;
@@ -90,7 +90,7 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
     Ok(())
 }
 
-/// The folder that the model was told of before the first prompt, as the program words it.
+/// Returns the folder that the model was given before the first prompt, as the program words it.
 fn workspace_of(content: &Value) -> Option<String> {
     let text = flatten(content);
     let (_, info) = text.split_once("<user_info>")?;
@@ -111,7 +111,7 @@ fn workspace_of(content: &Value) -> Option<String> {
     (is_absolute && path.len() < 4096).then(|| path.to_owned())
 }
 
-/// The store's own facts: JSON, written as hexadecimal digits.
+/// Reads the store's own facts: JSON, written as hexadecimal digits.
 fn meta(database: &ForeignDatabase) -> io::Result<Value> {
     if database.columns("meta")?.is_empty() {
         return Ok(Value::Null);
@@ -137,7 +137,7 @@ struct Walk<'d> {
     database: &'d ForeignDatabase,
     /// Messages in order: hash and value.
     leaves: Vec<(String, Value)>,
-    /// Trees on the way or done.
+    /// Trees that were visited.
     seen: HashSet<String>,
     problems: HashMap<(&'static str, String), u64>,
     blobs: usize,
@@ -194,7 +194,7 @@ impl Walk<'_> {
     }
 }
 
-/// The fields of a protobuf message that hold bytes, in order, as far as it can be read.
+/// Returns the fields of a protobuf message that hold bytes, in order, as far as it can be read.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
     let mut found = Vec::new();
     while let Some(tag) = varint(&mut bytes) {
@@ -233,7 +233,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// A message of the store, and its parts that are unknown; or the unknown role.
+/// Converts a message of the store. Returns it with its unknown parts, or the unknown role as the error.
 fn message(id: String, value: &Value) -> Result<(Message, Vec<String>), String> {
     let role = match text_of(value, "role") {
         Some("user") => "user",

@@ -1,11 +1,11 @@
-//! The editor's two tables of keys and values.
+//! Access to the editor's two tables of keys and values.
 
 use std::io;
 
 use super::super::super::foreign::ForeignDatabase;
 
-/// How many bubbles of a conversation there are, and their bytes. Seeks in the index of keys, and
-/// asks for no value.
+/// Returns the number of bubbles of a conversation, and their bytes. Searches the index of keys and reads no
+/// values.
 pub(super) fn bubbles(database: &ForeignDatabase, id: &str) -> io::Result<(u64, u64)> {
     let (from, to) = (format!("bubbleId:{id}:"), format!("bubbleId:{id};"));
     let mut found = (0, 0);
@@ -20,13 +20,13 @@ pub(super) fn bubbles(database: &ForeignDatabase, id: &str) -> io::Result<(u64, 
     Ok(found)
 }
 
-/// The value of a key in the table of the editor's state; `None` when it is missing or NULL.
+/// Returns the value of a key in the table of the editor's state, or `None` if it is missing or NULL.
 pub(super) fn item(database: &ForeignDatabase, key: &str) -> io::Result<Option<String>> {
     database.text("SELECT value FROM ItemTable WHERE key = ?1", &[&key])
 }
 
-/// The value of a key in the table of conversations: `None` when there is no such key,
-/// `Some(None)` when it is NULL, which is how Cursor deletes.
+/// Returns the value of a key in the table of conversations: `None` if there is no such key, `Some(None)` if
+/// it is NULL, which is how Cursor deletes.
 pub(super) fn disk_value(database: &ForeignDatabase, key: &str) -> io::Result<Option<Option<String>>> {
     let mut found = None;
     database.each("SELECT value FROM cursorDiskKV WHERE key = ?1", &[&key], |row| {

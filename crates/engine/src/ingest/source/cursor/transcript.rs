@@ -1,5 +1,5 @@
-//! Plain transcripts in `agent-transcripts`: JSON lines, and older ones as text. They name neither
-//! times nor messages, and leave out what tools answered.
+//! Plain transcripts in `agent-transcripts`: JSON lines, and older ones as text. They contain no times and no
+//! message ids, and leave out the answers of tools.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,13 +12,13 @@ use super::super::shapes::{append, first_text, short, text_of};
 use super::place;
 use super::record::{Conversation, Message, parse, problem, stamped};
 
-/// A larger file is not one of these.
+/// Maximum size of a file in bytes. A larger one is not a transcript.
 const MAX_FILE_BYTES: u64 = 512 << 20;
 
-/// Parts of a message that hold no words.
+/// Types of message parts without text.
 const WORDLESS_PARTS: [&str; 5] = ["image", "image_url", "file", "redacted-reasoning", "redacted_thinking"];
 
-/// The records of a transcript.
+/// Outputs the records of a transcript.
 pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
@@ -40,7 +40,7 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
         cwd_rule: if cwd.is_some() { "slug" } else { "unknown" },
         slug: slug.filter(|_| cwd.is_none()),
         cwd,
-        // The file's time is all there is: when its last message was written.
+        // The file's time is the only one: that of the last message written.
         updated_ms: Stamp::of_file(path).ok().map(|stamp| stamp.version / 1_000_000),
         is_subagent: parent.is_some(),
         parent,
@@ -55,7 +55,7 @@ pub(super) fn records(path: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::R
 
 type Parsed = (Vec<Message>, Vec<(&'static str, String)>);
 
-/// JSON lines. A last line that is being written is left for later.
+/// Parses JSON lines. A last line that is still being written is left for later.
 fn lines(text: &str) -> Parsed {
     let (mut messages, mut problems) = (Vec::new(), Vec::new());
     for (at, line) in text.split_inclusive('\n').enumerate() {
@@ -99,7 +99,7 @@ fn lines(text: &str) -> Parsed {
     (messages, problems)
 }
 
-/// Reads the parts of a message; gives the types of those that are unknown.
+/// Reads the parts of a message. Returns the types of unknown parts.
 pub(super) fn parts(content: &Value, message: &mut Message) -> Vec<String> {
     let mut unknown = Vec::new();
     let list = match content {
@@ -131,7 +131,7 @@ pub(super) fn parts(content: &Value, message: &mut Message) -> Vec<String> {
     unknown
 }
 
-/// A part that calls a tool, or answers: members by the names that they have here.
+/// Returns a tool call or answer from a part. `members` maps the names in the record to those in the part.
 fn tool(part: &Value, members: &[(&str, &str)]) -> Value {
     let mut tool = Map::new();
     if let Some(name) = first_text(part, &["toolName", "name"]) {
@@ -148,7 +148,7 @@ fn tool(part: &Value, members: &[(&str, &str)]) -> Value {
     Value::Object(tool)
 }
 
-/// Text with `user:` and `assistant:` on lines of their own. Thoughts, calls and answers are
+/// Parses text with `user:` and `assistant:` on lines of their own. Thoughts, calls and answers are
 /// paragraphs that begin with a mark in brackets.
 fn plain(text: &str) -> Parsed {
     let mut messages: Vec<Message> = Vec::new();
@@ -172,7 +172,7 @@ fn plain(text: &str) -> Parsed {
                 continue;
             }
             if let Some(name) = line.strip_prefix("[Tool result]").map(str::trim) {
-                // The answer to the call before it, as a rule.
+                // Usually this is the answer to the preceding call.
                 let call = message.tools.last_mut().and_then(Value::as_object_mut);
                 match call.filter(|call| !call.contains_key("output") && call.get("name").and_then(Value::as_str) == Some(name)) {
                     Some(call) => drop(call.insert("output".to_owned(), "".into())),

@@ -1,4 +1,4 @@
-//! What was typed in a window, and when.
+//! Prompts typed in a window, and their times.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,17 +10,17 @@ use super::super::shapes::text_of;
 use super::record::{Conversation, millis, parse};
 use super::tables::{has_table, item};
 
-/// How much earlier than a conversation's recorded beginning its first prompt may have been sent.
+/// How much earlier than a conversation's recorded start its first prompt may have been sent.
 pub(super) const TOLERANCE_MS: i64 = 60_000;
 
-/// What was typed in a window, and when.
+/// Prompts typed in a window, and their times.
 #[derive(Default)]
 pub(super) struct Typed {
     times: HashMap<String, Vec<i64>>,
 }
 
 impl Typed {
-    /// When the same words were sent, if exactly one such time fits the conversation.
+    /// Returns the time at which the same text was sent, if exactly one such time fits the conversation.
     pub(super) fn time_of(&self, words: &str, conversation: &Conversation) -> Option<i64> {
         let from = conversation.created_ms.map_or(i64::MIN, |created| created - TOLERANCE_MS);
         let to = conversation.updated_ms.map_or(i64::MAX, |updated| updated + TOLERANCE_MS);
@@ -30,7 +30,7 @@ impl Typed {
     }
 }
 
-/// The list of prompts that were sent from a window.
+/// Reads the list of prompts that were sent from a window.
 pub(super) fn typed(database: &ForeignDatabase) -> io::Result<Typed> {
     let mut typed = Typed::default();
     for generation in generations(database)? {

@@ -1,11 +1,11 @@
-//! Which folder a conversation is about. A conversation does not say so itself; these rules are
-//! tried in order, and the record of the conversation names the one that decided:
+//! Finds the folder that a conversation is about. A conversation does not name it itself. These rules are
+//! tried in order, and the record of the conversation names the one that applied:
 //!
 //! 1. `header`: the list of conversations, a table or one value, or the conversation's own member
 //! 2. `window-list`: a window's database names it among its conversations
 //! 3. `window-pane`: a window's database has a pane that shows it
-//! 4. `project-layout`: what Cursor told the model about the project
-//! 5. `files`: the folder of a window in which most of its files lie
+//! 4. `project-layout`: the project layout that Cursor gave the model
+//! 5. `files`: the folder of a window that contains most of its files
 //! 6. `unknown`
 
 use std::collections::HashMap;
@@ -21,18 +21,18 @@ use super::place::{self, Workspace, folder_of_workspace_file, path_of_uri};
 use super::record::parse;
 use super::tables::{has_table, item};
 
-/// At most so many requests of a conversation are looked at for a layout.
+/// Maximum number of requests of a conversation that are searched for a layout.
 const MAX_LAYOUTS: i64 = 8;
 
-/// The latest attribution by database: reading five hundred conversations must not open every
-/// window's database five hundred times. Replaced whenever the database's conversations are listed.
+/// The latest attribution by database: reading five hundred conversations must not open every window's
+/// database five hundred times. Replaced whenever the database's conversations are listed.
 static LATEST: Mutex<Option<HashMap<PathBuf, Arc<Attribution>>>> = Mutex::new(None);
 
-/// What the editor's lists say about the conversations of a global database.
+/// Information in the editor's lists about the conversations of a global database.
 #[derive(Default)]
 pub(super) struct Attribution {
     headers: HashMap<String, Header>,
-    /// By conversation: index of the window.
+    /// Index of the window, by conversation.
     lists: HashMap<String, usize>,
     panes: HashMap<String, usize>,
     windows: Vec<Workspace>,
@@ -50,14 +50,14 @@ pub(super) struct Header {
 }
 
 impl Attribution {
-    /// Reads the lists, and remembers them.
+    /// Reads the lists and stores them in `LATEST`.
     pub(super) fn load(database: &ForeignDatabase, path: &Path) -> io::Result<Arc<Self>> {
         let mut loaded = Self { headers: headers(database)?, ..Self::default() };
         if let Some(user) = place::user_folder_of(path) {
             loaded.windows = place::workspaces(user);
         }
         for (at, window) in loaded.windows.iter().enumerate() {
-            // A window's database that is busy or damaged only costs its hint.
+            // If a window's database is busy or damaged, only its hint is lost.
             if let Ok((listed, panes)) = conversations_of_window(&window.database) {
                 loaded.lists.extend(listed.into_iter().map(|id| (id, at)));
                 loaded.panes.extend(panes.into_iter().map(|id| (id, at)));
@@ -69,7 +69,7 @@ impl Attribution {
         Ok(loaded)
     }
 
-    /// The lists as they were read last.
+    /// Returns the lists that were read last.
     pub(super) fn latest(database: &ForeignDatabase, path: &Path) -> io::Result<Arc<Self>> {
         let known = LATEST.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|latest| latest.get(path).cloned());
         known.map_or_else(|| Self::load(database, path), Ok)
@@ -79,7 +79,7 @@ impl Attribution {
         self.headers.get(id)
     }
 
-    /// The folder by the lists alone.
+    /// Returns the folder according to the lists alone.
     pub(super) fn folder_of(&self, id: &str) -> Option<String> {
         self.by_lists(id).map(|(folder, _)| folder)
     }
@@ -100,7 +100,7 @@ impl Attribution {
         at(&self.panes).map(|window| (window.folder.clone(), "window-pane"))
     }
 
-    /// The folder and the rule that found it. `files` are the files that the conversation touches.
+    /// Returns the folder and the rule that found it. `files` are the files that the conversation touches.
     pub(super) fn decide(
         &self,
         database: &ForeignDatabase,
@@ -123,8 +123,8 @@ impl Attribution {
         })
     }
 
-    /// Of the windows' folders the one that holds most of the files, at least half; of several the
-    /// deepest.
+    /// Returns the window's folder that holds most of the files, and at least half of them; of several such
+    /// folders, the deepest.
     fn by_files(&self, files: &[String]) -> Option<String> {
         let holds = |folder: &str, file: &str| {
             file.strip_prefix(folder.trim_end_matches(['/', '\\'])).is_some_and(|rest| rest.starts_with(['/', '\\']))
@@ -137,13 +137,13 @@ impl Attribution {
             .map(|(.., folder)| folder.clone())
     }
 
-    /// The database of the window that had a folder open.
+    /// Returns the database of the window that had a folder open.
     pub(super) fn window_of_folder(&self, folder: &str) -> Option<&Path> {
         self.windows.iter().find(|window| window.folder == folder).map(|window| window.database.as_path())
     }
 }
 
-/// `{id, uri{fsPath, external, path}}`, `{id, configPath}`.
+/// Returns the folder in `{id, uri{fsPath, external, path}}` or `{id, configPath}`.
 fn folder_of_identifier(identifier: &Value) -> Option<String> {
     if let Some(path) = path_of_value(&identifier["uri"]) {
         return Some(path);
@@ -151,7 +151,7 @@ fn folder_of_identifier(identifier: &Value) -> Option<String> {
     folder_of_workspace_file(&path_of_value(&identifier["configPath"])?)
 }
 
-/// The path in an address or in an object that stands for one.
+/// Returns the path in a URL, or in an object that represents one.
 pub(super) fn path_of_value(value: &Value) -> Option<String> {
     match value {
         Value::String(uri) => path_of_uri(uri),
@@ -207,17 +207,17 @@ fn header_of(value: &Value) -> Header {
     }
 }
 
-/// Whether a conversation is an agent's with a sub-agent.
+/// Returns whether a conversation belongs to a sub-agent.
 pub(super) fn is_subagent(value: &Value) -> bool {
     value["isSubagent"].as_bool() == Some(true) || value["subagentInfo"].is_object()
 }
 
-/// The conversation that started it.
+/// Returns the conversation that started it.
 pub(super) fn parent_of(value: &Value) -> Option<String> {
     text_of(&value["subagentInfo"], "parentComposerId").or_else(|| text_of(value, "parentComposerId")).map(str::to_owned)
 }
 
-/// The conversations that a window's database names, and those that its panes show.
+/// Returns the conversations that a window's database names, and those that its panes show.
 fn conversations_of_window(path: &Path) -> io::Result<(Vec<String>, Vec<String>)> {
     let database = ForeignDatabase::open(path)?;
     let (mut listed, mut panes) = (Vec::new(), Vec::new());
@@ -237,7 +237,7 @@ fn conversations_of_window(path: &Path) -> io::Result<(Vec<String>, Vec<String>)
         &[],
         |row| {
             panes.extend(row.text(0).iter().flat_map(|key| ids_in(key)));
-            // The value's keys name the views of the pane, each by its conversation.
+            // The value's keys name the views of the pane, one per conversation.
             let views = row.text(1).and_then(|text| parse(&text));
             panes.extend(
                 views.as_ref().and_then(Value::as_object).into_iter().flat_map(|views| views.keys()).flat_map(|key| ids_in(key)),
@@ -248,12 +248,12 @@ fn conversations_of_window(path: &Path) -> io::Result<(Vec<String>, Vec<String>)
     Ok((listed, panes))
 }
 
-/// The UUIDs among the parts of a key.
+/// Returns the UUIDs among the parts of a key.
 fn ids_in(key: &str) -> Vec<String> {
     key.split(['.', ':', '/']).filter(|part| part.len() == 36 && uuid::Uuid::try_parse(part).is_ok()).map(str::to_owned).collect()
 }
 
-/// The root of the project as the model was told of it.
+/// Returns the root of the project that the model was given.
 fn layout(database: &ForeignDatabase, id: &str) -> io::Result<Option<String>> {
     let (from, to) = (format!("messageRequestContext:{id}:"), format!("messageRequestContext:{id};"));
     let mut root = None;

@@ -1,4 +1,4 @@
-//! Either form of a conversation to one list of messages.
+//! Converts either form of a conversation to one list of messages.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,18 +8,18 @@ use serde_json::{Map, Value};
 use super::super::shapes::{document_of, short, text_of};
 use crate::ingest::parse::parse_line;
 
-/// A conversation as it stands at the end of its file.
+/// A conversation in its state at the end of its file.
 #[derive(Default)]
 pub(super) struct Conversation {
     /// Facts of the session.
     pub facts: Value,
     /// Its messages, in order.
     pub messages: Vec<Value>,
-    /// What could not be understood: a reason and a detail each.
+    /// Elements that could not be interpreted, each with a reason and a detail.
     pub skipped: Vec<[String; 2]>,
-    /// The record of what is wrong with the file.
+    /// The record that reports damage to the file.
     pub damage: Option<Value>,
-    /// Message id to its place.
+    /// Position of each message, by its id.
     places: HashMap<String, usize>,
 }
 
@@ -27,7 +27,7 @@ impl Conversation {
     /// Reads the older form.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] for a file that is no JSON.
+    /// [`io::ErrorKind::InvalidData`] for a file that is not JSON.
     pub(super) fn of_object(bytes: &[u8]) -> io::Result<Self> {
         if bytes.trim_ascii().is_empty() {
             return Ok(Self::default());
@@ -57,7 +57,7 @@ impl Conversation {
         conversation
     }
 
-    /// True where nothing at all was in the file.
+    /// Returns whether the file contained nothing at all.
     pub(super) fn is_blank(&self) -> bool {
         self.messages.is_empty() && self.skipped.is_empty() && self.facts.as_object().is_none_or(Map::is_empty)
     }
@@ -94,7 +94,7 @@ impl Conversation {
         }
     }
 
-    /// A checkpoint: the messages as they are now.
+    /// Replaces all messages by those of a checkpoint.
     fn replace_all(&mut self, messages: Vec<Value>) {
         self.messages.clear();
         self.places.clear();
@@ -120,7 +120,7 @@ impl Conversation {
         }
     }
 
-    /// Drops a message and all later ones; all of them where it is not known.
+    /// Drops a message and all later ones; all messages if this one is unknown.
     fn rewind(&mut self, id: &str) {
         let kept = self.places.get(id).copied().unwrap_or(0);
         self.messages.truncate(kept);

@@ -1,4 +1,4 @@
-//! Messages to turns.
+//! Converts messages to turns.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::super::{EpisodeReader, ReaderOptions, Reading, SourceLine};
 
 pub(super) const KIND: &str = "gemini";
 
-/// What the client puts into a prompt, before it or behind it.
+/// Elements that the client inserts before or after a prompt.
 const PUT_IN: [&str; 3] = ["hook_context", "session_context", "loaded_context"];
 
-/// How texts begin that the client writes in the name of the user.
+/// Beginnings of texts that the client writes as the user's.
 const INJECTED: [&str; 4] = [
     "<system-reminder>",
     "<state_snapshot>",
@@ -30,10 +30,10 @@ pub(super) struct GeminiReader {
     episode: Option<Arc<Episode>>,
     began: RecordedTime,
     title: Option<String>,
-    /// Messages so far.
+    /// Number of messages so far.
     count: u64,
     is_own_call: bool,
-    /// Calls whose answers stood beside them: they stand in a message of their own as well.
+    /// Ids of calls whose answers were stored with them; those answers occur in a message of their own too.
     answered: HashSet<String>,
 }
 
@@ -87,7 +87,7 @@ impl GeminiReader {
             }
         };
         let native_id = match text_of(message, "id") {
-            // A hash of what the message says: other sessions have the same.
+            // This id is a hash of the message's text, so other sessions have the same one.
             Some(id) if id.len() == 32 && !id.contains('-') => format!("{}/{id}", episode.native_id),
             Some(id) => id.to_owned(),
             None => format!("#{}", self.count),
@@ -112,7 +112,7 @@ impl GeminiReader {
                 if !said.trim().is_empty() {
                     turn.text = said.trim().to_owned();
                 }
-                // What a person typed, before files that it names were put in.
+                // The typed text, before the files that it names were inserted.
                 if !typed.trim().is_empty() && turn.role == Role::Human {
                     turn.text = typed;
                 }
@@ -158,7 +158,7 @@ impl GeminiReader {
         if words.is_empty() {
             append(&mut words, &flatten(&call["resultDisplay"]));
         }
-        // A command that failed is a call that succeeded.
+        // If the command failed, the call itself still succeeded.
         let has_failed = name == "run_shell_command" && shapes::exit_code(&words).is_some_and(|code| code != 0);
         let outcome = match text_of(call, "status") {
             Some("success") if has_failed => Some(Outcome::Failed),
@@ -174,8 +174,8 @@ impl GeminiReader {
     }
 }
 
-/// The parts of a content, as Gemini's interface has them: words, pictures, calls and their answers, but for
-/// those that were told already.
+/// Reads the parts of a content as in Gemini's interface: text, pictures, calls and their answers, except for
+/// those already reported.
 pub(in super::super) fn parts(
     content: &Value,
     answered: &HashSet<String>,
@@ -230,7 +230,7 @@ pub(in super::super) fn parts(
     }
 }
 
-/// Whose words a "user" message holds, given what remains of it without what the client put in.
+/// Returns the role of a "user" message, given its text without the parts that the client inserted.
 fn role_of(text: &str, episode: &Episode) -> Role {
     let is_injected = text.is_empty() || INJECTED.iter().any(|beginning| text.starts_with(beginning));
     if is_injected || episode.kind == EpisodeKind::Subagent {
@@ -255,7 +255,7 @@ fn words_of_response(response: &Value) -> String {
     let inner = &response["response"];
     let words =
         ["output", "error", "content"].iter().find_map(|key| text_of(inner, key)).map_or_else(|| flatten(inner), str::to_owned);
-    // What came from outside is marked so for the model.
+    // Untrusted content is marked as such for the model.
     match words.strip_prefix("<untrusted_context>\n") {
         Some(rest) => rest.replacen("\n</untrusted_context>", "", 1),
         None => words,
@@ -274,7 +274,7 @@ impl EpisodeReader for GeminiReader {
                 Some("session") => self.begin(value),
                 Some("message") => self.message(value, line.mark.line, out),
                 Some("skipped") => {
-                    // Reasons are a closed list.
+                    // Only reasons from a fixed list are used.
                     let detail = short(value["what"][1].as_str().unwrap_or(""));
                     let reason = match value["what"][0].as_str() {
                         Some("invalid-json") => "invalid-json",
@@ -290,7 +290,7 @@ impl EpisodeReader for GeminiReader {
     }
 
     fn finish(&mut self, out: &mut Vec<Reading>) {
-        // At the end, when the episode exists for sure.
+        // Titles follow at the end, when the episode is sure to exist.
         if let (Some(episode), Some(title)) = (&self.episode, &self.title) {
             out.push(Reading::Title(Arc::clone(episode), shapes::title(title, TitleRank::Summary, None, 1)));
         }

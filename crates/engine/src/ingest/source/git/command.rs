@@ -1,5 +1,5 @@
-//! How the `git` program is run: it reads somebody's repository, whose configuration may name
-//! programs to call, hosts to ask and locks to take. None of that happens here.
+//! Runs the `git` program in another person's repository. Its configuration may name programs to call, hosts
+//! to contact and locks to take; none of that is allowed here.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -7,34 +7,35 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-/// The program, found where the system finds programs.
+/// Name of the program, searched in the system's path.
 const PROGRAM: &str = "git";
-/// Longer histories are read the next time: something else is wrong.
+/// Maximum time for one run of git. A longer run means that something is wrong, and is tried again the next
+/// time.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Bytes of an error message.
+/// Maximum number of bytes kept of an error message.
 const MAX_ERROR_BYTES: u64 = 2048;
-/// How much is read at once, and how many such pieces may wait.
+/// Number of bytes read at once, and number of such pieces that may wait.
 const PIECE: usize = 64 * 1024;
 const PIECES: usize = 16;
 
-/// Settings that a repository cannot overrule.
+/// Settings that a repository cannot override.
 const SETTINGS: [&str; 9] = [
     // No program that watches files, no hooks, no pager.
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.pager=cat",
-    // A clone without all objects asks its origin for the rest: not for us.
+    // A partial clone would fetch missing objects from its origin; that is forbidden here.
     "protocol.allow=never",
     "credential.helper=",
     "core.askPass=",
     "log.showSignature=false",
-    // A wrong one is an error even where it is not used.
+    // An invalid value is an error even where it is not used.
     "format.pretty=medium",
-    // Renames among more files than that cost minutes.
+    // Detecting renames among more files takes minutes.
     "diff.renameLimit=400",
 ];
 
-/// Variables by which whoever started us may have pointed git elsewhere, or made it talk.
+/// Environment variables that may point git elsewhere, or make it print more.
 const UNSET: [&str; 26] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -73,16 +74,16 @@ const SET: [(&str, &str); 6] = [
     ("LC_ALL", "C"),
 ];
 
-/// Why git stopped talking.
+/// Reason why the output of git ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It had said everything.
+    /// All output was read.
     Ended,
-    /// It had said as much as we keep.
+    /// The maximum amount of output was read.
     Full,
 }
 
-/// The program, in one repository.
+/// The git program, run in one repository.
 pub(super) struct Git<'a> {
     program: &'a Path,
     directory: &'a Path,
@@ -90,7 +91,7 @@ pub(super) struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// For the repository in this directory.
+    /// Creates a runner for the repository in this directory.
     pub(super) fn at(directory: &'a Path) -> Self {
         Self { program: Path::new(PROGRAM), directory, patience: PATIENCE }
     }
@@ -100,10 +101,10 @@ impl<'a> Git<'a> {
         Self { program, directory, patience }
     }
 
-    /// Runs it, and adds what it says to `out`, up to `limit` bytes.
+    /// Runs git and appends its output to `out`, up to `limit` bytes.
     ///
     /// # Errors
-    /// With git's own words; with plain ones when it is not installed or takes too long.
+    /// With git's own error message, or with a plain one when git is not installed or takes too long.
     pub(super) fn run(&self, arguments: &[&str], limit: usize, out: &mut Vec<u8>) -> io::Result<Stop> {
         let mut command = Command::new(self.program);
         for setting in SETTINGS {
@@ -115,7 +116,7 @@ impl<'a> Git<'a> {
         }
         command.envs(SET).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| match error.kind() {
-            // Of itself this would mean that the repository went away.
+            // Unchanged, this error would mean that the repository was deleted.
             io::ErrorKind::NotFound if self.directory.is_dir() => {
                 io::Error::other("the git program is not installed, or not where programs are looked for")
             }
@@ -123,7 +124,7 @@ impl<'a> Git<'a> {
         })?;
         let (send, pieces) = sync_channel::<io::Result<Vec<u8>>>(PIECES);
         let (said, complaint) = (child.stdout.take(), child.stderr.take());
-        // Neither is joined: where git left a child behind, it may hold the pipe open.
+        // Neither thread is joined: if git left a child process behind, it may hold the pipe open.
         std::thread::spawn(move || {
             let Some(mut said) = said else { return };
             loop {
@@ -145,7 +146,7 @@ impl<'a> Git<'a> {
             if let Some(complaint) = complaint {
                 let mut complaint = complaint;
                 let _ = complaint.by_ref().take(MAX_ERROR_BYTES).read_to_end(&mut words);
-                // The rest must go somewhere, or git would wait.
+                // The rest must be read too, or git would block.
                 let _ = io::copy(&mut complaint, &mut io::sink());
             }
             let _ = complain.send(String::from_utf8_lossy(&words).into_owned());

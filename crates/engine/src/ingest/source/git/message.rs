@@ -1,12 +1,11 @@
-//! What a commit's message says of branches and of other commits, in the words that git and the
-//! hosts of repositories use.
+//! Finds branches and other commits in a commit's message, by the phrases that git and repository hosts use.
 
-/// Shorter beginnings of a hash say nothing.
+/// Minimum length of an abbreviated hash. Shorter ones do not identify a commit.
 const MIN_HASH: usize = 7;
-/// Commits that one message takes back.
+/// Maximum number of reverted commits in one message.
 const MAX_REVERTED: usize = 20;
 
-/// The branch that a merge brought in: `Merge branch 'x' into y`, `Merge pull request #1 from a/x`,
+/// Returns the branch that was merged: `Merge branch 'x' into y`, `Merge pull request #1 from a/x`,
 /// `Merged in x (pull request #1)`.
 pub(super) fn merged_branch(subject: &str) -> Option<&str> {
     if let Some(rest) = subject.strip_prefix("Merge pull request ") {
@@ -24,14 +23,14 @@ pub(super) fn merged_branch(subject: &str) -> Option<&str> {
     None
 }
 
-/// The branch that something was merged into.
+/// Returns the branch that another was merged into.
 pub(super) fn target_branch(subject: &str) -> Option<&str> {
     let (_, target) = subject.strip_prefix("Merge ")?.rsplit_once(" into ")?;
     let target = target.trim().trim_matches('\'');
     (!target.is_empty() && !target.contains(char::is_whitespace)).then_some(target)
 }
 
-/// Hashes of the commits that a message takes back, in git's words: `This reverts commit <hash>`.
+/// Returns the hashes of the commits that a message reverts, as git words it: `This reverts commit <hash>`.
 pub(super) fn reverted(message: &str) -> impl Iterator<Item = &str> {
     message
         .match_indices("reverts commit ")

@@ -1,4 +1,4 @@
-//! With repositories that the `git` program makes; without it nothing can be told, loudly.
+//! Tests with repositories made by the `git` program. Without git they are skipped with a message.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::ingest::source::{LineMark, NothingKnown};
 
-/// Runs git in a directory, far from anybody's configuration.
+/// Runs git in a directory, independent of the user's configuration.
 fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(arguments)
@@ -24,7 +24,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// A repository with one commit, or `None` where there is no git.
+/// Returns a repository with one commit, or `None` if git is not installed.
 fn repository() -> Option<TempDir> {
     if Command::new("git").arg("--version").output().is_err() {
         eprintln!("SKIPPED: there is no git program");
@@ -129,7 +129,7 @@ fn one_more_commit_leaves_all_records_as_they_are() {
     assert_eq!(after[..before.len()], before[..]);
     assert_eq!(after.len(), before.len() + 1);
     let stamp_before = stamp(home.path());
-    // What is packed is the same.
+    // Packed references give the same stamp.
     git(home.path(), &["pack-refs", "--all"]);
     assert_eq!(stamp(home.path()), stamp_before);
     commit(home.path(), "d.rs", "Fourth");
@@ -256,7 +256,7 @@ fn program_that_is_missing_slow_or_failing_is_a_clear_failure() {
     let missing =
         Program::with(Path::new("/nowhere/git"), home.path(), Duration::from_secs(1)).run(&["log"], 10, &mut Vec::new());
     let missing = missing.unwrap_err();
-    // Of the kind that is reported, not of the kind that means that the files went away.
+    // The error is of the kind that is reported, not of the kind that means that the files were deleted.
     assert!(missing.kind() == io::ErrorKind::Other && missing.to_string().contains("not installed"), "{missing}");
     let began = Instant::now();
     assert_eq!(run("#!/bin/sh\nexec sleep 20\n", 10).0.unwrap_err(), "git took too long");

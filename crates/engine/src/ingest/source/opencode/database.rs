@@ -1,9 +1,9 @@
-//! Sessions of OpenCode's database, which grew columns from version to version: those that are not
-//! there are NULL.
+//! Sessions in OpenCode's database. Later versions added columns; missing ones are NULL.
 //!
 //! - `session`, `message`, `part`: versions 1.x
-//! - `session_v2`, `session_message`: versions 2.x, beside the older tables. An upgrade copies what it finds with
-//!   its ids, so a message is taken from the newer table, and from the older one where only that has it.
+//! - `session_v2`, `session_message`: versions 2.x, beside the older tables. An upgrade copies existing
+//!   messages with their ids, so a message is taken from the newer table, and from the older one only if it
+//!   is missing there.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -16,10 +16,10 @@ use super::super::{Known, Stamp, Unit, shapes};
 use super::newer;
 use super::session::{Part, Session, Told};
 
-/// A session's row, in the order of the query.
+/// Columns of a session's row, in the order of the query.
 const COLUMNS: [&str; 7] = ["directory", "title", "parent_id", "version", "time_created", "time_updated", "revert"];
 
-/// A table of messages, and how the messages of each session have grown.
+/// Tables of messages, each with a query that detects growth of the messages of each session.
 const GROWTH: [(&str, &str); 3] = [
     ("message", "SELECT session_id, count(*), sum(octet_length(data)), max(time_updated) FROM message GROUP BY session_id"),
     ("part", "SELECT session_id, count(*), sum(octet_length(data)), max(time_updated) FROM part GROUP BY session_id"),
@@ -29,16 +29,16 @@ const GROWTH: [(&str, &str); 3] = [
     ),
 ];
 
-/// The sessions of a database, and what closes it.
+/// Returns the sessions of a database, and the unit that closes it.
 pub(super) fn units(path: &Path, known: &dyn Known) -> Vec<Unit> {
     shapes::units_of_database(path, known, |database| list(path, database))
 }
 
-/// Succeeds where all of a database can be read.
+/// Checks that all of a database can be read.
 pub(super) fn check(path: &Path) -> io::Result<()> {
     let database = ForeignDatabase::open(path)?;
     list(path, &database)?;
-    // Found by name, before anybody knows their columns.
+    // Tables of newer versions are found by name, because their columns are unknown.
     let unknown = database.text(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'session_v[0-9]*' AND name <> 'session_v2' LIMIT 1",
         &[],
@@ -52,7 +52,7 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The tables of messages that a database has, of those that [`GROWTH`] knows.
+/// Returns the tables of [`GROWTH`] that a database has.
 ///
 /// # Errors
 /// When one lacks a column, or there is none.
@@ -95,7 +95,7 @@ fn list(path: &Path, database: &ForeignDatabase) -> io::Result<Vec<Unit>> {
     for sessions in sessions_queries(path, database)? {
         database.each(&sessions, &[], |row| {
             let Some(id) = row.text(0) else { return Ok(true) };
-            // A session without a message says nothing yet.
+            // A session without messages is skipped.
             let Some((bytes, facts)) = grown.get(&id) else { return Ok(true) };
             if seen.insert(id.clone()) {
                 let texts: Vec<String> = (1..=COLUMNS.len()).map(|column| row.text(column).unwrap_or_default()).collect();
@@ -108,7 +108,7 @@ fn list(path: &Path, database: &ForeignDatabase) -> io::Result<Vec<Unit>> {
     Ok(units)
 }
 
-/// Queries for the sessions' rows, the newest table first: the id, then [`COLUMNS`].
+/// Returns queries for the sessions' rows, the newest table first: the id, then [`COLUMNS`].
 fn sessions_queries(path: &Path, database: &ForeignDatabase) -> io::Result<Vec<String>> {
     let mut queries = Vec::new();
     for table in ["session_v2", "session"] {
@@ -126,7 +126,7 @@ fn sessions_queries(path: &Path, database: &ForeignDatabase) -> io::Result<Vec<S
     if queries.is_empty() { Err(unknown_shape(path, "session")) } else { Ok(queries) }
 }
 
-/// Gives the records of one session.
+/// Outputs the records of one session.
 pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let database = ForeignDatabase::open(path)?;
     let tables = tables(path, &database)?;
@@ -148,9 +148,9 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
             break;
         }
     }
-    // It was deleted meanwhile.
+    // The session was deleted meanwhile.
     let Some(session) = session else { return Err(io::ErrorKind::NotFound.into()) };
-    // Taken as a whole, so that the transaction is over before anything is done with them.
+    // All messages are read first, so that the transaction is over before they are processed.
     let mut messages: Vec<Told> = Vec::new();
     let mut newer = newer::Messages::default();
     if tables.contains(&"session_message") {
@@ -194,8 +194,8 @@ pub(super) fn records(path: &Path, id: &str, take: &mut dyn FnMut(Value) -> bool
     Ok(())
 }
 
-/// Puts messages into the order in which they were said. Their ids rise with time, but begin anew when 48 bits
-/// no longer hold it, as they did in August 2026. A message without a time stays behind the one before it.
+/// Sorts messages by time. Their ids increase with time, but start again when the time no longer fits into 48
+/// bits, as in August 2026. A message without a time stays after the one before it.
 fn in_order_of_time(messages: &mut Vec<Told>) {
     let mut last = i64::MIN;
     let mut timed = Vec::with_capacity(messages.len());

@@ -10,12 +10,12 @@ use super::super::shapes::{self, first_text, id_of, text_of};
 use super::newer;
 use super::session::Session;
 
-/// A larger file is no session's.
+/// Maximum size of a file in bytes. A larger file is not a session.
 const MAX_FILE_BYTES: u64 = 512 << 20;
-/// Bytes that are looked at to tell an export from a file of the program's own.
+/// Number of bytes that are checked to tell an export from one of the program's own files.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// True for a file that begins like an export. Files with credentials are not opened.
+/// Returns whether a file begins like an export. Files with credentials are not opened.
 pub(super) fn is_export(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("auth");
     if name.contains("auth") || name.contains("credential") {
@@ -24,26 +24,26 @@ pub(super) fn is_export(path: &Path) -> bool {
     let mut head = Vec::new();
     let is_read = File::open(path).is_ok_and(|file| file.take(HEAD_BYTES).read_to_end(&mut head).is_ok());
     let has = |words: &[u8]| memchr::memmem::find(&head, words).is_some();
-    // The facts of a session with long differences may fill all that is looked at.
+    // The facts of a session with long diffs may fill all the bytes that are checked.
     is_read && has(b"\"info\"") && has(b"\"ses_") && (has(b"\"messages\"") || head.len() as u64 == HEAD_BYTES)
 }
 
-/// The exported session that a file holds, and the record of what is wrong with it; `None` for another file.
+/// Reads the exported session in a file, and the record that reports damage; `None` for another file.
 ///
 /// # Errors
-/// When it cannot be read, is larger than any session, or begins like an export and is no JSON.
+/// When it cannot be read, is larger than any session, or begins like an export and is not JSON.
 pub(super) fn read(path: &Path) -> io::Result<Option<(Value, Option<Value>)>> {
     if !is_export(path) {
         return Ok(None);
     }
     let bytes = shapes::read_whole(path, MAX_FILE_BYTES)?;
-    // Before version 1.2 what the program said of its work came along: `Exporting session: ses_1{`.
+    // Before version 1.2 the file begins with a progress message: `Exporting session: ses_1{`.
     let start = if bytes.starts_with(b"Exporting") { memchr::memchr(b'{', &bytes).unwrap_or(0) } else { 0 };
     let (value, damage) = shapes::document_of(&bytes[start..])?;
     Ok(value["info"].is_object().then_some((value, damage)))
 }
 
-/// Gives the records of an exported session.
+/// Outputs the records of an exported session.
 pub(super) fn records(mut exported: Value, take: &mut dyn FnMut(Value) -> bool) {
     let info = exported["info"].take();
     let Some(id) = id_of(&info["id"]) else { return };

@@ -1,15 +1,15 @@
-//! Messages of OpenCode 2.x, which keeps each as one value, to messages with parts as the older versions wrote
-//! them.
+//! Converts messages of OpenCode 2.x, which stores each as one value, to messages with parts as in the older
+//! versions.
 
 use serde_json::{Map, Value, json};
 
 use super::super::shapes::{flatten, text_of};
 use super::session::Part;
 
-/// Rows that tell of the session's course, not of what was said.
+/// Rows about the progress of the session, without text.
 const WORDLESS: [&str; 3] = ["agent-switched", "model-switched", "idle"];
 
-/// The messages of a session, in order.
+/// Converter for the messages of a session, in order.
 #[derive(Default)]
 pub(super) struct Messages {
     /// Directory that the session moved to.
@@ -17,7 +17,8 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// A message of this type: its facts and its parts by id. `None` where nothing is said.
+    /// Converts a message of this type. Returns its facts and its parts by id, or `None` if it has no
+    /// content.
     pub(super) fn message(&mut self, id: &str, kind: &str, mut value: Value) -> Option<(Value, Vec<Part>)> {
         let mut data = Map::new();
         data.insert("time".to_owned(), value["time"].take());
@@ -30,7 +31,7 @@ impl Messages {
                 }
                 "user"
             }
-            // Words that are put before the model: by the program, a plugin, a skill.
+            // Text that the program, a plugin or a skill gives to the model.
             "synthetic" | "system" | "skill" => {
                 parts.push(text_part(&value, true));
                 "user"
@@ -50,7 +51,7 @@ impl Messages {
                 }
                 "assistant"
             }
-            // The summary that takes the place of what was said before, once it is whole.
+            // The summary that replaces earlier messages, once it is complete.
             "compaction" if value["status"].is_null() || text_of(&value, "status") == Some("completed") => {
                 data.insert("summary".to_owned(), true.into());
                 parts.push(json!({"type": "text", "text": value["summary"].take()}));
@@ -97,7 +98,7 @@ fn shell_part(id: &str, value: &Value) -> Value {
     })
 }
 
-/// A part of what the model said.
+/// Converts a part of the model's message.
 fn part_of_content(mut part: Value) -> Value {
     if text_of(&part, "type") != Some("tool") {
         return part;
@@ -125,7 +126,7 @@ fn part_of_content(mut part: Value) -> Value {
     })
 }
 
-/// An error as older versions wrote it.
+/// Converts an error to the form of the older versions.
 fn error_of(error: &Value) -> Value {
     match error {
         Value::Object(_) => json!({"name": error["type"], "data": {"message": error["message"]}}),

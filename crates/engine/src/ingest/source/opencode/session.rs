@@ -1,19 +1,19 @@
-//! A session as the database and the older files tell of it, and the records of it.
+//! A session from the database or the older files, and its records.
 
 use serde_json::{Map, Value, json};
 
 use super::super::shapes::{drop_payloads, text_of};
 
-/// Members of a message that a reader uses.
+/// Members of a message that the reader uses.
 const MESSAGE_MEMBERS: [&str; 11] =
     ["role", "time", "modelID", "providerID", "model", "agent", "mode", "path", "parentID", "finish", "summary"];
 
-/// A part of a message: its id, and what it holds.
+/// A part of a message: its id and its content.
 pub(super) type Part = (String, Value);
-/// A message: its id, its facts, its parts in order.
+/// A message: its id, its facts, and its parts in order.
 pub(super) type Told = (String, Value, Vec<Part>);
 
-/// A session as the database and the older files tell of it.
+/// A session from the database or the older files.
 #[derive(Default)]
 pub(super) struct Session {
     pub(super) id: String,
@@ -22,12 +22,12 @@ pub(super) struct Session {
     pub(super) parent: Option<String>,
     pub(super) version: Option<String>,
     pub(super) created: Option<i64>,
-    /// From which message, and part of it, on the session was undone.
+    /// The message, and the part of it, from which on the session was undone.
     pub(super) revert: Value,
 }
 
 impl Session {
-    /// The first record.
+    /// Returns the first record.
     pub(super) fn header(&self) -> Value {
         let mut header = Map::new();
         header.insert("type".to_owned(), "session".into());
@@ -52,7 +52,7 @@ impl Session {
         Value::Object(header)
     }
 
-    /// The record of a message and its parts, in order.
+    /// Returns the record of a message and its parts, in order.
     pub(super) fn record(&self, id: &str, mut data: Value, parts: Vec<Part>) -> Value {
         let mut message = Map::new();
         for key in MESSAGE_MEMBERS {
@@ -60,7 +60,7 @@ impl Session {
                 message.insert(key.to_owned(), value);
             }
         }
-        // Whole files before and after stand in a summary of changes.
+        // A summary of changes contains whole files, before and after.
         if message.get("summary").is_some_and(|summary| !summary.is_boolean()) {
             message.shift_remove("summary");
         }

@@ -1,7 +1,7 @@
-//! Sessions of OpenCode's older files: one for each session, message and part.
+//! Sessions in OpenCode's older files: one file for each session, message and part.
 //!
-//! Two layouts: `session/<project>/<session>.json` with `message/<session>/` and `part/<message>/`
-//! beside `session`; before that `session/info/<session>.json` with `message/<session>/` and
+//! Two layouts: `session/<project>/<session>.json` with `message/<session>/` and `part/<message>/` beside
+//! `session`; before that `session/info/<session>.json` with `message/<session>/` and
 //! `part/<session>/<message>/` beside `info`.
 
 use std::fs;
@@ -15,17 +15,17 @@ use super::super::shapes::{hash_of, id_of, read_json, text_of};
 use super::super::{Stamp, Unit, files_below};
 use super::session::Session;
 
-/// A file of one session, message or part that is larger is none.
+/// Maximum size of a file of a session, message or part, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// The sessions below a directory of OpenCode's: its data directory, or `storage` in it.
+/// Returns the sessions below one of OpenCode's directories: its data directory, or `storage` in it.
 pub(super) fn units(root: &Path) -> Vec<Unit> {
     let mut roots = vec![root.join("storage/session"), root.join("session")];
     roots.extend(directories(&root.join("project")).into_iter().map(|project| project.join("storage/session")));
     let mut units = Vec::new();
     for root in roots {
         for directory in directories(&root) {
-            // Beside `info` the older layout keeps messages and parts.
+            // The older layout keeps messages and parts beside `info`.
             if !matches!(name_of(&directory), "message" | "part" | "share") {
                 units.extend(files_below(&directory, "json", 0).iter().filter_map(|file| unit(file)));
             }
@@ -34,7 +34,7 @@ pub(super) fn units(root: &Path) -> Vec<Unit> {
     units
 }
 
-/// The session of one file. Its stamp tells of its messages too.
+/// Returns the session of one file. Its stamp covers its messages too.
 pub(super) fn unit(file: &Path) -> Option<Unit> {
     let mut unit = Unit::records(file.to_path_buf())?;
     let mut facts = vec![unit.stamp.version.to_le_bytes().to_vec()];
@@ -50,13 +50,13 @@ pub(super) fn unit(file: &Path) -> Option<Unit> {
     Some(unit)
 }
 
-/// Gives the records of the session of one file.
+/// Outputs the records of the session of one file.
 pub(super) fn records(file: &Path, take: &mut dyn FnMut(Value) -> bool) -> io::Result<()> {
     let told = read(file)?;
     let layout = Layout::of(file);
     let mut messages: Vec<(String, Value)> = Vec::new();
     for path in files_of(&layout.messages) {
-        // One damaged file is no reason to lose the others.
+        // One damaged file must not hide the others.
         let Ok(message) = read(&path) else { continue };
         messages.push((id_of(&message["id"]).unwrap_or_else(|| stem_of(&path)), message));
     }
@@ -112,7 +112,7 @@ fn old_directory(message: &Value) -> Option<&str> {
     text_of(&message["metadata"]["assistant"]["path"], "cwd")
 }
 
-/// Where the messages of a session are, and their parts.
+/// Directories of the messages of a session, and of their parts.
 struct Layout {
     messages: PathBuf,
     parts: PathBuf,
@@ -131,7 +131,7 @@ impl Layout {
     }
 
     fn parts_of(&self, message: &str) -> PathBuf {
-        // An id is one name; anything else would lead elsewhere.
+        // An id is a single file name; anything else would lead to another directory.
         let is_name = !message.contains(['/', '\\']) && !message.starts_with('.');
         if is_name { self.parts.join(message) } else { PathBuf::new() }
     }
@@ -141,7 +141,7 @@ fn read(path: &Path) -> io::Result<Value> {
     read_json(path, MAX_FILE_BYTES)
 }
 
-/// The JSON files of a directory by name, which is by time.
+/// Returns the JSON files of a directory sorted by name, which is also by time.
 fn files_of(directory: &Path) -> Vec<PathBuf> {
     let mut files = files_below(directory, "json", 0);
     files.sort();
