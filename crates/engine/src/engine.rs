@@ -196,13 +196,23 @@ impl Engine {
         Ok(report)
     }
 
-    /// Stores the older versions of notes that an older yore left in the archive alone, once.
-    fn restore_note_versions(&self) -> Result<(), EngineError> {
-        if self.store.index_state("note-versions")?.is_some() {
-            self.reader()?.restore_note_versions()?;
+    /// Stores the older versions of notes that an older yore left only in the archive, once. While another process
+    /// stores or forgets, this is left to the next call.
+    pub(crate) fn restore_note_versions(&self) -> Result<(), EngineError> {
+        if !self.owes_note_versions()? {
+            return Ok(());
+        }
+        let mut reader = self.reader()?;
+        let Some(lock) = reader.try_begin()? else { return Ok(()) };
+        if self.owes_note_versions()? {
+            reader.restore_note_versions(&lock)?;
             self.store.clear_index_state("note-versions")?;
         }
         Ok(())
+    }
+
+    fn owes_note_versions(&self) -> Result<bool, EngineError> {
+        Ok(self.store.index_state("note-versions")?.is_some())
     }
 
     /// The same for the vector indexes alone.
@@ -253,6 +263,7 @@ impl Engine {
             self.store.queue_length(1_000_000)?,
             self.store.vector_queue_length(1_000_000)?,
             self.store.shape_queue_length(1_000_000)?,
+            usize::from(self.owes_note_versions()?),
         ];
         Ok(queues.into_iter().max().unwrap_or(0))
     }

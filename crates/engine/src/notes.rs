@@ -232,6 +232,9 @@ impl Engine {
     /// # Errors
     /// As [`Self::note`]; [`EngineError::UnknownVersion`] where there is no such version, or none was given yet then.
     pub fn load_note(&self, id: &str, which: WhichVersion) -> Result<NoteSummary, EngineError> {
+        if !self.store().is_passive() {
+            self.restore_note_versions()?;
+        }
         let note = self.stored_note(id)?;
         let mut versions = self.store().note_versions(note.row)?;
         let count = versions.len() as u64;
@@ -242,7 +245,8 @@ impl Engine {
         };
         let found = wanted.ok_or_else(|| EngineError::UnknownVersion { note: note.episode.to_string(), count })?;
         if !self.store().is_passive() {
-            self.store().count_access(note.row, self.now())?;
+            // The answer is worth more than its count, which a full disk or a busy database may prevent.
+            let _ = self.store().count_access(note.row, self.now());
         }
         Ok(NoteSummary::from(found))
     }
@@ -250,6 +254,11 @@ impl Engine {
     fn stored_note(&self, id: &str) -> Result<StoredNote, EngineError> {
         let id = id.trim();
         let mut found = self.store().notes(TOLD, |note| !note.is_forgotten && note.is_known_as(id))?;
+        if found.is_empty() {
+            // The id of an older version's turn.
+            let versions = self.store().notes_of_turns(&self.store().turns_by_prefix(id, TOLD)?)?;
+            found = self.store().notes(TOLD, |note| !note.is_forgotten && versions.contains(&note.row))?;
+        }
         match (found.pop(), found.as_slice()) {
             (None, _) => Err(EngineError::UnknownId(id.to_owned())),
             (Some(only), []) => Ok(only),

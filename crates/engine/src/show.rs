@@ -41,7 +41,10 @@ impl Engine {
                     return Err(EngineError::UnknownId(id.to_owned()));
                 };
                 let all = self.store().episode_turns(focus.episode_row)?;
-                let at = all.iter().position(|turn| turn.row == *row).unwrap_or(0);
+                let Some(at) = all.iter().position(|turn| turn.row == *row) else {
+                    // An older version of a note, which is not in the list of its turns.
+                    return Ok(ShowAnswer { episode: focus.episode, focus: Some(focus.id), turns: vec![focus], hidden: (0, 0) });
+                };
                 let first = at.saturating_sub(request.surroundings);
                 let end = (at + request.surroundings + 1).min(all.len());
                 let hidden = (first, all.len() - end);

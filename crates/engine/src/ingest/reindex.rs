@@ -6,16 +6,17 @@ use std::path::Path;
 
 use serde_json::Value;
 use yore_core::id::TurnId;
+use yore_core::time::UtcMillis;
 
 use super::archive::Archive;
 use super::entries::EntryMaker;
 use super::error::IngestError;
 use super::parse::{NotJson, parse_line};
 use super::report::Observer;
-use super::run::Ingest;
+use super::run::{Ingest, IngestLock};
 use super::source::{LineMark, Nature, Reading, SourceLine, TEXT_CUT, cap_texts, drop_own_words, problem_of, source_named};
 use super::source::{ReaderOptions, note};
-use crate::store::{BlobKey, FileRow, RowKey, Skips, StoreResult};
+use crate::store::{BlobKey, FileKey, FileRow, RowKey, Skips, StoreResult};
 
 /// Maximum number of turns in one transaction.
 const MAX_TURNS: usize = 200;
@@ -51,9 +52,12 @@ impl Ingest<'_> {
         let generations = self.store.generations()?;
         for row in &files {
             self.store.reset_skips(row.id)?;
-            for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
-                if let Some(wanted) = wanted_of(row, *generation) {
-                    self.read_generation(row, *generation, pass, options, wanted, &mut report)?;
+            let generations = generations_of(row, &generations);
+            if row.source == note::KIND {
+                self.read_note(row, &generations, pass, options, &mut report)?;
+            } else {
+                for generation in generations.into_iter().filter(|generation| is_read(row, *generation)) {
+                    self.read_generation(row, generation, pass, options, Wanted::Everything, &mut report)?;
                 }
             }
             report.files += 1;
@@ -64,7 +68,8 @@ impl Ingest<'_> {
         Ok(report)
     }
 
-    /// Stores the readings of one generation of a file, or only the part of them that `wanted` names.
+    /// Stores the readings of one generation of a file, or only the part of them that `wanted` names. Returns the time
+    /// of the earliest turn.
     pub(super) fn read_generation(
         &mut self,
         row: &FileRow,
@@ -73,7 +78,7 @@ impl Ingest<'_> {
         options: &ReaderOptions,
         wanted: Wanted,
         report: &mut ReindexReport,
-    ) -> Result<(), IngestError> {
+    ) -> Result<UtcMillis, IngestError> {
         let source = source_named(&row.source).ok_or_else(|| IngestError::UnknownSource(row.source.clone()))?;
         let mut reader = source.reader(Path::new(&row.path), "", options);
         let mut archive = Archive::new(self.store, self.keys.line);
@@ -83,6 +88,7 @@ impl Ingest<'_> {
         let mut pending: Vec<Reading> = Vec::new();
         let mut skips = Skips::new();
         let mut mark = LineMark::default();
+        let mut earliest = UtcMillis::MAX;
         let mut commit = |pending: &mut Vec<Reading>, skips: &mut Skips, report: &mut ReindexReport| -> StoreResult<()> {
             match wanted {
                 Wanted::Everything => {}
@@ -90,7 +96,12 @@ impl Ingest<'_> {
                     pending.retain(|reading| matches!(reading, Reading::Title(..) | Reading::TitleOfMessage(..)));
                     skips.clear();
                 }
-                Wanted::Notes => {
+                Wanted::Version { before } => {
+                    for reading in pending.iter_mut() {
+                        if let Reading::Turn(read) = reading {
+                            read.turn.time.utc = read.turn.time.utc.map(|at| at.min(before - 1));
+                        }
+                    }
                     let note = |reading: &Reading| if let Reading::Note(turn, _) = reading { Some(*turn) } else { None };
                     let notes: HashSet<TurnId> = pending.iter().filter_map(note).collect();
                     pending.retain(|reading| match reading {
@@ -98,6 +109,11 @@ impl Ingest<'_> {
                         reading => matches!(reading, Reading::Note(..)),
                     });
                     skips.clear();
+                }
+            }
+            for reading in pending.iter() {
+                if let Reading::Turn(read) = reading {
+                    earliest = earliest.min(read.turn.time.utc.unwrap_or(UtcMillis::MAX));
                 }
             }
             let names = maker.project_names(pending);
@@ -142,7 +158,7 @@ impl Ingest<'_> {
             report.damaged_lines += damaged.values().sum::<u64>();
             report.damaged_blobs.extend(damaged.into_keys().map(BlobKey::get));
         }
-        Ok(())
+        Ok(earliest)
     }
 }
 
@@ -152,30 +168,54 @@ pub(super) enum Wanted {
     Everything,
     /// Titles only.
     Titles,
-    /// Notes only, which keep their versions.
-    Notes,
+    /// An older version of a note, given before this time; a later time is moved to just before it.
+    Version {
+        before: UtcMillis,
+    },
 }
 
-/// Returns which part of a file's generation is read. For a document only the newest text is read, except
-/// that older generations of notes still give their versions. Every generation of a conversation is read.
-fn wanted_of(row: &FileRow, generation: i64) -> Option<Wanted> {
-    let is_replaced = source_named(&row.source).is_some_and(|source| source.nature() == Nature::Document);
-    match is_replaced && generation != row.checkpoint.generation {
-        false => Some(Wanted::Everything),
-        true => (row.source == note::KIND).then_some(Wanted::Notes),
-    }
+/// Returns the generations of a file, oldest first.
+fn generations_of(row: &FileRow, all: &[(FileKey, i64)]) -> Vec<i64> {
+    let mut generations: Vec<i64> = all.iter().filter(|(file, _)| *file == row.id).map(|(_, generation)| *generation).collect();
+    generations.sort_unstable();
+    generations
+}
+
+/// Returns whether a file's generation is read. For a document only the newest text is; conversations are read in every
+/// generation, because messages that were said stay said.
+fn is_read(row: &FileRow, generation: i64) -> bool {
+    let is_document = source_named(&row.source).is_some_and(|source| source.nature() == Nature::Document);
+    !is_document || generation == row.checkpoint.generation
 }
 
 impl Ingest<'_> {
-    /// Stores the versions of notes that an older yore left only in the archive.
-    pub(crate) fn restore_note_versions(&mut self) -> Result<(), IngestError> {
+    /// Stores the versions of notes that an older yore left in the archive alone, while nothing else is stored or
+    /// forgotten: the caller holds the lock.
+    pub(crate) fn restore_note_versions(&mut self, _lock: &IngestLock) -> Result<(), IngestError> {
         let pass = self.store.last_pass()?;
         let generations = self.store.generations()?;
         let mut report = ReindexReport::default();
         for row in self.store.files()?.iter().filter(|row| row.source == note::KIND) {
-            for (_, generation) in generations.iter().filter(|(file, _)| *file == row.id) {
-                self.read_generation(row, *generation, pass, &ReaderOptions::default(), Wanted::Notes, &mut report)?;
-            }
+            self.read_note(row, &generations_of(row, &generations), pass, &ReaderOptions::default(), &mut report)?;
+        }
+        Ok(())
+    }
+
+    /// Stores the versions of a note, of which each is a generation of its file, newest first: a generation is older
+    /// than the next one even where the clock says otherwise.
+    fn read_note(
+        &mut self,
+        row: &FileRow,
+        generations: &[i64],
+        pass: i64,
+        options: &ReaderOptions,
+        report: &mut ReindexReport,
+    ) -> Result<(), IngestError> {
+        let mut before = UtcMillis::MAX;
+        for generation in generations.iter().rev() {
+            let is_newest = *generation == row.checkpoint.generation;
+            let wanted = if is_newest { Wanted::Everything } else { Wanted::Version { before } };
+            before = before.min(self.read_generation(row, *generation, pass, options, wanted, report)?);
         }
         Ok(())
     }
@@ -198,7 +238,7 @@ impl Ingest<'_> {
         let generations = self.store.generations()?;
         for row in self.store.files()? {
             let Some(source) = source_named(&row.source) else { continue };
-            let is_compared = |generation: i64| wanted_of(&row, generation) == Some(Wanted::Everything);
+            let is_compared = |generation: i64| is_read(&row, generation);
             for (_, generation) in generations.iter().filter(|(file, generation)| *file == row.id && is_compared(*generation)) {
                 let mut reader = source.reader(Path::new(&row.path), "", options);
                 let mut archive = Archive::new(self.store, self.keys.line);

@@ -132,6 +132,19 @@ impl<'a> Ingest<'a> {
         Ok(turn)
     }
 
+    /// Like [`Self::begin`], without waiting; `None` while another process stores or forgets.
+    pub(crate) fn try_begin(&mut self) -> Result<Option<IngestLock>, IngestError> {
+        let directory = self.holder.directory();
+        match lease::take_turn(directory, &|| true) {
+            Ok(lock) => {
+                self.tombstones = self.store.tombstones()?;
+                Ok(Some(IngestLock { _lock: lock }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+            Err(error) => Err(IngestError::DataDirectory { path: directory.to_path_buf(), error }),
+        }
+    }
+
     /// Like [`Self::put`], for a caller that already holds the lock.
     pub(crate) fn put_in_turn(
         &mut self,

@@ -23,6 +23,9 @@ pub(crate) const SPOKEN_GAP: i64 = 1 << 20;
 /// SQL that is true of a turn that recall may return, in a statement that names the table `turn`. A test holds it
 /// to `Role::is_recalled`.
 pub(super) const IS_RECALLED: &str = "turn.role NOT IN ('system', 'injected')";
+/// True for the turn of a version of a note that a newer one replaced.
+pub(super) const IS_REPLACED: &str =
+    "EXISTS (SELECT 1 FROM note_version WHERE note_version.turn_id = turn.id AND note_version.until_ms IS NOT NULL)";
 
 /// Bytes of a turn that vectors are made of.
 const SPOKEN_BYTES: usize = 512 * 1024;
@@ -140,7 +143,8 @@ static INDEXED_TURN: LazyLock<String> = LazyLock::new(|| {
 
 const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,
     speaker.text, turn.is_error, turn_text.words, turn.at_ms, turn.at_original, turn.at_offset_min, turn.at_quality, project.name, branch.text,
-    cwd.text, model.text, source_file.path, turn.line, source_file.gone_ms IS NOT NULL, episode.title";
+    cwd.text, model.text, source_file.path, turn.line, source_file.gone_ms IS NOT NULL,
+    CASE WHEN note_version.turn_id IS NULL THEN episode.title ELSE note_version.title END";
 
 const SHOWN_JOINS: &str = "JOIN episode ON episode.id = turn.episode_id
     JOIN turn_text ON turn_text.turn_id = turn.id
@@ -149,7 +153,8 @@ const SHOWN_JOINS: &str = "JOIN episode ON episode.id = turn.episode_id
     LEFT JOIN label AS branch ON branch.id = turn.branch_id
     LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
     LEFT JOIN label AS model ON model.id = turn.model_id
-    LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id";
+    LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id
+    LEFT JOIN note_version ON note_version.turn_id = turn.id";
 
 fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
     let words: Vec<u8> = row.get(11)?;
@@ -208,7 +213,7 @@ impl Store {
                      UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1
                  ) AS place JOIN turn ON turn.id = place.turn_id {SHOWN_JOINS}
                  WHERE episode.forgotten_ms IS NULL
-                   AND NOT EXISTS (SELECT 1 FROM note_version WHERE note_version.turn_id = turn.id AND until_ms IS NOT NULL)
+                   AND NOT {IS_REPLACED}
                  ORDER BY place.position, turn.id"
             );
             view.all(&sql, [episode], shown_turn)

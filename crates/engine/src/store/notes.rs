@@ -10,7 +10,7 @@ use yore_core::note::{NoteFacts, NoteKind, Priority};
 use yore_core::time::UtcMillis;
 
 use super::episodes::SPOKEN_GAP;
-use super::keys::{EpisodeKey, FileKey, ProjectKey, TurnKey};
+use super::keys::{EpisodeKey, FileKey, ProjectKey, TurnKey, json_of};
 use super::transaction::WriteTx;
 use super::upsert::{EpisodeRow, TurnFacts, UpsertOutcome, Upserter};
 use super::{Store, StoreResult, words};
@@ -136,6 +136,16 @@ impl Store {
         })
     }
 
+    /// Notes of which these turns are versions.
+    pub(crate) fn notes_of_turns(&self, turns: &[TurnKey]) -> StoreResult<Vec<EpisodeKey>> {
+        self.read(|view| {
+            view.column(
+                "SELECT DISTINCT episode_id FROM note_version WHERE turn_id IN (SELECT value FROM json_each(?1))",
+                [json_of(turns)],
+            )
+        })
+    }
+
     /// Counts that a note was loaded whole.
     pub(crate) fn count_access(&self, note: EpisodeKey, now: UtcMillis) -> StoreResult<()> {
         self.write(|tx| {
@@ -195,6 +205,7 @@ impl Upserter<'_, '_> {
                 let outcome = self.turn(agent, episode, turn, facts)?;
                 if outcome == UpsertOutcome::Unchanged {
                     // The same words, given anew.
+                    self.stretch(episode.id, turn.time.utc)?;
                     self.tx.execute("UPDATE turn SET at_ms = ?2 WHERE uid = ?1", params![turn.id.as_bytes(), turn.time.utc])?;
                     self.tx.execute(
                         "INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE uid = ?1 AND at_ms IS NOT ?2",

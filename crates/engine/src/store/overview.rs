@@ -4,6 +4,7 @@ use rusqlite::params;
 use yore_core::id::ProjectId;
 use yore_core::time::UtcMillis;
 
+use super::episodes::IS_REPLACED;
 use super::keys::ProjectKey;
 use super::{Store, StoreResult};
 
@@ -130,7 +131,7 @@ impl Store {
     /// is a dry run; gives how many.
     pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {
         /// Tables and columns with names; one that may hold each name once gives way to the row that has the new one.
-        const NAMES: [(&str, &str); 16] = [
+        const NAMES: [(&str, &str); 13] = [
             ("episode", "title"),
             ("episode", "cwd"),
             ("project", "name"),
@@ -144,9 +145,6 @@ impl Store {
             ("path", "name"),
             ("pending_title", "title"),
             ("skip", "detail"),
-            ("note_version", "title"),
-            ("note_version", "tags"),
-            ("note_version", "metadata"),
         ];
         self.write(|tx| {
             let mut changed = 0;
@@ -184,11 +182,13 @@ impl Store {
             let sum = |sql: &'static str| view.value::<Option<i64>>(sql, []).map(|sum| sum.unwrap_or(0) as u64);
             Ok(StoreStats {
                 agents: view.all(
-                    "SELECT episode.agent, count(DISTINCT CASE WHEN kind = 'session' THEN episode.id END),
+                    &format!(
+                        "SELECT episode.agent, count(DISTINCT CASE WHEN kind = 'session' THEN episode.id END),
                             count(DISTINCT CASE WHEN kind = 'subagent' THEN episode.id END),
                             count(DISTINCT CASE WHEN kind = 'document' THEN episode.id END), count(turn.id)
-                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id WHERE forgotten_ms IS NULL
-                     GROUP BY 1 ORDER BY 5 DESC",
+                     FROM episode LEFT JOIN turn ON turn.episode_id = episode.id AND NOT {IS_REPLACED} WHERE forgotten_ms IS NULL
+                     GROUP BY 1 ORDER BY 5 DESC"
+                    ),
                     [],
                     |row| {
                         Ok(AgentCount {
@@ -200,9 +200,11 @@ impl Store {
                         })
                     },
                 )?,
-                roles: view.all("SELECT role, count(*) FROM turn GROUP BY 1 ORDER BY 2 DESC", [], |row| {
-                    Ok(EpisodeCount { role: row.get(0)?, turns: count(row, 1)? })
-                })?,
+                roles: view.all(
+                    &format!("SELECT role, count(*) FROM turn WHERE NOT {IS_REPLACED} GROUP BY 1 ORDER BY 2 DESC"),
+                    [],
+                    |row| Ok(EpisodeCount { role: row.get(0)?, turns: count(row, 1)? }),
+                )?,
                 projects: sum("SELECT count(*) FROM project")?,
                 shared_turns: sum("SELECT count(*) FROM turn_share")?,
                 forgotten_episodes: sum("SELECT count(*) FROM episode WHERE forgotten_ms IS NOT NULL")?,
@@ -239,12 +241,14 @@ impl Store {
     pub(crate) fn projects(&self) -> StoreResult<Vec<ProjectSummary>> {
         self.read(|view| {
             let mut projects = view.all(
-                "SELECT project.id, project.uid, project.name,
+                &format!(
+                    "SELECT project.id, project.uid, project.name,
                         (SELECT count(*) FROM episode WHERE episode.project_id = project.id AND kind <> 'subagent'
                              AND forgotten_ms IS NULL),
-                        (SELECT count(*) FROM turn WHERE turn.project_id = project.id),
+                        (SELECT count(*) FROM turn WHERE turn.project_id = project.id AND NOT {IS_REPLACED}),
                         (SELECT max(at_ms) FROM turn WHERE turn.project_id = project.id)
-                 FROM project ORDER BY 6 DESC, project.id",
+                 FROM project ORDER BY 6 DESC, project.id"
+                ),
                 [],
                 |row| {
                     Ok(ProjectSummary {

@@ -125,7 +125,9 @@ impl Salvage {
             // Noise may have made numbers that no yore writes.
             tx.execute_batch(
                 "UPDATE source_file SET rules_version = 0 WHERE rules_version NOT BETWEEN 0 AND 1000;
-                 UPDATE source_file SET generation = 1 WHERE generation > 1000000;",
+                 UPDATE source_file SET generation = 1 WHERE generation > 1000000;
+                 -- A database before schema 9 keeps tags of notes here; they come from the archive now.
+                 DELETE FROM episode_link WHERE kind = 'tag' AND episode_id IN (SELECT id FROM episode WHERE agent = 'note');",
             )
             .map_err(|error| store.fail(error))?;
             let segments: Vec<[i64; 6]> = self.rows(&SEGMENT, &raw).iter().filter_map(|row| integers(row)).collect();

@@ -8,6 +8,7 @@ use yore_core::exchange::preview;
 use yore_core::id::EpisodeId;
 use yore_core::time::UtcMillis;
 
+use super::episodes::IS_REPLACED;
 use super::keys::{EpisodeKey, ProjectKey, json_of};
 use super::overview::count;
 use super::transaction::View;
@@ -111,7 +112,7 @@ impl Store {
         };
         let sql = format!(
             "SELECT episode.id, episode.uid, agent, native_id, kind, title, project.name, cwd, started_ms, updated_ms,
-                    (SELECT count(*) FROM turn WHERE episode_id = episode.id)
+                    (SELECT count(*) FROM turn WHERE episode_id = episode.id AND NOT {IS_REPLACED})
                     + (SELECT count(*) FROM turn_share WHERE episode_id = episode.id),
                     forgotten_ms
              FROM episode LEFT JOIN project ON project.id = episode.project_id
@@ -119,7 +120,8 @@ impl Store {
                AND (?2 = '[]' OR agent IN (SELECT value FROM json_each(?2)))
                AND (?3 IS NULL OR native_id = ?3)
                AND (?4 IS NULL OR updated_ms >= ?4) AND (?5 IS NULL OR started_ms < ?5)
-               AND (NOT ?6 OR EXISTS (SELECT 1 FROM turn JOIN code_block ON turn_id = turn.id WHERE turn.episode_id = episode.id)
+               AND (NOT ?6 OR EXISTS (SELECT 1 FROM turn JOIN code_block ON turn_id = turn.id
+                               WHERE turn.episode_id = episode.id AND NOT {IS_REPLACED})
                     OR EXISTS (SELECT 1 FROM turn_share JOIN code_block USING (turn_id) WHERE turn_share.episode_id = episode.id))
                AND (?7 OR kind <> 'subagent') AND (?8 OR forgotten_ms IS NULL) AND (NOT ?9 OR kind <> 'document')
              ORDER BY {direction}, episode.id LIMIT ?10"
@@ -186,16 +188,16 @@ impl Store {
         self.read(|view| {
             let episode = session.row;
             let message_count: i64 = view.value(
-                "SELECT (SELECT count(*) FROM turn WHERE episode_id = ?1 AND role IN ('human', 'assistant'))
+                &format!("SELECT (SELECT count(*) FROM turn WHERE episode_id = ?1 AND role IN ('human', 'assistant') AND NOT {IS_REPLACED})
                         + (SELECT count(*) FROM turn_share JOIN turn ON turn.id = turn_id
-                           WHERE turn_share.episode_id = ?1 AND role IN ('human', 'assistant'))",
+                           WHERE turn_share.episode_id = ?1 AND role IN ('human', 'assistant'))"),
                 [episode],
             )?;
             let languages: Vec<Option<String>> = view.column(
-                "SELECT label.text, count(*) FROM (SELECT id FROM turn WHERE episode_id = ?1
+                &format!("SELECT label.text, count(*) FROM (SELECT id FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
                                                    UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
                  JOIN code_block ON code_block.turn_id = place.id LEFT JOIN label ON label.id = language_id
-                 GROUP BY 1 ORDER BY 2 DESC, 1",
+                 GROUP BY 1 ORDER BY 2 DESC, 1"),
                 [episode],
             )?;
             Ok(ConversationSummary {
@@ -218,10 +220,13 @@ impl Store {
 impl View<'_> {
     fn files_of(&self, episode: EpisodeKey) -> StoreResult<Vec<String>> {
         self.column(
-            "SELECT path.text, max(CASE action WHEN 'written' THEN 2 WHEN 'read' THEN 1 ELSE 0 END), count(*)
-             FROM (SELECT id FROM turn WHERE episode_id = ?1 UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
+            &format!(
+                "SELECT path.text, max(CASE action WHEN 'written' THEN 2 WHEN 'read' THEN 1 ELSE 0 END), count(*)
+             FROM (SELECT id FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
+                   UNION ALL SELECT turn_id FROM turn_share WHERE episode_id = ?1) AS place
              JOIN turn_file ON turn_file.turn_id = place.id JOIN path ON path.id = path_id
-             GROUP BY 1 ORDER BY 2 DESC, 3 DESC, 1 LIMIT ?2",
+             GROUP BY 1 ORDER BY 2 DESC, 3 DESC, 1 LIMIT ?2"
+            ),
             params![episode, SUMMARY_FILES as i64],
         )
     }
@@ -233,9 +238,11 @@ impl View<'_> {
         }
         let mut is_found = false;
         self.each(
-            "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
-             WHERE role IN ('human', 'assistant', 'summary')
-               AND (episode_id = ?1 OR turn.id IN (SELECT turn_id FROM turn_share WHERE turn_share.episode_id = ?1))",
+            &format!(
+                "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
+             WHERE role IN ('human', 'assistant', 'summary') AND NOT {IS_REPLACED}
+               AND (episode_id = ?1 OR turn.id IN (SELECT turn_id FROM turn_share WHERE turn_share.episode_id = ?1))"
+            ),
             [session.row],
             |row| {
                 let stored: Vec<u8> = row.get(0)?;
@@ -246,13 +253,15 @@ impl View<'_> {
         Ok(is_found)
     }
 
-    /// The text of the first human turn; without one, of the first message, then of the first turn.
+    /// Returns the text of the first human turn; without one, of the first turn that is no tool's.
     fn opening(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
         let stored: Option<Vec<u8>> = self.first_value(
-            "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1
+            &format!(
+                "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1 AND NOT {IS_REPLACED}
                                 UNION ALL SELECT turn_id, position FROM turn_share WHERE episode_id = ?1) AS place
              JOIN turn ON turn.id = place.id JOIN turn_text ON turn_text.turn_id = turn.id
-             ORDER BY role <> 'human', role NOT IN ('assistant', 'summary'), place.position LIMIT 1",
+             ORDER BY role <> 'human', role IN ('system', 'tool_result'), place.position LIMIT 1"
+            ),
             [episode],
         )?;
         Ok(stored.and_then(|stored| words::decode(&stored)).map(|(text, _)| text))

@@ -543,7 +543,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(())
     }
 
-    fn stretch(&self, episode: EpisodeKey, time: Option<UtcMillis>) -> StoreResult<()> {
+    pub(super) fn stretch(&self, episode: EpisodeKey, time: Option<UtcMillis>) -> StoreResult<()> {
         let Some(time) = time else { return Ok(()) };
         self.tx
             .execute(

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
+use rusqlite::Connection;
 use serde_json::json;
 use yore_core::episode::Role;
 use yore_core::note::{NoteFacts, NoteKind, Priority};
@@ -14,7 +15,7 @@ use yore_engine::ingest::source::{ReaderOptions, Stamp};
 use yore_engine::ingest::{GivenDocument, IngestRequest, ProjectNames, Silent, names_of};
 use yore_engine::{
     Engine, EngineError, ForgetRequest, NoteSummary, NotesRequest, ProjectQuery, RememberRequest, Remembered, STANDING,
-    WhichVersion,
+    SessionsRequest, ShowRequest, WhichVersion,
 };
 use yore_testing::{Memory, Scan, SessionBuilder, TurnOf};
 
@@ -603,6 +604,93 @@ fn every_version_of_a_note_can_be_loaded_and_is_found_as_of_its_time() {
     assert!(known_before(&memory, "when does the ferry leave", given[1] + 1).is_empty());
     let archived = String::from_utf8(memory.archive().into_iter().flat_map(|(.., bytes)| bytes).collect()).unwrap();
     assert!(!archived.contains("ferry"), "{archived}");
+}
+
+#[test]
+fn older_version_is_opened_by_its_own_id_under_the_title_that_it_had() {
+    let memory = Memory::new();
+    let id = remember(&memory, titled("Morning ferry", new("The ferry leaves at dawn."))).episode.to_string();
+    let at = known_as(&memory, &id).at.unwrap();
+    remember(&memory, titled("Evening ferry", instead(&id, "The ferry leaves at dusk.")));
+    let answer = memory.ask_with("when does the ferry leave", |request| request.filter.as_of = Some(at + 1));
+    let older = answer.hits[0].turn();
+    assert_eq!((older.text.as_str(), older.title.as_deref()), ("The ferry leaves at dawn.", Some("Morning ferry")));
+    let shown = memory.engine().show(&ShowRequest { id: older.id.to_string(), surroundings: 3 }).unwrap();
+    assert_eq!((shown.focus, shown.turns.len()), (Some(older.id), 1));
+    assert_eq!(shown.turns[0].text, "The ferry leaves at dawn.");
+    assert_eq!(known_as(&memory, &older.id.to_string()).text, "The ferry leaves at dusk.", "the note of that version");
+}
+
+#[test]
+fn lists_and_counts_know_a_note_by_its_newest_version() {
+    let memory = Memory::new();
+    let id = remember(&memory, new("The ferry leaves at dawn.\n```rust\n```")).episode.to_string();
+    remember(&memory, instead(&id, "The ferry leaves at dusk."));
+    let listed = |text: Option<&str>, has_code| {
+        let request = SessionsRequest { text: text.map(str::to_owned), has_code, ..SessionsRequest::default() };
+        memory.engine().sessions(&request).unwrap()
+    };
+    let note = listed(None, false).remove(0);
+    assert_eq!((note.title.as_deref(), note.turns), (Some("The ferry leaves at dusk."), 1));
+    assert!(listed(Some("dawn"), false).is_empty() && listed(None, true).is_empty());
+    assert_eq!(listed(Some("dusk"), false).len(), 1);
+    let summary = memory.engine().summary(note).unwrap();
+    assert_eq!((summary.message_count, summary.has_code), (1, false));
+    assert_eq!(summary.preview, "The ferry leaves at dusk.");
+    let store = memory.engine().statistics().unwrap().store;
+    assert_eq!((store.agents[0].turns, store.roles[0].turns), (1, 1));
+}
+
+#[test]
+fn note_that_is_confirmed_in_the_same_words_counts_as_used_then() {
+    let memory = Memory::new();
+    let unconfirmed = RememberRequest { is_unconfirmed: true, ..by_agent(new("The ferry leaves at dawn.")) };
+    let id = remember(&memory, unconfirmed).episode.to_string();
+    remember(&memory, new("The ferry leaves at dawn."));
+    let session = memory.engine().sessions(&SessionsRequest::default()).unwrap().remove(0);
+    assert_eq!(session.updated, known_as(&memory, &id).at);
+}
+
+/// Stores words of the note `n-1` as given at a time, as programs did that did not look at the clock twice.
+fn put_note(memory: &Memory, text: &str, at: i64, version: i64) {
+    let facts = NoteFacts { title: Some("Ferry".to_owned()), ..NoteFacts::default() };
+    let note = Note { id: "n-1", text, facts: &facts, directory: None, is_by_agent: false, at };
+    let document = GivenDocument {
+        name: note_unit("n-1"),
+        stamp: Stamp { size: text.len() as u64, version },
+        state: String::new(),
+        records: note_records(&note),
+    };
+    memory.engine().put_document("note", document, &IngestRequest::new(Vec::new())).unwrap();
+}
+
+#[test]
+fn words_that_were_given_last_hold_whatever_the_clock_said() {
+    for times in [[2_000, 2_000, 2_000], [2_000, 1_000, 1_500], [3_000, 2_000, 1_000]] {
+        let memory = Memory::new();
+        let words = ["The ferry leaves at dawn.", "The ferry leaves at noon.", "The ferry leaves at dusk."];
+        for (version, (text, at)) in words.iter().zip(times).enumerate() {
+            put_note(&memory, text, 1_780_000_000_000 + at, version as i64);
+        }
+        // The archive alone tells, as after the upgrade of a yore that kept no versions.
+        Connection::open(memory.data().join("yore.db")).unwrap().execute_batch("DELETE FROM turn; DELETE FROM episode;").unwrap();
+        memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+        let id = memory.engine().notes(&in_scope(ScopeChoice::All, None)).unwrap()[0].episode.to_string();
+        assert_eq!(versions(&memory, &id), words, "{times:?}");
+        assert_eq!(all(&memory), ["The ferry leaves at dusk."], "{times:?}");
+        assert_eq!(memory.episodes()[0].title.as_deref(), Some("Ferry"), "{times:?}");
+    }
+}
+
+#[test]
+fn scan_leaves_a_notes_facts_to_the_archive_and_is_clean_the_next_time() {
+    let memory = Memory::new();
+    let metadata = r#"{"key":"a8Fk29xLq02MnZ7tQwer9","username":"kim"}"#.to_owned();
+    let id = remember(&memory, RememberRequest { metadata: Some(metadata), ..new("Mind the quay.") }).episode.to_string();
+    let before = known_as(&memory, &id);
+    let report = memory.engine().scan(false, &ReaderOptions::default(), &mut Silent).unwrap();
+    assert_eq!((report.changed_lines, report.changed_names), (0, 0));
+    assert_eq!(known_as(&memory, &id), before);
 }
 
 #[test]

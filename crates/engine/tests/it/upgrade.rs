@@ -8,7 +8,7 @@ use yore_core::note::NoteFacts;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::Silent;
 use yore_engine::ingest::source::ReaderOptions;
-use yore_engine::{Engine, EngineError, NotesRequest, SCHEMA_VERSION, StoreError, WhichVersion};
+use yore_engine::{Engine, EngineError, NotesRequest, SCHEMA_VERSION, SessionsRequest, StoreError, WhichVersion};
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf, fixture, is_blessing};
 
 const SEED: u64 = 500;
@@ -102,6 +102,11 @@ fn notes_of_an_older_schema_keep_what_is_known_of_them_and_every_version() {
     // tags that mean something in an agent's, and an agent's context that was replaced once.
     let mut memory = memory_with(&fixture("databases").join("notes-schema-8.db"));
     memory.open();
+    assert!(memory.engine().queued().unwrap() > 0, "the versions wait to be read from the archive");
+    let ferry = memory.engine().sessions(&SessionsRequest::default()).unwrap().into_iter();
+    let ferry = ferry.filter(|note| note.title.as_deref() == Some("Ferry")).map(|note| note.id.to_string()).next().unwrap();
+    let first = memory.engine().load_note(&ferry, WhichVersion::Number(1)).unwrap();
+    assert_eq!(first.text, "The ferry leaves at dawn.", "before anything was indexed");
     memory.index();
     let request = NotesRequest {
         here: None,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yore_core::episode::{EpisodeKind, FileAction};
+use yore_core::episode::{EpisodeKind, FileAction, Role};
 use yore_core::exchange::{Exchange, Exchanges};
 use yore_core::time::format_utc;
 use yore_engine::{ShowAnswer, ShowRequest, ShownTurn, WhichVersion};
@@ -147,6 +147,7 @@ pub fn page(memory: &mut Memory, wanted: &Wanted) -> CliResult<Answer> {
         for turn in &mut shown.turns {
             (turn.id, turn.title) = (note.turn, note.facts.title.clone());
             (turn.text, turn.time.utc) = (note.text.clone(), note.at);
+            turn.role = if note.is_by_agent { Role::Assistant } else { Role::Human };
             let labels = labels(&note).into_iter().map(|label| format!("#{label}"));
             turn.tool_text = note.facts.title.iter().cloned().chain(labels).collect::<Vec<_>>().join("\n");
         }
