@@ -29,7 +29,7 @@ pub struct CliError {
     pub exit: Exit,
     /// Code that does not change between versions, for scripts.
     pub code: String,
-    /// What failed, and where.
+    /// The message: which operation failed, and on which file or setting.
     pub message: String,
     /// The remedy.
     pub hint: Option<String>,
