@@ -146,7 +146,7 @@ fn numbers_are_numbers() {
             .human("hello")
             .write(&environment.projects());
     }
-    // In the original design a wrong radix turned a limit of 10 into 20, and 5 into nothing.
+    // In the seed program a wrong radix turned a limit of 10 into 20, and 5 into nothing.
     assert_eq!(rows(&environment, &["list", "--limit", "10"]).len(), 10);
     assert_eq!(rows(&environment, &["list"]).len(), 17);
     for bad in
