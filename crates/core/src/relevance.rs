@@ -12,7 +12,7 @@
 open_named_enum! {
     /// The reason why nothing is injected.
     SkipReason {
-        /// The memory is empty.
+        /// Nothing relevant is known.
         Nothing = "nothing",
         /// Nothing concerns the trigger enough.
         Floor = "floor",

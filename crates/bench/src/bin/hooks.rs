@@ -11,7 +11,7 @@
 //! or those of a corpus in the uniform format, whose queries are then the questions. Each call is a fresh
 //! process over cached files. A hook of a prompt is counted by its result: questions that got a text,
 //! everyday prompts that got none; the others are listed below the table. CPU time is user and system time of
-//! the called process and, in a separate column, the daemon's, in the kernel's ticks.
+//! the called process and, in a separate column, the daemon's, as the kernel counts it in ticks.
 #![allow(clippy::print_stdout, reason = "a program that measures prints")]
 
 use std::error::Error;

@@ -287,7 +287,7 @@ pub fn callers() -> (Vec<&'static str>, Vec<&'static str>) {
     (names, events)
 }
 
-/// True if two names of events differ only in case and separators.
+/// Returns whether two names of events differ only in case and separators.
 fn is_same_name(known: &str, given: &str) -> bool {
     let letters = |name: &'_ str| -> Vec<u8> {
         let is_letter = |byte: &u8| !matches!(byte, b'_' | b'-' | b'.');

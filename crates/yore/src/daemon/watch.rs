@@ -387,8 +387,8 @@ impl<'s, 'a> Watching<'s, 'a> {
             jobs.push((path, job));
             return;
         }
-        // A new file or no history at all; a scan of its place tells. A file that is no history may change
-        // often, so its delay doubles each time.
+        // A new file or no history at all; a scan of its place finds out. A file that is not a history may
+        // change often, so its delay doubles each time.
         let window = self.shared.window_ms();
         let delay = self.delays.entry(path.clone()).or_insert(window);
         let job = self.shared.scans(std::slice::from_ref(&place.root), *delay).pop();

@@ -86,7 +86,7 @@ pub fn waiting(
             }
             let Some(name) = unit.name() else { continue };
             let is_allowed = unit.path.to_str().is_some_and(|path| request.policy.allows_file(path));
-            // A unit that closes its file only tells whether the other units need a look.
+            // A unit that closes its file only shows whether the other units need a look.
             if unit.closes_file || unit.stamp.size == 0 || !is_allowed || !seen.insert((source.kind(), name.clone())) {
                 continue;
             }

@@ -40,7 +40,7 @@ pub(super) fn read(layers: &Layers<'_>) -> Option<Config> {
     load_only(layers, &KEYS).ok().filter(|config| config.capture.enabled)
 }
 
-/// Returns whether a session in this directory is captured and answered, by the same rules as reading.
+/// Returns the place of a session in this directory, by the same rules as reading.
 pub(super) fn place(config: &Config, directory: Option<&str>, paths: &Paths) -> Place {
     let capture = &config.capture;
     let is_opt_in = capture.mode == CaptureMode::OptIn;

@@ -86,7 +86,7 @@ impl Guard {
         Ok(Request::from_parts(parts, Body::from(body)))
     }
 
-    /// Returns whether the request has the token, if one is required.
+    /// Refuses a request without the token, if one is required.
     fn knows(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let Some(token) = &self.token else { return Ok(()) };
         let words = "this needs a token: `yore mcp url` shows it";
@@ -140,7 +140,8 @@ async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
     }
 }
 
-/// Returns whether a request is addressed to this port and, if a browser sends an origin, comes from it.
+/// Refuses a request that is not addressed to this port or, if a browser sends an origin, comes from another
+/// origin.
 fn is_from_here(port: u16, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let is_ours = |name: &[u8]| LOOPBACK.iter().any(|ours| name.eq_ignore_ascii_case(format!("{ours}:{port}").as_bytes()));
     let mut hosts = headers.get_all(HOST).iter();
