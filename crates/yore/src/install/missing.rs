@@ -128,8 +128,8 @@ fn lacks(edit: &FileEdit, changed: &Changed, machine: &Machine<'_>) -> Vec<Lack>
     lacks
 }
 
-/// Compares two matchers: true if `now` leaves out a name that `entered` has. A regular expression that is more
-/// than names and bars cannot be compared and counts as wide enough.
+/// Compares two matchers: true if `now` leaves out a name that `entered` has. A regular expression that is
+/// more than names and bars cannot be compared and counts as wide enough.
 fn is_narrower(now: Option<&str>, entered: Option<&str>) -> bool {
     let names = |matcher: Option<&str>| -> BTreeSet<String> {
         matcher.unwrap_or_default().split('|').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
