@@ -20,6 +20,6 @@ fn main() {
         assert!(built.is_ok_and(|status| status.success()), "rustc could not build faults/library.rs");
         library = path.display().to_string();
     }
-    // Empty where there is none.
+    // Empty on platforms without the library.
     println!("cargo::rustc-env=FAULTS_LIBRARY={library}");
 }

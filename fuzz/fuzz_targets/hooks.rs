@@ -1,4 +1,4 @@
-//! What an agent says to a hook: the first byte names the agent, the second the event.
+//! An agent's input to a hook: the first byte selects the agent, the second the event.
 #![no_main]
 
 use std::sync::OnceLock;

@@ -1,4 +1,5 @@
-//! Every tool with any arguments, over a small memory: the first byte chooses the tool, the rest are its arguments.
+//! Every tool with any arguments, over a small memory: the first byte selects the tool, the rest are its
+//! arguments.
 #![no_main]
 
 use std::cell::RefCell;

@@ -1,7 +1,7 @@
-//! Every reader on any bytes under a name that it reads. A file of lines gives the same turns wherever its reading is
-//! interrupted.
+//! Every reader on any bytes under a name that it reads. A file of lines gives the same turns wherever its
+//! reading is interrupted.
 //!
-//! The first byte chooses the file's name (see [`FILES`]), the second where lines are interrupted.
+//! The first byte selects the file's name (see [`FILES`]), the second the place where lines are interrupted.
 #![no_main]
 
 use std::cell::RefCell;
@@ -54,21 +54,21 @@ const FILES: [(&str, &str); 36] = [
     ("file", "notes.txt"),
 ];
 
-/// A unit of a line source is not longer.
+/// Most values of a unit of a line source.
 const MOST_VALUES: usize = 5_000;
 
 thread_local! {
     static FOLDERS: RefCell<BTreeMap<usize, (tempfile::TempDir, PathBuf)>> = RefCell::default();
 }
 
-/// The line's JSON values; none where it is no JSON.
+/// Returns the line's JSON values; none if it is not JSON.
 fn values(line: &[u8]) -> Vec<Value> {
     serde_json::Deserializer::from_slice(line).into_iter::<Value>().collect::<Result<_, _>>().unwrap_or_default()
 }
 
 type Turns = BTreeMap<String, (u32, String, String)>;
 
-/// What the store keeps of turns that come more than once.
+/// Merges readings as the store does for turns that come more than once.
 fn keep(turns: &mut Turns, readings: Vec<Reading>) {
     for reading in readings {
         let Reading::Turn(read) = reading else { continue };

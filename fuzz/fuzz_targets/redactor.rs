@@ -1,4 +1,5 @@
-//! Redaction of any text, of any JSON, by any pattern of a person's: what is redacted stays so, and JSON stays JSON.
+//! Redaction of any text, of any JSON, by any pattern of a user: redacted text stays redacted, and JSON stays
+//! JSON.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -14,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(text);
     let mut counts = RedactionCounts::default();
     if first % 16 == 0 {
-        // The first line as a pattern of a person's.
+        // Uses the first line as a user's pattern.
         let (pattern, text) = text.split_once('\n').unwrap_or((&text, "password"));
         if let Ok(redactor) = Redactor::with_patterns(&[7; 32], &[pattern.to_owned()]) {
             let _ = redactor.text(text, &mut counts);

@@ -1,4 +1,5 @@
-//! Any text as an agent's settings that yore is installed into and out of: the first byte chooses the file.
+//! Any text as an agent's settings, into which yore is installed and from which it is removed: the first byte
+//! selects the file.
 #![no_main]
 
 use std::sync::OnceLock;

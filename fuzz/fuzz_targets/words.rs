@@ -1,4 +1,4 @@
-//! Whatever looks at text: cuts are at letters, and what is taken out of a text stands in it.
+//! All functions on text: cuts are at character boundaries, and every returned part occurs in the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! The floor: the same texts in plain SQLite FTS5, the least that one could do. No archive, no
-//! redaction, no filters, no quotes, no identifiers split; what it costs is what SQLite costs.
+//! The baseline: the same texts in plain SQLite FTS5, the simplest solution. It has no archive, no redaction,
+//! no filters, no quotes, no splitting of identifiers; its costs are those of SQLite.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub const BATCH: usize = 200;
 pub struct Floor(Connection);
 
 impl Floor {
-    /// Makes an empty one.
+    /// Creates an empty database.
     pub fn create(path: &Path) -> Result<Self> {
         let db = Connection::open(path)?;
         db.execute_batch(
@@ -26,7 +26,7 @@ impl Floor {
         Ok(Self(db))
     }
 
-    /// Opens one to ask it.
+    /// Opens a database for questions.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self(Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?))
     }
@@ -50,7 +50,7 @@ impl Floor {
         self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
 
-    /// The texts with any of the words, best first.
+    /// Returns the texts with any of the words, best first.
     pub fn search(&self, question: &str, limit: usize) -> Result<Vec<String>> {
         let mut statement = self.0.prepare_cached(
             "SELECT turn.text FROM (SELECT rowid AS id, rank AS place FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2) \
@@ -60,7 +60,7 @@ impl Floor {
     }
 }
 
-/// Every word as a string of FTS5, OR-ed.
+/// Returns every word as a string of FTS5, OR-ed.
 fn any_word(question: &str) -> String {
     let words = question.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let query = words.map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ");

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-/// CPU time of this process so far, user and system, all threads.
+/// Returns the CPU time of this process so far, user and system, all threads.
 pub fn cpu_time() -> Duration {
     cpu_time::ProcessTime::now().as_duration()
 }
 
-/// CPU time of the child processes that this process has waited for; nothing where the system
-/// does not say.
+/// Returns the CPU time of the child processes that this process has waited for; zero if the system does not
+/// report it.
 #[cfg(unix)]
 pub fn children_cpu_time() -> Duration {
     use nix::sys::resource::{UsageWho, getrusage};
@@ -19,23 +19,23 @@ pub fn children_cpu_time() -> Duration {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Duration::ZERO, |usage| span(usage.user_time()) + span(usage.system_time()))
 }
 
-/// CPU time of the child processes that this process has waited for; nothing where the system
-/// does not say.
+/// Returns the CPU time of the child processes that this process has waited for; zero if the system does not
+/// report it.
 #[cfg(not(unix))]
 pub fn children_cpu_time() -> Duration {
     Duration::ZERO
 }
 
-/// Memory of a process in bytes; zero where the system does not say.
+/// Memory of a process in bytes; zero if the system does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Resident and backed by no file: what the process itself holds.
+    /// Resident and backed by no file: the memory of the process itself.
     pub anonymous: u64,
-    /// The most that was ever resident, mapped files included.
+    /// Highest resident memory so far, including mapped files.
     pub peak_resident: u64,
 }
 
-/// Memory of this process (`None`) or of another.
+/// Returns the memory of this process (`None`) or of another.
 pub fn memory(process: Option<u32>) -> Memory {
     let path = process.map_or_else(|| "/proc/self/status".to_owned(), |id| format!("/proc/{id}/status"));
     std::fs::read_to_string(path).map_or_else(|_| Memory::default(), |status| memory_of_status(&status))
@@ -49,7 +49,7 @@ fn memory_of_status(status: &str) -> Memory {
     Memory { anonymous: bytes("RssAnon"), peak_resident: bytes("VmHWM") }
 }
 
-/// Bytes of a file, or of everything below a directory.
+/// Returns the bytes of a file, or of everything below a directory.
 pub fn disk_bytes(path: &Path) -> u64 {
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => {
@@ -60,13 +60,13 @@ pub fn disk_bytes(path: &Path) -> u64 {
     }
 }
 
-/// The value that a share of the sorted values does not exceed (nearest rank).
+/// Returns the value that a share of the sorted values does not exceed (nearest rank).
 pub fn percentile(sorted: &[f64], share: f64) -> f64 {
     let rank = (sorted.len() as f64 * share).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(f64::NAN)
 }
 
-/// Cores and model of the processor.
+/// Returns the cores and model of the processor.
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZeroUsize::get);
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A document as the transcript file that a coding agent would have left: the lines, fields and
-//! repetitions that make real files several times as large as their words.
+//! A document as the transcript file that a coding agent would have left: with the lines, fields and
+//! repetitions that make real files several times as large as their text.
 
 use std::io::{Result, Write};
 
@@ -9,12 +9,12 @@ use yore_core::time::format_utc;
 use crate::vocabulary::Random;
 use crate::workload::{Document, Turn, uuid};
 
-/// When the first synthetic session begins: 2026-01-01, in milliseconds.
+/// Start of the first synthetic session: 2026-01-01, in milliseconds.
 const BEGAN_MS: i64 = 1_767_225_600_000;
-/// Between two sessions.
+/// Interval between two sessions.
 const SESSION_MS: i64 = 90_000;
 
-/// Writes a synthetic session as lines of Claude Code. `number` is its place in the workload.
+/// Writes a synthetic session as lines of Claude Code. `number` is its position in the workload.
 pub fn write_claude_code(document: &Document, number: u64, out: &mut dyn Write) -> Result<()> {
     let mut writer = Lines {
         out,
@@ -131,7 +131,7 @@ impl Lines<'_> {
         self.out.write_all(b"\n")
     }
 
-    /// An id as the model's provider makes them.
+    /// Makes an id in the form of the model's provider.
     fn token(&mut self, prefix: &str) -> String {
         const LETTERS: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
         let mut token = prefix.to_owned();

@@ -1,17 +1,17 @@
-//! Words that are spread like those of real work: few are common, most are rare, and new
-//! identifiers keep coming. The same seed gives the same words on every machine.
+//! Words with a distribution like that of real work: few are common, most are rare, and new identifiers keep
+//! coming. The same seed gives the same words on every machine.
 
-/// Numbers without a pattern, from a seed (Steele, Lea and Flood 2014, "splitmix").
+/// Pseudo-random numbers from a seed (Steele, Lea and Flood 2014, "splitmix").
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Begins at a seed.
+    /// Starts at a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -20,27 +20,27 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `end`, which is at least 1.
+    /// Returns a number below `end`, which is at least 1.
     pub fn below(&mut self, end: usize) -> usize {
         (self.number() % end.max(1) as u64) as usize
     }
 
-    /// From `low` up to but not including `high`.
+    /// Returns a number from `low` up to but not including `high`.
     pub fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high.saturating_sub(low))
     }
 
-    /// From 0 up to but not including 1.
+    /// Returns a number from 0 up to but not including 1.
     pub fn share(&mut self) -> f64 {
         (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// True so often in a hundred times.
+    /// Returns true with a probability of `chance` percent.
     pub fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
 
-    /// One of a list that is not empty.
+    /// Returns an element of a list that is not empty.
     pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
@@ -71,7 +71,7 @@ impl Zipf {
     }
 }
 
-/// The commonest words, roughly in order; generated ones follow.
+/// The most common words, roughly in order; generated ones follow.
 const COMMON: &str = "the to a of and in is it that for this we with on not be as are if i you from but so an \
     can has have was when should all or there use file now test by at code error no run let me add do which \
     function new then only need will what why change check one line first before return after set fix value \
@@ -90,14 +90,14 @@ const VOWELS: [&str; 9] = ["a", "e", "i", "o", "u", "ai", "ea", "ou", "io"];
 const CODAS: [&str; 12] = ["", "", "", "n", "r", "l", "t", "m", "nd", "st", "ck", "x"];
 const ENDINGS: [&str; 12] = ["", "", "", "", "s", "ed", "ing", "er", "tion", "al", "ly", "ment"];
 
-/// How many generated words there are.
+/// Number of generated words.
 const GENERATED: usize = 40_000;
-/// Identifiers of one project.
+/// Number of identifiers of one project.
 const IDENTIFIERS: usize = 600;
-/// Files of one project.
+/// Number of files of one project.
 const FILES: usize = 200;
 
-/// Everything that the documents of one workload are written with.
+/// The vocabulary of the documents of one workload.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     words: Vec<String>,
@@ -109,14 +109,14 @@ pub struct Vocabulary {
 /// The names of one project.
 #[derive(Clone, Debug)]
 pub struct Project {
-    /// Its name.
+    /// Name of the project.
     pub name: String,
     identifiers: Vec<String>,
     files: Vec<String>,
 }
 
 impl Vocabulary {
-    /// Makes the words of a seed.
+    /// Makes the vocabulary of a seed.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let mut words: Vec<String> = COMMON.split_whitespace().map(str::to_owned).collect();
@@ -125,7 +125,7 @@ impl Vocabulary {
         Self { words, by_rank, identifier_rank: Zipf::new(IDENTIFIERS), file_rank: Zipf::new(FILES) }
     }
 
-    /// The names of the project with this number.
+    /// Returns the names of the project with this number.
     pub fn project(&self, seed: u64, number: usize) -> Project {
         let mut random = Random::new(seed ^ (number as u64 + 1).wrapping_mul(0x9e6c_63d0_876a_46b5));
         let name = format!("{}-{}", self.rare_word(&mut random), self.rare_word(&mut random));
@@ -145,17 +145,17 @@ impl Vocabulary {
         Project { name, identifiers, files }
     }
 
-    /// A word, common ones far more often.
+    /// Returns a word, common ones far more often.
     pub fn word(&self, random: &mut Random) -> &str {
         &self.words[self.by_rank.rank(random)]
     }
 
-    /// Any word, each as often.
+    /// Returns any word, all with the same probability.
     pub fn rare_word(&self, random: &mut Random) -> &str {
         &self.words[random.below(self.words.len())]
     }
 
-    /// An identifier that need not exist yet, in snake or camel case.
+    /// Makes an identifier that need not exist yet, in snake or camel case.
     pub fn new_identifier(&self, random: &mut Random) -> String {
         let is_camel = random.percent(40);
         let mut name = String::new();
@@ -176,12 +176,12 @@ impl Vocabulary {
         name
     }
 
-    /// An identifier of a project, some far more often than others.
+    /// Returns an identifier of a project, some far more often than others.
     pub fn identifier<'p>(&self, project: &'p Project, random: &mut Random) -> &'p str {
         &project.identifiers[self.identifier_rank.rank(random)]
     }
 
-    /// A file of a project, some far more often than others.
+    /// Returns a file of a project, some far more often than others.
     pub fn file<'p>(&self, project: &'p Project, random: &mut Random) -> &'p str {
         &project.files[self.file_rank.rank(random)]
     }

@@ -1,7 +1,7 @@
-//! Documents to remember and questions about them, synthetic or from a given corpus.
+//! Documents to store and questions about them, synthetic or from a given corpus.
 //!
-//! A [`Workload`] of n turns gives the same documents whenever it is walked, one at a time, so that
-//! a million turns need no more memory than a thousand.
+//! A [`Workload`] of n turns gives the same documents on every walk, one at a time, so that a million turns
+//! need no more memory than a thousand.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Result};
@@ -11,59 +11,59 @@ use serde_json::Value;
 
 use crate::vocabulary::{Project, Random, Vocabulary};
 
-/// Projects that the synthetic sessions are about.
+/// Number of projects in the synthetic sessions.
 const PROJECTS: usize = 24;
 
-/// What to remember.
+/// The documents to store.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// How many turns.
+    /// Number of turns.
     pub turns: usize,
-    /// Files of the uniform format; none means synthetic sessions.
+    /// Files of the uniform format; empty means synthetic sessions.
     pub corpus: Vec<PathBuf>,
-    /// Decides about every synthetic word.
+    /// Seed of every synthetic word.
     pub seed: u64,
 }
 
 /// A session of an agent, or a document of a corpus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Unique in the workload; a UUID for synthetic sessions.
+    /// Id, unique in the workload; a UUID for synthetic sessions.
     pub id: String,
     /// Project or corpus.
     pub project: String,
-    /// In order.
+    /// Turns, in order.
     pub turns: Vec<Turn>,
 }
 
 /// A tool's name and its inputs, each with its name.
 pub type Call = (&'static str, Vec<(&'static str, String)>);
 
-/// Something that was said.
+/// A turn of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn {
-    /// By the person.
+    /// A prompt of the user.
     Human(String),
-    /// By the model, perhaps with a tool call; one of both may be empty.
+    /// A message of the model, perhaps with a tool call; one of both may be empty.
     Assistant {
-        /// What it says.
+        /// Text of the message.
         text: String,
-        /// The tool that it calls.
+        /// The tool call.
         call: Option<Call>,
     },
-    /// By a tool.
+    /// The result of a tool call.
     ToolResult {
-        /// Its output.
+        /// Output of the tool.
         text: String,
-        /// Whether it failed.
+        /// True if the tool failed.
         is_error: bool,
     },
-    /// A turn of a given corpus, as it stands there.
+    /// A turn of a given corpus, unchanged.
     Given(Value),
 }
 
 impl Turn {
-    /// The words that can be searched.
+    /// Returns the words that can be searched.
     pub fn words(&self) -> String {
         match self {
             Self::Human(text) | Self::ToolResult { text, .. } => text.clone(),
@@ -88,7 +88,7 @@ impl Turn {
 }
 
 impl Workload {
-    /// Gives each document in turn; the last one is cut so that the number of turns is exact.
+    /// Passes each document to `each`; the last one is cut so that the number of turns is exact.
     pub fn walk(&self, each: &mut dyn FnMut(Document) -> Result<()>) -> Result<()> {
         let mut left = self.turns;
         let mut give = |mut document: Document| {
@@ -125,7 +125,7 @@ impl Workload {
                     let id = format!("{}-{copy}", value["doc_id"].as_str().unwrap_or("document"));
                     let Value::Array(mut turns) = value["turns"].take() else { continue };
                     for turn in &mut turns {
-                        // A copy is told from its original by its ids only.
+                        // A copy differs from its original only in its ids.
                         turn["turn_id"] = format!("{}-{copy}", turn["turn_id"].as_str().unwrap_or("")).into();
                     }
                     documents += 1;
@@ -148,7 +148,7 @@ struct Session<'s> {
     vocabulary: &'s Vocabulary,
     project: &'s Project,
     random: &'s mut Random,
-    /// Identifiers that this session brings into the world.
+    /// New identifiers of this session.
     own: Vec<String>,
 }
 
@@ -260,7 +260,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// A call, what came of it, and whether it failed.
+    /// Makes a call, its result, and whether it failed.
     fn tool(&mut self) -> (Call, String, bool) {
         let file = self.vocabulary.file(self.project, self.random).to_owned();
         match self.random.below(10) {
@@ -307,7 +307,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// A random UUID's spelling.
+/// Makes a random UUID.
 pub fn uuid(random: &mut Random) -> String {
     let (high, low) = (random.number(), random.number());
     format!(
@@ -320,7 +320,7 @@ pub fn uuid(random: &mut Random) -> String {
     )
 }
 
-/// Chooses turns evenly over a workload and draws a question from each.
+/// Selects turns evenly from a workload and makes a question from each.
 #[derive(Debug)]
 pub struct Asker {
     random: Random,
@@ -332,12 +332,12 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Will draw about `count` questions from `turns` turns.
+    /// Selects about `count` questions from `turns` turns.
     pub fn new(seed: u64, turns: usize, count: usize) -> Self {
         Self { random: Random::new(!seed), every: (turns / count.max(1)).max(1), seen: 0, wanted: count, questions: Vec::new() }
     }
 
-    /// Looks at the next document.
+    /// Examines the next document.
     pub fn see(&mut self, document: &Document) {
         for turn in &document.turns {
             self.seen += 1;
@@ -350,14 +350,14 @@ impl Asker {
         }
     }
 
-    /// The questions.
+    /// Returns the questions.
     pub fn finish(self) -> Vec<String> {
         self.questions
     }
 }
 
-/// A question of 3 to 12 words from a text, of one of five kinds; double quotes are left out, as
-/// they mean something to yore and nothing to the floor.
+/// Makes a question of 3 to 12 words from a text, of one of five kinds. Double quotes are left out: they have
+/// a meaning in yore and none in the baseline.
 fn draw(text: &str, kind: usize, random: &mut Random) -> Option<String> {
     let is_name = |word: &str| word.len() > 4 && word.bytes().any(|byte| matches!(byte, b'_' | b'/'));
     let plain = text.replace(['"', '`', '“', '”'], " ");
@@ -371,7 +371,7 @@ fn draw(text: &str, kind: usize, random: &mut Random) -> Option<String> {
         (0..count).map(|at| words[(first + at * step) % words.len()]).collect::<Vec<_>>().join(" ")
     };
     let question = match kind % 5 {
-        // An error message, as it stands.
+        // An error message, unchanged.
         0 => {
             let error = plain.lines().map(str::trim).find(|line| {
                 ["error", "Error", "panicked", "FAILED ", "fatal:", "undefined:"].iter().any(|sign| line.contains(sign))
@@ -385,7 +385,7 @@ fn draw(text: &str, kind: usize, random: &mut Random) -> Option<String> {
             let name = names.get(random.below(names.len()))?;
             format!("where did we change {name} {}", picked(random, 2))
         }
-        // A stretch of what was said.
+        // A passage of the text.
         2 => {
             let count = random.between(4, 13).min(words.len());
             let first = random.below(words.len() - count + 1);

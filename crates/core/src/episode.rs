@@ -1,10 +1,10 @@
-//! What was said: an [`Episode`] is one conversation or document, a [`Turn`] one message in it.
+//! The content of a memory: an [`Episode`] is one conversation or document, a [`Turn`] one message in it.
 
 use crate::id::{EpisodeId, TurnId};
 use crate::time::{RecordedTime, UtcMillis};
 
 named_enum! {
-    /// Who or what spoke. A message that an agent files under "user" is very often not human.
+    /// The author of a turn. A message that an agent files under "user" is very often not human.
     Role {
         /// Typed or chosen by a person.
         Human = "human",
@@ -12,30 +12,30 @@ named_enum! {
         Assistant = "assistant",
         /// A message of the model that only calls tools.
         ToolCall = "tool_call",
-        /// What a tool answered.
+        /// The output of a tool.
         ToolResult = "tool_result",
         /// The client: API errors, slash commands without arguments.
         System = "system",
         /// A summary that replaced earlier turns at compaction.
         Summary = "summary",
-        /// Reminders, hook output, skill texts: put there by software, said by nobody.
+        /// Reminders, hook output, skill texts: inserted by software, not said by a person or the model.
         Injected = "injected",
     }
 }
 
 impl Role {
-    /// Whether recall looks at turns of this role unless told otherwise.
+    /// Returns whether recall searches turns of this role by default.
     pub fn is_recalled(self) -> bool {
         !matches!(self, Self::System | Self::Injected)
     }
 }
 
 named_enum! {
-    /// What an episode is.
+    /// The kind of an episode.
     EpisodeKind {
         /// A conversation with a person.
         Session = "session",
-        /// A side conversation that an agent led with a sub-agent.
+        /// A side conversation of an agent with a sub-agent.
         Subagent = "subagent",
         /// A passage, file or page.
         Document = "document",
@@ -43,34 +43,34 @@ named_enum! {
 }
 
 named_enum! {
-    /// How sure an episode's title is; a higher rank replaces a lower one.
+    /// The origin of an episode's title, in order of reliability; a higher rank replaces a lower one.
     TitleRank {
-        /// None recorded: the first words of the first human turn.
+        /// No title recorded: the first words of the first human turn.
         FirstWords = "first_words",
         /// A summary line that the client wrote.
         Summary = "summary",
         /// A title that the client's model wrote.
         Ai = "ai",
-        /// A title that the person gave.
+        /// A title that the user gave.
         Custom = "custom",
     }
 }
 
-/// A title and how sure it is.
+/// A title with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title {
-    /// The words, one line.
+    /// The title, one line.
     pub text: String,
-    /// Where they come from.
+    /// Origin of the title.
     pub rank: TitleRank,
-    /// When they were written, as far as the lines around them tell.
+    /// Time it was written, as far as the lines around it tell.
     pub at: Option<UtcMillis>,
-    /// 1-based line where they stand: the later of two that no message parts is the younger.
+    /// 1-based line of the title; of two titles with no message between them, the later one is newer.
     pub line: u64,
 }
 
 impl Title {
-    /// Whether this title takes the place of a known one: it is surer, or as sure and not older.
+    /// Returns whether this title replaces a known one: it is more reliable, or as reliable and not older.
     pub fn replaces(&self, known: &Self) -> bool {
         self.rank > known.rank
             || self.rank == known.rank
@@ -87,13 +87,13 @@ pub struct Episode {
     pub agent: String,
     /// The agent's own session id.
     pub native_id: String,
-    /// What it is.
+    /// Kind of the episode.
     pub kind: EpisodeKind,
-    /// The native id of the session that started this one.
+    /// Native id of the session that started this one.
     pub parent_native_id: Option<String>,
-    /// The project's name where the source itself names one; else the directory decides.
+    /// Project name given by the source itself; otherwise the directory decides.
     pub project: Option<String>,
-    /// The directory it began in, as recorded.
+    /// Directory in which the episode began, as recorded.
     pub cwd: Option<String>,
     /// The agent's version.
     pub client_version: Option<String>,
@@ -104,76 +104,76 @@ pub struct Episode {
 pub struct Turn {
     /// Derived from agent, session, message and ordinal.
     pub id: TurnId,
-    /// The id by which the agent's own file names it: the place to look.
+    /// Id of the message in the agent's own file, to find it there.
     pub native_id: String,
-    /// Who spoke.
+    /// Author of the turn.
     pub role: Role,
-    /// The speaker's name where the format has one.
+    /// Name of the author, if the format has one.
     pub speaker: Option<String>,
-    /// What was said, redacted.
+    /// Text of the message, redacted.
     pub text: String,
-    /// Tool inputs or tool output, capped and redacted: searched with a lower weight.
+    /// Tool inputs or tool output, capped and redacted; searched with a lower weight.
     pub tool_text: String,
-    /// Whether a tool reported failure.
+    /// True if a tool reported failure.
     pub is_error: bool,
-    /// When.
+    /// Time of the message.
     pub time: RecordedTime,
-    /// Directory at the time, as recorded.
+    /// Directory at that time, as recorded.
     pub cwd: Option<String>,
-    /// Branch at the time, as recorded.
+    /// Branch at that time, as recorded.
     pub branch: Option<String>,
-    /// The model that spoke.
+    /// The model that wrote it.
     pub model: Option<String>,
-    /// Number of source lines that make up this turn: a fuller copy replaces a shorter one.
+    /// Number of source lines that make up this turn; a fuller copy replaces a shorter one.
     pub parts: u32,
-    /// Tool calls that it makes, or whose outcome it tells.
+    /// Tool calls that the turn makes, or whose outcome it reports.
     pub tools: Vec<ToolUse>,
-    /// Files that tools read or changed in it, as recorded. Files that are only named in the text
-    /// are found there.
+    /// Files that tools read or changed in this turn, as recorded. Files that the text only names are found
+    /// in the text.
     pub files: Vec<FileUse>,
 }
 
 named_enum! {
-    /// How a tool call ended.
+    /// The outcome of a tool call.
     Outcome {
-        /// Without a reported failure.
+        /// The call ended without a reported failure.
         Done = "done",
-        /// With a failure, or an exit code other than 0.
+        /// The call failed, or exited with a code other than 0.
         Failed = "failed",
-        /// The person or the client refused or stopped it.
+        /// The user or the client refused or stopped the call.
         Cancelled = "cancelled",
     }
 }
 
-/// A tool call, told by the turn that makes it (`outcome` `None`), by the one that answers it, or
-/// by one that does both.
+/// A tool call, reported by the turn that makes it (`outcome` `None`), by the turn with its result, or by one
+/// turn that does both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolUse {
-    /// The agent's own id of the call, where there is one: binds call and answer.
+    /// The agent's own id of the call, if it has one; links the call and its result.
     pub call_id: Option<String>,
-    /// The tool's name; empty in an answer that does not say it.
+    /// Name of the tool; empty in a result that does not name it.
     pub name: String,
-    /// How it ended.
+    /// Outcome of the call.
     pub outcome: Option<Outcome>,
 }
 
 named_enum! {
-    /// What was done to a file.
+    /// The action on a file.
     FileAction {
-        /// Named only.
+        /// The file is only named.
         Mentioned = "mentioned",
-        /// Looked into, or given to the model.
+        /// The file was read, or given to the model.
         Read = "read",
-        /// Created, changed, or proposed to be.
+        /// The file was created or changed, or a change was proposed.
         Written = "written",
     }
 }
 
-/// A file that a turn touches.
+/// A file that a turn mentions, reads or changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileUse {
-    /// As recorded: absolute, or relative to the directory at the time.
+    /// Path as recorded: absolute, or relative to the directory at that time.
     pub path: String,
-    /// What was done.
+    /// Action on the file.
     pub action: FileAction,
 }

@@ -1,8 +1,8 @@
-//! Conversations in the shape in which people remember them: exchanges, each one question and all
-//! that was done about it (S1-024 to S1-028).
+//! Conversations divided as people remember them: into exchanges, each one question and everything done about
+//! it.
 //!
-//! Every turn of a conversation is in exactly one exchange, or before the first: what an agent says
-//! before anybody asked is counted, and stays in the archive.
+//! Every turn of a conversation is in exactly one exchange, or before the first: text of an agent before the
+//! first question is counted, and stays in the archive.
 
 use std::ops::Range;
 
@@ -11,40 +11,40 @@ use crate::id::TurnId;
 use crate::text::{CodeBlock, code_blocks, error_line, paths};
 use crate::time::UtcMillis;
 
-/// What an exchange is a memory of: the context in which something happened. Only what is drawn
-/// from it can be a solution (C-022).
+/// Kind of memory that an exchange is: the context in which something happened. Only a memory that is derived
+/// from it can be a solution.
 pub const EXCHANGE_KIND: &str = "context";
 
-/// Confidence of a language that a code block names (S1-028).
+/// Confidence of a language that a code block names.
 pub const LANGUAGE_CONFIDENCE: f32 = 1.0;
-/// Confidence of a file that the text names (S1-028).
+/// Confidence of a file that the text names.
 pub const MENTION_CONFIDENCE: f32 = 0.7;
 /// Confidence of a file that a tool is recorded to have read or changed.
 pub const RECORDED_CONFIDENCE: f32 = 1.0;
 
-/// An answer of more characters than this is a long one (S1-027).
+/// Number of characters above which an answer counts as long.
 const LONG_ANSWER_CHARS: usize = 2000;
 /// Characters of a preview.
 const PREVIEW_CHARS: usize = 200;
 
-/// A turn as an exchange is made of it.
+/// The data of a turn from which exchanges are made.
 #[derive(Clone, Copy, Debug)]
 pub struct TurnShape<'t> {
-    /// The turn.
+    /// Id of the turn.
     pub id: TurnId,
     /// The agent's own id of the message.
     pub native_id: &'t str,
-    /// Who spoke.
+    /// Author of the turn.
     pub role: Role,
-    /// What was said.
+    /// Text of the turn.
     pub text: &'t str,
     /// Tool inputs or output.
     pub tool_text: &'t str,
-    /// Whether a tool reported failure.
+    /// True if a tool reported failure.
     pub is_error: bool,
-    /// When.
+    /// Time of the turn.
     pub at: Option<UtcMillis>,
-    /// Tool calls it makes or whose outcome it tells.
+    /// Tool calls that the turn makes or whose outcome it reports.
     pub tools: &'t [ToolUse],
     /// Files that its tools read or changed.
     pub files: &'t [FileUse],
@@ -53,35 +53,35 @@ pub struct TurnShape<'t> {
 /// The exchanges of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exchanges {
-    /// Turns before the first human one: part of no exchange (S1-024).
+    /// Number of turns before the first human one; they are part of no exchange.
     pub turns_before: usize,
-    /// In order.
+    /// The exchanges, in order.
     pub exchanges: Vec<Exchange>,
 }
 
 /// One human turn and all that follows until the next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
-    /// `chat-`, the conversation's native id and the human message's: the same whenever it is
-    /// made, and another one for each message, whatever the times say (C-021).
+    /// `chat-`, the native ids of the conversation and of the human message: always the same for one message
+    /// and different for each, even if their times are equal.
     pub id: String,
     /// [`EXCHANGE_KIND`].
     pub kind: &'static str,
-    /// The human turn.
+    /// Id of the human turn.
     pub turn: TurnId,
-    /// The turns, by their place in the conversation; the first is the human one (C-021).
+    /// Range of the turns in the conversation; the first is the human one.
     pub turns: Range<usize>,
-    /// What was asked.
+    /// Text of the question.
     pub question: String,
-    /// The beginning of the question on one line.
+    /// Beginning of the question on one line.
     pub preview: String,
     /// Time of the first turn that has one.
     pub started: Option<UtcMillis>,
     /// The latest time.
     pub ended: Option<UtcMillis>,
-    /// Characters of the agent's prose.
+    /// Number of characters of the agent's prose.
     pub answer_chars: usize,
-    /// Code blocks of what was asked and answered: place of the turn in the conversation, block.
+    /// Code blocks of the question and the answers, each with the position of its turn in the conversation.
     pub code: Vec<(usize, CodeBlock)>,
     /// Languages of the code blocks, most used first.
     pub languages: Vec<Entity>,
@@ -89,45 +89,45 @@ pub struct Exchange {
     pub files: Vec<FileReference>,
     /// Tool calls with their outcome, in order.
     pub tools: Vec<ToolUse>,
-    /// For each failed tool the line that says why, as far as one does.
+    /// For each failed tool the line that gives the reason, if there is one.
     pub errors: Vec<String>,
-    /// 0.5, and more for code, a long answer and files (S1-027); at most 1.
+    /// Importance: 0.5, and more for code, a long answer and files; at most 1.
     pub importance: f32,
 }
 
 impl Exchange {
-    /// Whether it has code.
+    /// Returns whether the exchange has code.
     pub fn has_code(&self) -> bool {
         !self.code.is_empty()
     }
 
-    /// Number of tool calls that failed.
+    /// Returns the number of tool calls that failed.
     pub fn failed(&self) -> usize {
         self.tools.iter().filter(|tool| tool.outcome == Some(Outcome::Failed)).count()
     }
 }
 
-/// Something that an exchange is about.
+/// A language or other named thing that an exchange is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     /// Its name.
     pub name: String,
-    /// How sure it is, 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f32,
 }
 
 /// A file that an exchange is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileReference {
-    /// As written.
+    /// Path as written.
     pub path: String,
-    /// The most that was done to it.
+    /// The strongest action on the file.
     pub action: FileAction,
-    /// How sure it is that it is a file, 0 to 1.
+    /// Confidence that it is a file, 0 to 1.
     pub confidence: f32,
 }
 
-/// The exchanges of a conversation; `conversation` is its native id.
+/// Divides a conversation into exchanges; `conversation` is its native id.
 pub fn exchanges(conversation: &str, turns: &[TurnShape<'_>]) -> Exchanges {
     let begins: Vec<usize> = (0..turns.len()).filter(|at| turns[*at].role == Role::Human).collect();
     let ends = begins.iter().skip(1).copied().chain([turns.len()]);
@@ -137,8 +137,8 @@ pub fn exchanges(conversation: &str, turns: &[TurnShape<'_>]) -> Exchanges {
     }
 }
 
-/// Importance of an exchange before anybody used it (S1-027): 0.5, +0.2 with code, +0.1 with an
-/// answer of more than 2000 characters, +0.1 with files, at most 1.
+/// Returns the initial importance of an exchange, before any use: 0.5, +0.2 with code, +0.1 with an answer of
+/// more than 2000 characters, +0.1 with files, at most 1.
 pub fn importance(has_code: bool, answer_chars: usize, has_files: bool) -> f32 {
     let mut importance: f32 = 0.5;
     if has_code {
@@ -153,7 +153,7 @@ pub fn importance(has_code: bool, answer_chars: usize, has_files: bool) -> f32 {
     importance.min(1.0)
 }
 
-/// The beginning of a text on one line.
+/// Returns the beginning of a text on one line.
 pub fn preview(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -220,7 +220,7 @@ fn exchange(conversation: &str, all: &[TurnShape<'_>], range: Range<usize>) -> E
     }
 }
 
-/// Whose words are prose, in which code stands in fences and files are named: a tool's are not.
+/// Returns whether turns of this role are prose, with fenced code and names of files; a tool's are not.
 pub fn is_prose(role: Role) -> bool {
     matches!(role, Role::Human | Role::Assistant | Role::Summary)
 }
@@ -247,7 +247,7 @@ fn add_file(files: &mut Vec<FileReference>, path: &str, action: FileAction, conf
     }
 }
 
-/// A call and the turn that answers it are one.
+/// Adds a tool call, or merges it with the earlier entry of the same call.
 fn add_tool(tools: &mut Vec<ToolUse>, tool: &ToolUse) {
     let known = tool.call_id.as_ref().and_then(|id| tools.iter_mut().find(|known| known.call_id.as_ref() == Some(id)));
     match known {

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-/// Hex digits of an id that are shown to people; `show` accepts any unambiguous prefix.
+/// Hex digits of an id that are displayed; `show` accepts any unambiguous prefix.
 pub const SHORT_ID_CHARS: usize = 10;
 /// Hex digits of an id.
 const HEX_DIGITS: usize = 32;
@@ -33,7 +33,7 @@ macro_rules! id_type {
                 self.0.as_bytes()
             }
 
-            /// [`SHORT_ID_CHARS`] of its hex digits, for people: those in which ids differ.
+            /// Returns [`SHORT_ID_CHARS`] of its hex digits for display: those in which ids differ.
             pub fn short(&self) -> String {
                 self.to_string()[$short].to_owned()
             }
@@ -73,7 +73,7 @@ macro_rules! id_type {
 }
 
 id_type! {
-    /// One conversation, file, page or note, whichever file it was read from.
+    /// One conversation, file, page or note, independent of the file it was read from.
     EpisodeId, ..SHORT_ID_CHARS
 }
 id_type! {
@@ -82,7 +82,7 @@ id_type! {
 }
 id_type! {
     /// One scope of isolation: a repository with all its worktrees, or a directory.
-    // The first digits are the time, alike in all that were met on one day.
+    // The first digits are the time, which is the same for all ids made on one day.
     ProjectId, HEX_DIGITS - SHORT_ID_CHARS..
 }
 
@@ -102,13 +102,13 @@ impl TurnId {
 }
 
 impl ProjectId {
-    /// A new id from the time and 10 random bytes that the caller draws.
+    /// Makes a new id from the time and 10 random bytes drawn by the caller.
     pub fn new(unix_ms: u64, random: [u8; 10]) -> Self {
         Self(uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid())
     }
 }
 
-/// UUIDv8 over a BLAKE3 hash of length-prefixed parts, so that no two lists of parts collide by
+/// Derives a UUIDv8 from a BLAKE3 hash of length-prefixed parts, so that no two lists of parts collide by
 /// moving a boundary.
 fn derive(domain: &str, parts: &[&str]) -> Uuid {
     let mut hasher = blake3::Hasher::new();

@@ -1,4 +1,4 @@
-//! What a memory is, and every formula over memories.
+//! The types of a memory, and every formula over memories.
 //!
 //! Pure: no files, database, network, clock, randomness or async. `now` and ids are arguments.
 //! In reading order:

@@ -1,5 +1,5 @@
-//! How good a ranking is, against gold evidence. The same definitions as the bench's judge, so
-//! that both print the same numbers; ids are compared after repeats are dropped.
+//! The quality of a ranking, measured against gold evidence. The definitions are those of the bench's judge,
+//! so that both print the same numbers; repeated ids are dropped before ids are compared.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -55,13 +55,13 @@ pub fn evidence_recall<T: Eq + Hash + Copy>(ranked: &[T], groups: &[Vec<T>], k: 
     met as f64 / groups.len() as f64
 }
 
-/// Whether a stale id ranks above every gold id.
+/// Returns whether a stale id ranks above every gold id.
 pub fn stale_first<T: Eq + Hash + Copy>(ranked: &[T], gold: &HashSet<T>, stale: &HashSet<T>) -> bool {
     let place = |ids: &HashSet<T>| first_distinct(ranked).iter().position(|id| ids.contains(id)).unwrap_or(usize::MAX);
     place(stale) < place(gold)
 }
 
-/// Whether a gold id is among the first k and above every stale id.
+/// Returns whether a gold id is among the first k and above every stale id.
 pub fn latest_first<T: Eq + Hash + Copy>(ranked: &[T], gold: &HashSet<T>, stale: &HashSet<T>, k: usize) -> bool {
     first_distinct(ranked).iter().take(k).any(|id| gold.contains(id)) && !stale_first(ranked, gold, stale)
 }

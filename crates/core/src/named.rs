@@ -24,8 +24,8 @@ macro_rules! named_enum {
     };
 }
 
-/// Declares a set that a later yore may add to: what one yore says to another, where the two may be of different
-/// versions. A name that is not known is read as `Other`, which is the last member.
+/// Declares a set that a later yore may extend, for messages between two yores of possibly different
+/// versions. An unknown name is read as `Other`, which is the last member.
 macro_rules! open_named_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -33,12 +33,12 @@ macro_rules! open_named_enum {
         #[serde(from = "String", into = "&'static str")]
         pub enum $name {
             $($(#[$vdoc])* $variant,)+
-            /// One that this version does not know.
+            /// A member that this version does not know.
             Other,
         }
 
         impl $name {
-            /// Every member that is known, in declaration order.
+            /// Every known member, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The name.

@@ -1,23 +1,24 @@
-//! Notes and contexts: words that somebody gave to be kept, and what is known of them beside the words.
+//! Notes and contexts: texts that were given to be kept, and their attributes.
 
 use serde::{Deserialize, Serialize};
 
 named_enum! {
-    /// What a note is for.
+    /// The kind of a note.
     #[derive(Default)]
     NoteKind {
-        /// Found when it is asked for.
+        /// Returned when a question asks for it.
         #[default]
         Note = "note",
-        /// A standing instruction: every session is told.
+        /// A standing instruction: every session gets it.
         Standing = "standing",
-        /// What an agent keeps under a topic, its title. It is known by that and not by its words.
+        /// A note that an agent keeps under a topic, its title. It is identified by the topic and not by its
+        /// text.
         Context = "context",
     }
 }
 
 named_enum! {
-    /// How much a context matters, most first (S3-002).
+    /// The importance of a context, highest first.
     Priority {
         /// Checked before every piece of work.
         AlwaysCheck = "always_check",
@@ -28,26 +29,27 @@ named_enum! {
     }
 }
 
-/// What is known of one version of a note, beside its words, who wrote them and when (S3-001).
+/// The attributes of one version of a note, besides its text, author and time.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct NoteFacts {
-    /// What it is for.
+    /// Kind of the note.
     pub kind: NoteKind,
     /// Title; the topic of a context.
     pub title: Option<String>,
-    /// Words to find it by, in order.
+    /// Tags, in order.
     pub tags: Vec<String>,
-    /// How much it matters, where somebody said so.
+    /// Importance, if one was given.
     pub priority: Option<Priority>,
-    /// Whether a person gave it or agreed to it. Others are found when they are asked for, and never told unasked.
+    /// True if a person wrote the note or agreed to it. Other notes are returned on request, and never
+    /// injected.
     pub is_confirmed: bool,
-    /// The agent's own id of the session in which it was given.
+    /// Native id of the session in which the note was given.
     pub session: Option<String>,
-    /// A JSON object of whatever else its giver wants kept with it.
+    /// A JSON object with any other data that the author wants kept with the note.
     pub metadata: String,
 }
 
-/// The metadata of a note that has none.
+/// Metadata of a note that has none.
 pub const NO_METADATA: &str = "{}";
 
 impl Default for NoteFacts {
@@ -65,8 +67,8 @@ impl Default for NoteFacts {
 }
 
 impl NoteFacts {
-    /// Takes what an older yore kept as tags out of them: `standing`, `context` (of an agent, under a title),
-    /// `unconfirmed` and `priority:...`.
+    /// Extracts the attributes that an older yore kept as tags: `standing`, `context` (of an agent, under a
+    /// title), `unconfirmed` and `priority:...`.
     pub fn of_tags(tags: &[String], title: Option<&str>, is_by_agent: bool) -> Self {
         let has = |name: &str| tags.iter().any(|tag| tag == name);
         let kind = match () {
@@ -109,7 +111,7 @@ mod tests {
         assert_eq!((context.kind, context.priority, context.is_confirmed), (NoteKind::Context, Some(Priority::Important), false));
         assert_eq!(context.tags, ["related:tides", "ports"]);
         assert_eq!(of(&["standing", "context"], Some("x"), true).kind, NoteKind::Standing);
-        // A person's tag is a tag.
+        // On a person's note, these are ordinary tags.
         assert_eq!(of(&["context", "priority:high"], Some("x"), false).tags, ["context", "priority:high"]);
     }
 }

@@ -1,4 +1,4 @@
-//! A question, the filter that bounds it, and what an answer is made of.
+//! A question, the filter that limits it, and the parts of an answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use crate::id::{EpisodeId, TurnId};
 use crate::scope::ScopeChoice;
 use crate::time::UtcMillis;
 
-/// What may answer; an empty list means no restriction. Applied before ranking.
+/// The filter of the turns that may answer; an empty list means no restriction. Applied before ranking.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
-    /// Which projects.
+    /// The projects.
     pub scope: ScopeChoice,
     /// Branches as recorded, compared exactly.
     pub branches: Vec<String>,
@@ -18,43 +18,42 @@ pub struct Filter {
     pub sessions: Vec<String>,
     /// Agents, such as `claude-code`.
     pub agents: Vec<String>,
-    /// Who spoke.
+    /// Roles of the turns.
     pub roles: Vec<Role>,
-    /// What kind of episode.
+    /// Kinds of the episodes.
     pub kinds: Vec<EpisodeKind>,
-    /// Not before (inclusive).
+    /// Earliest time (inclusive).
     pub since: Option<UtcMillis>,
-    /// Before (exclusive).
+    /// Latest time (exclusive).
     pub until: Option<UtcMillis>,
-    /// Only what was known then: turns older than this instant (exclusive). A turn without a
-    /// time is older than nothing and stays out.
+    /// Only turns older than this instant (exclusive), to answer as of that time. A turn without a time is
+    /// left out.
     pub as_of: Option<UtcMillis>,
     /// Only turns in which a tool reports an error.
     pub only_errors: bool,
     /// Only turns with a code block.
     pub has_code: bool,
-    /// Files that the turn touches or names: the end of a path in whole components, whatever the
-    /// case of letters.
+    /// Files that the turn touches or names: the end of a path in whole components, ignoring case.
     pub files: Vec<String>,
-    /// Languages of its code blocks, under any of their names.
+    /// Languages of the code blocks, under any of their names.
     pub languages: Vec<String>,
 }
 
 impl Filter {
-    /// Whether it goes by what a turn holds: code, files, errors.
+    /// Returns whether the filter depends on the content of a turn: code, files, errors.
     pub fn asks_for_content(&self) -> bool {
         self.only_errors || self.has_code || !self.files.is_empty() || !self.languages.is_empty()
     }
 }
 
 open_named_enum! {
-    /// A ranked list that proposes what may answer.
+    /// A ranked list that proposes candidates.
     List {
         /// Full text, scored by BM25.
         Words = "words",
-        /// Nearness of meaning by the static table, scored by cosine.
+        /// Similarity of meaning by the static table, scored by cosine.
         Static = "static",
-        /// Nearness of meaning by the local model, scored by cosine.
+        /// Similarity of meaning by the local model, scored by cosine.
         Model = "model",
     }
 }
@@ -62,11 +61,11 @@ open_named_enum! {
 open_named_enum! {
     /// A named part of a score.
     Part {
-        /// Words in what was said.
+        /// Words in the text.
         Text = "text",
-        /// Words in what tools took and gave.
+        /// Words in the input and output of tools.
         Tool = "tool",
-        /// Nearness of meaning.
+        /// Similarity of meaning.
         Meaning = "meaning",
         /// The best turn nearby in the same conversation.
         Neighbour = "neighbour",
@@ -76,17 +75,17 @@ open_named_enum! {
 }
 
 open_named_enum! {
-    /// Something that an answer had to do without.
+    /// A resource that an answer had to do without.
     MissingCode {
         /// The local model.
         Model = "model",
         /// Vectors of some or all turns.
         Vectors = "vectors",
-        /// The vector indexes, or what waits for them.
+        /// The vector indexes, or turns that wait for them.
         VectorIndex = "vector-index",
         /// Turns that wait for the full-text index.
         TextIndex = "text-index",
-        /// Code, files and errors of turns that wait to be looked through.
+        /// Code, files and errors of turns that were not examined yet.
         Shape = "shape",
     }
 }
@@ -94,24 +93,24 @@ open_named_enum! {
 /// One part of a score; the parts of a hit sum to its score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScorePart {
-    /// What contributed.
+    /// Name of the part.
     pub part: Part,
-    /// By how much.
+    /// Value of the part.
     pub value: f32,
 }
 
-/// Where one list had a candidate.
+/// A candidate's place in one list.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListPlace {
     /// The list.
     pub list: List,
-    /// From 1.
+    /// Rank, from 1.
     pub rank: usize,
-    /// The list's own score.
+    /// Score in the list's own unit.
     pub score: f32,
 }
 
-/// Which lists answer: what a figure or an answer was made with is always said.
+/// The lists that answer; every answer and figure names the mode that it was made with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchMode {
@@ -125,7 +124,7 @@ pub enum SearchMode {
 }
 
 impl SearchMode {
-    /// Its name.
+    /// Returns the name of the mode.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lexical => "lexical",
@@ -135,7 +134,7 @@ impl SearchMode {
     }
 }
 
-/// Where the words stand.
+/// The source of a passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The episode.
@@ -146,7 +145,7 @@ pub struct Place {
     pub native_session: String,
     /// The agent's own id of the message.
     pub native_message: String,
-    /// The file that was read, which may be gone by now.
+    /// Path of the file that was read; the file may be gone by now.
     pub path: String,
     /// 1-based line in that file.
     pub line: u64,

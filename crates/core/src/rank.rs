@@ -1,20 +1,20 @@
 //! One order from several lists.
 //!
-//! Lists score on scales of their own: BM25 grows with the number of rare words, a cosine lies in
-//! a narrow band. [`heights`] puts each list on a common scale, after which scores are weighted
-//! and added; a turn that a list does not propose gets nothing from it.
+//! Each list has its own scale of scores: BM25 grows with the number of rare words, a cosine varies in a
+//! narrow band. [`heights`] puts each list on a common scale, after which scores are weighted and added; a
+//! turn that a list does not propose gets nothing from it.
 
-/// Of each list as many of the best count for its scale.
+/// Number of the best scores of each list that determine its scale.
 pub const DEPTH: usize = 200;
 
-/// How far each score stands above the list's floor, in standard deviations of the list: the
-/// z-score of Fox and Shaw's CombSUM family (1994), shifted so that the worst has 0.
+/// Returns how far each score is above the list's floor, in standard deviations of the list: the z-score of
+/// Fox and Shaw's CombSUM family (1994), shifted so that the worst has 0.
 ///
-/// `scores` come best first, at most [`DEPTH`] of them count. `absent` is the score of what the
-/// list does not propose, where that is known (0 for BM25: no word in common); then a short list
-/// is taken as if it were filled up with it. For a list that would propose anything (a cosine)
-/// it is `None`, and the floor is its worst score. `spread` is the least standard deviation that
-/// is believed, in the list's own unit: differences far below it are noise.
+/// `scores` come best first, at most [`DEPTH`] of them count. `absent` is the score of turns that the list
+/// does not propose, if it is known (0 for BM25: no word in common); a short list is then treated as if it
+/// were filled up with it. For a list that proposes every turn (a cosine) it is `None`, and the floor is its
+/// worst score. `spread` is the smallest standard deviation that is accepted, in the list's own unit:
+/// differences far below it are noise.
 ///
 /// Heights are finite and at least 0 for finite scores.
 pub fn heights(scores: &[f32], absent: Option<f32>, spread: f32) -> Vec<f32> {
@@ -37,22 +37,22 @@ pub fn heights(scores: &[f32], absent: Option<f32>, spread: f32) -> Vec<f32> {
 /// A candidate's place in a conversation, for [`neighbour_support`] and [`session_support`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placed {
-    /// The conversation.
+    /// Id of the conversation.
     pub episode: i64,
-    /// Place in it; 1 is the distance between one turn and the next.
+    /// Position in it; the distance between one turn and the next is 1.
     pub position: f64,
     /// Score so far, at least 0.
     pub score: f32,
 }
 
-/// How far apart two turns may stand to speak of the same thing.
+/// Largest distance between two turns that may be about the same thing.
 pub const NEIGHBOURHOOD: f64 = 2.5;
-/// What one step further away leaves of a neighbour's support.
+/// Factor by which each further step reduces a neighbour's support.
 const NEIGHBOUR_DECAY: f32 = 0.6;
 
-/// For each candidate the score of its best neighbour in the same conversation, less the further
-/// away it is: short turns ("yes, do that") hold few words of their own, and a question's words
-/// are often divided between what was asked and what was answered.
+/// Returns for each candidate the score of its best neighbour in the same conversation, reduced by distance:
+/// short turns ("yes, do that") have few words of their own, and a question's words are often divided between
+/// the question and the answer.
 pub fn neighbour_support(candidates: &[Placed]) -> Vec<f32> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| {
@@ -75,10 +75,10 @@ pub fn neighbour_support(candidates: &[Placed]) -> Vec<f32> {
     support
 }
 
-/// A session counts by its best turns, missing ones counting as nothing.
+/// Number of best turns that a session counts by; missing ones count as 0.
 const SESSION_TURNS: usize = 3;
 
-/// For each candidate the mean of the best turns of its conversation: a session that answers with
+/// Returns for each candidate the mean of the best turns of its conversation: a session that answers with
 /// several turns is more likely the right one.
 pub fn session_support(candidates: &[Placed]) -> Vec<f32> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();

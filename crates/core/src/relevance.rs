@@ -1,88 +1,88 @@
-//! When something is worth offering unasked.
+//! Decides when something is worth injecting.
 //!
-//! - [`Wording`]: what a prompt's own words say about its need for memory
-//! - [`Signs`], [`confidence`]: how sure it is that what was found concerns a prompt
-//! - [`SkipReason`], [`TriggerKind`]: why nothing was given, and for what something was
-//! - [`is_announcement`]: words that say nothing but what comes next
+//! - [`Wording`]: signs in a prompt's own words that it needs memory
+//! - [`Signs`], [`confidence`]: the probability that a memory concerns a prompt
+//! - [`SkipReason`], [`TriggerKind`]: why nothing was injected, and the kind of trigger
+//! - [`is_announcement`]: text that only says what comes next
 //!
 //! Most prompts ("run the tests", "yes, go on") need no memory, and words in common prove nothing: a
-//! project's history holds every common word. What is suggested must stand out, the less so the more
-//! the prompt itself asks for what was before.
+//! project's history contains every common word. A suggestion must stand out, but less so if the prompt
+//! itself asks about the past.
 
 open_named_enum! {
-    /// Why nothing is given unasked.
+    /// The reason why nothing is injected.
     SkipReason {
-        /// Nothing is known.
+        /// Nothing relevant is known.
         Nothing = "nothing",
         /// Nothing concerns the trigger enough.
         Floor = "floor",
-        /// The session knows it already.
+        /// The session has it already.
         Known = "known",
-        /// Too few words to go by.
+        /// The trigger has too few words.
         Short = "short",
-        /// It does not fit the budget.
+        /// The text does not fit the budget.
         Budget = "budget",
-        /// The project is not known.
+        /// The project is unknown.
         ProjectUnknown = "project-unknown",
-        /// Too much waits for the index.
+        /// Too many turns wait for the index.
         IndexBehind = "index-behind",
-        /// There is no error in it.
+        /// The trigger holds no error.
         NoError = "no-error",
-        /// Nobody said what came of it.
+        /// No outcome is recorded.
         NoOutcome = "no-outcome",
     }
 }
 
 impl SkipReason {
-    /// Whether the same question may be answered a moment later.
+    /// Returns whether the same question may be answered a moment later.
     pub fn is_passing(self) -> bool {
         matches!(self, Self::IndexBehind | Self::ProjectUnknown)
     }
 }
 
 open_named_enum! {
-    /// What an agent's event asks, whatever the event is called.
+    /// The question that an agent's event asks, independent of the event's name.
     TriggerKind {
-        /// Where things stand.
+        /// The state of a project.
         Brief = "brief",
-        /// What concerns a prompt.
+        /// Memories about a prompt.
         Prompt = "prompt",
-        /// What concerns a file.
+        /// Memories about a file.
         Edit = "edit",
-        /// Where the same error was met.
+        /// Earlier cases of the same error.
         Failure = "failure",
-        /// Nothing: the session forgot what it was given.
+        /// No question: the session lost the text it was given.
         Forgot = "forgot",
     }
 }
 
-/// What a prompt's own words say about its need for memory.
+/// Signs in a prompt's own words that it needs memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wording {
-    /// It asks something.
+    /// The prompt asks something.
     pub asks: bool,
-    /// It asks why, how, what, which, where, when or who: for more than yes or no.
+    /// The prompt asks why, how, what, which, where, when or who: more than yes or no.
     pub asks_openly: bool,
-    /// It speaks of what was before.
+    /// The prompt is about the past.
     pub is_of_the_past: bool,
-    /// It speaks of "us": of how things are done here.
+    /// The prompt mentions "us": the way things are done here.
     pub is_of_us: bool,
-    /// It speaks to the agent, and so of what the agent does now.
+    /// The prompt addresses the agent, and so is about what the agent does now.
     pub is_of_you: bool,
-    /// It points at what both see.
+    /// The prompt points at something that user and agent both see.
     pub is_of_this: bool,
-    /// It refers to something said before, asking or not: "as we decided", "like last time".
+    /// The prompt refers to something said before, asking or not: "as we decided", "like last time".
     pub refers_back: bool,
-    /// It asks what any manual answers: "how do I", "the difference between".
+    /// The prompt asks something that any manual answers: "how do I", "the difference between".
     pub is_general: bool,
 }
 
-/// First words of a question that is open.
+/// First words of an open question.
 const OPEN: [&str; 7] = ["how", "why", "what", "when", "where", "which", "who"];
 /// First words of a sentence that asks.
 const ASKING: [&str; 16] =
     ["how", "why", "what", "when", "where", "which", "who", "did", "do", "does", "is", "are", "was", "were", "can", "should"];
-/// Words of the past.
+/// Words about the past.
 const PAST: [&str; 30] = [
     "did",
     "was",
@@ -115,11 +115,11 @@ const PAST: [&str; 30] = [
     "used to",
     "no longer",
 ];
-/// Words of those who work here.
+/// Words for the people who work here.
 const US: [&str; 3] = ["we", "our", "us"];
 /// Words for the agent.
 const YOU: [&str; 2] = ["you", "your"];
-/// Words for what both see.
+/// Words for things that user and agent both see.
 const THIS: [&str; 6] = ["this", "these", "that", "those", "here", "it"];
 /// References to what was said before.
 const BACK: [&str; 22] = [
@@ -146,7 +146,7 @@ const BACK: [&str; 22] = [
     "remember when",
     "where were we",
 ];
-/// What any manual answers.
+/// Phrases of questions that any manual answers.
 const GENERAL: [&str; 14] = [
     "how do i",
     "how do you",
@@ -165,7 +165,8 @@ const GENERAL: [&str; 14] = [
 ];
 
 impl Wording {
-    /// Reads a prompt. English cues only: a prompt in another language is judged by what is found.
+    /// Reads a prompt. Only English cues are known: a prompt in another language is judged by the memories
+    /// found.
     pub fn of(prompt: &str) -> Self {
         let mut words = String::with_capacity(prompt.len() + 2);
         words.push(' ');
@@ -192,29 +193,29 @@ impl Wording {
     }
 }
 
-/// What speaks for a prompt being answered by what was found.
+/// Signs that a memory answers a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signs {
-    /// The prompt's own words.
+    /// Signs in the prompt's own words.
     pub wording: Wording,
-    /// BM25 of the turn that shares most with it, at least 0.
+    /// BM25 score of the best turn, at least 0.
     pub words: f32,
-    /// Turns that the index holds: BM25 grows with their number.
+    /// Number of turns in the index: BM25 grows with it.
     pub turns: u64,
-    /// Cosine of the nearest turn by the static table, -1 to 1.
+    /// Cosine of the most similar turn by the static table, -1 to 1.
     pub nearness: f32,
 }
 
-/// The largest inverse document frequency of a memory of some 15,000 turns, which the weights below
-/// were fitted on.
+/// The largest inverse document frequency in a memory of some 15,000 turns, for which the weights below were
+/// fitted.
 const FITTED_RARITY: f32 = 9.2;
-/// In a small memory every word is rare, and its rarity proves little.
+/// Lowest rarity used: in a small memory every word is rare, and rarity proves little.
 const LEAST_RARITY: f32 = 4.0;
-/// More words in common than this add nothing: a pasted log shares any number.
+/// Limit of the word score: a pasted log shares any number of words.
 const MOST_WORDS: f32 = 40.0;
 
-/// How sure it is that what was found concerns the prompt, 0 to 1: a logistic model with weights
-/// fitted on the development coding questions against prompts that need no memory, and rounded
+/// Returns the probability that the memories concern the prompt, 0 to 1: a logistic model with weights fitted
+/// on the development coding questions against prompts that need no memory, and rounded
 /// (`docs/measurements.md`, "What is given unasked").
 pub fn confidence(signs: &Signs) -> f32 {
     let Signs { wording, words, turns, nearness } = *signs;
@@ -222,7 +223,7 @@ pub fn confidence(signs: &Signs) -> f32 {
     let words = (words * FITTED_RARITY / rarity).clamp(0.0, MOST_WORDS);
     let count = |is_so: bool| if is_so { 1.0 } else { 0.0 };
     let is_asked = wording.asks || wording.refers_back;
-    // What is asked of the agent's own past was said in this very conversation.
+    // A question about the agent's own past concerns this very conversation.
     let is_past = wording.is_of_the_past && !wording.is_of_you || wording.refers_back;
     let asked = 3.1 + 0.4 * count(wording.asks_openly) + 1.9 * count(is_past) + 1.05 * count(wording.is_of_us);
     let away = 0.9 * count(wording.is_of_you) + 0.4 * count(wording.is_of_this) + 0.4 * count(wording.is_general);
@@ -230,9 +231,9 @@ pub fn confidence(signs: &Signs) -> f32 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// The longest announcement, in characters.
+/// Longest announcement, in characters.
 const LONGEST_ANNOUNCEMENT: usize = 200;
-/// How announcements begin, in lower case.
+/// Beginnings of announcements, in lower case.
 const ANNOUNCING: [&str; 17] = [
     "let me ",
     "let's ",
@@ -253,8 +254,8 @@ const ANNOUNCING: [&str; 17] = [
     "great, let me ",
 ];
 
-/// Whether an agent's words only say what it does next ("Let me run the tests:"): nobody is helped by
-/// being told of it later.
+/// Returns whether an agent's text only announces its next step ("Let me run the tests:"), which is of no use
+/// later.
 pub fn is_announcement(words: &str) -> bool {
     let words = words.trim();
     if words.chars().nth(LONGEST_ANNOUNCEMENT).is_some() {

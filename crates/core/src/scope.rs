@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One name by which a project is known. Two directories with an equal alias are one project.
+/// A name that identifies a project. Two directories with an equal alias are one project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectAlias {
@@ -35,12 +35,12 @@ impl ProjectAlias {
     }
 }
 
-/// Ports that say no more than the scheme does: of ssh, http, https and git.
+/// Ports that the scheme implies: of ssh, http, https and git.
 const USUAL_PORTS: [&str; 4] = ["22", "80", "443", "9418"];
 
-/// `host/path` of a git remote without scheme, user, password, query, `.git` and trailing slash,
-/// the host in lower case; a port stays unless it is the scheme's own, since two servers on one
-/// host are two. `None` when it is a local path or empty.
+/// Returns `host/path` of a git remote without scheme, user, password, query, `.git` and trailing slash, with
+/// the host in lower case. A port stays unless it is the scheme's own, since two servers on one host are
+/// different. `None` for a local path or an empty text.
 ///
 /// ```
 /// use yore_core::scope::normalize_remote;
@@ -70,7 +70,7 @@ pub fn normalize_remote(url: &str) -> Option<String> {
     };
     let host = authority.rsplit('@').next().unwrap_or(authority);
     let (name, port) = match host.rsplit_once(':') {
-        // `[::1]` ends with its bracket: what is behind its last colon is no port.
+        // `[::1]` ends with its bracket: the text after its last colon is not a port.
         Some((name, port)) if is_url && port.bytes().all(|byte| byte.is_ascii_digit()) => (name, port),
         _ => (host, ""),
     };
@@ -84,8 +84,8 @@ pub fn normalize_remote(url: &str) -> Option<String> {
     Some(format!("{host}{port}/{path}"))
 }
 
-/// The key form of a recorded directory: forward slashes, no trailing slash, no `.` and `..`, a
-/// drive letter in lower case. The recorded form is kept beside it.
+/// Returns the key form of a recorded directory: forward slashes, no trailing slash, no `.` and `..`, a drive
+/// letter in lower case. The recorded form is kept beside it.
 pub fn normalize_directory(path: &str) -> String {
     let mut path = path.replace('\\', "/");
     if path.split('/').any(|part| matches!(part, "." | "..")) {
@@ -116,12 +116,12 @@ pub fn normalize_directory(path: &str) -> String {
     path
 }
 
-/// Whether `inner` is `outer` or lies below it; both in key form.
+/// Returns whether `inner` is `outer` or a path below it; both in key form.
 pub fn is_within(inner: &str, outer: &str) -> bool {
     inner == outer || (inner.starts_with(outer) && (outer == "/" || inner.as_bytes().get(outer.len()) == Some(&b'/')))
 }
 
-/// The last component of a directory in key form: a project's first name.
+/// Returns the last component of a directory in key form: a project's first name.
 pub fn directory_name(path: &str) -> &str {
     match path.rsplit('/').next() {
         Some(name) if !name.is_empty() => name,
@@ -129,15 +129,15 @@ pub fn directory_name(path: &str) -> &str {
     }
 }
 
-/// Which episodes a question is asked of, by project.
+/// The projects whose episodes a question is asked of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScopeChoice {
-    /// The project of the current directory and the global scope (notes and pages that belong to no
-    /// project); everything when it is unknown.
+    /// The project of the current directory and the global scope (notes and pages that belong to no project);
+    /// everything if the project is unknown.
     #[default]
     Current,
-    /// The same, but nothing when the project is unknown.
+    /// The same, but nothing if the project is unknown.
     CurrentOnly,
     /// Everything.
     All,

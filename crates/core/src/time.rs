@@ -1,5 +1,5 @@
-//! When something was said: milliseconds since 1970 in UTC, the words it was recorded in, and how
-//! far both can be trusted. The asker's zone belongs to the query, never to the record.
+//! The time of a message: milliseconds since 1970 in UTC, the recorded form, and the reliability of both. The
+//! time zone of the caller belongs to the query, never to the record.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ pub type UtcMillis = i64;
 /// Milliseconds in a day.
 pub const DAY_MS: i64 = 86_400_000;
 
-/// How far a recorded time can be trusted.
+/// How reliable a recorded time is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeQuality {
@@ -21,7 +21,7 @@ pub enum TimeQuality {
     Derived,
     /// Only the session's or file's time is known.
     Session,
-    /// Nothing is known.
+    /// No time is known.
     None,
 }
 
@@ -36,7 +36,7 @@ impl TimeQuality {
         }
     }
 
-    /// The quality with this stored name.
+    /// Returns the quality with this stored name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Exact, Self::Derived, Self::Session, Self::None].into_iter().find(|q| q.as_str() == name)
     }
@@ -45,13 +45,13 @@ impl TimeQuality {
 /// A time as an agent recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedTime {
-    /// UTC, or `None` when nothing is known.
+    /// Time in UTC; `None` if it is unknown.
     pub utc: Option<UtcMillis>,
-    /// The recorded words, kept only where formatting `utc` would not give them back.
+    /// The recorded text, kept only if formatting `utc` would not restore it.
     pub original: Option<String>,
-    /// Offset of the recorded words from UTC in minutes, or `None` when they named no offset.
+    /// Offset of the recorded time from UTC in minutes; `None` if the text has no offset.
     pub offset_minutes: Option<i32>,
-    /// How far `utc` can be trusted.
+    /// Reliability of `utc`.
     pub quality: TimeQuality,
 }
 
@@ -59,8 +59,8 @@ impl RecordedTime {
     /// The time of a message that recorded none.
     pub const UNKNOWN: Self = Self { utc: None, original: None, offset_minutes: None, quality: TimeQuality::None };
 
-    /// Reads ISO 8601 / RFC 3339 with or without offset (then UTC is assumed), or a bare date.
-    /// Anything else, or a time outside the years 1970 to 9999, is [`Self::UNKNOWN`] with the words kept.
+    /// Parses ISO 8601 / RFC 3339 with or without offset (then UTC is assumed), or a bare date. Anything
+    /// else, or a time outside the years 1970 to 9999, gives [`Self::UNKNOWN`] with the text kept.
     pub fn parse(words: &str) -> Self {
         let words = words.trim();
         let Some((utc, offset_minutes)) = parse_iso(words) else {
@@ -70,7 +70,7 @@ impl RecordedTime {
         Self { utc: Some(utc), original, offset_minutes, quality: TimeQuality::Exact }
     }
 
-    /// A time known only in milliseconds.
+    /// Makes a time that is known only in milliseconds.
     pub fn from_millis(utc: UtcMillis, quality: TimeQuality) -> Self {
         Self { utc: Some(utc), original: None, offset_minutes: Some(0), quality }
     }
@@ -92,8 +92,8 @@ fn parse_iso(words: &str) -> Option<(UtcMillis, Option<i32>)> {
     in_range(stamp.as_millisecond()).map(|ms| (ms, None))
 }
 
-/// Milliseconds since 1970 of a time as English prose has it, to the minute:
-/// `Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)`.
+/// Parses a time in English prose, to the minute: `Tuesday, Jul 7, 2026, 9:43 AM (UTC+5:30)`. Returns
+/// milliseconds since 1970.
 pub fn parse_in_words(words: &str) -> Option<UtcMillis> {
     let (civil, zone) = words.trim().strip_suffix(')')?.rsplit_once(" (UTC")?;
     let (_, civil) = civil.split_once(", ")?;
@@ -113,7 +113,7 @@ pub fn parse_in_words(words: &str) -> Option<UtcMillis> {
     Some(utc - minutes * 60_000)
 }
 
-/// `2026-01-22T14:53:11.042Z`, the form in which most agents record.
+/// Formats a time as `2026-01-22T14:53:11.042Z`, the form that most agents record.
 pub fn format_utc(utc: UtcMillis) -> String {
     match jiff::Timestamp::from_millisecond(utc) {
         Ok(stamp) => format!("{stamp:.3}"),

@@ -1,15 +1,15 @@
-//! A failing file system: a library that the loader puts before the C library (`LD_PRELOAD`), so that any call of
-//! any program that changes a file can be made to fail, whichever of its libraries makes it.
+//! A failing file system: a library that the loader puts before the C library (`LD_PRELOAD`), so that any
+//! call of any program that changes a file can be made to fail, whichever of its libraries makes the call.
 //!
-//! Only calls on files below certain directories count. Told by the environment:
+//! Only calls on files below certain directories count. Environment variables control it:
 //!
-//! - `FAULTS_BELOW`: those directories, parted by colons
-//! - `FAULTS_COUNTER`: a file of eight bytes in which the calls are counted, of all threads and child processes
+//! - `FAULTS_BELOW`: those directories, separated by colons
+//! - `FAULTS_COUNTER`: a file of eight bytes with the count of calls, of all threads and child processes
 //! - `FAULTS_AT`: the number of the call that fails, from 1; none fails without it
 //! - `FAULTS_KIND`: `once` (that call fails with an input/output error), `full` (half of that call's bytes are
 //!   written, and from then on there is no space left), `kill` (the process ends there)
 //!
-//! Built by this crate's build script; nothing of yore links it.
+//! This crate's build script builds it; no part of yore links it.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -39,14 +39,14 @@ const ONCE: u64 = 1;
 const FULL: u64 = 2;
 const KILL: u64 = 3;
 
-/// Whether a call needs room on the disk.
+/// The space requirement of a call: whether it needs room on the disk.
 #[derive(Clone, Copy, PartialEq)]
 enum Needs {
     Room,
     Nothing,
 }
 
-/// What a call is to do.
+/// The decision about a call.
 enum Verdict {
     Go,
     Fail(c_int),
@@ -70,7 +70,7 @@ extern "C" fn begin() {
         }
         let open: extern "C" fn(*const c_char, c_int, c_int) -> c_int = std::mem::transmute(next(c"open", &OPEN));
         let file = open(path, 2, 0);
-        // Read and write, shared with all who map it.
+        // Readable and writable, shared with all processes that map it.
         let mapped = mmap(std::ptr::null_mut(), 8, 3, 1, file, 0);
         if file < 0 || mapped as isize == -1 {
             return;
@@ -87,7 +87,7 @@ extern "C" fn begin() {
     }
 }
 
-/// The C library's own function.
+/// Returns the C library's own function.
 fn next(name: &CStr, known: &AtomicUsize) -> usize {
     let mut address = known.load(Ordering::Relaxed);
     if address == 0 {
@@ -123,7 +123,7 @@ fn is_open(file: c_int) -> bool {
     length > 0 && is_below(&target[..length as usize])
 }
 
-/// Counts a call and says what is to become of it.
+/// Counts a call and decides whether it fails.
 fn judge(needs: Needs) -> Verdict {
     let counter = COUNTER.load(Ordering::Relaxed);
     if counter.is_null() {
@@ -151,7 +151,7 @@ fn fail(error: c_int) -> c_int {
     -1
 }
 
-/// A function that writes bytes: the half of them where the disk becomes full meanwhile.
+/// Defines a function that writes bytes: only half of them if the disk becomes full at this call.
 macro_rules! writes {
     ($name:ident, $known:ident $(, $offset:ident)?) => {
         static $known: AtomicUsize = AtomicUsize::new(0);
@@ -187,7 +187,7 @@ writes!(writev, WRITEV);
 writes!(pwritev, PWRITEV, offset);
 writes!(pwritev64, PWRITEV64, offset);
 
-/// A function on an open file with one more number, or none.
+/// Defines a function on an open file with one more number, or none.
 macro_rules! changes {
     ($name:ident, $known:ident, $needs:expr $(, $argument:ident: $kind:ty)*) => {
         static $known: AtomicUsize = AtomicUsize::new(0);
@@ -214,7 +214,7 @@ changes!(ftruncate, FTRUNCATE, Needs::Nothing, length: c_long);
 changes!(ftruncate64, FTRUNCATE64, Needs::Nothing, length: c_long);
 changes!(fallocate, FALLOCATE, Needs::Room, mode: c_int, from: c_long, length: c_long);
 
-/// A function that gives a name to what is there.
+/// Defines a function that gives an existing file a new name.
 macro_rules! renames {
     ($name:ident, $known:ident, $target:ident, ($($argument:ident: $kind:ty),*)) => {
         static $known: AtomicUsize = AtomicUsize::new(0);
@@ -240,7 +240,7 @@ renames!(renameat2, RENAMEAT2, to, (a: c_int, from: *const c_char, b: c_int, to:
 renames!(link, LINK, to, (from: *const c_char, to: *const c_char));
 renames!(linkat, LINKAT, to, (a: c_int, from: *const c_char, b: c_int, to: *const c_char, flags: c_int));
 
-/// A function that may make a file or a directory.
+/// Defines a function that may create a file or a directory.
 macro_rules! makes {
     ($name:ident, $known:ident, $path:ident, $makes:expr, ($($argument:ident: $kind:ty),*)) => {
         static $known: AtomicUsize = AtomicUsize::new(0);
@@ -268,7 +268,7 @@ makes!(openat, OPENAT, path, flags & O_CREAT != 0, (at: c_int, path: *const c_ch
 makes!(openat64, OPENAT64, path, flags & O_CREAT != 0, (at: c_int, path: *const c_char, flags: c_int, mode: c_int));
 makes!(mkdir, MKDIR, path, true, (path: *const c_char, mode: u32));
 
-/// A function that copies bytes between two open files.
+/// Defines a function that copies bytes between two open files.
 macro_rules! copies {
     ($name:ident, $known:ident, $target:ident, ($($argument:ident: $kind:ty),*)) => {
         static $known: AtomicUsize = AtomicUsize::new(0);

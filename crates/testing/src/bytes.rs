@@ -1,10 +1,10 @@
-//! Looks for words in every byte of a data directory.
+//! Searches every byte of a data directory for words.
 //!
-//! Looked at are: each file as it lies there; whatever a zstd frame in it gives, wherever the
-//! frame's magic stands; every value of every table of a SQLite database (a large value's pages
-//! are not neighbours in the file), decompressed too; every term of a full-text index, deleted
-//! turns included (terms are stored without the beginning that they share with their neighbour).
-//! A database's free pages must be empty, else what they hold could not be told.
+//! It searches: each file as stored; the content of every zstd frame in it, wherever the frame's magic
+//! occurs; every value of every table of a SQLite database (the pages of a large value are not adjacent in
+//! the file), also decompressed; every term of a full-text index, including those of deleted turns (terms are
+//! stored without the prefix that they share with their neighbour). A database's free pages must be empty,
+//! since their content could not be interpreted.
 
 use std::fs;
 use std::io::Read;
@@ -15,14 +15,14 @@ use rusqlite::{Connection, OpenFlags};
 
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Everything that a data directory holds.
+/// All data in a data directory.
 pub struct Scan {
-    /// Where it stands, and the bytes in lower case.
+    /// The place of each piece, and its bytes in lower case.
     pieces: Vec<(String, Vec<u8>)>,
 }
 
 impl Scan {
-    /// Reads everything below `directory`. The database must not be written meanwhile.
+    /// Reads everything below `directory`. The database must not be written in the meantime.
     pub fn of(directory: &Path) -> Self {
         let mut scan = Self { pieces: Vec::new() };
         for path in files_below(directory) {
@@ -32,7 +32,7 @@ impl Scan {
             if bytes.starts_with(b"SQLite format 3\0") {
                 scan.database(&name, &path);
                 let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap().display()));
-                // What the log holds is not in the file yet.
+                // Pages in the log are not in the file yet.
                 if fs::metadata(log).map_or(0, |meta| meta.len()) == 0 {
                     check_free_pages(&name, &bytes);
                 }
@@ -44,7 +44,7 @@ impl Scan {
         scan
     }
 
-    /// Where `needle` stands, upper and lower case alike; empty when nowhere.
+    /// Returns the places of `needle`, ignoring case; empty if there are none.
     pub fn places(&self, needle: &str) -> Vec<&str> {
         let needle = needle.to_ascii_lowercase();
         let finder = memchr::memmem::Finder::new(needle.as_bytes());
@@ -58,7 +58,7 @@ impl Scan {
         for at in memchr::memmem::find_iter(bytes, &ZSTD_MAGIC) {
             let mut content = Vec::new();
             if let Ok(decoder) = zstd::stream::read::Decoder::new(&bytes[at..]) {
-                // A frame that is cut off gives what it can.
+                // A frame that is cut off gives the part that can be decompressed.
                 let _ = decoder.single_frame().take(1 << 28).read_to_end(&mut content);
             }
             if !content.is_empty() {
@@ -123,7 +123,7 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Free pages hold what was deleted unless SQLite overwrote them (`secure_delete`).
+/// Checks that free pages are zero: they hold deleted content unless SQLite overwrote them (`secure_delete`).
 fn check_free_pages(name: &str, bytes: &[u8]) {
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let size = match u16::from_be_bytes(bytes[16..18].try_into().unwrap()) {

@@ -1,4 +1,4 @@
-//! Requests without a network: answered by a script, or by a recording of answers that were given once.
+//! HTTP requests without a network: answered by a script, or by a recording of earlier answers.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -11,24 +11,24 @@ use yore_engine::transport::{Exchange, Request, Response, TransportError};
 
 /// Headers that hold keys or sessions: a recording keeps their names only.
 const SECRET_HEADERS: [&str; 6] = ["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "set-cookie"];
-/// In the place of a secret.
+/// Replacement for a secret.
 const LEFT_OUT: &str = "left out";
 
 type Answering = Box<dyn Fn(&Request) -> Result<Response, TransportError> + Send + Sync>;
 
-/// Answers requests as a test says, and remembers them.
+/// Answers requests as a test specifies, and records them.
 pub struct Script {
     answer: Answering,
     requests: Mutex<Vec<Request>>,
 }
 
 impl Script {
-    /// Answers each request by this function.
+    /// Answers each request with this function.
     pub fn new(answer: impl Fn(&Request) -> Result<Response, TransportError> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { answer: Box::new(answer), requests: Mutex::default() })
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -47,7 +47,7 @@ impl Exchange for Script {
     }
 }
 
-/// Hands requests on, and writes them with their answers to a file, a line each, without keys.
+/// Passes requests on, and writes them with their answers to a file, one on a line, without keys.
 #[derive(Debug)]
 pub struct Recorder {
     inner: Arc<dyn Exchange>,
@@ -55,7 +55,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records into this file, behind what it has.
+    /// Records into this file, after its present content.
     pub fn new(inner: Arc<dyn Exchange>, path: &Path) -> Arc<Self> {
         Arc::new(Self { inner, path: path.to_owned() })
     }
@@ -79,7 +79,7 @@ impl Exchange for Recorder {
     }
 }
 
-/// Answers requests by a recording. Of several answers to one request the next is given each time.
+/// Answers requests from a recording. If it has several answers to one request, each call gets the next one.
 #[derive(Debug)]
 pub struct Recording {
     left: Mutex<Vec<Value>>,
@@ -93,7 +93,7 @@ impl Recording {
         Ok(Arc::new(Self { left: Mutex::new(left) }))
     }
 
-    /// How many answers were not asked for yet.
+    /// Returns the number of answers that were not requested yet.
     pub fn left(&self) -> usize {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -126,7 +126,7 @@ fn harmless(headers: &[(String, String)]) -> Vec<(&str, &str)> {
     headers.iter().map(|(name, value)| (name.as_str(), if is_secret(name) { LEFT_OUT } else { value })).collect()
 }
 
-/// A body as text, or as numbers where it is none.
+/// Returns a body as text, or as numbers if it is not text.
 fn words(body: &[u8]) -> Value {
     std::str::from_utf8(body).map_or_else(|_| json!(body), Value::from)
 }

@@ -1,4 +1,4 @@
-//! Programs run on a file system that fails.
+//! Runs programs on a failing file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use tempfile::TempDir;
 /// How a file operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It alone, with an input/output error.
+    /// Only this operation fails, with an input/output error.
     Once,
-    /// Half of its bytes are written, and from then on there is no space left.
+    /// Half of the operation's bytes are written, and from then on there is no space left.
     Full,
-    /// The process is killed there.
+    /// The process is killed at this operation.
     Kill,
 }
 
-/// A counter of the operations that change files below some directories, and the one of them that fails.
+/// Counts the operations that change files below some directories, and makes one of them fail.
 #[derive(Debug)]
 pub struct Faults {
     directory: TempDir,
@@ -24,7 +24,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Watches these directories; `None` where this system has no such thing.
+    /// Watches these directories; `None` on systems without the fault library.
     pub fn below(directories: &[&Path]) -> Option<Self> {
         if env!("FAULTS_LIBRARY").is_empty() {
             return None;
@@ -33,8 +33,8 @@ impl Faults {
         Some(Self { directory: tempfile::tempdir().unwrap(), below })
     }
 
-    /// The environment of a program whose operation number `at` (from 1) fails; without one, all are counted and none
-    /// fails. The count begins anew.
+    /// Returns the environment for a program whose operation number `at` (from 1) fails; without it all
+    /// operations are counted and none fails. Restarts the count.
     pub fn environment(&self, failing: Option<(u64, Fault)>) -> Vec<(&'static str, String)> {
         fs::write(self.counter(), [0; 8]).unwrap();
         let below: Vec<String> = self.below.iter().map(|path| path.display().to_string()).collect();
@@ -54,7 +54,7 @@ impl Faults {
         variables
     }
 
-    /// How many operations there were since the environment was made.
+    /// Returns the number of operations since the environment was made.
     pub fn count(&self) -> u64 {
         let bytes = fs::read(self.counter()).unwrap();
         u64::from_ne_bytes(bytes.first_chunk().copied().unwrap_or_default())

@@ -1,11 +1,11 @@
-//! What tests of several crates share.
+//! Helpers that the tests of several crates share.
 //!
-//! - [`Memory`]: a temporary data directory with an opened engine, and folders to read from; [`TurnOf`]: the turn that
-//!   was found
+//! - [`Memory`]: a temporary data directory with an opened engine, and folders to read from
+//! - [`TurnOf`]: the turn of a hit
 //! - [`SessionBuilder`]: Claude Code sessions of any length, the same for the same seed
-//! - [`Scan`]: every byte that a data directory holds, compressed or not
-//! - [`write_tiny_embedder`], [`write_failing_embedder`], [`write_tiny_reranker`]: models that mean nothing, as
-//!   real files
+//! - [`Scan`]: every byte in a data directory, compressed or not
+//! - [`write_tiny_embedder`], [`write_failing_embedder`], [`write_tiny_reranker`]: models with random
+//!   weights, as real files
 //! - [`Random`]: a small seeded generator
 //! - [`Faults`]: programs run on a file system that fails
 //! - [`Script`], [`Recorder`], [`Recording`]: answers to HTTP requests without a network
@@ -35,12 +35,12 @@ pub use model::{
 pub use random::Random;
 pub use session::SessionBuilder;
 
-/// The path of a committed fixture.
+/// Returns the path of a committed fixture.
 pub fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
-/// Whether snapshots are to be written anew instead of compared.
+/// Returns whether snapshots are rewritten instead of compared.
 pub fn is_blessing() -> bool {
     std::env::var_os("YORE_BLESS").is_some_and(|value| value == "1")
 }

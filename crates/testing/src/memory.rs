@@ -15,8 +15,8 @@ use yore_engine::{
 
 use crate::state;
 
-/// A temporary data directory with an opened engine. Its key is fixed, so that redaction markers
-/// and with them the archives of two memories can be compared.
+/// A temporary data directory with an opened engine. Its key is fixed, so that redaction markers, and
+/// therefore the archives of two memories, can be compared.
 pub struct Memory {
     directory: TempDir,
     engine: Option<Engine>,
@@ -31,7 +31,7 @@ impl Default for Memory {
 
 /// The turn of a hit, in tests that look for turns.
 pub trait TurnOf {
-    /// The turn that was found.
+    /// Returns the turn that was found.
     fn turn(&self) -> &ShownTurn;
 }
 
@@ -43,7 +43,7 @@ impl TurnOf for Hit {
 }
 
 impl Memory {
-    /// An empty memory.
+    /// Creates an empty memory.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut memory = Self { directory, engine: None, model: None };
@@ -54,12 +54,12 @@ impl Memory {
         memory
     }
 
-    /// 2026-07-01T00:00:00Z, whenever it is.
+    /// Returns 2026-07-01T00:00:00Z as the present time, always.
     pub fn now() -> UtcMillis {
         1_782_864_000_000
     }
 
-    /// How the data directory is opened.
+    /// Returns the options with which the data directory is opened.
     pub fn options(directory: PathBuf) -> EngineOptions {
         EngineOptions {
             directory,
@@ -72,17 +72,17 @@ impl Memory {
         }
     }
 
-    /// The data directory.
+    /// Returns the data directory.
     pub fn data(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join("data")
     }
 
-    /// The directory that holds transcripts.
+    /// Returns the directory of transcripts.
     pub fn sources(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join("sources")
     }
 
-    /// The engine.
+    /// Returns the engine.
     pub fn engine(&self) -> &Engine {
         self.engine.as_ref().unwrap()
     }
@@ -104,7 +104,7 @@ impl Memory {
         self.open();
     }
 
-    /// Runs the local model until it has nothing to do.
+    /// Runs the local model until no turn waits for it.
     pub fn embed(&self) -> EmbedReport {
         self.engine().embed(None, false, &mut |_| true).unwrap()
     }
@@ -142,7 +142,7 @@ impl Memory {
         report
     }
 
-    /// Brings the index up to date.
+    /// Updates the index.
     pub fn index(&self) -> SyncReport {
         self.engine().sync_index(10_000, &mut |_| {}).unwrap()
     }
@@ -154,12 +154,12 @@ impl Memory {
         report
     }
 
-    /// Asks everything.
+    /// Recalls from all projects.
     pub fn ask(&self, question: &str) -> Vec<Hit> {
         self.ask_with(question, |_| {}).hits
     }
 
-    /// Asks everything, with changes to the request.
+    /// Recalls from all projects, with changes to the request.
     pub fn ask_with(&self, question: &str, change: impl FnOnce(&mut RecallRequest)) -> RecallAnswer {
         let mut request = RecallRequest::new(question);
         request.filter.scope = ScopeChoice::All;
@@ -179,15 +179,15 @@ impl Memory {
         self.engine().forget(&request).unwrap()
     }
 
-    /// All episodes, sub-agents and forgotten ones too.
+    /// Returns all episodes, including sub-agents and forgotten ones.
     pub fn episodes(&self) -> Vec<yore_engine::EpisodeSummary> {
         let request =
             SessionsRequest { with_subagents: true, with_forgotten: true, limit: 1_000_000, ..SessionsRequest::default() };
         self.engine().sessions(&request).unwrap()
     }
 
-    /// The turns of the episode with this native id, those it shares included; none when there is
-    /// no such episode or nothing to show of it.
+    /// Returns the turns of the episode with this native id, including shared ones; empty if there is no such
+    /// episode or it has nothing to show.
     pub fn turns(&self, native_id: &str) -> Vec<ShownTurn> {
         let Some(episode) = self.episodes().into_iter().find(|episode| episode.native_id == native_id) else {
             return Vec::new();
@@ -196,25 +196,24 @@ impl Memory {
         self.engine().show(&request).map(|answer| answer.turns).unwrap_or_default()
     }
 
-    /// The whole store as text: projects, episodes and turns with their places, what was skipped
-    /// and redacted, the archive. Row ids, drawn ids and the temporary path are left out, so two
-    /// memories that know the same have the same state.
+    /// Returns the whole store as text: projects, episodes and turns with their places, skips and redactions,
+    /// the archive. Row ids, random ids and the temporary path are left out, so two memories with equal
+    /// content have equal state.
     pub fn state(&self) -> String {
         state::whole(self)
     }
 
-    /// The same without places and archive: what was said, whichever file says so.
+    /// Returns the same text without places and archive: only the turns, independent of their files.
     pub fn words(&self) -> String {
         state::words(self)
     }
 
-    /// Every generation of every archived file: path without the temporary part, generation,
-    /// content.
+    /// Returns every generation of every archived file: path without the temporary part, generation, content.
     pub fn archive(&self) -> Vec<(String, i64, Vec<u8>)> {
         state::archive(self)
     }
 
-    /// Bytes of the database and its log.
+    /// Returns the bytes of the database and its log.
     pub fn database_bytes(&self) -> (Vec<u8>, Vec<u8>) {
         let read = |name: &str| fs::read(self.data().join(name)).unwrap_or_default();
         (read("yore.db"), read("yore.db-wal"))

@@ -1,9 +1,8 @@
-//! Models that are small and mean nothing, as real files: so that what loads and runs a model is
-//! tested everywhere, also where nobody has fetched one.
+//! Small models with random weights, as real files, so that the code that loads and runs a model is tested
+//! everywhere, even if no real model was fetched.
 //!
-//! The network looks up a made-up row for each word piece and adds the mean of all rows of the
-//! text; a text's vector is therefore near those of texts with the same words. It is written as
-//! ONNX, byte by byte.
+//! The network looks up a random row for each word piece and adds the mean of all rows of the text; a text's
+//! vector is therefore near those of texts with the same words. It is written as ONNX, byte by byte.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +13,10 @@ use yore_engine::embed::file_sha256;
 
 use crate::Random;
 
-/// Numbers in a vector of the embedder.
+/// Dimensions of the embedder's vectors.
 pub const TINY_DIMENSIONS: usize = 16;
 
-/// Writes an embedder into `directory/id` and says where it is. Another seed gives another model.
+/// Writes an embedder into `directory/id` and returns its path. Another seed gives another model.
 pub fn write_tiny_embedder(directory: &Path, id: &str, seed: u64) -> PathBuf {
     let description = json!({"id": id, "dimensions": TINY_DIMENSIONS, "pooling": "cls", "max_tokens": 64});
     write(directory, id, &description, &tiny_embedder_bytes(seed))
@@ -28,7 +27,7 @@ pub fn write_failing_embedder(directory: &Path, id: &str, seed: u64, word: &str)
     let description = json!({"id": id, "dimensions": TINY_DIMENSIONS, "pooling": "cls", "max_tokens": 64});
     let mut bytes = tiny_embedder_bytes(seed);
     let row = (0..).find(|id| WordPiece::bert().piece(*id).unwrap() == word).unwrap() as usize;
-    // The table stands in the file as it is: its first numbers tell where.
+    // The table is in the file unchanged, so its first numbers give its position.
     let mut random = Random::new(seed);
     let first: Vec<f32> = (0..TINY_DIMENSIONS).map(|_| number(&mut random)).collect();
     let start = floats(&first);
@@ -38,13 +37,13 @@ pub fn write_failing_embedder(directory: &Path, id: &str, seed: u64, word: &str)
     write(directory, id, &description, &bytes)
 }
 
-/// Writes a reranker into `directory/id` and says where it is.
+/// Writes a reranker into `directory/id` and returns its path.
 pub fn write_tiny_reranker(directory: &Path, id: &str, seed: u64) -> PathBuf {
     let description = json!({"id": id, "role": "reranker", "max_tokens": 64});
     write(directory, id, &description, &tiny_reranker_bytes(seed))
 }
 
-/// Changes what a model's `model.json` says.
+/// Changes a model's `model.json`.
 pub fn describe_model(folder: &Path, change: &Value) {
     let path = folder.join("model.json");
     let mut description: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -62,7 +61,7 @@ fn write(directory: &Path, id: &str, description: &Value, model: &[u8]) -> PathB
     folder
 }
 
-/// A `tokenizer.json` with the vocabulary of bert-base-uncased.
+/// Returns a `tokenizer.json` with the vocabulary of bert-base-uncased.
 fn tokenizer() -> String {
     let pieces = WordPiece::bert();
     let count = u32::try_from(pieces.len()).unwrap();
@@ -71,13 +70,13 @@ fn tokenizer() -> String {
         .to_string()
 }
 
-/// The network of an embedder: inputs as BERT has them, output `last_hidden_state`.
+/// Returns the network of an embedder: inputs like BERT's, output `last_hidden_state`.
 pub fn tiny_embedder_bytes(seed: u64) -> Vec<u8> {
     let graph = [body(seed), output("last_hidden_state", &["batch", "tokens", "width"])].concat();
     model(&[graph, node("Add", &["states", "mean"], "last_hidden_state", &[])].concat())
 }
 
-/// The network of a reranker: the same inputs, output `logits`.
+/// Returns the network of a reranker: the same inputs, output `logits`.
 fn tiny_reranker_bytes(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed ^ 1);
     let weights: Vec<f32> = (0..TINY_DIMENSIONS).map(|_| number(&mut random)).collect();
@@ -91,7 +90,7 @@ fn tiny_reranker_bytes(seed: u64) -> Vec<u8> {
     model(&graph.concat())
 }
 
-/// Rows of all tokens, `states`, and their mean, `mean`.
+/// Returns the rows of all tokens, `states`, and their mean, `mean`.
 fn body(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let pieces = WordPiece::bert().len();
@@ -115,7 +114,7 @@ fn body(seed: u64) -> Vec<u8> {
     graph
 }
 
-/// From -1 to 1.
+/// Returns a number from -1 to 1.
 fn number(random: &mut Random) -> f32 {
     random.below(2001) as f32 / 1000.0 - 1.0
 }
@@ -137,12 +136,12 @@ fn varint(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// A field that is a number.
+/// Encodes a field that is a number.
 fn integer(field: u64, number: i64) -> Vec<u8> {
     [varint(field << 3), varint(number as u64)].concat()
 }
 
-/// A field that is a message or bytes.
+/// Encodes a field that is a message or bytes.
 fn message(field: u64, content: &[u8]) -> Vec<u8> {
     [varint(field << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
 }
@@ -151,7 +150,7 @@ fn text(field: u64, content: &str) -> Vec<u8> {
     message(field, content.as_bytes())
 }
 
-/// A model of one graph, for operators of ONNX 13.
+/// Encodes a model of one graph, for operators of ONNX 13.
 fn model(graph: &[u8]) -> Vec<u8> {
     [integer(1, 8), message(8, &[text(1, ""), integer(2, 13)].concat()), message(7, graph)].concat()
 }
@@ -180,7 +179,7 @@ fn output(name: &str, shape: &[&str]) -> Vec<u8> {
     message(12, &value(name, FLOAT, shape))
 }
 
-/// What an input or output is called and how it is shaped.
+/// Encodes the name and shape of an input or output.
 fn value(name: &str, kind: i64, shape: &[&str]) -> Vec<u8> {
     let shape: Vec<u8> = shape.iter().flat_map(|name| message(1, &text(2, name))).collect();
     let tensor = [integer(1, kind), message(2, &shape)].concat();

@@ -1,4 +1,5 @@
-//! Claude Code sessions, made up from a word list: realistic in shape, the same for the same seed.
+//! Claude Code sessions with invented text from a word list: realistic in structure, the same for the same
+//! seed.
 
 use serde_json::{Value, json};
 use yore_core::time::format_utc;
@@ -41,7 +42,7 @@ pub struct SessionBuilder {
 }
 
 impl SessionBuilder {
-    /// An empty session; `seed` decides its id and all its words.
+    /// Creates an empty session; `seed` decides its id and all its words.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let session = random.uuid();
@@ -51,40 +52,40 @@ impl SessionBuilder {
             cwd: "/home/dev/tidepool".to_owned(),
             branch: "main".to_owned(),
             agent: None,
-            // 2026-03-01 and some days more for each seed.
+            // 2026-03-01 and some days more, depending on the seed.
             at: 1_772_323_200_000 + (seed % 200) as i64 * 86_400_000,
             parent: None,
             lines: Vec::new(),
         }
     }
 
-    /// The session's id.
+    /// Returns the session's id.
     pub fn id(&self) -> &str {
         &self.session
     }
 
-    /// Another session id, for forks.
+    /// Sets another session id, for forks.
     #[must_use]
     pub fn with_id(mut self, session: &str) -> Self {
         session.clone_into(&mut self.session);
         self
     }
 
-    /// The directory from here on.
+    /// Sets the directory for the following lines.
     #[must_use]
     pub fn cwd(mut self, cwd: &str) -> Self {
         cwd.clone_into(&mut self.cwd);
         self
     }
 
-    /// The branch from here on.
+    /// Sets the branch for the following lines.
     #[must_use]
     pub fn branch(mut self, branch: &str) -> Self {
         branch.clone_into(&mut self.branch);
         self
     }
 
-    /// The time of the next line, in milliseconds since 1970.
+    /// Sets the time of the next line, in milliseconds since 1970.
     #[must_use]
     pub fn at(mut self, at: i64) -> Self {
         self.at = at;
@@ -98,7 +99,7 @@ impl SessionBuilder {
         self
     }
 
-    /// A sentence of the word list.
+    /// Returns a sentence from the word list.
     pub fn sentence(&mut self) -> String {
         format!(
             "the {} {} the {} {}",
@@ -109,12 +110,12 @@ impl SessionBuilder {
         )
     }
 
-    /// Something a person typed; returns the line's uuid.
+    /// Adds a prompt that a person typed; returns the line's uuid.
     pub fn human(&mut self, text: &str) -> String {
         self.chain(json!({"type": "user", "message": {"role": "user", "content": text}}))
     }
 
-    /// A message of the model, thinking first: two lines of one message. Returns the text's uuid.
+    /// Adds a message of the model, thinking first: two lines of one message. Returns the text's uuid.
     pub fn assistant(&mut self, text: &str) -> String {
         let (message, request) = self.message();
         let thinking = self.sentence();
@@ -122,7 +123,7 @@ impl SessionBuilder {
         self.part(&message, &request, &json!({"type": "text", "text": text}))
     }
 
-    /// A call of a tool and its result; returns the uuids of both lines.
+    /// Adds a tool call and its result; returns the uuids of both lines.
     pub fn tool(&mut self, name: &str, input: &Value, output: &str, is_error: bool) -> (String, String) {
         let (message, request) = self.message();
         let id = format!("toolu_{}", self.random.text("0123456789abcdef", 20));
@@ -139,25 +140,25 @@ impl SessionBuilder {
         (call, result)
     }
 
-    /// Text typed while the model worked.
+    /// Adds text that was typed while the model worked.
     pub fn queued(&mut self, text: &str) -> String {
         self.chain(
             json!({"type": "attachment", "attachment": {"type": "queued_command", "prompt": text, "commandMode": "prompt"}}),
         )
     }
 
-    /// A line of any shape.
+    /// Adds a line of any form.
     pub fn raw(&mut self, line: &Value) {
         self.lines.push(line.to_string());
     }
 
-    /// A title that the person gave.
+    /// Adds a title that the user gave.
     pub fn title(&mut self, title: &str) {
         let session = self.session.clone();
         self.raw(&json!({"type": "custom-title", "customTitle": title, "sessionId": session}));
     }
 
-    /// About `count` turns of conversation, tools and titles.
+    /// Adds about `count` turns of conversation, tools and titles.
     #[must_use]
     pub fn turns(mut self, count: usize) -> Self {
         let mut made = 0;
@@ -187,7 +188,7 @@ impl SessionBuilder {
         self
     }
 
-    /// The lines so far.
+    /// Returns the lines so far.
     pub fn lines(&self) -> &[String] {
         &self.lines
     }
@@ -204,7 +205,7 @@ impl SessionBuilder {
         }
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub fn text(&self) -> String {
         self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
     }

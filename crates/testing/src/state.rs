@@ -1,4 +1,4 @@
-//! A store as text. Through the engine where it tells, from the database where it does not
+//! The content of a store as text. It comes from the engine if the engine returns it, else from the database
 //! (parents, ranks of titles, counts by file, the archive).
 
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ fn render(memory: &Memory, with_places: bool) -> String {
     out
 }
 
-/// Code, files, tools and errors by turn.
+/// Returns code, files, tools and errors by turn.
 fn shape(memory: &Memory) -> Vec<String> {
     let mut found = Vec::new();
     for (what, sql) in [
@@ -142,7 +142,7 @@ fn database(memory: &Memory) -> Connection {
     Connection::open_with_flags(memory.data().join("yore.db"), flags).unwrap()
 }
 
-/// The rows of a query as text, sorted.
+/// Returns the rows of a query as text, sorted.
 fn rows(memory: &Memory, sql: &str) -> Vec<String> {
     let db = database(memory);
     let mut statement = db.prepare(sql).unwrap();

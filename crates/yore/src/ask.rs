@@ -1,5 +1,5 @@
-//! Asking the memory, for every voice: the configured settings of a question, the words that
-//! narrow it, and the index brought up to date before the answer.
+//! Asking the memory, for all front ends: the configured settings of a question, the words that narrow it,
+//! and an index update before the answer.
 
 use yore_core::scope::ScopeChoice;
 use yore_core::time::{RecordedTime, UtcMillis};
@@ -8,12 +8,12 @@ use yore_engine::{Engine, EngineError, RecallAnswer, RecallRequest};
 
 use crate::config::{Config, RecallScope};
 
-/// Who may answer, by name.
+/// Names of the roles that may answer.
 pub const ROLES: [&str; 5] = ["human", "assistant", "tool_call", "tool_result", "summary"];
-/// Which kinds of episode may answer, by name.
+/// Names of the episode kinds that may answer.
 pub const KINDS: [&str; 3] = ["session", "subagent", "document"];
 
-/// A question with the configured settings, asked from the project `here`.
+/// Builds a request with the configured settings, asked from the project `here`.
 pub fn request(question: impl Into<String>, config: &Config, here: Option<ProjectNames>) -> RecallRequest {
     let recall = &config.recall;
     let mut request = RecallRequest {
@@ -32,16 +32,16 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
     request
 }
 
-/// Asks, after the index took what waits for it if so configured.
+/// Answers a request; first updates the index if it is behind and the configuration says so.
 pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<RecallAnswer, EngineError> {
     if config.index.sync_on_recall && engine.is_behind(request.mode)? {
-        // What cannot be taken now is searched in memory.
+        // Turns that the index cannot take now are searched in memory.
         let _ = engine.sync_index(0, &mut |_| {});
     }
     engine.recall(request)
 }
 
-/// A date or a time, or what was expected.
+/// Parses a date or a time; the error says which form was expected.
 pub fn time(words: &str) -> Result<UtcMillis, &'static str> {
     RecordedTime::parse(words).utc.ok_or("expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z")
 }

@@ -1,5 +1,6 @@
-//! Which sources a path or address holds, when nobody says: by where it lies, by names that are sure, by the first
-//! bytes of files, and, of a directory without any of those, by most of what lies in it.
+//! Finds the sources that a path or address holds when the user names none: by its location, by names that
+//! are unambiguous, by the first bytes of files, and, for a directory without any of those, by most of its
+//! files.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -8,27 +9,27 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Bytes that are looked at.
+/// Bytes read from the start of a file.
 const FIRST_BYTES: u64 = 64 << 10;
-/// Files of a directory whose content is looked at.
+/// Most files of a directory whose content is read.
 const MOST_FILES: usize = 200;
-/// Entries of a directory that are passed on the way.
+/// Most entries of a directory that are visited.
 const MOST_ENTRIES: usize = 50_000;
 const DEEPEST: usize = 10;
-/// Folders without histories and with many files.
+/// Folders that hold no histories and many files.
 const PASSED_OVER: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
-/// A source, and the directory or file that it is to read.
+/// A source, and the directory or file for it to read.
 pub type Guess = (&'static str, PathBuf);
 
-/// Whether an argument is the address of a page, not a path.
+/// Returns whether an argument is the address of a page, not a path.
 pub fn is_address(argument: &str) -> bool {
     let is = |scheme: &str| argument.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     is("http://") || is("https://")
 }
 
-/// The sources that can read a path, each with what it is to read of it; `places` are the places of each kind on
-/// this computer. Empty when nothing tells.
+/// Returns the sources that can read a path, each with the root to read. `places` are the default places of
+/// each kind on this computer. Empty if no source is recognized.
 pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
     let canonical = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let lies_there = places
@@ -52,7 +53,7 @@ pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
     if seen.sure.is_empty() && !whole.is_mostly_conversations() {
         return vec![("file", path.to_path_buf())];
     }
-    // Beside an agent's own folder, or in a project where one left its history, other files are documents; within an
+    // Beside an agent's own folder, or in a project with a history file, other files are documents; within an
     // agent's folder they are its settings and caches.
     let is_aside = |root: &Path| {
         let below = root.strip_prefix(&canonical).unwrap_or(root);
@@ -66,28 +67,28 @@ pub fn kinds_of(path: &Path, places: &[Guess]) -> Vec<Guess> {
     kinds
 }
 
-/// Histories below a directory whose names are sure, by kind.
+/// Returns the histories below a directory that have unambiguous names, by kind.
 pub fn sure_below(directory: &Path) -> Vec<Guess> {
     look_through(&directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf())).sure
 }
 
-/// The findings of a look through a directory.
+/// The findings of a walk through a directory.
 #[derive(Default)]
 struct Seen {
-    /// By sure names, in order.
+    /// Roots found by unambiguous names, in order.
     sure: Vec<Guess>,
-    /// Files that no sure name tells, where no folder is hidden: by the folder of the directory that they lie in,
-    /// or each by itself.
+    /// Other files outside hidden folders, grouped by the top-level folder they are in; a file at the top
+    /// level is a group of its own.
     groups: BTreeMap<PathBuf, Group>,
 }
 
-/// Files by what their content is.
+/// Files counted by the kind of their content.
 #[derive(Clone, Default)]
 struct Group {
     counts: Vec<(&'static str, usize)>,
-    /// All files that were looked at.
+    /// Number of files that were examined.
     files: usize,
-    /// Those of them that are documents.
+    /// Number of those that are documents.
     documents: usize,
 }
 
@@ -103,7 +104,7 @@ impl Group {
         }
     }
 
-    /// The kind of most of the files, if that is a kind of conversations.
+    /// Returns the kind of most of the files, if that is a kind of conversations.
     fn kind_of_most(&self) -> Option<&'static str> {
         let (kind, count) = self.counts.iter().max_by_key(|(_, count)| *count)?;
         (count * 2 >= self.files).then_some(*kind)
@@ -116,7 +117,7 @@ impl Group {
 }
 
 impl Seen {
-    /// All groups as one.
+    /// Returns all groups merged into one.
     fn whole(&self) -> Group {
         let mut whole = Group::default();
         for group in self.groups.values() {
@@ -127,7 +128,7 @@ impl Seen {
         whole
     }
 
-    /// The groups of which most files are conversations, but for those that hold something sure.
+    /// Returns the groups in which most files are conversations, except those with a root found by name.
     fn kinds_of_groups(&self) -> Vec<Guess> {
         let is_known = |folder: &Path| self.sure.iter().any(|(_, root)| root.starts_with(folder) || folder.starts_with(root));
         let groups = self.groups.iter().filter(|(folder, _)| !is_known(folder));
@@ -135,7 +136,7 @@ impl Seen {
     }
 
     fn add_sure(&mut self, kind: &'static str, root: &Path) {
-        // A folder that is read already brings what lies in it.
+        // A folder that is already read includes everything below it.
         if !self.sure.iter().any(|(known, above)| *known == kind && root.starts_with(above)) {
             self.sure.push((kind, root.to_path_buf()));
         }
@@ -186,18 +187,18 @@ fn name_of(path: Option<&Path>) -> &str {
     path.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("")
 }
 
-/// The nearest folder above a path, itself included, that has this name.
+/// Returns the nearest folder of this name among a path and its parents.
 fn nearest<'p>(path: &'p Path, name: &str) -> Option<&'p Path> {
     path.ancestors().find(|folder| name_of(Some(folder)) == name)
 }
 
-/// A folder whose name says whose it is.
+/// Returns the source and root of a folder whose name identifies its agent.
 fn sure_folder(folder: &Path) -> Option<Guess> {
     let above = folder.parent();
     let is_there = |name: &str| folder.join(name).is_dir();
     match name_of(Some(folder)) {
         "session-state" => Some(("copilot-cli", folder.to_path_buf())),
-        // Folders of source code are called so, too.
+        // Folders of source code have these names too.
         "chatSessions" | "emptyWindowChatSessions" if holds_json(folder) => Some(("copilot-chat", folder.to_path_buf())),
         "agent-transcripts" => Some(("cursor", nearest(folder, "projects").or(above)?.to_path_buf())),
         ".system_generated" => Some(("antigravity", above?.parent()?.to_path_buf())),
@@ -213,14 +214,14 @@ fn sure_folder(folder: &Path) -> Option<Guess> {
     }
 }
 
-/// True for a folder that holds JSON itself.
+/// Returns whether a folder directly holds JSON files.
 fn holds_json(folder: &Path) -> bool {
     let is_json = |name: &str| name.ends_with(".json") || name.ends_with(".jsonl");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.take(MOST_FILES).any(|entry| entry.file_name().to_str().is_some_and(is_json))
 }
 
-/// A file whose name says whose it is, and what is to be read of it.
+/// Returns the source and root of a file whose name identifies its agent.
 fn sure_file(path: &Path, name: &str) -> Option<Guess> {
     let folder = path.parent()?;
     let here = || Some(folder.to_path_buf());
@@ -233,7 +234,7 @@ fn sure_file(path: &Path, name: &str) -> Option<Guess> {
             let root = nearest(path, "chats").or_else(|| nearest(path, "acp-sessions"))?;
             return Some(("cursor", root.to_path_buf()));
         }
-        // The editor under its own name keeps none of Cursor's tables there.
+        // The same file of VS Code itself has none of Cursor's tables.
         "state.vscdb" => {
             let is_cursors = String::from_utf8_lossy(&first_bytes(path)?).contains("cursorDiskKV");
             let storage = nearest(path, "globalStorage").or_else(|| nearest(path, "workspaceStorage"));
@@ -292,7 +293,7 @@ fn kind_of_file(path: &Path) -> Option<&'static str> {
     if is_below("agent-transcripts") {
         return Some("cursor");
     }
-    // A session, not what lies in folders of source code below one of this name.
+    // A session, not a source file below a folder of the same name.
     let folder = name_of(path.parent());
     if matches!(folder, "chatSessions" | "emptyWindowChatSessions") && matches!(extension.as_str(), "json" | "jsonl") {
         return Some("copilot-chat");
@@ -303,7 +304,7 @@ fn kind_of_file(path: &Path) -> Option<&'static str> {
     match extension.as_str() {
         "jsonl" => kind_of_lines(path, &first_bytes(path)?),
         "json" => {
-            // A session of the older tree of files.
+            // A session of the older file tree.
             if name.starts_with("ses_") && is_below("session") {
                 return Some("opencode");
             }
@@ -316,7 +317,7 @@ fn kind_of_file(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// By the first lines that are whole JSON objects.
+/// Returns the kind by the first lines that are whole JSON objects.
 fn kind_of_lines(path: &Path, first: &[u8]) -> Option<&'static str> {
     for line in first.split(|byte| *byte == b'\n').take(40) {
         let Ok(value) = serde_json::from_slice::<Value>(line) else { continue };
@@ -324,7 +325,7 @@ fn kind_of_lines(path: &Path, first: &[u8]) -> Option<&'static str> {
             return Some(kind);
         }
     }
-    // The first line alone may be longer than what is looked at.
+    // The first line may be longer than the bytes that were read.
     let text = String::from_utf8_lossy(first);
     if text.contains("\"sessionId\":\"") && (text.contains("\"parentUuid\"") || text.contains("\"uuid\"")) {
         return Some("claude-code");
@@ -335,7 +336,7 @@ fn kind_of_lines(path: &Path, first: &[u8]) -> Option<&'static str> {
     if text.contains("\"doc_id\"") && text.contains("\"turns\"") {
         return Some("jsonl");
     }
-    // Whatever state they are in, these are where Claude Code puts its transcripts.
+    // Claude Code keeps its transcripts here, so the file counts as one even if it is damaged.
     path.iter().any(|component| component == ".claude").then_some("claude-code")
 }
 
@@ -372,7 +373,8 @@ fn kind_of_line(value: &Value) -> Option<&'static str> {
     (has("role") && value["message"]["content"].is_array()).then_some("cursor")
 }
 
-/// By the keys at the beginning of one JSON value, which may be longer than what is looked at.
+/// Returns the kind by the keys at the start of a JSON value, which may be longer than the bytes that were
+/// read.
 fn kind_of_json(first: &[u8]) -> Option<&'static str> {
     let text = String::from_utf8_lossy(first);
     let has = |key: &str| text.contains(&format!("\"{key}\""));
@@ -389,14 +391,14 @@ fn kind_of_json(first: &[u8]) -> Option<&'static str> {
     } else if has("messages_path") && has("session_id") {
         Some("cline")
     } else if has("info") && text.contains("\"ses_") && (has("messages") || text.len() as u64 >= FIRST_BYTES) {
-        // Words of the program about its work may stand before it.
+        // Progress messages of the program may precede the JSON.
         Some("opencode")
     } else {
         None
     }
 }
 
-/// An export of a chat service holds `conversations.json`.
+/// Returns the kind of an archive: an export of a chat service holds `conversations.json`.
 fn kind_of_archive(path: &Path) -> Option<&'static str> {
     let mut archive = zip::ZipArchive::new(File::open(path).ok()?).ok()?;
     let name = archive.file_names().flatten().find(|name| is_conversations(name))?.into_owned();
@@ -405,7 +407,7 @@ fn kind_of_archive(path: &Path) -> Option<&'static str> {
     kind_of_json(&first)
 }
 
-/// `conversations.json`, or one of its numbered parts, in whatever folder.
+/// Returns whether a name is `conversations.json` or one of its numbered parts, in any folder.
 fn is_conversations(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.starts_with("conversations") && file.ends_with(".json")
@@ -417,12 +419,12 @@ fn first_bytes(path: &Path) -> Option<Vec<u8>> {
     Some(first)
 }
 
-/// Whether a file begins like text: UTF-8 without control characters.
+/// Returns whether a file begins like text: UTF-8 without NUL characters.
 fn is_text(path: &Path) -> bool {
     let Some(first) = first_bytes(path) else { return false };
     let valid = match std::str::from_utf8(&first) {
         Ok(text) => text,
-        // The cut may go through a character.
+        // The cut may split a character.
         Err(error) if first.len() - error.valid_up_to() < 4 => std::str::from_utf8(&first[..error.valid_up_to()]).unwrap_or("\0"),
         Err(_) => return false,
     };
@@ -484,7 +486,7 @@ mod tests {
             ("a.json", r#"[{"uuid":"u","name":"n","chat_messages":[]}]"#, "claude-ai"),
             ("a.json", r#"{"sessionId":"s","title":"t","history":[]}"#, "continue"),
             ("package.json", r#"{"name":"x"}"#, "file"),
-            // A checkout of the program is none of its histories.
+            // A checkout of OpenCode's source is not one of its histories.
             ("opencode/package.json", r#"{"name":"x"}"#, "file"),
             ("a.json", r#"Exporting session: ses_1{"info":{"id":"ses_1"},"messages":[]}"#, "opencode"),
             ("a.jsonl", r#"{"step_index":0,"source":"MODEL","type":"X"}"#, "antigravity"),
@@ -506,7 +508,7 @@ mod tests {
         assert_eq!(kind_of(&directory.path().join("projects/x"), &places), Some("claude-code"));
     }
 
-    /// Files below a directory, and what is guessed of it: kinds with roots relative to it.
+    /// Writes files to a directory and returns the guesses for it: kinds with roots relative to it.
     fn guessed_directory(files: &[(&str, &str)]) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
@@ -532,7 +534,7 @@ mod tests {
     #[test]
     fn sure_names_win_over_majorities_and_several_kinds_are_several() {
         let json = "{}";
-        // A home directory that somebody keeps under git.
+        // A home directory kept under git.
         assert_eq!(
             guessed_directory(&[
                 (".copilot/session-state/c/events.jsonl", ""),
@@ -558,7 +560,7 @@ mod tests {
                 "opencode .local/share/opencode",
             ]
         );
-        // Within an agent's own folder the rest is its settings.
+        // Inside an agent's own folder the other files are its settings.
         assert_eq!(
             guessed_directory(&[("session-state/c/events.jsonl", ""), ("config.json", json), ("logs/a.log", "text")]),
             ["copilot-cli session-state"]
@@ -568,7 +570,7 @@ mod tests {
             guessed_directory(&[(".aider.chat.history.md", "# aider"), ("README.md", "text"), ("src/a.rs", "text")]),
             ["aider .aider.chat.history.md", "file "]
         );
-        // An export that was unpacked.
+        // An unpacked export.
         assert_eq!(
             guessed_directory(&[
                 ("conversations.json", r#"[{"uuid":"u","name":"n","chat_messages":[]}]"#),
@@ -580,7 +582,7 @@ mod tests {
         // A checkout of an agent's source.
         assert_eq!(guessed_directory(&[("opencode/package.json", json), ("opencode/README.md", "text")]), ["file "]);
         assert_eq!(guessed_directory(&[("src/chatSessions/a.ts", "text"), ("README.md", "text")]), ["file "]);
-        // Folders of copies, by what lies in each.
+        // Folders of copies, each by its own files.
         let claude = r#"{"type":"user","uuid":"u","sessionId":"s","message":{}}"#;
         let gemini = r#"{"sessionId":"s","projectHash":"p"}"#;
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Opens the engine for a voice, or reaches the daemon that has it open, and carries calls from
-//! async voices to it.
+//! Opens the engine for a front end, or connects to the daemon that has it open, and carries calls from async
+//! code to it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,18 +24,18 @@ use crate::ipc::client::{self, Client, NoAnswer, PATIENCE};
 use crate::ipc::wire::{Ingested, Question, Request, Status};
 use crate::settings::Settings;
 
-/// Milliseconds since 1970 by the system's clock.
+/// Returns the system time in milliseconds since 1970.
 pub fn now() -> UtcMillis {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as UtcMillis)
 }
 
-/// Opens the engine on a data directory, as configured; `model` is the folder of the local
-/// embedding model, which is read when a question or a text needs it.
+/// Opens the engine on a data directory, as configured. `model` is the folder of the local embedding model,
+/// which is loaded when a question or a text needs it.
 pub fn open(directory: &Path, create: bool, config: &Config, model: Option<PathBuf>) -> Result<Engine, EngineError> {
     Engine::open(options(directory, create, config, model))
 }
 
-/// How the engine is opened, as configured.
+/// Returns the options with which the engine is opened, as configured.
 pub fn options(directory: &Path, create: bool, config: &Config, model: Option<PathBuf>) -> EngineOptions {
     EngineOptions {
         directory: directory.to_path_buf(),
@@ -54,55 +54,55 @@ pub fn options(directory: &Path, create: bool, config: &Config, model: Option<Pa
 }
 
 impl Settings {
-    /// Opens what is there; with `create` makes it if it is not.
+    /// Opens the existing memory; with `create`, makes it if it does not exist.
     pub fn engine(&self, create: bool) -> CliResult<Engine> {
         Ok(open(&self.directory, create, self.config(), self.model_folder())?)
     }
 
-    /// How the memory is opened.
+    /// Returns the options with which the memory is opened.
     pub fn engine_options(&self, create: bool) -> EngineOptions {
         options(&self.directory, create, self.config(), self.model_folder())
     }
 
-    /// The memory, asked of the daemon where one runs.
+    /// Returns the memory, through the daemon if one runs.
     pub fn memory(&self) -> CliResult<Memory> {
         Ok(Memory::open(&self.directory, &Arc::new(self.config().clone()), self.model_folder())?)
     }
 
-    /// Starts the daemon where one should run and does not; waits for nothing.
+    /// Starts the daemon if it should run and does not; waits for nothing.
     pub fn wake_daemon(&self) {
         drop(daemon_of(&self.directory, self.config()));
     }
 }
 
-/// When the daemon's memory was last asked, by whomever: what counts as being used.
+/// Times of the last uses of the daemon's memory and of its model, by any client.
 pub struct Uses {
     active: Mutex<Instant>,
     model: Mutex<Option<Instant>>,
 }
 
 impl Uses {
-    /// As if it was just asked.
+    /// Starts as if it was just used.
     pub fn new() -> Self {
         Self { active: Mutex::new(Instant::now()), model: Mutex::default() }
     }
 
-    /// Something was asked or found.
+    /// Notes a use.
     pub fn touch(&self) {
         *lock(&self.active) = Instant::now();
     }
 
-    /// How long nothing was asked or found.
+    /// Returns the time since the last use.
     pub fn idle(&self) -> Duration {
         lock(&self.active).elapsed()
     }
 
-    /// Whether the local model is in memory, as far as is known.
+    /// Returns whether the local model is in memory, as far as is known.
     pub fn has_model(&self) -> bool {
         lock(&self.model).is_some()
     }
 
-    /// Gives the local model's memory back after it was idle for so long; says whether it did.
+    /// Frees the local model's memory if it was idle for that long; returns whether it did.
     pub fn drop_idle_model(&self, engine: &Engine, idle: Duration) -> bool {
         let mut used = lock(&self.model);
         if used.is_none_or(|used| used.elapsed() < idle) {
@@ -112,8 +112,8 @@ impl Uses {
         engine.drop_model()
     }
 
-    /// Answers a question as a daemon can: in full where the asker leaves the choice, and after
-    /// the index took what waits for it.
+    /// Answers a question inside the daemon: with full search if the caller leaves the mode open, and after
+    /// the index took the turns that wait for it.
     pub fn recall(
         &self,
         engine: &Engine,
@@ -129,7 +129,7 @@ impl Uses {
             *lock(&self.model) = Some(Instant::now());
         }
         if is_synced && engine.is_behind(request.mode).unwrap_or(false) {
-            // What cannot be taken now is searched in memory.
+            // Turns that the index cannot take now are searched in memory.
             let _ = engine.sync_index(0, &mut |_| {});
         }
         engine.recall(&request)
@@ -140,7 +140,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The memory for a voice that waits: asked of the daemon where one runs, in process otherwise.
+/// The memory for a blocking front end: through the daemon if one runs, else in this process.
 pub struct Memory {
     directory: PathBuf,
     config: Arc<Config>,
@@ -148,17 +148,17 @@ pub struct Memory {
     way: Way,
 }
 
-/// Where the memory is asked.
+/// Where requests to the memory go.
 enum Way {
     Daemon(Client),
     Local(Arc<Engine>),
-    /// This is the daemon.
+    /// This process is the daemon.
     Within(Arc<Engine>, Arc<Uses>),
 }
 
 impl Memory {
-    /// Reaches the daemon, or opens the engine. Where a daemon should run and none does, one is
-    /// started for whoever comes next.
+    /// Connects to the daemon, or opens the engine. If a daemon should run and does not, one is started for
+    /// later callers.
     pub fn open(directory: &Path, config: &Arc<Config>, model: Option<PathBuf>) -> Result<Self, EngineError> {
         let way = match daemon_of(directory, config) {
             Some(client) => Way::Daemon(client),
@@ -167,7 +167,7 @@ impl Memory {
         Ok(Self { directory: directory.to_path_buf(), config: Arc::clone(config), model, way })
     }
 
-    /// Answers a question; in full where the asker leaves the choice and the daemon can.
+    /// Answers a question; with full search if the caller leaves the mode open and the daemon supports it.
     pub fn recall(&mut self, request: &RecallRequest, may_be_full: bool) -> CliResult<RecallAnswer> {
         let question = Question {
             request: request.clone(),
@@ -237,12 +237,12 @@ impl Memory {
         self.ask(&Request::Forget { request: request.clone() }, |engine| engine.forget(request))
     }
 
-    /// Tells where things stand.
+    /// Makes a brief on the state of a project.
     pub fn brief(&mut self, request: &BriefRequest) -> CliResult<Brief> {
         self.ask(&Request::Brief { request: request.clone() }, |engine| engine.brief(request))
     }
 
-    /// Divides a session into exchanges. In process: no other command asks for them.
+    /// Divides a session into exchanges. Runs in this process: no other command needs them.
     pub fn exchanges(&mut self, id: &str) -> CliResult<Exchanges> {
         match &self.way {
             Way::Local(engine) | Way::Within(engine, _) => Ok(engine.exchanges(id)?),
@@ -250,7 +250,7 @@ impl Memory {
         }
     }
 
-    /// How the daemon goes, where one answers.
+    /// Returns the daemon's status, if one answers.
     pub fn daemon(&mut self) -> Option<Status> {
         match &mut self.way {
             Way::Daemon(client) => client.ask(&Request::Status, PATIENCE).ok(),
@@ -262,7 +262,8 @@ impl Memory {
         }
     }
 
-    /// Asks the daemon; where it is of no help, now and for the rest, the engine.
+    /// Sends a request to the daemon. If the daemon is unavailable, uses the engine for this and all later
+    /// requests.
     fn ask<T: DeserializeOwned>(
         &mut self,
         request: &Request,
@@ -283,14 +284,14 @@ impl Memory {
                 uses.touch();
                 Ok(local(engine)?)
             }
-            // It was just replaced.
+            // The line above has just replaced it.
             Way::Daemon(_) => Err(EngineError::from(StoreError::Busy(self.directory.clone())).into()),
         }
     }
 }
 
-/// Has the daemon read all that is new; `None` where it cannot, or by other settings: then it is
-/// done in process.
+/// Has the daemon read everything new; `None` if it cannot or has other settings, so that the caller reads in
+/// its own process.
 pub fn ingest_by_daemon(directory: &Path, config: &Config) -> Option<CliResult<Ingested>> {
     match daemon_of(directory, config)?.ask(&Request::Ingest { settings: config.reading_identity() }, PATIENCE) {
         Ok(ingested) => Some(Ok(ingested)),
@@ -299,8 +300,8 @@ pub fn ingest_by_daemon(directory: &Path, config: &Config) -> Option<CliResult<I
     }
 }
 
-/// The daemon that answers for a data directory, as configured; where one should run and does
-/// not, it is started for whoever comes next.
+/// Connects to the daemon of a data directory, as configured. If one should run and does not, it is started
+/// for later callers.
 pub fn daemon_of(directory: &Path, config: &Config) -> Option<Client> {
     if !config.daemon.is_used {
         return None;
@@ -312,12 +313,12 @@ pub fn daemon_of(directory: &Path, config: &Config) -> Option<Client> {
     client
 }
 
-/// Whether a memory may be begun without being asked for by `up`.
+/// Returns whether a memory may be created without `yore up`.
 fn may_begin(config: &Config) -> bool {
     config.daemon.is_used && config.daemon.autostart && config.capture.enabled
 }
 
-/// The memory for async voices: opened by the first call that needs it, called off the runtime.
+/// The memory for async front ends: opened by the first call that needs it; calls run off the runtime.
 #[derive(Clone)]
 pub struct EngineHandle {
     directory: PathBuf,
@@ -325,14 +326,14 @@ pub struct EngineHandle {
     model: Option<PathBuf>,
     may_be_full: bool,
     opened: Arc<Mutex<Option<Arc<Engine>>>>,
-    /// Whether the memory was begun by a call, which nobody was told yet.
+    /// True if a call has created the memory and no caller was told yet.
     has_begun: Arc<AtomicBool>,
-    /// Told of every use, where this is the daemon.
+    /// Records every use, if this process is the daemon.
     uses: Option<Arc<Uses>>,
 }
 
 impl EngineHandle {
-    /// Remembers what to open; `may_be_full`: the person did not choose which lists answer.
+    /// Stores what to open. `may_be_full`: the user did not choose a search mode.
     pub fn new(directory: PathBuf, config: Config, model: Option<PathBuf>, may_be_full: bool) -> Self {
         Self {
             directory,
@@ -345,7 +346,7 @@ impl EngineHandle {
         }
     }
 
-    /// The memory that this process, the daemon, has open.
+    /// Uses the engine that this process, the daemon, has open.
     pub fn within(self, engine: Arc<Engine>, uses: Arc<Uses>) -> Self {
         Self { opened: Arc::new(Mutex::new(Some(engine))), uses: Some(uses), ..self }
     }
@@ -355,12 +356,12 @@ impl EngineHandle {
         &self.directory
     }
 
-    /// The configuration that the engine was given.
+    /// Returns the configuration that the engine was given.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Whether a call has begun the memory; says so once.
+    /// Returns whether a call has created the memory; true only once.
     pub fn take_begun(&self) -> bool {
         self.has_begun.swap(false, Ordering::Relaxed)
     }
@@ -370,13 +371,13 @@ impl EngineHandle {
         self.call(move |memory, may_be_full| memory.recall(&request, may_be_full)).await
     }
 
-    /// Asks the memory anything else, off the runtime.
+    /// Runs any other request on the memory, off the runtime.
     pub async fn with<T: Send + 'static>(&self, ask: impl FnOnce(&mut Memory) -> CliResult<T> + Send + 'static) -> CliResult<T> {
         self.call(move |memory, _| ask(memory)).await
     }
 
-    /// Runs `work` on the memory in a thread that may block. The one crossing. A panic in `work`
-    /// goes on in the caller.
+    /// Runs `work` on the memory in a thread that may block; the only crossing from async to sync. A panic in
+    /// `work` continues in the caller.
     async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Memory, bool) -> CliResult<T> + Send + 'static,
@@ -386,12 +387,13 @@ impl EngineHandle {
         match joined.map_err(tokio::task::JoinError::try_into_panic) {
             Ok(outcome) => outcome,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // Cancelled: the runtime ends, and so does whoever waits here.
+            // Cancelled: the runtime ends, and the caller with it.
             Err(Err(_)) => std::future::pending().await,
         }
     }
 
-    /// The daemon may come and go between two calls; an engine that was opened stays open.
+    /// Chooses the daemon or the engine for each call: the daemon may start or stop between two calls; an
+    /// opened engine stays open.
     fn memory(&self) -> CliResult<Memory> {
         let way = match &self.uses {
             Some(uses) => Way::Within(self.engine()?, Arc::clone(uses)),
@@ -411,7 +413,7 @@ impl EngineHandle {
         }
         let open = |create| open(&self.directory, create, &self.config, self.model.clone());
         let engine = match open(false) {
-            // The daemon reads what agents have left. Where none may start, a person must ask for it.
+            // The daemon reads what agents have left. If none may start, the user must create the memory.
             Err(EngineError::Store(StoreError::Missing(_))) if may_begin(&self.config) => {
                 let engine = open(true)?;
                 client::begin(&self.directory);

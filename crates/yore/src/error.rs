@@ -1,4 +1,4 @@
-//! What went wrong, decided once: who must act, the exit code, the wording, the hint.
+//! Errors as users see them, defined in one place: who must act, the exit code, the wording, the hint.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::config::ConfigError;
 /// Exit codes. Documented in `docs/cli.md`; scripts rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
+    /// Success.
     Success = 0,
     /// Nothing was found, or `doctor` found something wrong.
     Nothing = 1,
@@ -22,14 +22,14 @@ pub enum Exit {
     Busy = 4,
 }
 
-/// An error as it is told.
+/// An error as it is reported.
 #[derive(Debug)]
 pub struct CliError {
     /// The exit code.
     pub exit: Exit,
-    /// Stable, for scripts.
+    /// Code that does not change between versions, for scripts.
     pub code: String,
-    /// What and where.
+    /// The message: which operation failed, and on which file or setting.
     pub message: String,
     /// The remedy.
     pub hint: Option<String>,
@@ -39,19 +39,19 @@ pub struct CliError {
 pub type CliResult<T = Exit> = Result<T, CliError>;
 
 impl CliError {
-    /// A mistake in what was asked.
+    /// Creates an error for a wrong command line or request.
     pub fn usage(message: impl Into<String>, hint: Option<&str>) -> Self {
         Self { exit: Exit::Usage, code: "usage".to_owned(), message: message.into(), hint: hint.map(str::to_owned) }
     }
 
-    /// A failing file operation of the voice's own.
+    /// Creates an error for a file operation of the program itself that failed.
     pub fn io(path: &Path, error: &std::io::Error) -> Self {
         Self { exit: Exit::Data, code: "io".to_owned(), message: format!("{}: {error}", path.display()), hint: None }
     }
 }
 
 impl From<std::io::Error> for CliError {
-    /// Only the terminal or pipe that is printed to fails without a path.
+    /// Converts an error without a path, which only the terminal or pipe that is printed to gives.
     fn from(error: std::io::Error) -> Self {
         let code = if error.kind() == std::io::ErrorKind::BrokenPipe { "broken-pipe" } else { "output" };
         Self { exit: Exit::Data, code: code.to_owned(), message: format!("cannot print: {error}"), hint: None }
@@ -158,7 +158,7 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
     (exit, Some(hint.to_owned()))
 }
 
-/// What going on with another key costs.
+/// Returns a sentence part that says what is lost when a new key replaces a lost one.
 pub fn cost_of_new_key(forgotten: u64) -> String {
     let come_back = match forgotten {
         0 => String::new(),
@@ -169,7 +169,7 @@ pub fn cost_of_new_key(forgotten: u64) -> String {
     format!("{come_back}every file is read anew, and equal secrets have other markers than before")
 }
 
-/// The sources' names, for people.
+/// Returns the names of the sources, for people.
 pub fn source_names() -> String {
     yore_engine::ingest::source::SOURCES.iter().map(|source| source.kind()).collect::<Vec<_>>().join(", ")
 }

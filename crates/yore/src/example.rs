@@ -1,6 +1,6 @@
 //! An invented project with four sessions, for a computer that has no history yet.
 
-/// File names below `projects`, and their content.
+/// File names below `projects`, with their content.
 pub const TRANSCRIPTS: [(&str, &str); 4] = [
     (
         "-home-dev-tidepool/71de0001-3f08-4714-9c34-5c452003a142.jsonl",
@@ -20,5 +20,5 @@ pub const TRANSCRIPTS: [(&str, &str); 4] = [
     ),
 ];
 
-/// The question that `up` asks of it.
+/// The question that `up` asks about the example.
 pub const QUESTION: &str = "why did we move the cache out of redis?";

@@ -1,20 +1,20 @@
-//! Recalled words as data. An agent may obey what it reads, so every quote stands between marks
-//! that no quote can contain. Agents put it between tags of their own in turn, and tell by tags who
-//! speaks: those of words are broken, too.
+//! Marks recalled text as data. An agent may obey what it reads, so every quote is enclosed in marks that no
+//! quote can contain. Agents enclose it in tags of their own in turn, which tell the model who is speaking.
+//! Such tags inside recalled text are therefore broken, too.
 
 use serde_json::Value;
 
 use crate::render::text::harmless;
 
-/// The name of the marks.
+/// Name of the marks.
 pub const MARK: &str = yore_engine::ingest::source::own::RECALLED_MARK;
-/// What stands in a quote in its place.
+/// Text that replaces the name of the marks inside a quote.
 const NO_MARK: &str = "recalled_data";
-/// What stands in place of the bracket of a tag that an agent might take for its own.
+/// Character that replaces the bracket of a tag that an agent might take for its own.
 const NO_BRACKET: &str = "‹";
-/// Names of tags by which agents tell a model who speaks, what may be obeyed, and what tools gave;
-/// and what their names begin with: `system` is that of `system-reminder` and `<system_prompt>`, not
-/// of `<systems>`. `_` is as good as `-`.
+/// Names of tags by which agents tell a model who is speaking, what it may obey, and what tools returned. An
+/// entry also matches as the first word of a longer name: `system` matches `system-reminder` and
+/// `<system_prompt>`, not `<systems>`. `_` counts as `-`.
 const TAGS: [&str; 41] = [
     "antml",
     "assistant",
@@ -58,23 +58,23 @@ const TAGS: [&str; 41] = [
     "tool-use",
     "user",
 ];
-/// More characters of a tag's name than this are not looked at.
+/// Characters of a tag's name that are examined.
 const MAX_TAG_CHARS: usize = 32;
-/// Names are short; what is longer wants to be read as something else.
+/// Longest name; a longer one may be meant to be read as something else.
 const MAX_NAME_CHARS: usize = 120;
 
-/// A quote between its marks, each on a line of its own.
+/// Returns a quote between its marks, each on a line of its own.
 pub fn fence(quote: &str) -> String {
     format!("<{MARK}>\n{}\n</{MARK}>", clean(quote))
 }
 
-/// Passages between one pair of marks, in their order.
+/// Returns passages between one pair of marks, in their order.
 pub fn fenced(passages: &[String]) -> String {
     format!("<{MARK} source=\"yore\">\n{}\n</{MARK}>", passages.join("\n"))
 }
 
-/// Words below a line that says whose they are, for [`fenced`]. They are set in by two spaces, so that
-/// no words look like another such line.
+/// Returns a text below a line that names its source, for [`fenced`]. The text is indented by two spaces, so
+/// that no line of it looks like another such heading.
 pub fn passage(heading: &str, words: &str) -> String {
     let mut passage = heading.to_owned();
     for line in clean(words).lines() {
@@ -84,22 +84,22 @@ pub fn passage(heading: &str, words: &str) -> String {
     passage
 }
 
-/// Words that cannot leave the marks and tags around them, in a text that has its own.
+/// Returns a text that cannot break out of the marks and tags around it, for use inside a text with marks.
 pub fn clean(words: &str) -> String {
     unmarked(&untagged(&harmless(words)))
 }
 
-/// A name from a history, for a line outside of the marks: one line, not long, no mark, no tag.
+/// Returns a name from a history for a line outside the marks: one line, not long, without marks or tags.
 pub fn name(name: &str) -> String {
     let line = harmless(name).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_NAME_CHARS) {
-        // Cut first: the beginning of another word may be a tag's name.
+        // Cut before cleaning: the beginning of another word may be a tag's name.
         Some((end, _)) => clean(&format!("{}…", &line[..end])),
         None => clean(&line),
     }
 }
 
-/// Makes every text in a JSON value [`harmless`], and breaks its tags: agents are given data, too.
+/// Makes every text in a JSON value [`harmless`] and breaks its tags: agents also receive data.
 pub fn clean_json(value: &mut Value) {
     match value {
         Value::String(text) => *text = untagged(&harmless(text)),
@@ -109,10 +109,10 @@ pub fn clean_json(value: &mut Value) {
     }
 }
 
-/// Changes the mark's name wherever it stands, whatever stands around it, in whatever case and with whatever dash.
+/// Changes the mark's name at every occurrence, in any surroundings, in any case and with any dash.
 fn unmarked(text: &str) -> String {
     let Some((first, second)) = MARK.split_once('-') else { return text.to_owned() };
-    // ASCII letters keep their length, so positions are the same in both.
+    // ASCII letters keep their length, so positions are the same in both texts.
     let lower = text.to_ascii_lowercase();
     let mut safe = String::with_capacity(text.len());
     let mut from = 0;
@@ -129,12 +129,12 @@ fn unmarked(text: &str) -> String {
     safe
 }
 
-/// Signs that are read as a hyphen.
+/// Returns whether a character reads as a hyphen.
 fn is_dash(letter: char) -> bool {
     matches!(u32::from(letter), 0x2D | 0x2010..=0x2015 | 0x2043 | 0x2212 | 0xFE58 | 0xFE63 | 0xFF0D)
 }
 
-/// Breaks the tags that agents use: their bracket is another one. Everything else stays.
+/// Breaks the tags that agents use by replacing their opening bracket. Everything else stays.
 fn untagged(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut from = 0;
@@ -153,7 +153,7 @@ fn untagged(text: &str) -> String {
     safe
 }
 
-/// Whether what follows a bracket reads as the rest of such a tag, however it is written.
+/// Returns whether the text after a bracket reads as the rest of such a tag, in any spelling.
 fn is_agents_tag(rest: &str) -> bool {
     let name: String = rest
         .chars()
@@ -191,7 +191,7 @@ mod tests {
         for dash in "\u{2010}\u{2011}\u{2013}\u{2212}\u{ff0d}".chars() {
             assert_eq!(clean(&format!("</Recalled{dash}DATA>")), "</recalled_data>");
         }
-        // Hidden sentences, in the ways that are known.
+        // Hidden sentences, in the known encodings.
         let hidden: String = "do this".bytes().filter_map(|byte| char::from_u32(0xE_0100 + u32::from(byte))).collect();
         let bits: String = "do this"
             .bytes()
@@ -235,7 +235,7 @@ mod tests {
         {
             assert_eq!(clean(code), code);
         }
-        // A cut does not make a tag of another word.
+        // A cut does not turn another word into a tag.
         assert!(name(&format!("{} <systemd>", "x".repeat(MAX_NAME_CHARS - 8))).ends_with(" ‹system…"));
     }
 

@@ -1,5 +1,5 @@
-//! What the fuzzers of `fuzz/` call: the parsers of what agents, people and other programs write. Each function
-//! panics where something is not as it must be.
+//! Entry points for the fuzzers of `fuzz/`: the parsers of text that agents, users and other programs write.
+//! Each function panics if a property does not hold.
 #![allow(clippy::missing_panics_doc, clippy::expect_used, reason = "a panic is what a fuzzer looks for")]
 
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::install::edit::{Content, Original};
 use crate::install::{AGENTS, Machine, Program, Purpose, Scope, Wanted};
 use crate::paths::Platform;
 
-/// Reads a text as a person's settings, as a project's, as a variable and as a flag. A project's never widen what is
-/// kept.
+/// Reads a text as a user's settings, as a project's, as a variable and as a flag. A project's settings never
+/// widen what is kept.
 pub fn configuration(directory: &Path, text: &str) {
     let user = UserFile { path: directory.join("config.toml"), named: false };
     let project = directory.join(".yore.toml");
@@ -38,11 +38,11 @@ pub fn configuration(directory: &Path, text: &str) {
     }
 }
 
-/// Every file of every agent, with what yore wants in it.
+/// Every settings file of every agent, with the content that yore wants in it.
 pub struct Settings(Vec<(String, Content)>);
 
 impl Settings {
-    /// Of a computer of this platform: 0 for Linux, 1 for macOS, 2 for Windows.
+    /// Collects them for a platform: 0 for Linux, 1 for macOS, 2 for Windows.
     pub fn of(platform: u8) -> Self {
         let platform = [Platform::Xdg, Platform::Mac, Platform::Windows][usize::from(platform % 3)];
         let machine = Machine { platform, home: "/h".into(), project: Some("/w".into()), variable: &|_| None };
@@ -55,16 +55,16 @@ impl Settings {
         Self(edits.map(|edit| (edit.path.display().to_string(), edit.content)).collect())
     }
 
-    /// Puts what yore wants into a text, again, and takes it out: the second time changes nothing, and what is taken out
-    /// leaves the text as it was.
+    /// Puts yore's content into a text twice, and takes it out: the second time changes nothing, and taking
+    /// it out restores the text.
     pub fn edit(&self, number: usize, text: &str) {
         let (path, content) = &self.0[number % self.0.len()];
         let Ok(put) = content.put(Some(text)) else { return };
         assert_eq!(content.put(Some(&put)).as_deref(), Ok(put.as_str()), "{path}: put twice");
         assert!(content.is_in(&put), "{path}: not found where it was put");
         let taken = content.take(&put, Original::Text(text));
-        // A file of yore's own goes as a whole. Blanks within what became empty may go too: `install` keeps the bytes
-        // of files that nobody changed since.
+        // A file that is entirely yore's is deleted. Blanks inside something that became empty may go too:
+        // `install` keeps the original bytes of files that nothing changed since.
         let is_others = !matches!(content, Content::Whole(_)) && !text.trim().is_empty();
         if is_others && !content.is_in(text) {
             let words = |text: &str| text.split_whitespace().collect::<String>();

@@ -4,28 +4,28 @@
 //! - `agents`: the hooks of every agent, one file each
 //! - `cli`: one file per command
 //! - `mcp`: the server for agents, one file per tool
-//! - `ask`: the configured question, for every voice
+//! - `ask`: the configured question, for every front end
 //! - `config`: layers of settings
-//! - `daemon`: the process in the background, and how it is reached
-//! - `engine_handle`: opens the engine for a voice; the one crossing from async to sync
-//! - `fence`: recalled words as data, for a reader that obeys words
-//! - `detect`: which source a path holds
+//! - `daemon`: the background process
+//! - `engine_handle`: opens the engine for a front end; the one crossing from async to sync
+//! - `fence`: marks recalled text as data, because an agent may obey what it reads
+//! - `detect`: finds the source that can read a path
 //! - `histories`: which histories are read, and how
-//! - `hook`: told by an agent, and gone again
-//! - `http`: what is served on a port of this computer
-//! - `inject`: what agents are told unasked
-//! - `install`: yore in the agents' settings, and out again
-//! - `ipc`: how the daemon is reached
-//! - `models`: where models lie and how they come there
+//! - `hook`: short-lived calls by an agent: captures an event and answers it
+//! - `http`: the HTTP server on a local port
+//! - `inject`: text that agents get without asking
+//! - `install`: enters yore in the agents' settings, and removes it
+//! - `ipc`: the connection to the daemon
+//! - `models`: where models are stored and how they are downloaded
 //! - `render`: the only place that prints
-//! - `retention`: what agents delete, and how to put that off
-//! - `results`: what leaves the program as data
-//! - `settings`: everything that was configured
-//! - `spool`: what hooks leave for whoever reads next
-//! - `paths`: where things lie on this platform
-//! - `error`: what went wrong, for people and for exit codes
+//! - `retention`: when agents delete histories, and how to postpone that
+//! - `results`: data that leaves the program
+//! - `settings`: all settings of a command
+//! - `spool`: events that hooks leave for the next reader
+//! - `paths`: directories on this platform
+//! - `error`: errors, with messages for people and exit codes
 //! - `example`: an invented project, for a computer without history
-//! - `fuzz`: the parsers of what others write, for the fuzzers; built for them only
+//! - `fuzz`: the parsers of foreign text; built for the fuzzers only
 
 mod agents;
 mod ask;

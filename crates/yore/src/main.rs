@@ -1,4 +1,4 @@
-//! The program `yore`; everything of it is in the library.
+//! The program `yore`; all of its code is in the library.
 
 use std::process::ExitCode;
 

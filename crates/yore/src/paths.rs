@@ -1,28 +1,27 @@
-//! Where things lie, by the conventions of each platform. Reads nothing but the environment that
-//! it is given.
+//! Directories, by the conventions of each platform. Reads nothing but the environment it is given.
 
 use std::path::PathBuf;
 
 use yore_engine::ingest::source::{self, Computer, Source};
 
-/// Directories of this person on this computer.
+/// Directories of this user on this computer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
-    /// Home.
+    /// Home directory.
     pub home: Option<PathBuf>,
-    /// Where yore keeps its data unless told otherwise.
+    /// Default directory of yore's data.
     pub data: Option<PathBuf>,
-    /// Where models lie, if the environment says so.
+    /// Directory of models, if the environment sets it.
     pub models: Option<PathBuf>,
-    /// Where yore keeps what it can make or fetch again.
+    /// Directory of files that yore can make or download again.
     pub cache: Option<PathBuf>,
-    /// Where configurations lie.
+    /// Directory of configurations.
     pub config: Option<PathBuf>,
-    /// Which conventions hold.
+    /// Platform, which decides the conventions.
     pub platform: Platform,
 }
 
-/// Which conventions hold.
+/// The platform, which decides the conventions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Platform {
     /// Linux and other Unix: the XDG base directories.
@@ -56,7 +55,7 @@ impl From<Platform> for source::Platform {
 }
 
 impl Paths {
-    /// An entry of a list of directories or patterns: `~/` is home.
+    /// Expands `~/` to the home directory in an entry of a list of directories or patterns.
     pub fn below_home(&self, entry: &str) -> String {
         match (entry.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
@@ -64,14 +63,14 @@ impl Paths {
         }
     }
 
-    /// Where a source's histories lie by default; `variable` looks into the environment. None
+    /// Returns the default directories of a source's histories; `variable` reads the environment. Empty
     /// without a home directory.
     pub fn places_of(&self, source: &dyn Source, variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
         let Some(home) = &self.home else { return Vec::new() };
         source.places(&Computer { platform: self.platform.into(), home, variable })
     }
 
-    /// Finds the directories, given the platform and a look into the environment.
+    /// Finds the directories for a platform; `get` reads the environment.
     pub fn locate(platform: Platform, get: &dyn Fn(&str) -> Option<String>) -> Self {
         let directory = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         // The XDG specification ignores relative paths.
@@ -95,7 +94,7 @@ impl Paths {
         let cache = match platform {
             Platform::Xdg => xdg("XDG_CACHE_HOME").or_else(|| below(&[".cache"])).map(|cache| cache.join("yore")),
             Platform::Mac => below(&["Library", "Caches", "yore"]),
-            // Here caches and data share a directory.
+            // On Windows, caches and data share a directory.
             Platform::Windows => data.as_ref().map(|data| data.join("yore").join("cache")),
         };
         let data = directory("YORE_HOME").or_else(|| data.map(|data| data.join("yore")));

@@ -1,11 +1,11 @@
-//! What agents delete, and how soon; and the one thing that can be done about it in their own
-//! settings: Claude Code's `cleanupPeriodDays`, raised when the person agrees.
+//! When agents delete their histories, and the one remedy in their own settings: raising Claude Code's
+//! `cleanupPeriodDays` when the user agrees.
 //!
 //! - [`raise`]: changes that one number in a settings file, and nothing else in it
 //!
-//! A settings file belongs to another program. It is changed only when somebody said yes, after a
-//! copy was made beside it, by the smallest edit of its text, and only if the outcome differs from
-//! what was there in this one key.
+//! A settings file belongs to another program. It is changed only if the user agreed, after a copy was made
+//! beside it, by the smallest edit of its text, and only if the result differs from the old content in this
+//! one key alone.
 
 use std::fs;
 use std::io;
@@ -17,53 +17,53 @@ use crate::config::replace_file;
 
 /// The key in Claude Code's settings.
 pub const KEY: &str = "cleanupPeriodDays";
-/// Ten years.
+/// Days to keep transcripts after the change: ten years.
 pub const RAISED_DAYS: u32 = 3650;
-/// Who keeps transcripts for a year or longer need not be asked.
+/// Days from which the setting is long enough, so that the user is not asked.
 const LONG_ENOUGH: u64 = 365;
-/// A larger file is no settings file.
+/// Largest settings file that is read, in bytes.
 const LARGEST_FILE: u64 = 4 << 20;
 
-/// What [`raise`] did.
+/// The result of [`raise`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Raised {
-    /// The number stands there now; the file as it was lies at this path, if there was one.
+    /// The number is set. The path is that of the copy of the old file, if there was one.
     Done(Option<PathBuf>),
-    /// It is as high already, or the person wants no transcripts at all (0).
+    /// The number is as high already, or 0, which means the user wants no transcripts at all.
     Unneeded,
 }
 
-/// Why a settings file was left as it is.
+/// Reasons why a settings file was left unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum RaiseError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("{path}: {error}", path = path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// It is no JSON object, or too unusual to be changed safely.
+    /// The file is not a JSON object, or is too unusual to be changed safely.
     #[error("{path} does not look like settings, so it was left as it is", path = .0.display())]
     Unusual(PathBuf),
 }
 
-/// The days that a settings file asks for, if it does.
+/// Returns the number of days that a settings file sets, if it does.
 pub fn configured_days(settings: &Path) -> Option<u64> {
     let text = read(settings).ok()??;
     serde_json::from_str::<Value>(&plain(&text)).ok()?[KEY].as_u64()
 }
 
-/// Whether `days` is worth raising.
+/// Returns whether `days` is short enough to be raised.
 pub fn is_short(days: u64) -> bool {
     (1..LONG_ENOUGH).contains(&days)
 }
 
-/// Sets the number of days in a settings file, which is made if there is none.
+/// Sets the number of days in a settings file; creates the file if there is none.
 ///
 /// # Errors
-/// [`RaiseError`]; nothing was changed then.
+/// [`RaiseError`]; the file is unchanged then.
 pub fn raise(settings: &Path, days: u32) -> Result<Raised, RaiseError> {
     let fail = |error| RaiseError::Io { path: settings.to_path_buf(), error };
     let Some(before) = read(settings).map_err(fail)? else {
@@ -98,7 +98,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     fs::read_to_string(path).map(Some)
 }
 
-/// A name beside the file that nothing has yet.
+/// Returns a file name beside the settings that is not in use.
 fn free_name(settings: &Path) -> PathBuf {
     let name = settings.file_name().unwrap_or_default().to_string_lossy();
     let numbered = |number: u32| {
@@ -108,8 +108,8 @@ fn free_name(settings: &Path) -> PathBuf {
     (0..).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(0))
 }
 
-/// The text with comments, a byte order mark and trailing commas blanked out, each byte by a
-/// space, so that places in it are places in the text.
+/// Returns the text with comments, a byte order mark and trailing commas replaced by spaces, one for each
+/// byte, so that positions in it are positions in the original text.
 fn plain(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     if bytes.starts_with(b"\xef\xbb\xbf") {
@@ -153,7 +153,7 @@ fn plain(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The place after the string that begins at `at`.
+/// Returns the position after the string that begins at `at`.
 fn end_of_string(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while end < bytes.len() {
@@ -166,14 +166,14 @@ fn end_of_string(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// The text with the number put in the place of the old one, or after the last member.
+/// Returns the text with the number in place of the old one, or after the last member.
 fn edited(text: &str, days: u32) -> Option<String> {
     let plain = plain(text);
     let bytes = plain.as_bytes();
     let open = bytes.iter().position(|byte| *byte == b'{')?;
     let (mut at, mut depth) = (open, 0usize);
     let mut first_key = None;
-    // Ends of the last thing that is not space at the top level, and of the one before it.
+    // Ends of the last token at the top level that is not space, and of the one before it.
     let mut last_end = open + 1;
     let mut value: Option<(usize, usize)> = None;
     while at < bytes.len() {
@@ -222,7 +222,7 @@ fn edited(text: &str, days: u32) -> Option<String> {
     let Some(first_key) = first_key else {
         return Some(format!("{}{line_break}  \"{KEY}\": {days}{line_break}{}", &text[..=open], &text[at..]));
     };
-    // Like the first member: on a line of its own, as far in, or on the same line.
+    // Formatted like the first member: on a line of its own with the same indentation, or on the same line.
     let before = &plain[open + 1..first_key];
     let separator = match before.rfind('\n') {
         Some(at) => format!("{line_break}{}", &before[at + 1..]),
@@ -231,8 +231,7 @@ fn edited(text: &str, days: u32) -> Option<String> {
     Some(format!("{},{separator}\"{KEY}\": {days}{}", &text[..last_end], &text[last_end..]))
 }
 
-/// Where the number, string or word that stands after a colon begins and ends; none for anything
-/// larger.
+/// Returns the start and end of the number, string or word after a colon; `None` for an object or array.
 fn span_of_value(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let start = from + bytes.get(from..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
     if matches!(bytes[start], b'{' | b'[') {

@@ -1,13 +1,13 @@
-//! What hooks leave behind when nobody listens: one small file for each event, below the data
-//! directory, until the daemon (or the next reading in process) takes it.
+//! Events that hooks leave when no daemon answers: one small file for each event, below the data directory,
+//! until the daemon (or the next reading in process) takes it.
 //!
-//! - [`Event`]: which session of which agent moved on; ids and paths only, never words, because
-//!   nothing here was redacted
-//! - [`write()`]: leaves one; takes neither the database nor a lock
-//! - [`drain`]: takes them in order of arrival
+//! - [`Event`]: the agent and session that an event is about; ids and paths only, never text, because nothing
+//!   here was redacted
+//! - [`write()`]: leaves an event; opens no database and takes no lock
+//! - [`drain`]: takes events in order of arrival
 //!
-//! The spool may be written by any number of processes at once. It is bounded: when it is full,
-//! a transcript's newest event takes the place of the one before, and beyond that an agent's.
+//! Any number of processes may write to the spool at once. Its size is limited: when it is full, a newer
+//! event of the same transcript replaces the older one, and beyond that a newer event of the same agent.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File, OpenOptions};
@@ -21,45 +21,45 @@ use serde::{Deserialize, Serialize};
 use yore_core::time::UtcMillis;
 use yore_engine::platform;
 
-/// Version of [`Event`] as it is written.
+/// Version of the written form of [`Event`].
 pub const VERSION: u32 = 1;
-/// The folder in the data directory.
+/// Name of the spool's folder in the data directory.
 const FOLDER: &str = "spool";
 
-/// Events that are kept one by one; beyond it they are folded together.
+/// Most events kept one by one; beyond that they are folded together.
 const MOST_FILES: usize = 10_000;
-/// The same in bytes.
+/// Most bytes of events kept one by one.
 const MOST_BYTES: u64 = 16 << 20;
-/// Folded events, one for a transcript; beyond it there is one for an agent.
+/// Most folded events of one transcript each; beyond that there is one for each agent.
 const MOST_FOLDED: usize = 2_000;
-/// An id or a name is shorter than this, or it is none.
+/// Longest id or name; a longer one is dropped.
 const LONGEST_ID: usize = 512;
-/// So is a path.
+/// Longest path; a longer one is dropped.
 const LONGEST_PATH: usize = 4096;
-/// An event is shorter, however its characters are escaped.
+/// Bytes read of an event file. An event is shorter, however its characters are escaped.
 const LARGEST_EVENT: u64 = 128 << 10;
-/// Unreadable files that are kept to be looked at.
+/// Most unreadable files kept for inspection.
 const MOST_ASIDE: usize = 100;
-/// What a writer that was killed left behind is removed after this time.
+/// Age at which a file that a killed writer left behind is removed.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// How the names of folded events begin; the others begin with a digit.
+/// Prefix of the names of folded events; the other names begin with a digit.
 const FOLDED: &str = "latest-";
-/// Where unreadable files are put.
+/// Folder for unreadable files.
 const ASIDE: &str = "unreadable";
 
-/// Something that an agent told a hook.
+/// An event that an agent reported to a hook.
 ///
-/// Without a transcript (an agent that does not tell, or a spool that was full) it means: look at
-/// everything of this agent.
+/// Without a transcript (the agent names none, or the spool was full) it means: scan everything of this
+/// agent.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct Event {
     /// [`VERSION`] of the yore that wrote it.
     pub version: u32,
-    /// Which agent, such as `claude-code`.
+    /// The agent, such as `claude-code`.
     pub agent: String,
-    /// What happened, in the agent's own word, such as `Stop`.
+    /// The event, by the agent's name for it, such as `Stop`.
     pub event: String,
     /// The session's native id.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,12 +70,12 @@ pub struct Event {
     /// The directory that the agent works in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// When the hook ran.
+    /// Time at which the hook ran.
     pub at_ms: UtcMillis,
 }
 
 impl Event {
-    /// The same without ids and paths that are longer than any is.
+    /// Returns a copy without ids and paths that are too long to be real.
     fn bounded(&self) -> Self {
         let short = |text: &Option<String>, longest: usize| text.clone().filter(|text| text.len() <= longest);
         Self {
@@ -89,30 +89,30 @@ impl Event {
         }
     }
 
-    /// What is left of it when even the folded events are too many.
+    /// Returns a copy with only the agent and the event, for when even the folded events are too many.
     fn of_agent(&self) -> Self {
         Self { session_id: None, transcript_path: None, cwd: None, ..self.clone() }
     }
 }
 
-/// What [`drain`] did.
+/// The result of [`drain`].
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Drained {
-    /// Events that were handled; they are gone.
+    /// Number of events that were handled and removed.
     pub handled: usize,
-    /// Events that could not be handled; they stay.
+    /// Number of events that could not be handled and stay.
     pub left: usize,
-    /// Files that are no events; they were moved aside.
+    /// Number of files that are not events and were moved aside.
     pub unreadable: usize,
 }
 
-/// Leaves an event in the spool of a data directory, for its owner only. The file is there as a
-/// whole or not at all. It is not forced to the disk: what a power failure takes away, the next
-/// look at the transcript finds.
+/// Leaves an event in the spool of a data directory, readable by its owner only. The file appears whole or
+/// not at all. It is not synced to disk: if a power failure loses it, the next look at the transcript finds
+/// the change.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] when there is no data directory: a hook makes none. Any other that
-/// the system gives; never because the spool is full.
+/// [`io::ErrorKind::NotFound`] when there is no data directory: a hook does not create one. Any other error
+/// of the operating system; never because the spool is full.
 pub fn write(directory: &Path, event: &Event) -> io::Result<()> {
     let spool = folder(directory);
     let load = match Load::of(&spool) {
@@ -137,17 +137,16 @@ pub fn write(directory: &Path, event: &Event) -> io::Result<()> {
     let place = spool.join(if is_full { folded_name(&event) } else { name });
     let written = OpenOptions::new().write(true).open(&temporary).and_then(|mut file| file.write_all(&content));
     written.and_then(|()| fs::rename(&temporary, place)).inspect_err(|_| {
-        // The error that is told is the first one.
+        // The first error is the one reported.
         let _ = fs::remove_file(&temporary);
     })
 }
 
-/// Gives the events that are there to `handle`, first come first. A file is removed after
-/// `handle` has returned true; one that it returned false for stays for the next time. An event
-/// may come twice when the process ends in between.
+/// Passes the waiting events to `handle`, oldest first. A file is removed after `handle` returns true; if it
+/// returns false the file stays for the next time. An event may come twice if the process ends in between.
 ///
 /// # Errors
-/// When the spool cannot be listed. Without a spool there is nothing to do.
+/// When the spool cannot be listed. A missing spool is not an error.
 pub fn drain(directory: &Path, mut handle: impl FnMut(&Event) -> bool) -> io::Result<Drained> {
     let spool = folder(directory);
     let mut drained = Drained::default();
@@ -155,7 +154,7 @@ pub fn drain(directory: &Path, mut handle: impl FnMut(&Event) -> bool) -> io::Re
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(drained),
         names => names?,
     };
-    // Names begin with the time; folded events are newer than all that came before them.
+    // Names begin with the time; folded events are newer than all events before them.
     names.sort();
     for name in names {
         let mut path = spool.join(&name);
@@ -167,7 +166,8 @@ pub fn drain(directory: &Path, mut handle: impl FnMut(&Event) -> bool) -> io::Re
             continue;
         }
         if name.starts_with(FOLDED) {
-            // A newer one may come while this one is handled: it must not be removed with it.
+            // A newer event may arrive under the same name while this one is handled, and must not be removed
+            // with it.
             let size = path.metadata().map_or(0, |meta| meta.len());
             let own = spool.join(unique_name(size as usize));
             if fs::rename(&path, &own).is_err() {
@@ -184,7 +184,7 @@ pub fn drain(directory: &Path, mut handle: impl FnMut(&Event) -> bool) -> io::Re
                 }
             }
             Ok(Some(_)) => drained.left += 1,
-            // Another process was faster.
+            // Another process took it first.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Ok(None) | Err(_) => {
                 drained.unreadable += 1;
@@ -195,17 +195,17 @@ pub fn drain(directory: &Path, mut handle: impl FnMut(&Event) -> bool) -> io::Re
     Ok(drained)
 }
 
-/// Number of events that wait.
+/// Returns the number of waiting events.
 pub fn waiting(directory: &Path) -> usize {
     Load::of(&folder(directory)).map_or(0, |load| load.files + load.folded)
 }
 
-/// Number of files that were no events and are kept to be looked at.
+/// Returns the number of files that were not events and are kept for inspection.
 pub fn unreadable(directory: &Path) -> usize {
     names(&folder(directory).join(ASIDE)).map_or(0, |names| names.len())
 }
 
-/// How full the spool is, by names alone.
+/// How full the spool is, computed from file names alone.
 #[derive(Default)]
 struct Load {
     files: usize,
@@ -233,7 +233,7 @@ fn names(spool: &Path) -> io::Result<Vec<String>> {
     Ok(fs::read_dir(spool)?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
-/// A name that no other event has: time, process, number, and the length for [`Load`].
+/// Returns a unique name: time, process, number, and the length for [`Load`].
 fn unique_name(bytes: usize) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
@@ -241,7 +241,7 @@ fn unique_name(bytes: usize) -> String {
     format!("{nanos:020}-{}-{number}-{bytes}.json", std::process::id())
 }
 
-/// The name that all events of a transcript, or of an agent, share.
+/// Returns the name that all events of a transcript, or of an agent, share.
 fn folded_name(event: &Event) -> String {
     let mut hasher = DefaultHasher::new();
     let about = event.transcript_path.as_ref().or(event.session_id.as_ref()).or(event.cwd.as_ref());
@@ -249,7 +249,7 @@ fn folded_name(event: &Event) -> String {
     format!("{FOLDED}{:016x}.json", hasher.finish())
 }
 
-/// The event in a file; `None` when it holds none.
+/// Returns the event in a file; `None` if it holds none.
 fn read(path: &Path) -> io::Result<Option<Event>> {
     let mut content = Vec::new();
     File::open(path)?.take(LARGEST_EVENT).read_to_end(&mut content)?;
@@ -259,12 +259,12 @@ fn read(path: &Path) -> io::Result<Option<Event>> {
 fn remove_abandoned(path: &Path) {
     let age = path.metadata().and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
     if age.is_some_and(|age| age > ABANDONED) {
-        // If it stays, it is tried again.
+        // If the removal fails, it is tried again the next time.
         let _ = fs::remove_file(path);
     }
 }
 
-/// Takes a file that is no event out of the way; if that fails it is met again.
+/// Moves a file that is not an event out of the way; if that fails, removes it.
 fn put_aside(spool: &Path, path: &Path) {
     let aside = spool.join(ASIDE);
     let is_moved = platform::create_private_directory(&aside).is_ok()
@@ -275,7 +275,7 @@ fn put_aside(spool: &Path, path: &Path) {
     }
 }
 
-/// The spool of a data directory.
+/// Returns the spool folder of a data directory.
 fn folder(directory: &Path) -> PathBuf {
     directory.join(FOLDER)
 }
@@ -306,7 +306,7 @@ mod tests {
         events
     }
 
-    /// A spool that looks full: its files are no events, but nobody reads them.
+    /// Makes a spool that looks full: its files are not events, but their content is never read.
     fn fill(directory: &Path, files: usize) {
         let spool = folder(directory);
         fs::create_dir_all(&spool).unwrap();

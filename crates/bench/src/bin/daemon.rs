@@ -1,13 +1,12 @@
-//! How soon the daemon makes what an agent writes findable, and what it costs while nothing
-//! happens.
+//! Measures how soon the daemon makes written data findable, and its cost while idle.
 //!
 //! ```text
 //! cargo build --release -p yore-memory && cargo run --release -p yore-bench --bin daemon -- target/release/yore [TURNS] [SECONDS]
 //! ```
 //!
-//! Makes a home of its own with TURNS (100,000) invented turns, starts the daemon, and prints
-//! latencies from write to findable, CPU time over SECONDS (60) idle ones, and anonymous resident
-//! memory before and after questions. Linux only: it reads `/proc`.
+//! Creates a separate home with TURNS (100,000) invented turns, starts the daemon, and prints latencies from
+//! write to findable, CPU time over SECONDS (60) idle ones, and anonymous resident memory before and after
+//! questions. Linux only: it reads `/proc`.
 #![allow(clippy::print_stdout, reason = "a program that measures prints")]
 
 use std::error::Error;
@@ -22,7 +21,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Turns of one session.
 const SESSION: usize = 250;
-/// Turns whose way to the memory is timed.
+/// Number of turns whose latency is measured.
 const TIMED: usize = 8;
 
 fn main() -> Outcome<()> {
@@ -62,7 +61,7 @@ fn measure(home: &Home, projects: &Path, seconds: u64) -> Outcome<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(projects.join(format!("{name}.jsonl")))?;
         let written = Instant::now();
         file.write_all(line(&name, turn, &format!("the word is {word}")).as_bytes())?;
-        // Something else that is near by its meaning is no answer.
+        // A turn that is only similar in meaning is not the answer.
         while !String::from_utf8_lossy(&home.yore(&["recall", "--all", &word])?.stdout).contains(&word) {
             if written.elapsed() > Duration::from_secs(30) {
                 return Err("not findable within 30 s".into());
@@ -83,7 +82,7 @@ fn measure(home: &Home, projects: &Path, seconds: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// A computer of its own.
+/// A separate computer.
 struct Home {
     program: PathBuf,
     root: PathBuf,
@@ -94,7 +93,7 @@ impl Home {
         let mut command = Command::new(&self.program);
         command.args(arguments).env_clear().current_dir(&self.root).env("HOME", self.root.join("home"));
         command.env("YORE_HOME", self.root.join("data")).env("YORE_DAEMON__AUTOSTART", "false");
-        // So that a model that lies elsewhere is measured as well.
+        // So that a model in another directory is measured as well.
         if let Some(models) = std::env::var_os("YORE_MODELS") {
             command.env("YORE_MODELS", models);
         }
@@ -122,7 +121,7 @@ fn line(session: &str, turn: usize, text: &str) -> String {
     format!("{value}\n")
 }
 
-/// Invented words, as many as a short answer has.
+/// Makes invented words, as many as a short answer has.
 fn words(seed: usize) -> String {
     const PARTS: [&str; 12] = ["lor", "em", "tid", "al", "rop", "es", "qui", "ven", "mar", "ost", "ki", "shi"];
     let mut state = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -139,14 +138,14 @@ fn words(seed: usize) -> String {
     text
 }
 
-/// Anonymous resident memory in kB.
+/// Returns the anonymous resident memory in kB.
 fn anonymous(process: u32) -> Outcome<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).ok_or("no RssAnon")?;
     Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
 }
 
-/// Seconds of CPU time so far, of all threads.
+/// Returns the seconds of CPU time so far, of all threads.
 fn processor(process: u32) -> Outcome<f64> {
     let text = fs::read_to_string(format!("/proc/{process}/stat"))?;
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();

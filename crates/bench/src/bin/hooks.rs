@@ -1,5 +1,5 @@
-//! What an agent waits for: the hooks that it calls, with and without a daemon, and the first answer
-//! of an MCP server that it starts.
+//! Measures the times that an agent waits: for the hooks that it calls, with and without a daemon, and for
+//! the first answer of an MCP server that it starts.
 //!
 //! ```text
 //! cargo build --release -p yore-memory
@@ -7,12 +7,11 @@
 //!     [--corpus FILE.jsonl ...] [--queries FILE.jsonl] [--everyday FILE.txt] [--runs 200] [--work DIRECTORY]
 //! ```
 //!
-//! Makes a home of its own with so many turns in transcripts of Claude Code: synthetic sessions,
-//! or those of a corpus in the uniform format, of which the queries then are the questions. Each
-//! call is a fresh process over cached files. A hook of a prompt is counted by what came of it:
-//! questions that were given something, everyday prompts that were given nothing; the others are
-//! told below the table. CPU time is user and system time of the called process, and in a column of
-//! its own the daemon's, as the kernel's ticks have it.
+//! Creates a separate home with the given number of turns in transcripts of Claude Code: synthetic sessions,
+//! or those of a corpus in the uniform format, whose queries are then the questions. Each call is a fresh
+//! process over cached files. A hook of a prompt is counted by its result: questions that got a text,
+//! everyday prompts that got none; the others are listed below the table. CPU time is user and system time of
+//! the called process and, in a separate column, the daemon's, as the kernel counts it in ticks.
 #![allow(clippy::print_stdout, reason = "a program that measures prints")]
 
 use std::error::Error;
@@ -29,15 +28,15 @@ use yore_bench::workload::{Document, Turn, Workload};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Fresh MCP servers.
+/// Number of fresh MCP servers.
 const COLD_RUNS: usize = 20;
-/// Calls before those that are counted.
+/// Number of calls before those that are counted.
 const WARMING: usize = 5;
-/// Where the synthetic transcripts say that they were written.
+/// Directory named in the synthetic transcripts.
 const ELSEWHERE: &str = "/home/dev/src";
-/// Of a turn's words as many are asked for.
+/// Number of a turn's words in a question.
 const ASKED_WORDS: usize = 8;
-/// What does not happen within this time does not happen.
+/// Longest time to wait for anything.
 const LONG: Duration = Duration::from_secs(120);
 
 fn main() -> Outcome<()> {
@@ -70,7 +69,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What the person asked for.
+/// The options of the command line.
 struct Options {
     yore: PathBuf,
     turns: usize,
@@ -116,7 +115,7 @@ impl Options {
     }
 }
 
-/// A prompt, and where it is typed.
+/// A prompt, and the directory where it is typed.
 #[derive(Clone)]
 struct Asked {
     prompt: String,
@@ -124,7 +123,7 @@ struct Asked {
     transcript: PathBuf,
 }
 
-/// Writes the transcripts, has them read, and gives the questions.
+/// Writes the transcripts, ingests them, and returns the questions.
 fn prepare(home: &Home, options: &Options) -> Outcome<Vec<Asked>> {
     let workload = Workload { turns: options.turns, corpus: options.corpus.clone(), seed: 1 };
     let sources = home.root.join("src");
@@ -159,7 +158,7 @@ fn prepare(home: &Home, options: &Options) -> Outcome<Vec<Asked>> {
         for line in fs::read_to_string(queries)?.lines() {
             let query: Value = serde_json::from_str(line)?;
             let (Some(prompt), Some(project)) = (query["query"].as_str(), query["corpus_id"].as_str()) else { continue };
-            // Where that project's sessions are not among so few turns, nobody could answer.
+            // If that project's sessions are not among so few turns, there is no answer.
             let directory = sources.join(project);
             let place = drawn.iter().find(|drawn| drawn.directory == directory);
             asked.extend(place.map(|place| Asked { prompt: prompt.to_owned(), ..place.clone() }));
@@ -176,12 +175,12 @@ fn prepare(home: &Home, options: &Options) -> Outcome<Vec<Asked>> {
     if asked.is_empty() { Err("no questions".into()) } else { Ok(asked) }
 }
 
-/// A file that was spoken of in each project.
+/// A file that is discussed in each project.
 const FILE: &str = "src/tables.rs";
-/// A failure that was met in each project.
+/// A failure that occurs in each project.
 const FAILURE: &str = "error: almanac.toml: unknown gauge `Hven-Nord` in station list";
 
-/// A session of a project in which [`FILE`] was spoken of and [`FAILURE`] was met, as Claude Code writes it.
+/// Makes a session of a project that mentions [`FILE`] and has [`FAILURE`], as Claude Code writes it.
 fn worked(asked: &Asked, number: usize) -> Outcome<String> {
     let session = format!("7a5b0001-3f08-4714-9c34-{number:012x}");
     let mut lines = String::new();
@@ -205,7 +204,7 @@ fn worked(asked: &Asked, number: usize) -> Outcome<String> {
     Ok(lines)
 }
 
-/// A document of a corpus as a session; its tools were left out already.
+/// Makes a session of a corpus document; its tools were left out already.
 fn as_session(mut document: Document) -> Document {
     for turn in &mut document.turns {
         if let Turn::Given(given) = turn {
@@ -216,14 +215,14 @@ fn as_session(mut document: Document) -> Document {
     document
 }
 
-/// What one call took.
+/// The costs of one call.
 #[derive(Clone, Copy)]
 struct Took {
     wall: f64,
     cpu: f64,
 }
 
-/// Starts servers, asks each one thing, and closes them.
+/// Starts servers, asks each one question, and closes them.
 fn cold_servers(home: &Home, questions: &[Asked]) -> Outcome<Vec<Took>> {
     let mut all = Vec::new();
     for (run, asked) in (0..WARMING + COLD_RUNS).zip(questions.iter().cycle()) {
@@ -252,7 +251,7 @@ fn cold_servers(home: &Home, questions: &[Asked]) -> Outcome<Vec<Took>> {
     Ok(all)
 }
 
-/// Calls each kind of hook, and puts a row for each into the table.
+/// Calls each kind of hook, and adds a row for each to the table.
 fn hooks(home: &Home, options: &Options, questions: &[Asked], everyday: &[Asked], table: &mut Table, who: &str) -> Outcome<()> {
     for (event, name, asked, wants) in [
         ("UserPromptSubmit", "prompt, given something", questions, Some(true)),
@@ -268,7 +267,7 @@ fn hooks(home: &Home, options: &Options, questions: &[Asked], everyday: &[Asked]
             if run == WARMING {
                 daemon = home.daemon_cpu();
             }
-            // A session of its own for each: nothing was given before.
+            // A separate session for each call, so that nothing was given before.
             let session = format!("bench-{}-{event}-{}-{run}", who.replace(' ', "-"), wants.is_some_and(|wants| wants));
             let (took, is_given) = hook(home, event, asked, &session)?;
             if run < WARMING {
@@ -281,13 +280,13 @@ fn hooks(home: &Home, options: &Options, questions: &[Asked], everyday: &[Asked]
         if others > 0 {
             table.notes.push(format!("{name}, {who}: {others} of {} runs were otherwise and are not counted", options.runs));
         }
-        // Without a daemon events pile up, as they would not in days of work.
+        // Without a daemon events pile up here, unlike in days of real work.
         let _ = fs::remove_dir_all(home.root.join("data/spool"));
     }
     Ok(())
 }
 
-/// Calls a hook; also whether it printed something.
+/// Calls a hook; also returns whether it printed something.
 fn hook(home: &Home, event: &str, asked: &Asked, session: &str) -> Outcome<(Took, bool)> {
     let tool = match event {
         "PreToolUse" => {
@@ -316,7 +315,7 @@ fn milliseconds(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
 }
 
-/// A computer of its own.
+/// A separate computer.
 struct Home {
     program: PathBuf,
     root: PathBuf,
@@ -336,7 +335,7 @@ impl Home {
         if output.status.success() { Ok(output.stdout) } else { Err(format!("yore {arguments:?}: {}", output.status).into()) }
     }
 
-    /// Until the daemon has done what it does as it starts.
+    /// Waits until the daemon has finished its work at the start.
     fn rest(&self) -> Outcome<()> {
         let began = Instant::now();
         while began.elapsed() < LONG {
@@ -349,8 +348,8 @@ impl Home {
         Err("the daemon does not come to rest".into())
     }
 
-    /// Milliseconds of CPU time of the daemon so far; nothing where none runs or the system does
-    /// not say.
+    /// Returns the milliseconds of CPU time of the daemon so far; zero if none runs or the system does not
+    /// report it.
     fn daemon_cpu(&self) -> f64 {
         let card = fs::read(self.root.join("data/daemon.json")).unwrap_or_default();
         let pid = serde_json::from_slice::<Value>(&card).unwrap_or_default()["pid"].clone();
@@ -361,7 +360,7 @@ impl Home {
     }
 }
 
-/// What was measured.
+/// The measured figures.
 #[derive(Default)]
 struct Table {
     rows: String,

@@ -1,9 +1,9 @@
-//! The trial of lexical engines (decision 10): the same tokens, questions and machine, one run.
+//! Compares lexical engines: the same tokens, questions and machine, one run.
 //!
 //!     cargo run --release -p yore-bench --bin lexical_trial -- CORPUS QUERIES [COPIES]
 //!
-//! Prints for each engine the quality on the questions and the CPU time of a query, over the
-//! corpus as it is and over COPIES of it (for speed only: every copy has the same turns).
+//! Prints for each engine the quality on the questions and the CPU time of a query, over the corpus as it is
+//! and over COPIES of it (for speed only: every copy has the same turns).
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for maintainers whose result is its output")]
 
@@ -115,7 +115,7 @@ fn report(
     Ok(())
 }
 
-/// Texts, and where each turn's stands.
+/// Texts, and the index of each turn's text.
 type Corpus = (Vec<String>, HashMap<String, u64>);
 
 fn read_corpus(path: &str, tokenizer: &mut Tokenizer) -> Result<Corpus, Box<dyn Error>> {
@@ -181,7 +181,7 @@ fn fts(db: &rusqlite::Connection, terms: &[String], limit: usize) -> Result<Vec<
     Ok(rows.map(|row| row.map(|row| row as u64 - 1)).collect::<Result<_, _>>()?)
 }
 
-/// Rarest terms first until their postings reach the budget; those rows are scored by every term.
+/// Takes the rarest terms first until their postings reach the budget; scores those rows by every term.
 fn fts_rare(
     db: &rusqlite::Connection,
     terms: &[String],

@@ -1,19 +1,20 @@
-//! Counts the secrets that redaction leaves readable and the harmless text that it takes.
+//! Counts the secrets that redaction leaves readable and the harmless text that it removes.
 //!
 //! ```text
 //! cargo run --release -p yore-bench --bin secrets -- [--lines FILE]... [--records FILE]... [--show]
 //! ```
 //!
-//! - passwords of several sorts in several forms, in each container (a line of its own, among
-//!   others with line numbers, in a diff, in JSON that stands in JSON): the share that can still
-//!   be read, by cell. A password counts as readable when half of it stands in one piece.
-//! - secrets of the kinds that an attack found readable, in the same containers: the share that still is.
-//! - `--lines FILE`: lines of real configuration and code, none of which holds a secret: which of
-//!   them are changed.
-//! - `--records FILE`: lines of JSON, as transcripts have them: each secret that is redacted, with
-//!   what stands around it, to be read by eye. It prints what it redacts.
+//! - passwords of several sorts in several forms, in each container (a line of its own, among others with
+//!   line numbers, in a diff, in JSON nested in JSON): the share that can still be read, by cell. A password
+//!   counts as readable if half of it is left in one piece.
+//! - secrets of the kinds that an attack found readable, in the same containers: the share that can still be
+//!   read.
+//! - `--lines FILE`: lines of real configuration and code, none of which contains a secret: those that are
+//!   changed.
+//! - `--records FILE`: lines of JSON, as in transcripts: each secret that is redacted, with its surroundings,
+//!   to be read by eye. It prints the secrets.
 //!
-//! Everything is drawn from a fixed seed. The look-alikes and the tokens by provider are tests of
+//! All random choices come from a fixed seed. The look-alikes and the tokens by provider are tests of
 //! `yore-engine` itself.
 #![allow(clippy::print_stdout, reason = "a program that measures prints")]
 
@@ -97,13 +98,13 @@ const HEX: &str = "0123456789abcdef";
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const UPNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// A line that holds a secret, and the secret.
+/// A line that contains a secret, and the secret.
 type Held = (String, String);
 
 /// Makes a line and its secret.
 type MakeHeld = fn(&mut Random) -> Held;
 
-/// The line that `write` makes of a secret.
+/// Returns the line that `write` makes of a secret, with the secret.
 fn held(secret: String, write: impl FnOnce(&str) -> String) -> Held {
     (write(&secret), secret)
 }
@@ -112,7 +113,7 @@ fn uuid(r: &mut Random) -> String {
     [8, 4, 4, 4, 12].map(|length| r.of(HEX, length)).join("-")
 }
 
-/// Kinds that are known by their form, their name or the command that takes them (attack.md, F10).
+/// Kinds that are recognized by their form, their name or the command that takes them.
 const KINDS: &[(&str, MakeHeld)] = &[
     ("Teams webhook", |r| {
         let secret = format!("{}@{}/IncomingWebhook/{}/{}", uuid(r), uuid(r), r.of(HEX, 32), uuid(r));
@@ -186,7 +187,7 @@ fn percent(text: &str) -> String {
         .collect()
 }
 
-/// Texts in which a line may stand.
+/// Texts that may contain a line.
 const CONTAINERS: &[Write] = &[
     |line| line.to_owned(),
     |line| format!("Here is what I use:\n{line}\nplease keep it"),
@@ -195,7 +196,7 @@ const CONTAINERS: &[Write] = &[
     |line| serde_json::json!({"output": format!("{line}\ndone"), "code": 0}).to_string(),
 ];
 
-/// Whether half of `secret` (or of its encoded forms) still stands in one piece in `text`.
+/// Returns whether half of `secret` (or of its encoded forms) is left in one piece in `text`.
 fn is_readable(text: &str, secret: &str) -> bool {
     let json = serde_json::Value::from(secret).to_string();
     let nested = serde_json::Value::from(json.trim_matches('"')).to_string();
@@ -238,7 +239,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints what is redacted in each record of a file, with its surroundings.
+/// Prints each redaction in the records of a file, with its surroundings.
 fn records(redactor: &Redactor, bytes: &[u8]) {
     for line in bytes.split(|b| *b == b'\n') {
         let Ok(before) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
@@ -331,7 +332,7 @@ fn kinds(redactor: &Redactor, shows: bool) {
     println!("{clean} kinds: none");
 }
 
-/// Prints which harmless lines of a file are changed.
+/// Prints the harmless lines of a file that are changed.
 fn lines(redactor: &Redactor, file: &str, text: &str) {
     let (mut taken, mut all) = (0, 0);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {

@@ -1,13 +1,13 @@
-//! How fast and how large yore is, beside the floor: plain SQLite FTS5 with the same texts.
+//! Measures speed and size of yore beside the baseline: plain SQLite FTS5 with the same texts.
 //!
 //!     cargo build --release -p yore-memory
 //!     cargo run --release -p yore-bench --bin speed -- [--turns 1500,10000,100000]
 //!         [--corpus FILE.jsonl ...] [--queries FILE.jsonl] [--yore PROGRAM] [--work DIRECTORY]
 //!         [--date DATE] [--out table.md]
 //!
-//! The texts are synthetic sessions unless a corpus is given, which is repeated or cut to each
-//! size. Every phase runs in a process of its own, so that memory is that phase's; this process
-//! only starts them, watches their memory and writes the table.
+//! The texts are synthetic sessions unless a corpus is given, which is repeated or cut to each size. Every
+//! phase runs in a process of its own, so that the measured memory is that phase's; this process only starts
+//! them, watches their memory and writes the table.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for maintainers whose result is its output")]
 
@@ -29,19 +29,19 @@ use yore_engine::{Engine, EngineOptions, RecallRequest, StoreOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The hidden argument of a phase's own process.
+/// Hidden argument that starts the process of a phase.
 const PHASE: &str = "--phase";
-/// Questions per size.
+/// Number of questions per size.
 const QUESTIONS: usize = 200;
-/// Fresh processes per size.
+/// Number of fresh processes per size.
 const COLD_RUNS: usize = 20;
-/// Results per question.
+/// Number of results per question.
 const LIMIT: usize = 10;
-/// Documents in one file of the uniform format.
+/// Number of documents in one file of the uniform format.
 const DOCUMENTS_A_FILE: u64 = 200;
-/// A pass over the questions stops after so much CPU time.
+/// CPU time after which a pass over the questions stops.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks at a phase's memory.
+/// Interval between two looks at a phase's memory.
 const WATCH: Duration = Duration::from_millis(5);
 
 fn main() -> Outcome<()> {
@@ -56,7 +56,7 @@ fn main() -> Outcome<()> {
     }
 }
 
-/// What the person asked for.
+/// The options of the command line.
 struct Options {
     turns: Vec<usize>,
     corpus: Vec<PathBuf>,
@@ -111,7 +111,7 @@ fn now() -> UtcMillis {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as UtcMillis)
 }
 
-/// What a phase's process is told.
+/// The parameters of a phase's process.
 struct Job {
     workload: Workload,
     work: PathBuf,
@@ -276,7 +276,7 @@ fn floor_ingest(job: &Job) -> Outcome<Value> {
     let mut floor = floor.ok_or("no floor")?;
     let mut texts = Vec::with_capacity(BATCH);
     let mut bytes = 0;
-    // Making the texts is not counted.
+    // The time to make the texts is not counted.
     job.workload.walk(&mut |document| {
         for turn in &document.turns {
             texts.push(turn.words());
@@ -332,8 +332,8 @@ fn floor_ask(job: &Job) -> Outcome<Value> {
     Ok(json!({"times": times, "idle": memory(None).anonymous}))
 }
 
-/// CPU milliseconds of each question, sorted, in a second pass over all of them. The first pass
-/// warms what is to be warm.
+/// Returns the CPU milliseconds of each question, sorted, measured in a second pass over all of them. The
+/// first pass fills the caches.
 fn ask(questions: &[String], mut answer: impl FnMut(&str, bool) -> Outcome<()>) -> Outcome<Vec<f64>> {
     let mut times = Vec::new();
     for is_counted in [false, true] {
@@ -391,7 +391,7 @@ fn measure(options: &Options) -> Outcome<()> {
 fn measure_size(job: &Job, yore: &Path) -> Outcome<String> {
     let (prepared, _) = watch("prepare", job)?;
     let (ingest, anonymous) = watch("yore-ingest", job)?;
-    // A million turns need the room.
+    // A million turns need the space.
     fs::remove_dir_all(job.transcripts())?;
     let (asked, _) = watch("yore-ask", job)?;
     let questions = job.questions()?;
@@ -399,7 +399,7 @@ fn measure_size(job: &Job, yore: &Path) -> Outcome<String> {
         let mut command = Command::new(yore);
         command.arg("--data-dir").arg(job.data()).args(["recall", "--all", "--limit", &LIMIT.to_string(), "--", question]);
         command.env("HOME", &job.work).env("XDG_CONFIG_HOME", &job.work).current_dir(&job.work);
-        // Exit code 1 says that nothing was found.
+        // Exit code 1 means that nothing was found.
         (command, vec![0, 1])
     })?;
     let (floor_ingest, floor_anonymous) = watch("floor-ingest", job)?;
@@ -454,7 +454,7 @@ fn measure_size(job: &Job, yore: &Path) -> Outcome<String> {
     ))
 }
 
-/// Lines of a table: what yore needs, what the floor needs, how many times as much.
+/// Lines of a table: the figure of yore, of the baseline, and their ratio.
 struct Rows {
     table: String,
 }
@@ -475,7 +475,7 @@ impl Rows {
     }
 }
 
-/// Three digits are enough.
+/// Formats a number with three digits.
 fn figure(value: f64) -> String {
     let decimals = if value >= 100.0 {
         0
@@ -487,7 +487,7 @@ fn figure(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Runs a phase in a process of its own: its result, and the most anonymous memory it was seen with.
+/// Runs a phase in a process of its own; returns its result and its highest observed anonymous memory.
 fn watch(phase: &str, job: &Job) -> Outcome<(Value, u64)> {
     eprintln!("{} turns: {phase}", job.workload.turns);
     let mut child = Command::new(std::env::current_exe()?).args([PHASE, phase, &job.render()]).stdout(Stdio::piped()).spawn()?;
@@ -503,10 +503,10 @@ fn watch(phase: &str, job: &Job) -> Outcome<(Value, u64)> {
     Ok((serde_json::from_slice(&output.stdout)?, most))
 }
 
-/// CPU milliseconds of a fresh process that answers one question, the median over several.
+/// Returns the CPU milliseconds of a fresh process that answers one question, the median over several.
 fn cold_start(questions: &[String], command: impl Fn(&str) -> (Command, Vec<i32>)) -> Outcome<f64> {
     let mut times = Vec::new();
-    // The first one only brings the files into memory.
+    // The first run only brings the files into memory.
     for run in 0..=COLD_RUNS {
         let question = &questions[run * questions.len() / (COLD_RUNS + 1)];
         let (mut command, expected) = command(question);
@@ -523,7 +523,7 @@ fn cold_start(questions: &[String], command: impl Fn(&str) -> (Command, Vec<i32>
     Ok(percentile(&times, 0.5))
 }
 
-/// The commit of the sources, marked when they differ from it.
+/// Returns the commit of the sources, marked if they differ from it.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;

@@ -1,15 +1,15 @@
-//! How fast, how large and how right the vector index is, on vectors that are made up or read.
+//! Measures speed, size and accuracy of the vector index, on vectors that are generated or read.
 //!
 //!     cargo run --release -p yore-bench --bin vectors -- [--rows 10000,100000] [--dims 384]
 //!         [--hard] [--queries 200] [--from ROWS.f32 --questions QUERIES.f32] [--work DIRECTORY]
 //!
-//! Made-up vectors are a mixture: topics, clusters within topics, a few directions in which the
-//! members of a topic differ, and noise. With `--hard` clusters are 2,000 rows large and wide, so
-//! that hundreds of rows are nearly as near as the nearest. Files hold plain 32-bit floats, one
-//! vector after the other, and take the place of the made-up ones; `--rows` cuts them.
+//! Generated vectors are a mixture: topics, clusters within topics, a few directions in which the members of
+//! a topic differ, and noise. With `--hard` clusters have 2,000 rows and are wide, so that hundreds of rows
+//! are nearly as near as the nearest. Files hold plain 32-bit floats, one vector after the other, and replace
+//! the generated ones; `--rows` cuts them.
 //!
-//! The vectors for exact scores are held in memory here, so what a question costs is the index
-//! alone. CPU time is that of the process; every question is asked once before it is counted.
+//! The vectors for exact scores are in memory here, so the cost of a question is that of the index alone. CPU
+//! time is that of the process; every question is asked once before it is counted.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for maintainers whose result is its output")]
 
@@ -24,15 +24,15 @@ use yore_engine::{
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Rows written at once.
+/// Number of rows written at once.
 const BATCH: usize = 16_384;
-/// Turns of a session, which all belong to one project.
+/// Number of turns of a session, which all belong to one project.
 const SESSION: usize = 50;
-/// Projects; each has about one row in a hundred.
+/// Number of projects; each has about one row in a hundred.
 const PROJECTS: u32 = 100;
-/// Results per question.
+/// Number of results per question.
 const LIMIT: usize = 10;
-/// Times that the index is opened, and that one turn is added.
+/// Number of times that the index is opened, and that one turn is added.
 const REPEATS: usize = 20;
 
 fn main() -> Outcome<()> {
@@ -57,7 +57,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What the person asked for.
+/// The options of the command line.
 struct Options {
     rows: Vec<usize>,
     dims: usize,
@@ -151,21 +151,21 @@ impl Random {
         ((self.next() >> 33) as usize) % bound
     }
 
-    /// Of variance 1: a sum of four uniform numbers.
+    /// Returns a number of variance 1: a sum of four uniform numbers.
     fn normal(&mut self) -> f32 {
         let bits = self.next();
         let sum: u64 = (0..4).map(|at| bits >> (at * 16) & 0xFFFF).sum();
         (sum as f32 / 65_536.0 - 2.0) * 3.0f32.sqrt()
     }
 
-    /// A vector of expected length 1.
+    /// Makes a vector of expected length 1.
     fn vector(&mut self, dims: usize) -> Vec<f32> {
         let scale = 1.0 / (dims as f32).sqrt();
         (0..dims).map(|_| self.normal() * scale).collect()
     }
 }
 
-/// The mixture that made-up vectors are drawn from.
+/// The mixture from which vectors are generated.
 struct Mixture {
     topics: Vec<Vec<f32>>,
     /// For each topic, directions in which its members differ.
@@ -216,7 +216,7 @@ fn vectors(options: &Options, rows: usize) -> Outcome<(Vectors, Vectors)> {
     Ok((Vectors { dims: *dims, values: stored }, Vectors { dims: *dims, values: asked }))
 }
 
-/// A session's project, spread evenly and without order.
+/// Returns a session's project, spread evenly and without order.
 fn project(row: usize) -> u32 {
     ((row / SESSION) as u32).wrapping_mul(2_654_435_761) / (u32::MAX / PROJECTS + 1)
 }
@@ -225,7 +225,7 @@ fn metadata(row: usize) -> TurnMetadata {
     TurnMetadata { project: project(row), episode: (row / SESSION) as i64, at: row as i64, ..TurnMetadata::default() }
 }
 
-/// The exact nearest rows by 32-bit floats.
+/// Returns the exact nearest rows by 32-bit floats.
 fn exact(stored: &Vectors, query: &[f32], filter: &CompiledFilter) -> HashSet<i64> {
     let mut best: Vec<(f32, i64)> = Vec::new();
     let mut least = f32::MIN;
@@ -243,7 +243,7 @@ fn exact(stored: &Vectors, query: &[f32], filter: &CompiledFilter) -> HashSet<i6
     best.into_iter().map(|(_, row)| row).collect()
 }
 
-/// What questions cost, sorted, and how much they found of what they should.
+/// Costs of the questions, sorted, and the share of the exact results that they found.
 struct Asked {
     micros: Vec<f64>,
     recall: f64,

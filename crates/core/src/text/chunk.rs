@@ -1,42 +1,41 @@
-//! Cuts a text into pieces that an embedding model can read whole.
+//! Cuts a text into pieces that fit an embedding model.
 //!
-//! - [`chunks`]: the cutter, [`CHUNK_TOKENS`] its usual limit
+//! - [`chunks`]: the function that cuts, with [`CHUNK_TOKENS`] as its usual limit
 //! - [`Chunk`]: a piece, as a range of the text
 //!
-//! A chunk takes as many whole lines as fit. When the next token does not fit, the chunk ends at the
-//! last end of a line in it; if it is all one line, at the last end of a sentence; else behind the
-//! last word. Only a limit below a hundred tokens can make it end within a word. So the rest of a
-//! long line shares a chunk with the lines after it, and, but for words that were cut, a chunk has
-//! the same tokens by itself as within the text.
+//! A chunk takes as many whole lines as fit. When the next token does not fit, the chunk ends at its last
+//! line end; if it is all one line, at its last sentence end; otherwise after its last word. Only a limit
+//! below a hundred tokens can make it end within a word. So the rest of a long line shares a chunk with the
+//! lines after it, and a chunk has the same tokens by itself as within the text, except where a word was cut.
 
 use std::ops::ControlFlow;
 
 use super::wordpiece::{Piece, WordPiece};
 
-/// Raised whenever the chunks of any text change.
+/// Version of the chunks, raised whenever the chunks of any text change.
 pub const CHUNKER_VERSION: u32 = 1;
 
-/// Tokens of a chunk for models that read 256, of which two are their own.
+/// Tokens of a chunk for models that read 256 tokens, including two of their own.
 pub const CHUNK_TOKENS: usize = 254;
 
-/// Chunks of one text. Of a longer text (a pasted log) the first half and the last half of this
-/// many are kept, and what is between them is left out: reading it would cost a model hours.
+/// Most chunks of one text. Of a longer text (a pasted log) the first half and the last half of this many are
+/// kept, and the middle is left out: embedding it would take hours.
 pub const MAX_CHUNKS: usize = 64;
 
 /// A part of a text, without whitespace around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where it begins, in bytes.
+    /// Start, in bytes.
     pub start: usize,
-    /// Where it ends, exclusive.
+    /// End, in bytes, exclusive.
     pub end: usize,
-    /// How many tokens it has, without those that a model puts around it.
+    /// Number of tokens, without those that a model adds around them.
     pub tokens: usize,
 }
 
-/// The chunks of `text` in their order, each of at most `limit` tokens (at least one letter is in
-/// each, whatever the limit). Together they have every token, up to [`MAX_CHUNKS`]. A text without
-/// tokens has no chunks. One pass, in time proportional to the text's length.
+/// Returns the chunks of `text` in order, each of at most `limit` tokens (at least one letter is in each,
+/// whatever the limit). Together they have every token, up to [`MAX_CHUNKS`]. A text without tokens has no
+/// chunks. It takes one pass, in time proportional to the text's length.
 pub fn chunks(text: &str, limit: usize) -> Vec<Chunk> {
     let mut packer = Packer { text, limit, chunk: None, cuts: [None; 4], stop: Stop::None, chunks: Vec::new() };
     let _ = WordPiece::bert().for_each_token(text, |piece| {
@@ -46,7 +45,7 @@ pub fn chunks(text: &str, limit: usize) -> Vec<Chunk> {
     packer.finish()
 }
 
-/// Where a chunk may end, best first.
+/// Places at which a chunk may end, best first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Boundary {
     Line,
@@ -55,29 +54,29 @@ enum Boundary {
     Letter,
 }
 
-/// Whether the tokens just read end a sentence.
+/// State of the tokens just read: whether they end a sentence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
     None,
-    /// If whitespace follows.
+    /// They end one if whitespace follows.
     BeforeSpace,
-    /// Also without: scripts that put no spaces between sentences.
+    /// They end one in any case: scripts that put no spaces between sentences.
     Always,
 }
 
-/// The last boundary of its kind within the chunk that is being filled.
+/// The last boundary of its kind within the current chunk.
 #[derive(Clone, Copy)]
 struct Cut {
-    /// The chunk up to there.
+    /// The chunk up to the boundary.
     before: Chunk,
-    /// Where the next one starts.
+    /// Start of the next chunk.
     next: usize,
 }
 
 struct Packer<'a> {
     text: &'a str,
     limit: usize,
-    /// What has been read since the last cut.
+    /// The chunk since the last cut.
     chunk: Option<Chunk>,
     cuts: [Option<Cut>; 4],
     stop: Stop,
@@ -109,7 +108,7 @@ impl Packer<'_> {
         };
     }
 
-    /// What ends before `token`, with `between` before it that belongs to no token.
+    /// Returns the boundary before `token`; `between` is the text before it that belongs to no token.
     fn boundary(&self, between: &str, token: &str, begins_word: bool) -> Boundary {
         if between.contains(['\n', '\r']) {
             Boundary::Line
@@ -122,7 +121,7 @@ impl Packer<'_> {
         }
     }
 
-    /// Ends the chunk at the best boundary, if there is any; what is behind that begins the next one.
+    /// Ends the chunk at the best boundary, if there is one; the rest begins the next chunk.
     fn cut(&mut self) {
         let (Some(chunk), Some(cut)) = (self.chunk, self.cuts.iter().flatten().next().copied()) else { return };
         self.push(cut.before);
@@ -152,7 +151,7 @@ impl Packer<'_> {
     }
 }
 
-/// Quotes, brackets and markup that close together with a sentence.
+/// Returns whether a token closes together with a sentence: quotes, brackets and markup.
 fn is_closing(token: &str) -> bool {
     matches!(token, "\"" | "'" | ")" | "]" | "}" | "*" | "_" | "`" | "”" | "’" | "»" | "」" | "』" | "）")
 }
@@ -263,7 +262,7 @@ mod tests {
             let all = tokens(&text);
             let mut seen = 0;
             let mut end = 0;
-            // Behind the first half chunks may be missing.
+            // After the first half, chunks may be missing.
             let uncut = if chunks.len() < MAX_CHUNKS { MAX_CHUNKS } else { MAX_CHUNKS / 2 };
             for chunk in chunks.iter().take(uncut) {
                 prop_assert!(chunk.start >= end && chunk.tokens > 0 && chunk.tokens <= limit, "{chunk:?}");
@@ -288,7 +287,7 @@ mod tests {
             for pair in chunks.windows(2).take(MAX_CHUNKS / 2 - 1) {
                 let next = text[pair[1].start..].split(['\n', '\r']).next().unwrap_or_default();
                 let joined = &text[pair[0].start..pair[1].start + next.len()];
-                // Below a hundred a word may be cut, and what is left of it reads otherwise.
+                // Below a hundred a word may be cut, and the rest of it has other tokens.
                 if limit >= 100 && text[pair[0].end..pair[1].start].contains(['\n', '\r']) {
                     prop_assert!(ids(joined).len() > limit, "{joined:?}");
                 }

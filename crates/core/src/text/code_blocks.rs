@@ -1,36 +1,35 @@
-//! Fenced code blocks of Markdown (S1-023, S1-026, S1-028): their language, the file that they are
-//! said to be of, their lines.
+//! Fenced code blocks of Markdown: their language, the file that they are attributed to, their lines.
 
 use std::borrow::Cow;
 
 use super::paths::paths;
 
-/// A name in an info string or comment that is longer is no name.
+/// Longest name in an info string or comment, in bytes.
 const MAX_NAME_BYTES: usize = 300;
-/// A line before a block that is longer is a sentence about something else.
+/// Longest line before a block that counts as its caption.
 const MAX_CAPTION_CHARS: usize = 120;
-/// A text with more blocks than this is a file, not an answer.
+/// Most blocks of a text; a text with more is a file, not an answer.
 const MAX_BLOCKS: usize = 500;
 
 /// A fenced block of code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeBlock {
-    /// Its language by [`language_name`]: from the info string, else from the file's extension.
+    /// Language by [`language_name`]: from the info string, else from the file's extension.
     pub language: Option<String>,
-    /// The file it is of, as written: from the info string, the first line's comment or the line
-    /// before the block.
+    /// Name of its file, as written: from the info string, the first line's comment or the line before the
+    /// block.
     pub file: Option<String>,
     /// 1-based line of the text where the code begins: the one after the fence.
     pub first_line: u32,
-    /// Lines of code; 0 for an empty block.
+    /// Number of lines of code; 0 for an empty block.
     pub line_count: u32,
-    /// Bytes of the code in the text, the last newline included.
+    /// Byte range of the code in the text, including the last newline.
     pub code: std::ops::Range<usize>,
 }
 
 impl CodeBlock {
-    /// The block as a unit of its own: with its fences, and the line of words that introduces it. In bytes of `text`,
-    /// which must be the one that the block is of.
+    /// Returns the range of the block with its fences and the caption line before it, in bytes of `text`,
+    /// which must be the text that the block was found in.
     ///
     /// ```
     /// let text = "First.\n\nThe cure:\n\n```sh\nmake clean\n```\nDone.";
@@ -55,15 +54,15 @@ impl CodeBlock {
                 break;
             }
         }
-        // A block that never ends has no fence behind it.
+        // An unterminated block has no closing fence.
         let end = self.code.end + behind.lines().next().map_or(0, |fence| fence.trim_end().len());
         start..end
     }
 }
 
-/// The fenced blocks of a text, in order. A fence ends with a fence of the same character that is
-/// at least as long; one that never ends reaches to the end of the text. A block inside a longer
-/// fence is part of that one's code.
+/// Returns the fenced blocks of a text, in order. A block ends at a fence of the same character that is at
+/// least as long; an unterminated block reaches to the end of the text. A block inside a longer fence is part
+/// of that fence's code.
 ///
 /// ```
 /// let blocks = yore_core::text::code_blocks("Try\n```rust:src/main.rs\nfn main() {}\n```\n");
@@ -72,12 +71,12 @@ impl CodeBlock {
 /// ```
 pub fn code_blocks(text: &str) -> Vec<CodeBlock> {
     let mut blocks = Vec::new();
-    // Most turns have none.
+    // Most turns have no code block.
     if !text.contains("```") && !text.contains("~~~") {
         return blocks;
     }
     let mut open: Option<Open<'_>> = None;
-    // The last line with words before a block, and how many empty ones follow it.
+    // The last non-empty line before a block, and the number of empty lines after it.
     let (mut caption, mut blank) = ("", 0);
     let (mut start, mut number) = (0, 0);
     for line in text.split_inclusive('\n') {
@@ -108,8 +107,7 @@ pub fn code_blocks(text: &str) -> Vec<CodeBlock> {
     blocks
 }
 
-/// One name for a language, whatever a fence or a person calls it: lower case, well-known short
-/// forms written out.
+/// Returns the canonical name of a language: lower case, with well-known short forms written out.
 pub fn language_name(tag: &str) -> String {
     let tag = tag.to_lowercase();
     let name = match tag.as_str() {
@@ -145,7 +143,7 @@ pub fn language_name(tag: &str) -> String {
     name.to_owned()
 }
 
-/// The language of a file by its name, where the name tells.
+/// Returns the language of a file, if its name identifies it.
 pub(super) fn language_of_file(path: &str) -> Option<&'static str> {
     let name = path.rsplit(['/', '\\']).next()?;
     match name {
@@ -206,7 +204,7 @@ struct Fence {
 }
 
 impl Fence {
-    /// The fence that a line (without its indentation) opens, and the info string behind it.
+    /// Parses the opening fence of a line (without its indentation), and returns it with its info string.
     fn open(line: &str) -> Option<(Self, &str)> {
         let letter = line.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
         let info = line.trim_start_matches(letter);
@@ -246,15 +244,15 @@ impl Open<'_> {
     }
 }
 
-/// What stands behind an opening fence.
+/// The info string after an opening fence.
 struct Info<'t> {
     language: Option<&'t str>,
     file: Option<Cow<'t, str>>,
 }
 
 impl<'t> Info<'t> {
-    /// Understands `rust`, `rust,ignore`, `rust:src/a.rs`, `src/a.rs`, `12:40:src/a.rs`,
-    /// `rust title="src/a.rs"`, `{.rust file=a.rs}`.
+    /// Parses `rust`, `rust,ignore`, `rust:src/a.rs`, `src/a.rs`, `12:40:src/a.rs`, `rust title="src/a.rs"`,
+    /// `{.rust file=a.rs}`.
     fn of(info: &'t str) -> Self {
         let inner = info.strip_prefix('{').map_or(info, |inner| inner.strip_suffix('}').unwrap_or(inner));
         let (mut language, mut file) = (None, None);
@@ -291,7 +289,7 @@ fn is_language(name: &str) -> bool {
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '#' | '-' | '_' | '.'))
 }
 
-/// The path that a word is, perhaps behind a language or line numbers.
+/// Returns the path in a word that may also have a language or line numbers.
 fn only_path(word: &str) -> Option<&str> {
     if word.len() > MAX_NAME_BYTES {
         return None;
@@ -302,7 +300,7 @@ fn only_path(word: &str) -> Option<&str> {
     }
 }
 
-/// The path that is all a comment says, if the line is such a comment.
+/// Returns the path in a comment line that holds nothing else.
 fn file_of_comment(line: &str) -> Option<&str> {
     let line = line.trim();
     if line.len() > MAX_NAME_BYTES {
@@ -322,15 +320,15 @@ fn file_of_comment(line: &str) -> Option<&str> {
         .then_some(path)
 }
 
-/// Whether what follows a path in a comment is a remark in brackets or a line number.
+/// Returns whether the text after a path in a comment is a remark in brackets or a line number.
 fn rest_is_note(inner: &str, path: &str) -> bool {
     let rest = inner[path.len()..].trim();
     rest.starts_with('(') && rest.ends_with(')')
         || rest.trim_start_matches([':', ' ']).chars().all(|letter| letter.is_ascii_digit() || letter == ':')
 }
 
-/// The path that the line before a block names as the block's: alone on it, or before a colon. What
-/// is run or printed is of no file.
+/// Returns the path that the line before a block gives for it: alone on the line, or before a colon. Commands
+/// and output belong to no file.
 fn file_of_caption<'t>(line: &'t str, language: Option<&str>) -> Option<&'t str> {
     let language = language.map(language_name).unwrap_or_default();
     if matches!(language.as_str(), "bash" | "console" | "text" | "powershell" | "output" | "log")
@@ -345,7 +343,7 @@ fn file_of_caption<'t>(line: &'t str, language: Option<&str>) -> Option<&'t str>
     (is_alone || line.ends_with([':', '：'])).then_some(path)
 }
 
-/// Whether the words before a path say no more than that a file follows ("File: ", "In `").
+/// Returns whether the words before a path only say that a file follows ("File: ", "In `").
 fn is_word_for_file(before: &str) -> bool {
     let word = before.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
     matches!(word.as_str(), "file" | "in" | "filename" | "path" | "create" | "edit" | "update")

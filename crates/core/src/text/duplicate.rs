@@ -1,12 +1,12 @@
-//! Do two texts say the same in the same words?
+//! Compares two texts by their wording, to find near duplicates.
 
 /// Words in a shingle.
 const SHINGLE: usize = 3;
-/// Of a long text its first words count.
+/// Number of words of a long text that are compared.
 const MAX_WORDS: usize = 600;
-/// Texts with fewer shingles are duplicates only when they are equal.
+/// Number of shingles below which texts are duplicates only if they are equal.
 const FEW: usize = 6;
-/// Similarity from which what was said twice is said once.
+/// Similarity from which two texts count as one.
 pub const NEAR_DUPLICATE: f32 = 0.7;
 
 /// The shingles of a text (Broder 1997): runs of three words, lower-cased, without punctuation.
@@ -14,12 +14,12 @@ pub const NEAR_DUPLICATE: f32 = 0.7;
 pub struct Shingles {
     /// Hashes, sorted, distinct.
     hashes: Vec<u64>,
-    /// Over all words.
+    /// Hash over all words.
     whole: u64,
 }
 
 impl Shingles {
-    /// Shingles of the first 600 words.
+    /// Returns the shingles of the first 600 words.
     pub fn of(text: &str) -> Self {
         let mut words = Vec::new();
         let mut whole = FNV_OFFSET;
@@ -35,8 +35,8 @@ impl Shingles {
         Self { hashes, whole }
     }
 
-    /// Share of the shingles of both that they have in common, 0 to 1; of very short texts 1 when
-    /// all words are equal and else 0.
+    /// Returns the share of their shingles that two texts have in common, 0 to 1; for very short texts 1 if
+    /// all words are equal, else 0.
     pub fn similarity(&self, other: &Self) -> f32 {
         if self.hashes.len().min(other.hashes.len()) < FEW {
             return if self.whole == other.whole { 1.0 } else { 0.0 };
@@ -50,7 +50,8 @@ impl Shingles {
         common as f32 / (self.hashes.len() + other.hashes.len() - common) as f32
     }
 
-    /// Whether the texts are near duplicates, from a similarity such as [`NEAR_DUPLICATE`].
+    /// Returns whether the texts are near duplicates: whether their similarity is at least `least`, such as
+    /// [`NEAR_DUPLICATE`].
     pub fn is_near(&self, other: &Self, least: f32) -> bool {
         self.similarity(other) >= least
     }

@@ -1,19 +1,19 @@
-//! The lines of a tool's output that report an error: what a person would quote of it.
+//! Finds the lines of a tool's output that report an error: those that a person would quote.
 //!
 //! - [`error_lines`]: all of them
-//! - [`error_line`]: the one that says best what went wrong
-//! - [`error_reasons`]: those that say what went wrong, where an output failed for certain
-//! - [`steady`]: what of an error's words is the same in every run
+//! - [`error_line`]: the one that best describes the error
+//! - [`error_reasons`]: those that give the reason, for an output that is known to have failed
+//! - [`steady`]: the part of an error's text that is the same in every run
 
-/// Of a line so many bytes are looked at and given.
+/// Most bytes of a line that are examined and returned.
 const MAX_LINE_BYTES: usize = 400;
-/// An output with more error lines repeats itself.
+/// Most error lines of one output; an output with more repeats itself.
 const MAX_LINES: usize = 64;
 
-/// A log's time and level stand within so many bytes.
+/// Most bytes before a log's level.
 const MAX_STAMP_BYTES: usize = 80;
 
-/// Words with which the line of a report begins, compared as they are.
+/// Beginnings of a line that reports an error, compared exactly.
 const BEGINNINGS: &[&str] = &[
     "error:",
     "error[",
@@ -46,7 +46,7 @@ const BEGINNINGS: &[&str] = &[
     "<tool_use_error>",
 ];
 
-/// What stands within the line of a report, from the first `: ` on that it begins with.
+/// Marks within a line that reports an error; the search starts at the line's first `: `.
 const MARKS: &[&str] = &[
     ": error (",
     ": error:",
@@ -65,7 +65,7 @@ const MARKS: &[&str] = &[
     ": parse error near ",
 ];
 
-/// What the line of a report ends with.
+/// Endings of a line that reports an error.
 const ENDINGS: &[&str] = &[
     "... FAILED",
     "Permission denied",
@@ -75,7 +75,8 @@ const ENDINGS: &[&str] = &[
     " (core dumped)",
 ];
 
-/// Files of which compilers and linters speak; they say no more of others than `grep` does.
+/// Extensions of files that compilers and linters report on. For other files, such a line may as well be
+/// `grep`'s.
 const SOURCES: &[&str] = &[
     "adb", "astro", "bzl", "c", "cc", "cfg", "clj", "cpp", "cs", "css", "cts", "cu", "cxx", "dart", "erl", "ex", "exs", "f90",
     "fs", "go", "gradle", "graphql", "h", "hcl", "hh", "hpp", "hs", "html", "java", "jl", "js", "json", "jsx", "kt", "kts",
@@ -84,10 +85,10 @@ const SOURCES: &[&str] = &[
     "zig",
 ];
 
-/// What a compiler says that is no error.
+/// Labels of compiler messages that are not errors.
 const REMARKS: &[&str] = &["warning", "note", "info", "hint", "help", "remark", "debug"];
 
-/// The lines of an output that report an error, in order, without indentation and colours.
+/// Returns the lines of an output that report an error, in order, without indentation and colours.
 ///
 /// ```
 /// let log = "Compiling otter\nerror[E0308]: mismatched types\n  --> src/a.rs:3:1\n0 errors: none";
@@ -98,8 +99,8 @@ pub fn error_lines(output: &str) -> impl Iterator<Item = &str> {
     output.lines().filter_map(move |line| report(line, &mut is_below_failure)).take(MAX_LINES)
 }
 
-/// The line of an output that says best what went wrong: the first that reports an error and is no
-/// mere heading. Of a Python traceback that is the last line, which alone names the error.
+/// Returns the line of an output that best describes the error: the first that reports an error and is not a
+/// mere heading. For a Python traceback that is the last line, which alone names the error.
 pub fn error_line(output: &str) -> Option<&str> {
     let mut heading = None;
     for line in error_lines(output) {
@@ -111,9 +112,9 @@ pub fn error_line(output: &str) -> Option<&str> {
     heading
 }
 
-/// The first lines, at most `count`, that say why a tool failed: those that report an error, without
-/// headings where there is more than those. Of an output that failed for certain and reports no
-/// error, its first lines that hold words, each of them once.
+/// Returns the first lines, at most `count`, that give the reason of a failure: those that report an error,
+/// without headings if there are other lines. If the output reports no error, although it is known to have
+/// failed, returns its first lines with words, each once.
 pub fn error_reasons(output: &str, count: usize) -> Vec<&str> {
     let mut reports: Vec<&str> = error_lines(output).collect();
     let is_reported = !reports.is_empty();
@@ -136,7 +137,7 @@ pub fn error_reasons(output: &str, count: usize) -> Vec<&str> {
     reasons
 }
 
-/// Whether a line holds words, and more than which command runs and with what code it ended.
+/// Returns whether a line holds words, and more than a command with its exit code.
 fn is_wordy(line: &str) -> bool {
     let is_word = |word: &&str| word.chars().filter(|letter| letter.is_alphabetic()).count() >= 2;
     !line.starts_with("Exit code ")
@@ -145,8 +146,8 @@ fn is_wordy(line: &str) -> bool {
         && line.split_whitespace().filter(is_word).count() >= 3
 }
 
-/// What of an error's words is the same in every run: without durations, times, addresses, hashes,
-/// ids of processes and numbers of lines. Two reports of one error are compared by it.
+/// Returns the part of an error's text that is the same in every run: without durations, times, addresses,
+/// hashes, process ids and line numbers. Two reports of one error are compared by it.
 ///
 /// ```
 /// let steady = yore_core::text::steady("--- FAIL: TestTide (0.02s)\n    tide_test.go:33:7: want 3, got 4");
@@ -178,7 +179,7 @@ pub fn steady(text: &str) -> String {
     steady
 }
 
-/// The part of a word that stays, and whether the colon after it does; `before` is the word before.
+/// Returns the part of a word that stays, and whether the colon after it stays; `before` is the word before.
 fn steady_word<'w>(before: &str, word: &'w str) -> (&'w str, bool) {
     let bare = word.trim_matches(|letter: char| "()[]{},;.:".contains(letter));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -207,7 +208,7 @@ fn steady_word<'w>(before: &str, word: &'w str) -> (&'w str, bool) {
     if kept.len() < whole { (kept, word.ends_with(':')) } else { (word, false) }
 }
 
-/// `0.01s`, `12ms`, `1m3.5s`, `91µs`.
+/// Returns whether a word is a duration: `0.01s`, `12ms`, `1m3.5s`, `91µs`.
 fn is_duration(word: &str) -> bool {
     let mut rest = word;
     let mut parts = 0;
@@ -223,7 +224,7 @@ fn is_duration(word: &str) -> bool {
     parts > 0
 }
 
-/// `2026-03-01`, `12:00:03.250`, `2026-03-01T12:00:03Z`, `2026/03/01`.
+/// Returns whether a word is a time: `2026-03-01`, `12:00:03.250`, `2026-03-01T12:00:03Z`, `2026/03/01`.
 fn is_time(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let has_form = word.len() >= 8 && word.as_bytes()[0].is_ascii_digit();
@@ -233,7 +234,7 @@ fn is_time(word: &str) -> bool {
         && (word.matches(':').count() >= 2 || word.matches('-').count() == 2 || word.matches('/').count() == 2)
 }
 
-/// `0x7ffe12`, `3999d950`, an UUID.
+/// Returns whether a word is an address or a hash: `0x7ffe12`, `3999d950`, a UUID.
 fn is_hash(word: &str) -> bool {
     if let Some(address) = word.strip_prefix("0x") {
         return address.len() >= 4 && address.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -246,7 +247,7 @@ fn is_hash(word: &str) -> bool {
         && !word.starts_with('-')
 }
 
-/// Whether a line says that something failed, and not why.
+/// Returns whether a line says that something failed, but not why.
 fn is_heading(line: &str) -> bool {
     line.starts_with("Caused by:") && line.len() < 12
         || line.starts_with("error: could not compile")
@@ -257,7 +258,7 @@ fn is_heading(line: &str) -> bool {
         || is_empty_heading(line)
 }
 
-/// Whether a heading does not even say what failed.
+/// Returns whether a heading does not even name the thing that failed.
 fn is_empty_heading(line: &str) -> bool {
     line.ends_with("ERROR task failed")
         || line.contains("Sibling tool call errored")
@@ -265,13 +266,13 @@ fn is_empty_heading(line: &str) -> bool {
         || line.starts_with("FAIL") && line.ends_with("[build failed]")
 }
 
-/// The line as it reports an error, if it does. `is_below_failure`: the lines that are indented below
-/// the heading of a failed test say why.
+/// Returns the part of a line that reports an error, if it does. `is_below_failure`: the indented lines below
+/// the heading of a failed test give the reason.
 fn report<'l>(line: &'l str, is_below_failure: &mut bool) -> Option<&'l str> {
     let is_indented = line.starts_with([' ', '\t']);
     let line = without_lead(line);
     *is_below_failure = *is_below_failure && (is_indented || line.is_empty()) || line.starts_with("--- FAIL");
-    // Shorter than any report; most lines of code are not looked at further than this.
+    // Shorter than any report; most lines of code are examined no further than this.
     if line.len() < 6 {
         return None;
     }
@@ -298,16 +299,16 @@ fn has_mark(line: &str) -> bool {
     colons.peek().is_some() && (colons.any(is_mark) || line.contains(" panicked at ") || is_refused_by_server(line))
 }
 
-/// `gh: Not Found (HTTP 404)`.
+/// Returns whether a line reports a refusal by a server: `gh: Not Found (HTTP 404)`.
 fn is_refused_by_server(line: &str) -> bool {
     let status = line.split_once("(HTTP ").map_or(&[][..], |(_, status)| status.as_bytes());
     matches!(status, [b'4' | b'5', second, third, b')', ..] if second.is_ascii_digit() && third.is_ascii_digit())
 }
 
-/// `tide.go:12:3: undefined: ebb`, as compilers and linters put it. What `grep -n` found follows
-/// its number without a blank, or with the blanks of an indentation. Without a column it is a
-/// diagnosis only at the beginning of a line, or below the heading of a failed test: tests log
-/// what they like in this form.
+/// Returns whether a line is a diagnostic of a compiler or linter: `tide.go:12:3: undefined: ebb`. In the
+/// output of `grep -n` the text follows the number without a blank, or with the blanks of an indentation.
+/// Without a column a line counts only if it is not indented, or is below the heading of a failed test: tests
+/// log any text in this form.
 fn is_diagnostic(line: &str, is_indented: bool, is_below_failure: bool) -> bool {
     // The drive of a Windows path.
     let drive = if line.as_bytes()[1] == b':' && matches!(line.as_bytes()[2], b'\\' | b'/') { 2 } else { 0 };
@@ -333,7 +334,8 @@ fn is_diagnostic(line: &str, is_indented: bool, is_below_failure: bool) -> bool 
         && !is_remark()
 }
 
-/// `[lint] ERROR task failed`, `2026-03-01 12:00:03 ERROR tide: gone`, `mise ERROR not trusted`.
+/// Returns whether a line is a log entry of level ERROR: `[lint] ERROR task failed`, `2026-03-01 12:00:03
+/// ERROR tide: gone`, `mise ERROR not trusted`.
 fn is_logged(line: &str) -> bool {
     let Some((before, said)) = line[..line.floor_char_boundary(MAX_STAMP_BYTES)].split_once(" ERROR ") else { return false };
     let is_stamp = |word: &str| word.starts_with('[') || word.as_bytes().iter().any(u8::is_ascii_digit) || word == "-";
@@ -343,9 +345,9 @@ fn is_logged(line: &str) -> bool {
         && (before.split_whitespace().all(is_stamp) || is_program(before))
 }
 
-/// The line without indentation, colours and the signs that test runners put before a report.
+/// Returns the line without indentation, colours and the signs that test runners put before a report.
 fn without_lead(line: &str) -> &str {
-    // Of a line that was written over and over its last state.
+    // If the line was overwritten several times, only its last state counts.
     let mut line = line.trim();
     if line.as_bytes().contains(&b'\r') {
         line = line.rsplit('\r').next().unwrap_or(line).trim_start();
@@ -357,7 +359,7 @@ fn without_lead(line: &str) -> &str {
     without_task(line.trim_start_matches(['✖', '✗', '×', '❌', '●', '⨯']).trim_start())
 }
 
-/// The line without the name of the task that printed it, `[lint:go] `, where it is one.
+/// Returns the line without the name of the task that printed it, such as `[lint:go] `.
 fn without_task(line: &str) -> &str {
     let Some((task, rest)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) else { return line };
     let is_task = (2..=32).contains(&task.len())
@@ -366,13 +368,14 @@ fn without_task(line: &str) -> &str {
     if is_task { rest.trim_start() } else { line }
 }
 
-/// "error: 0", "errors: none": no report.
+/// Returns whether a line reports that there is no error: "error: 0", "errors: none".
 fn is_none(line: &str) -> bool {
     let rest = line.rsplit(':').next().unwrap_or("").trim();
     matches!(rest, "0" | "none" | "None" | "null" | "false" | "[]" | "{}")
 }
 
-/// `ValueError: …`, `java.lang.IllegalStateException: …`, `TypeError [ERR_X]: …`.
+/// Returns whether a line begins with an exception's name: `ValueError: …`, `java.lang.IllegalStateException:
+/// …`, `TypeError [ERR_X]: …`.
 fn is_named_exception(line: &str) -> bool {
     let name = line.split([':', ' ']).next().unwrap_or("");
     (name.ends_with("Error") || name.ends_with("Exception"))

@@ -18,9 +18,9 @@ const FAILURE_WORDS: [&str; 14] = [
     "unresolved",
     "abort",
 ];
-/// Error lines beyond this many bytes repeat themselves.
+/// Most bytes of error lines; beyond this they repeat themselves.
 const MAX_FAILURE_BYTES: usize = 16 * 1024;
-/// One minified line must not take the whole allowance.
+/// Most bytes of one error line, so that one minified line does not use up the allowance.
 const MAX_FAILURE_LINE: usize = 1024;
 
 /// Cuts `text` to about `max_bytes`: half from its beginning, half from its end, with the error

@@ -1,16 +1,17 @@
-//! Text as the indexes see it.
+//! Text processing for the indexes.
 //!
 //! - [`Tokens`]: the one tokenizer of documents and questions
-//! - [`Question`]: what a typed question asks the lexical index for
-//! - [`Shingles`]: do two texts say the same in the same words
+//! - [`Question`]: the terms and phrases of a question for the lexical index
+//! - [`Shingles`]: finds texts with nearly the same words
 //! - [`excerpt`]: the part of a long tool output that is indexed
-//! - [`error_lines`], [`steady`]: the lines of an output that report an error, and what of them is the
-//!   same in every run
+//! - [`error_lines`], [`steady`]: the lines of an output that report an error, and the part of them that is
+//!   the same in every run
 //! - [`code_blocks`], [`paths`]: code and names of files in a text
-//! - [`quote`], [`asked_terms`]: the passage of a turn that is shown for a question, and how much of that it has
-//! - [`preview`], [`key_concepts`]: what a long text is about
+//! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
+//!   its terms there
+//! - [`preview`], [`key_concepts`]: a summary of a long text
 //! - [`WordPiece`]: the tokens of the embedding models
-//! - [`chunks`]: a text cut into what such a model can read
+//! - [`chunks`]: cuts a text into pieces that such a model can read
 
 mod chunk;
 mod code_blocks;

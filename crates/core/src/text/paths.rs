@@ -1,13 +1,12 @@
-//! Names of files in running text, tool output and stack traces (S1-028, C-023): tokens that look
-//! like a path because of an extension or of what they begin with, never words that only stand
-//! near one.
+//! Finds names of files in running text, tool output and stack traces: tokens that look like a path because
+//! of their extension or their beginning, never words that are merely next to one.
 
-/// A path that is longer is data.
+/// Longest path, in bytes; a longer one is data.
 const MAX_PATH_BYTES: usize = 260;
-/// A text that names more files is a listing.
+/// Most files of one text; a text that names more is a listing.
 const MAX_PATHS: usize = 256;
 
-/// Extensions by which a bare word is a file.
+/// Extensions that make a bare word a file.
 const EXTENSIONS: &[&str] = &[
     "7z",
     "adoc",
@@ -163,7 +162,7 @@ const EXTENSIONS: &[&str] = &[
     "zip",
 ];
 
-/// Files without extension, and those that begin with a dot.
+/// Files without extension, and files that begin with a dot.
 const NAMES: &[&str] = &[
     ".bashrc",
     ".clang-format",
@@ -203,7 +202,7 @@ const NAMES: &[&str] = &[
     "Vagrantfile",
 ];
 
-/// Files whose bare name is no common word.
+/// Files whose bare name is not a common word.
 const BARE_NAMES: &[&str] = &[
     "Brewfile",
     "CODEOWNERS",
@@ -217,7 +216,7 @@ const BARE_NAMES: &[&str] = &[
     "Rakefile",
 ];
 
-/// First directories by which a relative path without extension is one.
+/// First directories that make a relative path without extension a path.
 const FOLDERS: &[&str] = &[
     ".claude",
     ".config",
@@ -249,8 +248,8 @@ const FOLDERS: &[&str] = &[
     "tools",
 ];
 
-/// First directories by which an absolute path without extension is one, and not a route of some
-/// server or a command.
+/// First directories that make an absolute path without extension a path, and not a route of some server or a
+/// command.
 const ROOTS: &[&str] = &[
     "Applications",
     "Library",
@@ -286,7 +285,7 @@ const DOMAINS: &[&str] = &[
 const OBJECTS: &[&str] =
     &["cls", "console", "ctx", "document", "math", "module", "np", "os", "process", "self", "std", "super", "this", "window"];
 
-/// Products that are called like a script.
+/// Products with names like a script.
 const PRODUCTS: &[&str] = &[
     "alpine",
     "angular",
@@ -314,15 +313,15 @@ const PRODUCTS: &[&str] = &[
 pub struct PathMention<'t> {
     /// The path as written, without line and column.
     pub path: &'t str,
-    /// Its first byte in the text.
+    /// Offset of its first byte in the text.
     pub start: usize,
-    /// 1-based line in that file, where one is named.
+    /// 1-based line in that file, if one is given.
     pub line: Option<u32>,
-    /// 1-based column.
+    /// 1-based column, if one is given.
     pub column: Option<u32>,
 }
 
-/// The files that a text names, in order, each as often as it stands there.
+/// Returns the files that a text names, in order, one entry for each occurrence.
 ///
 /// ```
 /// let text = "main.ts imports ./util; see src/lib.rs:12:5, e.g. version 1.2.3 of https://example.com/a.js";
@@ -339,7 +338,7 @@ pub fn paths(text: &str) -> Vec<PathMention<'_>> {
             continue;
         }
         let start = at;
-        // Neither an extension nor a directory: no path. Bare names are looked at as well.
+        // Neither an extension nor a directory: not a path. Bare names are examined as well.
         let mut is_possible = bytes[at].is_ascii_uppercase();
         while at < bytes.len() {
             let byte = bytes[at];
@@ -365,8 +364,8 @@ pub fn paths(text: &str) -> Vec<PathMention<'_>> {
     found
 }
 
-/// Bytes of which paths are made; a colon separates line numbers, languages and schemes from them.
-/// Letters beyond ASCII are letters.
+/// Returns whether a byte can be part of a path; a colon separates line numbers, languages and schemes from
+/// it. Letters beyond ASCII count as letters.
 fn is_path_byte(byte: u8) -> bool {
     const TABLE: [bool; 256] = {
         let mut table = [false; 256];
@@ -383,7 +382,7 @@ fn is_path_byte(byte: u8) -> bool {
     TABLE[usize::from(byte)]
 }
 
-/// `app/[id]/page.tsx`, `app/(shop)/page.tsx`: where a bracket is a part of a path, its end.
+/// Returns the end of a bracket that is part of a path: `app/[id]/page.tsx`, `app/(shop)/page.tsx`.
 fn group_end(bytes: &[u8], at: usize) -> Option<usize> {
     let close = match bytes[at] {
         b'[' => b']',
@@ -399,14 +398,14 @@ fn group_end(bytes: &[u8], at: usize) -> Option<usize> {
     (length > 0 && is_inside && matches!(bytes.get(end), Some(b'/' | b'\\' | b'.'))).then_some(end)
 }
 
-/// The path in one token.
+/// Returns the path in one token.
 fn mention(text: &str, start: usize, end: usize, before: Option<u8>) -> Option<PathMention<'_>> {
     let (mut start, token) = match text[start..end].strip_prefix("file://") {
         Some(rest) => (end - rest.len(), rest),
         None => (start, &text[start..end]),
     };
-    // What a pattern, a placeholder or a tag begins or ends is a part of something else; stars on
-    // both sides are emphasis.
+    // A token next to a pattern, a placeholder or a tag is part of something else; stars on both sides are
+    // emphasis.
     let is_starred = text.as_bytes().get(end) == Some(&b'*');
     let is_pattern = match before {
         Some(b'}' | b'>' | b'<' | b'?') => true,
@@ -424,7 +423,7 @@ fn mention(text: &str, start: usize, end: usize, before: Option<u8>) -> Option<P
         }
         _ => token,
     };
-    // Each part between colons may be the path: behind a language or a key, before line numbers.
+    // Each part between colons may be the path: after a language or a key, before line numbers.
     let drive = usize::from(is_drive(token)) * 2;
     let mut from = 0;
     while from < token.len() {
@@ -449,7 +448,7 @@ fn is_drive(token: &str) -> bool {
     matches!(token.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic())
 }
 
-/// `(12,5)` and `#L12` behind a path.
+/// Parses `(12,5)` and `#L12` after a path.
 fn numbers_behind(rest: &str) -> (Option<u32>, Option<u32>) {
     let number = |text: &str| -> Option<(u32, usize)> {
         let length = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -467,10 +466,10 @@ fn numbers_behind(rest: &str) -> (Option<u32>, Option<u32>) {
     }
 }
 
-/// The part as a path, if it is one. `behind` is the text that follows where the part ends a token.
+/// Returns the part as a path, if it is one. `behind` is the text that follows if the part ends a token.
 fn judged<'t>(part: &'t str, behind: Option<&str>) -> Option<&'t str> {
     let path = part.trim_end_matches(['.', '-', '+', '$', '%', '@']);
-    // Agents name a file `@src/main.rs`; a package is named like this too.
+    // Agents name a file `@src/main.rs`; names of packages have the same form.
     let (path, is_at) = path.strip_prefix('@').map_or((path, false), |rest| (rest, true));
     if !(3..=MAX_PATH_BYTES).contains(&path.len()) {
         return None;
@@ -508,19 +507,20 @@ fn judged<'t>(part: &'t str, behind: Option<&str>) -> Option<&'t str> {
     is_file.then_some(path)
 }
 
-/// `github.com`, `docs.rs`: the first part of an address without scheme.
+/// Returns whether the first part of a path is a host name, as in an address without scheme: `github.com`,
+/// `docs.rs`.
 fn is_host(first: &str) -> bool {
     first.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && DOMAINS.contains(&end.to_ascii_lowercase().as_str()))
 }
 
-/// Whether a word without directory is a file, by its extension.
+/// Returns whether a word without directory is a file, by its extension.
 fn is_bare_file(stem: &str, extension: &str) -> bool {
     let lower = extension.to_ascii_lowercase();
     if EXTENSIONS.binary_search(&lower.as_str()).is_err() {
         return false;
     }
     let stem = stem.to_ascii_lowercase();
-    // "a.m.", "U.S.C": one letter is an extension of a real name only.
+    // "a.m.", "U.S.C": a single letter is an extension only after a real name.
     let is_named = extension.len() > 1
         || stem.len() > 1 && extension.chars().all(|letter| letter.is_ascii_lowercase()) && !stem.contains('.');
     let is_product = lower == "js" && PRODUCTS.contains(&stem.as_str()) || stem == "docs" && lower == "rs";
@@ -531,14 +531,14 @@ fn is_known_extension(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok())
 }
 
-/// Whether a word behind a directory ends in an extension, of whatever kind.
+/// Returns whether a word after a directory ends in an extension of any kind.
 fn is_extension(extension: &str) -> bool {
     (1..=10).contains(&extension.len())
         && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && extension.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Whether a path without extension is one: "and/or" is none.
+/// Returns whether a path without extension is a path: "and/or" is not.
 fn is_folder_path(path: &str, first: &str, name: &str) -> bool {
     let parts = path.split(['/', '\\']).filter(|part| !part.is_empty()).count();
     if ["./", "../", "~/", ".\\", "..\\"].iter().any(|begin| path.starts_with(begin)) || is_drive(path) {

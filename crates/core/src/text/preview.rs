@@ -1,19 +1,19 @@
-//! What a long text is about, without reading it: its preview and key concepts (S3-015, S3-016).
+//! Summarizes a long text: its preview and key concepts.
 //!
 //! - [`preview`]: title, first paragraph, rules
-//! - [`key_concepts`]: the names and terms that it turns on
+//! - [`key_concepts`]: the names and terms it is about
 
-/// Words of lines that lay down rules.
+/// Words that mark a line as a rule.
 const RULE_WORDS: [&str; 6] = ["must", "always", "never", "required", "critical", "warning"];
-/// A title stands among so many lines.
+/// Number of first lines in which a title is looked for.
 const TITLE_LINES: usize = 5;
-/// A line with more characters than this says something.
+/// Number of characters above which a line counts as a paragraph.
 const PARAGRAPH_CHARS: usize = 50;
-/// Rules that a preview names.
+/// Most rules in a preview.
 const RULES: usize = 2;
-/// Key concepts of a text (S3-016).
+/// Most key concepts of a text.
 const MOST_CONCEPTS: usize = 10;
-/// Terms of the trade that are concepts however they are written.
+/// Technical terms that are concepts in any spelling.
 const TERMS: [&str; 25] = [
     "api",
     "rest",
@@ -42,7 +42,7 @@ const TERMS: [&str; 25] = [
     "sqlite",
 ];
 
-/// The title, the first line that says something, and up to two rules, in at most `max` characters.
+/// Returns the title, the first paragraph, and up to two rules, in at most `max` characters.
 ///
 /// ```
 /// use yore_core::text::preview;
@@ -76,7 +76,7 @@ pub fn preview(text: &str, max: usize) -> String {
     shortened(&parts.join("\n"), max)
 }
 
-/// At most `max` characters, three dots at the end where there were more.
+/// Cuts a text to at most `max` characters, with three dots at the end if it was longer.
 fn shortened(text: &str, max: usize) -> String {
     if text.chars().nth(max).is_none() {
         return text.to_owned();
@@ -89,8 +89,8 @@ fn lays_down_rules(line: &str) -> bool {
     line.split(|letter: char| !letter.is_alphanumeric()).any(|word| RULE_WORDS.iter().any(|rule| word.eq_ignore_ascii_case(rule)))
 }
 
-/// Tags first, then compound names and terms of the trade, the most frequent first, and of these
-/// whichever came first (C-048). At most ten.
+/// Returns the key concepts of a text, at most ten: tags first, then compound names and technical terms, the
+/// most frequent first, and among equally frequent ones in order of their first occurrence.
 ///
 /// ```
 /// use yore_core::text::key_concepts;
@@ -110,7 +110,7 @@ pub fn key_concepts(text: &str, tags: &[String]) -> Vec<String> {
             None => found.push((1, word)),
         }
     }
-    // A stable sort: of equals the earlier one stays first.
+    // A stable sort: among equals the earlier one stays first.
     found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let mut concepts: Vec<String> = Vec::new();
     for concept in tags.iter().map(String::as_str).chain(found.into_iter().map(|(_, word)| word)) {
@@ -131,7 +131,8 @@ fn is_concept(word: &str) -> bool {
     TERMS.contains(&lower.as_str()) || is_camel_case(word) || is_joined_by(word, '_') || is_joined_by(word, '-')
 }
 
-/// `LeaseKeeper`, `SQLite`, `leaseKeeper`; neither `README` nor `Lease`.
+/// Returns whether a word is in camel case: `LeaseKeeper`, `SQLite`, `leaseKeeper`; neither `README` nor
+/// `Lease`.
 fn is_camel_case(word: &str) -> bool {
     let letters: Vec<char> = word.chars().collect();
     letters.iter().all(char::is_ascii_alphanumeric)
@@ -140,7 +141,7 @@ fn is_camel_case(word: &str) -> bool {
         && letters.first().is_some_and(char::is_ascii_alphabetic)
 }
 
-/// `lease_table`, `on-disk`: words of lower case joined by the same sign.
+/// Returns whether a word consists of lower-case words joined by `sign`: `lease_table`, `on-disk`.
 fn is_joined_by(word: &str, sign: char) -> bool {
     let is_part = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     word.contains(sign) && word.split(sign).all(is_part) && word.starts_with(|letter: char| letter.is_ascii_lowercase())

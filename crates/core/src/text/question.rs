@@ -1,5 +1,5 @@
-//! What a typed question asks the lexical index for. Any text is a valid question (C-073): there
-//! is no query syntax but double quotes, and an unbalanced quote is a mere character.
+//! Parses a question for the lexical index. Any text is a valid question: there is no query syntax but double
+//! quotes, and an unbalanced quote is an ordinary character.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,27 +7,28 @@ use std::collections::HashSet;
 use super::stop_words::is_stop_word;
 use super::tokens::{TokenKind, Tokenizer, Tokens};
 
-/// A pasted log can have thousands of words; past this many the rarest are chosen by the index.
+/// Most terms of a question. A pasted log can have thousands of words; past this many the index chooses the
+/// rarest.
 const MAX_TERMS: usize = 256;
 /// Marks that open and close a quotation.
 const QUOTES: [char; 3] = ['"', '“', '”'];
 
-/// Terms to score by, and phrases that an answer must or should contain.
+/// The terms to score by, and the phrases that an answer must or should contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// Distinct terms in the order asked, without stop words unless there is nothing else.
+    /// Distinct terms in the order of the question, without stop words unless there is nothing else.
     pub terms: Vec<String>,
-    /// For each quoted phrase its whole tokens, with their positions from 0.
+    /// The whole tokens of each quoted phrase, with their positions from 0.
     pub phrases: Vec<Vec<(usize, String)>>,
-    /// Whether an answer must contain the phrases. A sentence that asks something and quotes a
-    /// title or a name on the way only prefers them.
+    /// True if an answer must contain the phrases. A sentence that asks something and also quotes a title or
+    /// a name only prefers them.
     pub are_phrases_required: bool,
-    /// Whether the text reads like an error message that was pasted.
+    /// True if the text reads like a pasted error message.
     pub is_error_message: bool,
 }
 
 impl Question {
-    /// Reads a question.
+    /// Parses a question.
     pub fn parse(text: &str, tokenizer: &mut Tokenizer) -> Self {
         let mut tokens = Tokens::default();
         let mut phrases = Vec::new();
@@ -65,14 +66,14 @@ impl Question {
         Self { terms, phrases, are_phrases_required: !asks(text), is_error_message: is_error_message(text) }
     }
 
-    /// Whether nothing in the text can be looked up.
+    /// Returns whether the text has nothing to look up.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 }
 
-/// A question and other wordings of it as one text to look for. Quotation marks mean nothing there: who
-/// words a thing in several ways quotes nobody.
+/// Joins a question and other wordings of it to one text to search for, without quotation marks: a caller
+/// that gives several wordings does not mean an exact phrase.
 pub fn joined<'q>(question: &'q str, wordings: &[String]) -> Cow<'q, str> {
     if wordings.is_empty() {
         return Cow::Borrowed(question);
@@ -81,8 +82,8 @@ pub fn joined<'q>(question: &'q str, wordings: &[String]) -> Cow<'q, str> {
     Cow::Owned(all.join("\n").replace(QUOTES, " "))
 }
 
-/// Whether a text reads like an error message that was pasted rather than like a question about
-/// one: it names a failure, has the punctuation of a program's output, and does not ask.
+/// Returns whether a text reads like a pasted error message rather than like a question about one: it names a
+/// failure, has the punctuation of a program's output, and does not ask.
 pub fn is_error_message(text: &str) -> bool {
     const FAILURES: [&str; 12] = [
         "error",
@@ -104,7 +105,7 @@ pub fn is_error_message(text: &str) -> bool {
         && FAILURES.iter().any(|failure| lower.contains(failure))
 }
 
-/// Whether a text is a sentence that asks.
+/// Returns whether a text is a sentence that asks.
 fn asks(text: &str) -> bool {
     let first = text.split(|letter: char| !letter.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
     text.trim_end().ends_with('?')
@@ -114,7 +115,7 @@ fn asks(text: &str) -> bool {
         )
 }
 
-/// The stretches between pairs of double quotes.
+/// Returns the texts between pairs of double quotes.
 fn quoted_phrases(text: &str) -> Vec<&str> {
     let marks: Vec<usize> = text.match_indices(QUOTES).map(|(at, _)| at).collect();
     marks

@@ -1,17 +1,17 @@
-//! The passage of a turn that answers a question best: the window with the rarest of the asked
-//! terms, cut at line or word boundaries.
+//! The passage of a turn that answers a question best: the window with the rarest of the question's terms,
+//! cut at line or word boundaries.
 
 use std::collections::{HashMap, HashSet};
 
 use super::question::Question;
 use super::tokens::{Tokenizer, Tokens};
 
-/// Of a very long text the first part is searched: recall must not pay for a novel.
+/// Bytes of a text that are searched; the rest of a very long text would slow recall down.
 const SEARCHED_BYTES: usize = 8 * 1024;
 
-/// Cuts a passage of at most about `max_chars` characters out of `text`, around the densest match
-/// of the question's terms; the beginning when none matches. Newlines are kept, an ellipsis marks
-/// each cut. The words are the turn's own.
+/// Cuts a passage of at most about `max_chars` characters out of `text`, around the densest match of the
+/// question's terms; the beginning if none matches. Newlines are kept, an ellipsis marks each cut. The text
+/// is otherwise unchanged.
 pub fn quote(text: &str, question: &Question, max_chars: usize, tokenizer: &mut Tokenizer) -> String {
     let text = text.trim();
     if text.chars().nth(max_chars).is_none() {
@@ -32,7 +32,7 @@ pub fn quote(text: &str, question: &Question, max_chars: usize, tokenizer: &mut 
         }
         None => (0, text.floor_char_boundary(max_chars)),
     };
-    // Softened cuts of a very short passage may cross; then it is cut hard.
+    // Softened cuts of a very short passage may cross; then it is cut at the exact positions.
     let softened = (soften_start(text, from), soften_end(text, to));
     let (from, to) = if softened.0 < softened.1 { softened } else { (from, to) };
     let mut passage = String::with_capacity(to - from + 8);
@@ -46,7 +46,7 @@ pub fn quote(text: &str, question: &Question, max_chars: usize, tokenizer: &mut 
     passage
 }
 
-/// How many of the question's terms a text has.
+/// Returns the number of the question's terms that a text has.
 pub fn asked_terms(text: &str, question: &Question, tokenizer: &mut Tokenizer) -> usize {
     let mut tokens = Tokens::default();
     tokenizer.tokenize(&text[..text.floor_char_boundary(SEARCHED_BYTES)], &mut tokens);
@@ -54,7 +54,7 @@ pub fn asked_terms(text: &str, question: &Question, tokenizer: &mut Tokenizer) -
     question.terms.iter().filter(|term| has.contains(term.as_str())).count()
 }
 
-/// The stretch of at most `width` bytes with the most distinct terms, earliest first.
+/// Returns the window of at most `width` bytes with the most distinct terms, the earliest among equals.
 fn best_window(hits: &[(usize, usize, usize)], width: usize) -> Option<(usize, usize)> {
     let mut best: Option<(usize, usize, usize)> = None;
     let mut counts: HashMap<usize, usize> = HashMap::new();
@@ -77,7 +77,7 @@ fn best_window(hits: &[(usize, usize, usize)], width: usize) -> Option<(usize, u
     best.map(|(_, start, end)| (start, end))
 }
 
-/// Moves a cut to the next boundary between words, if one is near.
+/// Moves a cut forward to the next boundary between words, if one is near.
 fn soften_start(text: &str, at: usize) -> usize {
     if at == 0 {
         return 0;

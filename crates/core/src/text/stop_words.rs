@@ -1,5 +1,5 @@
-//! English words too common to tell one turn from another. They are indexed, so that quoted
-//! phrases find them, but a question drops them unless it consists of nothing else.
+//! English words that are too common to distinguish turns. They are indexed, so that quoted phrases find
+//! them, but a question drops them unless it consists of nothing else.
 
 /// Sorted, for binary search. Words of programming languages that mean something in a question
 /// ("for loop", "if", "while", "not", "no") are left out on purpose where they are rare in prose.
@@ -14,7 +14,7 @@ const STOP_WORDS: &[&str] = &[
     "you", "your", "yours",
 ];
 
-/// Whether a lower-case word is a stop word.
+/// Returns whether a lower-case word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

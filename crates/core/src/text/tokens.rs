@@ -19,15 +19,16 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Raised whenever the tokens of any text change: the lexical index is then rebuilt.
+/// Version of the tokens, raised whenever the tokens of any text change: the lexical index is then rebuilt.
 pub const TOKENIZER_VERSION: u32 = 1;
 
-/// Longer atoms are payloads, not words; they are cut, so that equal beginnings still match.
+/// Longest token, in bytes. Longer atoms are payloads, not words; they are cut, so that equal beginnings
+/// still match.
 const MAX_TOKEN_BYTES: usize = 64;
-/// Bound of the stemmer's memory.
+/// Most words in the stemmer's cache.
 const STEM_CACHE_WORDS: usize = 1 << 16;
 
-/// What a token is to its atom.
+/// The relation of a token to its atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// The atom itself: a word, an identifier, a bigram.
@@ -47,7 +48,7 @@ pub struct Token<'a> {
     pub end: usize,
     /// Ordinal of the atom.
     pub position: usize,
-    /// Whole or part.
+    /// The relation to the atom: whole or part.
     pub kind: TokenKind,
 }
 
@@ -68,7 +69,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// In text order; parts follow their whole.
+    /// Returns the tokens in text order; parts follow their whole.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Token<'_>> + '_ {
         (0..self.spans.len()).map(|at| self.token(at))
     }
@@ -83,7 +84,7 @@ impl Tokens {
         self.spans.len()
     }
 
-    /// Whether the text had no token.
+    /// Returns whether the text had no token.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
@@ -100,7 +101,7 @@ impl Tokens {
     }
 }
 
-/// Turns text into [`Tokens`]. Keeps a bounded memory of stems, so reuse one for many texts.
+/// Turns text into [`Tokens`]. Its cache of stems is bounded, so one tokenizer can serve many texts.
 pub struct Tokenizer {
     stemmer: Stemmer,
     stems: HashMap<Box<str>, Box<str>>,
@@ -126,7 +127,7 @@ impl std::fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Fills `tokens` with the tokens of `text`; texts over 4 GiB are cut there.
+    /// Fills `tokens` with the tokens of `text`; a text over 4 GiB is cut there.
     pub fn tokenize(&mut self, text: &str, tokens: &mut Tokens) {
         tokens.letters.clear();
         tokens.spans.clear();
@@ -177,7 +178,7 @@ impl Tokenizer {
         }
     }
 
-    /// An atom of ASCII letters, digits and underscores. Returns whether a token was written.
+    /// Adds an atom of ASCII letters, digits and underscores. Returns whether a token was written.
     fn ascii_atom(&mut self, text: &str, start: usize, end: usize, position: u32, tokens: &mut Tokens) -> bool {
         let atom = &text[start..end.min(start + MAX_TOKEN_BYTES)];
         let trimmed = atom.trim_matches('_');
@@ -201,7 +202,7 @@ impl Tokenizer {
         true
     }
 
-    /// An atom with letters beyond ASCII: compatibility forms and marks folded away.
+    /// Adds an atom with letters beyond ASCII, with compatibility forms and marks folded away.
     fn folded_atom(&mut self, text: &str, start: usize, end: usize, position: u32, tokens: &mut Tokens) -> bool {
         let mut folded = std::mem::take(&mut self.folded);
         folded.clear();
@@ -271,15 +272,15 @@ fn is_ascii_atom(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Scripts written without spaces whose words bigrams stand in for.
+/// Returns whether a letter belongs to a script without spaces, whose words are replaced by bigrams.
 fn is_cjk(letter: char) -> bool {
     matches!(u32::from(letter),
         0x3040..=0x30FF | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF
         | 0xF900..=0xFAFF | 0xFF66..=0xFF9D | 0x20000..=0x323AF)
 }
 
-/// The words of a text, roughly: what spaces divide and holds a letter or digit, and a word for every two
-/// letters of Chinese, Japanese and Korean.
+/// Returns the approximate number of words of a text: parts between spaces with a letter or digit, and a word
+/// for every two letters of Chinese, Japanese and Korean.
 pub fn word_count(text: &str) -> usize {
     let (mut words, mut letters, mut is_counted) = (0, 0usize, false);
     for letter in text.chars() {
@@ -294,7 +295,7 @@ pub fn word_count(text: &str) -> usize {
     words + letters.div_ceil(2)
 }
 
-/// Bigrams of a run of CJK letters, or the letter itself when it stands alone.
+/// Adds the bigrams of a run of CJK letters, or the letter itself if it is alone.
 fn cjk_run(text: &str, start: usize, mut position: u32, tokens: &mut Tokens) -> (usize, u32) {
     let run_end =
         text[start..].char_indices().find(|(_, letter)| !is_cjk(*letter)).map_or(text.len(), |(offset, _)| start + offset);
@@ -313,8 +314,8 @@ fn cjk_run(text: &str, start: usize, mut position: u32, tokens: &mut Tokens) -> 
     (run_end, position)
 }
 
-/// Byte ranges of the words of an identifier: at underscores, at `aB`, at `ABc` before `Bc`, and
-/// between letters and digits where that leaves words rather than the dust of a hash.
+/// Returns the byte ranges of the words of an identifier. It is split at underscores, at `aB`, at `ABc`
+/// before `Bc`, and between letters and digits if that leaves words rather than the fragments of a hash.
 fn word_bounds(atom: &str) -> Vec<(usize, usize)> {
     let bytes = atom.as_bytes();
     let plain = !bytes.contains(&b'_') && !bytes.iter().any(u8::is_ascii_digit) && !bytes[1..].iter().any(u8::is_ascii_uppercase);

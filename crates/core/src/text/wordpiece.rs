@@ -1,8 +1,8 @@
 //! The tokens of the embedding models: WordPiece over the vocabulary of BERT uncased.
 //!
 //! - [`WordPiece`] (`vocabulary`): a table inside the binary, and the tokenizer over it
-//! - [`Piece`]: one token and the bytes that it stands for
-//! - `unicode`: whatever is not plain ASCII
+//! - [`Piece`]: one token and its range of bytes
+//! - `unicode`: handles text that is not plain ASCII
 //!
 //! The tokens are those of the reference (`BertNormalizer`, `BertPreTokenizer` and `WordPiece` of
 //! the `tokenizers` crate): control characters dropped, accents stripped, lower case, split at
@@ -10,11 +10,11 @@
 //!
 //! There are two deliberate differences:
 //!
-//! - **A text cannot speak for the model.** The reference turns `[SEP]`, written in a text, into
+//! - **A text cannot imitate the model's own tokens.** The reference turns `[SEP]`, written in a text, into
 //!   the separator. Here it is a bracket, a word and a bracket.
-//! - Characters are classed by today's Unicode; the reference's tables are of 2015. They differ on
-//!   a few hundred characters of rare scripts, none of them in the vocabulary: a newer accent is
-//!   stripped and newer punctuation stands alone, where the reference knows nothing of the word.
+//! - Characters are classified by today's Unicode; the reference's tables are from 2015. They differ in a few
+//!   hundred characters of rare scripts, none of them in the vocabulary: a newer accent is stripped and newer
+//!   punctuation is a token of its own, where the reference makes the word unknown.
 
 #[cfg(test)]
 mod reference;
@@ -26,12 +26,11 @@ use std::ops::ControlFlow;
 use self::vocabulary::{CLASSES, Class, FNV_OFFSET, MAX_WORD_LETTERS, class, fnv};
 pub use self::vocabulary::{Piece, WordPiece};
 
-/// Raised whenever the tokens of any text change.
+/// Version of the tokens, raised whenever the tokens of any text change.
 pub const WORDPIECE_VERSION: u32 = 1;
 
 impl WordPiece {
-    /// Appends the tokens of `text` to `out`, at most `limit`, without the model's own tokens
-    /// around them.
+    /// Appends the tokens of `text` to `out`, at most `limit`, without the model's own tokens around them.
     pub fn encode(&self, text: &str, limit: usize, out: &mut Vec<u32>) {
         let mut left = limit;
         if left == 0 {
@@ -44,7 +43,7 @@ impl WordPiece {
         });
     }
 
-    /// Shows every token of `text` in its order to `visit`, until that breaks.
+    /// Calls `visit` for every token of `text` in order, until it breaks.
     pub fn for_each_token<B>(&self, text: &str, mut visit: impl FnMut(Piece) -> ControlFlow<B>) -> ControlFlow<B> {
         let bytes = text.as_bytes();
         let mut letters = [0; MAX_WORD_LETTERS];
@@ -67,7 +66,7 @@ impl WordPiece {
                     }
                     if let Some(word) = letters.get_mut(..end - at) {
                         for (lower, byte) in word.iter_mut().zip(&bytes[at..end]) {
-                            // Right for letters and digits, and there is nothing else here.
+                            // Right for letters and digits, and a word has nothing else here.
                             *lower = byte | 0x20;
                         }
                         self.split_word(word, |from, to| (at + from, at + to), &mut visit)?;
@@ -105,7 +104,7 @@ mod tests {
         ids
     }
 
-    /// Each token with the bytes that it stands for.
+    /// Returns each token with the text that it stands for.
     fn render(text: &str) -> String {
         let words = pieces(text).into_iter().map(|piece| {
             let (written, stands_for) = (WordPiece::bert().piece(piece.id).unwrap(), &text[piece.start..piece.end]);

@@ -1,6 +1,6 @@
-//! What real agents write, in small: shapes taken from Claude Code 2.1.330, Codex 0.169, Gemini CLI
-//! 0.61, OpenCode 1.18, Copilot CLI 1.0.102, Cline CLI 3.0.65, Continue CLI 1.5 and Qwen Code 0.24. Each test is named
-//! after what a person would see if it failed.
+//! Small samples of the histories of real agents: shapes taken from Claude Code 2.1.330, Codex 0.169, Gemini
+//! CLI 0.61, OpenCode 1.18, Copilot CLI 1.0.102, Cline CLI 3.0.65, Continue CLI 1.5 and Qwen Code 0.24. Each
+//! test is named after the symptom that a user would see if it failed.
 
 use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
@@ -15,7 +15,7 @@ fn lines(values: &[Value]) -> String {
     values.iter().map(|value| format!("{value}\n")).collect()
 }
 
-/// Role, words and what tools said of each turn; `!` marks a failure.
+/// Returns role, text and tool text of each turn; `!` marks a failure.
 fn told(memory: &Memory, session: &str) -> Vec<String> {
     let line = |text: &str| text.replace('\n', " / ");
     memory
@@ -188,7 +188,7 @@ fn codex_script_that_asked_this_memory_leaves_nothing_but_what_else_it_did() {
                 "text(await tools.mcp__yore__recall({question: \"kelp\"}));\ntext(await tools.exec_command({cmd: \"ls\"}));",
             ),
             completed(asked),
-            // The closing mark and what follows it without a line break.
+            // The closing mark, and text after it without a line break.
             printed("call_2", &[&format!("{ANSWER}{{\"exit_code\":1,\"output\":\"no such pier\"}}"), "seen all the same"]),
             json!({"type": "function_call", "name": "recall", "namespace": "mcp__yore", "call_id": "call_3",
                 "arguments": "{\"question\":\"where does the kelp grow\"}"}),

@@ -67,7 +67,7 @@ fn appended_text_adds_turns_and_leaves_the_others() {
     let report = steps.read_as("aider", &steps.sources());
     steps.index();
     assert_eq!(report.turns_updated, 0);
-    // The directory is a part of what is known, and each memory has its own.
+    // The text includes the directory, which differs between the memories.
     let words = |memory: &Memory| memory.words().replace(memory.sources().to_str().unwrap(), "");
     assert_eq!(words(&steps), words(&whole));
 }
@@ -90,7 +90,7 @@ fn histories_are_looked_for_where_repositories_are() {
     memory.write("a/.git/.aider.chat.history.md", FIRST);
     memory.write("a/notes.md", FIRST);
     assert_eq!(memory.read_as("aider", &memory.sources()).files, 1);
-    // A history by another name is read where it is named.
+    // A history under another name is read if it is named.
     let named = memory.write("named/chat-history.md", FIRST);
     assert_eq!(memory.read_as("aider", &named).files, 1);
 }

@@ -1,10 +1,10 @@
-//! The invariants of `ARCHITECTURE.md`, held against the source tree.
+//! The invariants of `ARCHITECTURE.md`, checked against the source tree.
 //!
 //! - [`Repository`]: the files, found from this crate's directory
 //! - [`SourceFile`]: a Rust source without comments, string contents and test items
-//! - the tests: levels, what is absent, where SQL may stand, what the documents name
+//! - the tests: levels, forbidden items, the places of SQL, the names in the documents
 //!
-//! A test that fails names every place at once.
+//! A test that fails names every violation at once.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +21,10 @@ struct Repository {
     root: PathBuf,
 }
 
-/// A Rust source: `code` has as many bytes and lines as the file, but spaces in the place of
-/// comments, of what strings hold, and of items for tests.
+/// A Rust source. `code` has as many bytes and lines as the file, with spaces in place of comments, the
+/// content of strings, and items for tests.
 struct SourceFile {
-    /// Relative to the crate's `src`.
+    /// Path relative to the crate's `src`.
     path: PathBuf,
     code: String,
     /// String literals outside comments and test items: line and content.
@@ -40,7 +40,7 @@ impl Repository {
         fs::read_to_string(self.root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Files below `directory`, relative to the root, without build products and git's own.
+    /// Returns the files below `directory`, relative to the root, without build products and git's own files.
     fn files(&self, directory: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut pending = vec![self.root.join(directory)];
@@ -70,7 +70,7 @@ impl Repository {
         names
     }
 
-    /// The sources of a crate, without files that are compiled for tests only.
+    /// Returns the sources of a crate, without files that are compiled for tests only.
     fn sources(&self, name: &str) -> Vec<SourceFile> {
         let src = format!("crates/{name}/src");
         let mut sources = Vec::new();
@@ -91,7 +91,7 @@ impl Repository {
 }
 
 impl SourceFile {
-    /// The source, and the names of the modules that it declares for tests.
+    /// Parses a source; also returns the names of the modules that it declares for tests.
     fn parse(path: PathBuf, text: &str) -> (Self, Vec<String>) {
         let (mut code, literals) = without_comments_and_strings(text);
         let mut test_modules = Vec::new();
@@ -118,7 +118,7 @@ impl SourceFile {
         (Self { path, code, literals }, test_modules)
     }
 
-    /// The path as modules: `store/archive.rs` is `store::archive`, `store/mod.rs` is `store`.
+    /// Returns the path as modules: `store/archive.rs` is `store::archive`, `store/mod.rs` is `store`.
     fn module(&self) -> Vec<String> {
         let mut parts: Vec<String> = self.path.with_extension("").iter().map(|part| part.to_str().unwrap().to_owned()).collect();
         if matches!(parts.last().map(String::as_str), Some("mod" | "lib" | "main")) {
@@ -127,7 +127,7 @@ impl SourceFile {
         parts
     }
 
-    /// What the file takes from the root of its crate: line and first name after it.
+    /// Returns the names that the file uses from the root of its crate: line and first name after it.
     fn taken_from_root(&self) -> Vec<(usize, String)> {
         let module = self.module();
         let mut taken = Vec::new();
@@ -143,8 +143,8 @@ impl SourceFile {
         taken
     }
 
-    /// Every path that begins with `head`, groups taken apart: `std::{fs, io::Read}` is
-    /// `std::fs` and `std::io::Read`.
+    /// Returns every path that begins with `head`, with groups expanded: `std::{fs, io::Read}` is `std::fs`
+    /// and `std::io::Read`.
     fn paths(&self, head: &str) -> Vec<(usize, Vec<String>)> {
         let head_word = Regex::new(&format!(r"\b{head}\s*::")).unwrap();
         let mut found = Vec::new();
@@ -158,7 +158,7 @@ impl SourceFile {
         found
     }
 
-    /// Lines where a pattern matches the code.
+    /// Returns the lines where a pattern matches the code.
     fn lines_with(&self, pattern: &Regex) -> Vec<(usize, String)> {
         pattern.find_iter(&self.code).map(|found| (line_of(&self.code, found.start()), found.as_str().to_owned())).collect()
     }
@@ -168,7 +168,7 @@ fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Puts spaces in the place of comments and of what strings hold; gives the strings, by offset.
+/// Replaces comments and the content of strings by spaces; returns the strings, by offset.
 fn without_comments_and_strings(text: &str) -> (String, Vec<(usize, String)>) {
     let bytes = text.as_bytes();
     let mut code = bytes.to_vec();
@@ -242,7 +242,7 @@ fn without_comments_and_strings(text: &str) -> (String, Vec<(usize, String)>) {
     (String::from_utf8(code).unwrap(), literals)
 }
 
-/// Where the item that begins after an attribute ends: at its `;`, or at the brace that closes it.
+/// Returns the end of the item that begins after an attribute: its `;`, or its closing brace.
 fn end_of_item(code: &str, from: usize) -> usize {
     let is_use = code[from..].trim_start().starts_with("use ");
     let (mut depth, mut braces) = (0i32, 0i32);
@@ -264,7 +264,7 @@ fn end_of_item(code: &str, from: usize) -> usize {
     code.len()
 }
 
-/// Reads a path or a tree of paths; gives the place after it.
+/// Reads a path or a tree of paths; returns the position after it.
 fn use_tree(code: &str, from: usize, before: &[String], out: &mut Vec<Vec<String>>) -> usize {
     let skip = |at: usize| at + (code[at..].len() - code[at..].trim_start().len());
     let mut at = skip(from);
@@ -300,17 +300,17 @@ fn use_tree(code: &str, from: usize, before: &[String], out: &mut Vec<Vec<String
     at
 }
 
-/// Fails with every complaint, or passes when there is none.
+/// Fails with every complaint, or passes if there is none.
 fn none(complaints: Vec<String>, rule: &str) {
     assert!(complaints.is_empty(), "{rule}\n  {}", complaints.join("\n  "));
 }
 
-/// Words in backticks.
+/// Returns the words in backticks.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// A document without its fenced blocks.
+/// Returns a document without its fenced blocks.
 fn prose(document: &str) -> String {
     let mut is_fenced = false;
     document
@@ -346,8 +346,8 @@ mod elsewhere;
     assert_eq!(source.code.lines().count(), text.lines().count());
 }
 
-/// The table of levels below a heading of `ARCHITECTURE.md`: a row has a number, and names in backticks that a colon
-/// follows.
+/// Returns the table of levels below a heading of `ARCHITECTURE.md`: a row has a number, and names in
+/// backticks followed by a colon.
 fn levels(heading: &str) -> BTreeMap<String, u8> {
     let document = Repository::here().read("ARCHITECTURE.md");
     let (_, below) = document.split_once(&format!("### {heading}\n")).unwrap_or_else(|| panic!("no {heading:?}"));
@@ -358,8 +358,8 @@ fn levels(heading: &str) -> BTreeMap<String, u8> {
         .collect()
 }
 
-/// Complains of modules without a level, and of those that use others of their own level or a higher one. What the
-/// crate's root gives out itself is of the level `root`.
+/// Returns complaints about modules without a level, and about modules that use others of their own level or
+/// a higher one. Items of the crate's root itself have the level `root`.
 fn climbs(crate_name: &str, heading: &str, root: u8) -> Vec<String> {
     let levels = levels(heading);
     let mut complaints = Vec::new();
@@ -395,7 +395,7 @@ fn modules_of_the_program_use_lower_levels_only() {
     none(complaints, "a module uses modules of lower levels only (ARCHITECTURE.md, \"Levels of the program\")");
 }
 
-/// Tables: their rows are written in their terms, so that a table may name its rows all the same.
+/// Tables: their rows are written in terms of the table, so a table may name its rows all the same.
 const TABLES: [(&str, &str); 6] = [
     ("engine", "ingest::source"),
     ("yore", "agents"),
@@ -405,7 +405,8 @@ const TABLES: [(&str, &str); 6] = [
     ("yore", "mcp::tools"),
 ];
 
-/// Which files of a crate use which, by their modules. A name that a file only hands on is the file's that it is from.
+/// Returns the files that each file of a crate uses, by their modules. A re-exported name counts for its
+/// original file.
 fn uses_of_files(sources: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let modules: BTreeSet<Vec<String>> = sources.iter().map(SourceFile::module).collect();
     let absolute = |module: &[String], path: &[String]| -> Vec<String> {
@@ -414,7 +415,7 @@ fn uses_of_files(sources: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<Vec<S
             "crate" => (&module[..0], &path[1..]),
             "self" => (module, &path[1..]),
             "super" => (&module[..module.len().saturating_sub(climbed)], &path[climbed..]),
-            // Of a module of its own.
+            // A module of its own.
             _ => (module, path),
         };
         base.iter().chain(rest).cloned().collect()
@@ -462,7 +463,8 @@ fn files_use_each_other_one_way_except_tables_and_their_rows() {
             let table: Vec<String> = table.split("::").map(str::to_owned).collect();
             uses.get_mut(&table).unwrap().retain(|used| !used.starts_with(&table));
         }
-        // What nobody is left to use is on no circle; neither is what uses nothing that is left.
+        // Modules that no remaining module uses are on no cycle, nor are modules that use no remaining
+        // module.
         loop {
             let used: BTreeSet<Vec<String>> = uses.values().flatten().cloned().collect();
             let before = uses.len();
@@ -528,7 +530,7 @@ fn core_and_engine_neither_wait_nor_print_nor_exit_nor_read_the_environment() {
     none(complaints, "no async, printing, exiting, environment or clock below the voices: pass what is needed");
 }
 
-/// The lint of the workspace only denies, so that these two may be excepted; this is what forbids.
+/// The workspace lint only denies, so that these two files may be excepted; this test forbids the rest.
 #[test]
 fn unsafe_code_stands_where_vectors_are_mapped_and_multiplied_and_nowhere_else() {
     const MAY: [&str; 2] = ["index/vector/mapped.rs", "index/vector/simd.rs"];
@@ -562,12 +564,12 @@ fn connections_are_opened_in_three_places_only() {
     let mut complaints = Vec::new();
     for name in SHIPPED {
         for source in Repository::here().sources(name) {
-            // Addresses that somebody names.
+            // Connects to addresses that the user names.
             if name == "engine" && source.path.starts_with("transport") {
                 continue;
             }
-            // The daemon's socket, which is a port of this computer's own address where there are no
-            // Unix sockets, and its port for HTTP.
+            // The daemon's socket, which is a loopback port on platforms without Unix sockets, and its port
+            // for HTTP.
             let of_daemon = ["ipc/socket.rs", "http/listener.rs"];
             if name == "yore" && of_daemon.iter().any(|file| source.path == Path::new(file)) {
                 continue;
@@ -585,7 +587,7 @@ fn connections_are_opened_in_three_places_only() {
     );
 }
 
-/// Where sources read other programs' databases; nothing there may write.
+/// Files that read other programs' databases; none of them may write.
 const READS_ONLY: [&str; 2] = ["ingest/source", "ingest/foreign.rs"];
 
 #[test]
@@ -624,7 +626,7 @@ fn each_engine_of_storage_and_search_has_one_door() {
             let is_engine = name == "engine";
             let full_text =
                 if is_engine && source.path.starts_with("index") { Vec::new() } else { source.lines_with(&full_text) };
-            // Other programs' databases are opened in one place, to be read.
+            // Other programs' databases are opened in one place, for reading only.
             let may_connect = is_engine && (source.path.starts_with("store") || source.path == Path::new("ingest/foreign.rs"));
             let connection = if may_connect { Vec::new() } else { source.lines_with(&connection) };
             for (line, word) in full_text.into_iter().chain(connection) {
@@ -721,7 +723,8 @@ fn every_crate_takes_lints_and_licence_from_the_workspace() {
     none(complaints, "lints and licence are set in one place");
 }
 
-/// Rows of the maps in `ARCHITECTURE.md`: a folder of sources and the words in backticks after it.
+/// Returns the rows of the maps in `ARCHITECTURE.md`: a folder of sources and the words in backticks after
+/// it.
 fn maps(architecture: &str) -> BTreeMap<String, BTreeSet<String>> {
     architecture
         .lines()
@@ -816,7 +819,7 @@ fn test_command_of_the_readme_is_the_one_that_ci_runs() {
 #[test]
 fn no_file_names_a_directory_of_the_machine_that_it_was_written_on() {
     let repository = Repository::here();
-    // Put together here, so that this file does not hold them.
+    // Assembled here, so that this file does not contain them.
     let forbidden = ["work", "root"].map(|name| format!("/{name}/"));
     let mut complaints = Vec::new();
     for file in repository.files("") {

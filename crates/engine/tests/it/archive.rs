@@ -1,4 +1,4 @@
-//! The archive gives back what was read, byte for byte but for redaction, however it came.
+//! The archive returns the content that was read, byte for byte except for redaction, however it arrived.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::told::words_from_archive;
 
 const FILE: &str = "projects/-home-dev-tidepool/session.jsonl";
 
-/// A session with lines that are no message, or not even text, between the others.
+/// Makes a session with lines between the others that are not messages, or not even text.
 fn odd_session(seed: u64, turns: usize) -> Vec<u8> {
     let session = SessionBuilder::new(seed).turns(turns);
     let mut random = Random::new(seed);
@@ -41,7 +41,7 @@ fn one_shot(content: &[u8]) -> Memory {
     memory
 }
 
-/// Writes the content in pieces, reading after each.
+/// Writes the content in pieces and reads after each.
 fn in_appends(content: &[u8], mut cuts: Vec<usize>) -> Memory {
     cuts.push(content.len());
     cuts.sort_unstable();
@@ -84,7 +84,7 @@ fn hundred_appends_give_the_same_store() {
     assert_same(&whole.state(), &divided.state());
     assert_eq!(divided.archive()[0].2, content);
     let (whole, divided) = (whole.engine().statistics().unwrap(), divided.engine().statistics().unwrap());
-    // A line that repeats in one reading is stored with each, in another it is found again.
+    // A line that repeats within one reading is stored each time; a later reading finds it again.
     assert!(divided.store.archive_raw_bytes <= whole.store.archive_raw_bytes);
 }
 
@@ -202,7 +202,7 @@ fn truncated_file_loses_and_doubles_nothing() {
     assert_same(&before, &memory.words());
     assert_eq!(memory.archive()[0].2, session.text().as_bytes());
     assert_eq!(memory.archive()[1].2, prefix.as_bytes());
-    // And it grows again, as a file that was restored does.
+    // The file grows again, as a restored file does.
     memory.write(FILE, session.text());
     memory.learn();
     assert_same(&before, &memory.words());
@@ -288,7 +288,7 @@ fn text_that_is_cut_for_the_index_is_whole_in_the_archive_and_counted_once() {
     memory.write("projects/p/long.jsonl", session.text());
     assert!(memory.read().skips.is_empty());
     assert_eq!(counted(&memory), 1);
-    // The agent's last words may go on: they are read again when something follows.
+    // The agent's last text may continue: it is read again when more follows.
     session.assistant(&long);
     memory.write("projects/p/long.jsonl", session.text());
     memory.read();

@@ -1,4 +1,5 @@
-//! A small bench of our own: quality cannot get worse unseen. `YORE_BLESS=1` writes the figures anew.
+//! A small bench of yore's own, so that quality cannot get worse unnoticed. `YORE_BLESS=1` rewrites the
+//! figures.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
@@ -20,7 +21,7 @@ fn strings(value: &Value) -> Vec<String> {
 #[derive(Default)]
 struct Category {
     questions: usize,
-    /// Sum, and of how many questions.
+    /// Sum, and number of questions in it.
     figures: BTreeMap<&'static str, (f64, usize)>,
 }
 
@@ -98,7 +99,8 @@ fn quality_on_our_own_bench_is_as_committed() {
     assert_eq!(table, expected, "figures changed; look at each, then run with YORE_BLESS=1");
 }
 
-/// Of how many prompts anything is suggested, and of how many with evidence.
+/// Returns the numbers of prompts, of prompts with a suggestion, and of prompts whose suggestion has
+/// evidence.
 fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>, HashSet<String>)>) -> (usize, usize, usize) {
     let (mut asked, mut answered, mut with_evidence) = (0, 0, 0);
     for (prompt, as_of, gold) in prompts {

@@ -1,4 +1,4 @@
-//! Exports of ChatGPT: the branch that a conversation ended with, and what software put there.
+//! Exports of ChatGPT: the final branch of a conversation, and messages inserted by software.
 
 use serde_json::{Value, json};
 use yore_testing::Memory;
@@ -17,7 +17,7 @@ fn message(id: &str, role: &str, seconds: f64, text: &str) -> Value {
     })
 }
 
-/// A node, its message changed by `change`.
+/// Makes a node; `change` edits its message.
 fn node(id: &str, parent: Option<&str>, mut message: Value, change: impl FnOnce(&mut Value)) -> (String, Value) {
     change(&mut message);
     (id.to_owned(), json!({"id": id, "parent": parent, "children": [], "message": message}))
@@ -38,13 +38,14 @@ fn conversation(id: &str, current: &str, nodes: Vec<(String, Value)>) -> Value {
     })
 }
 
-/// With an edited question, custom instructions, a tool and its answer, thoughts and a picture.
+/// Makes a conversation with an edited question, custom instructions, a tool and its answer, thoughts and a
+/// picture.
 fn tides() -> Value {
     conversation(
         "conv-tides",
         "n8",
         vec![
-            // Children may stand before their parents.
+            // Children may come before their parents.
             node("n8", Some("n7"), message("m8", "assistant", 1_767_261_660.0, "High water is at 04:12."), unchanged),
             node("root", None, Value::Null, unchanged),
             node("n0", Some("root"), message("m0", "system", 0.0, ""), |message| {
@@ -137,7 +138,7 @@ fn archive_folder_and_list_are_the_same_export() {
         let report = memory.read_as("chatgpt", &path);
         assert_eq!((report.files, report.turns_added), (1, 0), "{}", path.display());
     }
-    // Another program's export is none of ours.
+    // Another program's export is not accepted.
     memory.write("other/conversations.json", r#"[{"uuid":"u","chat_messages":[]}]"#);
     assert_eq!(memory.read_as("chatgpt", &memory.sources().join("other")).files, 0);
 }
@@ -207,7 +208,7 @@ fn conversations_of_any_shape_are_counted_and_passed_over() {
     );
 }
 
-/// What a person asks to be forgotten goes from the archive too, and does not come back.
+/// A conversation that the user forgets is removed from the archive too, and does not come back.
 #[test]
 fn forgotten_conversation_leaves_the_others_in_the_same_file() {
     let memory = Memory::new();

@@ -134,7 +134,7 @@ fn branch_that_was_left_behind_is_counted_and_ids_are_no_words() {
     named[0]["current_leaf_message_uuid"] = "m-2".into();
     memory.write("a/conversations.json", text.to_string());
     memory.write("b/conversations.json", named.to_string());
-    // The last message has no place in the tree: everything that does not branch off it is kept.
+    // The last message has no place in the tree: every message that is not on a branch beside it is kept.
     memory.write("c/conversations.json", "[]");
     let report = memory.read_as("claude-ai", &memory.sources());
     let spoken = |id: &str| memory.turns(id).into_iter().map(|turn| turn.text + &turn.tool_text).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Every hand-made transcript against what a reader must make of it (`EXPECTED.md` beside them).
+//! Compares the reading of every hand-made transcript with its expected turns (`EXPECTED.md` beside them).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use yore_core::time::TimeQuality;
 use yore_engine::ShownTurn;
 use yore_testing::{Memory, fixture};
 
-/// The case whose secrets are put in by the test that looks for them (`redaction.rs`).
+/// The case whose secrets are inserted by the test that looks for them (`redaction.rs`).
 const SECRETS: &str = "14c";
 
 fn cases() -> Vec<Value> {
@@ -28,7 +28,7 @@ fn name_of(case: &Value) -> String {
     case["case"].as_str().map_or_else(|| case["case"].to_string(), str::to_owned)
 }
 
-/// Spaces and line breaks between blocks are the reader's own.
+/// Removes spaces and line breaks, since those between blocks are the reader's own.
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect()
 }
@@ -37,7 +37,7 @@ fn strings(value: &Value) -> Vec<&str> {
     value.as_array().map(|list| list.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
 }
 
-/// What is wrong with a turn, if anything.
+/// Returns the difference between a turn and the expected one, if any.
 fn difference(expected: &Value, turn: &ShownTurn) -> Option<String> {
     let role = expected["role"].as_str().unwrap();
     if turn.role.as_str() != role {
@@ -52,7 +52,7 @@ fn difference(expected: &Value, turn: &ShownTurn) -> Option<String> {
     let wanted = expected["text"].as_str().unwrap_or("");
     let is_part = !expected["contains"].is_null();
     let is_same = match turn.role {
-        // What software wrote answers nothing; only its role counts.
+        // A turn that software wrote has no expected text; only its role counts.
         Role::Injected => true,
         Role::ToolCall => turn.tool_text.contains(wanted),
         _ if is_part => squeezed(words).contains(&squeezed(wanted)),
@@ -82,7 +82,7 @@ fn difference(expected: &Value, turn: &ShownTurn) -> Option<String> {
         return Some("an exact time".to_owned());
     }
     for (key, actual) in [("cwd", &turn.cwd), ("branch", &turn.branch)] {
-        // "" is no name.
+        // "" means that there is no name.
         let wanted = expected[key].as_str().filter(|name| !name.is_empty());
         if expected[key].is_string() && actual.as_deref() != wanted {
             return Some(format!("{key} {actual:?} instead of {wanted:?}"));
@@ -91,8 +91,8 @@ fn difference(expected: &Value, turn: &ShownTurn) -> Option<String> {
     None
 }
 
-/// Compares turns in order. Expected ones that are injected or optional may be missing; found ones
-/// that are optional elsewhere in the list may stand anywhere.
+/// Compares turns in order. Expected turns that are injected or optional may be missing; found turns that are
+/// optional elsewhere in the list may be at any position.
 fn compare(case: &Value, expected: &Value, optional: &Value, found: &[ShownTurn], wrong: &mut Vec<String>) {
     let name = name_of(case);
     let mut found: Vec<&ShownTurn> = found.iter().collect();
@@ -119,7 +119,7 @@ fn compare(case: &Value, expected: &Value, optional: &Value, found: &[ShownTurn]
     }
 }
 
-/// Native id of the episode that a case's own turns belong to.
+/// Returns the native id of the episode that a case's own turns belong to.
 fn episode_of(case: &Value) -> String {
     let session = case["session"].as_str().unwrap();
     match case["agent_id"].as_str() {
@@ -145,7 +145,7 @@ fn every_fixture_gives_the_turns_that_it_should() {
         let file = case["file"].as_str().unwrap();
         let native = episode_of(&case);
         let episode = memory.episodes().into_iter().find(|episode| episode.native_id == native).unwrap();
-        // A fork's copied turns are the original's; a snapshot's stand in the fuller file.
+        // A fork's copied turns belong to the original; a snapshot's turns are in the fuller file.
         let own: Vec<ShownTurn> =
             memory.turns(&native).into_iter().filter(|turn| turn.episode == episode.id && turn.path.ends_with(file)).collect();
         compare(&case, &case["turns"], &case["optional_turns"], &own, &mut wrong);
@@ -158,7 +158,7 @@ fn every_fixture_gives_the_turns_that_it_should() {
 
 #[test]
 fn skipped_lines_are_counted_by_reason() {
-    // By file, so each is read alone.
+    // Each file is read alone.
     let mut wrong = Vec::new();
     for case in cases() {
         let memory = Memory::new();
@@ -182,7 +182,7 @@ fn skipped_lines_are_counted_by_reason() {
                 "unknown_attachment" => "unknown-attachment",
                 "unknown_block" => "unknown-block",
                 "bad_shape" => "wrong-shape",
-                // These are no lines that could not be read.
+                // These skips are not lines that could not be read.
                 "meta" | "thinking_only" | "duplicate_uuid" | "torn_tail" | "pending_tail" => continue,
                 other => panic!("case {}: unknown reason {other}", name_of(&case)),
             };
@@ -278,7 +278,7 @@ fn message_with_two_results_is_shared_whole_with_a_fork() {
 
 #[test]
 fn every_division_of_a_file_gives_the_same_turns() {
-    // Read in one go, or line by line: same words in the same order.
+    // Reading in one go or line by line gives the same text in the same order.
     let whole = memory_of_all();
     let steps = Memory::new();
     let mut cases = cases();
@@ -295,7 +295,7 @@ fn every_division_of_a_file_gives_the_same_turns() {
             from = to;
         }
     }
-    // One of the listed prompts stands in no transcript.
+    // One of the listed prompts is in no transcript.
     steps.write("history.jsonl", std::fs::read(fixture("claude-code").join("history.jsonl")).unwrap());
     steps.read();
     steps.index();
@@ -338,7 +338,8 @@ fn listed_prompts_are_read_where_no_transcript_tells_of_their_session() {
         entry(Some(&session), 1_750_000_000_000, "/home/dev/locks", "how deep is the lock"),
         pasted,
         entry(Some("gone"), 1_740_000_060_000, "/home/dev/piers", "/clear"),
-        // Lists of older versions name no session: only what was typed before the oldest transcript is surely in none.
+        // Lists of older versions name no session: only a prompt typed before the oldest transcript is
+        // certainly in none.
         entry(None, 1_600_000_000_000, "/home/dev/locks", "how old is the lock"),
         entry(None, 4_000_000_000_000, "/home/dev/locks", "how late is it"),
     ];

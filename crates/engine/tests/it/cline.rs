@@ -62,7 +62,7 @@ fn task_is_read_from_what_the_person_saw() {
     ]
     .map(|(role, text)| (role, text.to_owned()));
     assert_eq!(turns, expected);
-    // The same again is nothing new.
+    // Reading the same files again adds nothing.
     let again = memory.read_as("cline", &root);
     assert_eq!((again.turns_added, again.files_unchanged), (0, 1));
 }
@@ -244,7 +244,7 @@ fn copilots_flat_logs_titles_summaries_and_repositories_are_read() {
     assert_eq!((turns[0].project.as_deref(), turns[0].branch.as_deref()), (Some("tide"), Some("moon")));
     assert_eq!(memory.turns("c0ffee")[0].title.as_deref(), Some("Describe the harbour"));
     assert_eq!(words_from_archive(&memory), memory.words());
-    // Its title changes while nothing else does; a log that is named by itself is read.
+    // Only its title changes; a log that is named by itself is read.
     memory.write(
         "copilot/session-state/c0ffee/workspace.yaml",
         "id: c0ffee\nname: \"Piers: all of them\"\nupdated_at: 2026-04-02T13:24:42Z\n",

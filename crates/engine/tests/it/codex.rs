@@ -47,7 +47,7 @@ fn answered(id: &str, output: &Value) -> String {
     line(4, "response_item", &json!({"type": "function_call_output", "call_id": id, "output": output}))
 }
 
-/// A session with everything that a usual one has.
+/// Makes a session with everything that a usual one has.
 fn session() -> String {
     [
         meta(THREAD, json!({})),
@@ -177,7 +177,7 @@ fn compressed(text: &str) -> Vec<u8> {
 
 #[test]
 fn compressed_rollout_gives_what_the_plain_one_gave() {
-    // A line that is no JSON, an empty one and a glued one do not shift the numbers.
+    // A line that is not JSON, an empty one and two joined ones do not shift the line numbers.
     let text = format!("{}not json\n\n{}", meta(THREAD, json!({})), &session()[meta(THREAD, json!({})).len()..]);
     let (plain, packed) = (Memory::new(), Memory::new());
     plain.write(ROLLOUT, &text);
@@ -186,7 +186,7 @@ fn compressed_rollout_gives_what_the_plain_one_gave() {
     let report = read(&packed);
     assert_eq!(report.skips.get(&("invalid-json".to_owned(), String::new())), Some(&1));
     assert_eq!(spoken(&plain.turns(THREAD)), spoken(&packed.turns(THREAD)));
-    // Compressed later, it adds nothing.
+    // Compressed later, the file adds nothing.
     plain.write(&format!("{ROLLOUT}.zst"), compressed(&text));
     assert_eq!(read(&plain).files, 1, "the plain one wins");
     std::fs::remove_file(plain.sources().join(ROLLOUT)).unwrap();
@@ -221,7 +221,7 @@ fn archived_rollout_is_the_same_session() {
     assert_eq!(memory.episodes().len(), 1);
 }
 
-/// A fork: its own header, the parent's lines as they were copied, then what is its own.
+/// Makes a fork: its own header, the copied lines of the parent, then its own lines.
 fn fork() -> String {
     [
         meta(FORK, json!({"forked_from_id": THREAD})),
@@ -264,7 +264,7 @@ fn forgetting_a_thread_takes_its_lines_out_of_its_forks_and_leaves_theirs() {
     let archive: Vec<u8> = memory.archive().into_iter().flat_map(|(_, _, content)| content).collect();
     let archive = String::from_utf8_lossy(&archive).into_owned();
     assert!(!archive.contains("harbour gauges") && archive.contains("tide tables"));
-    // Neither file brings it back.
+    // Reading either file does not bring it back.
     memory.write("sessions/copy.jsonl", session());
     read(&memory);
     assert!(memory.turns(THREAD).is_empty());
@@ -332,7 +332,7 @@ fn names_of_threads_become_titles_the_last_one_first() {
         ),
     );
     read(&memory);
-    // The thread comes after its name.
+    // The thread is read after its name.
     memory.write(ROLLOUT, session());
     read(&memory);
     assert_eq!(memory.episodes()[0].title.as_deref(), Some("Drifting gauges"));
@@ -365,7 +365,7 @@ fn listed_prompts_are_read_where_no_rollout_tells_of_their_session() {
     );
     assert_eq!(memory.episodes().len(), 2);
     assert_eq!(crate::told::words_from_archive(&memory), memory.words());
-    // As it was, it is not opened again; a rollout that goes away leaves its prompts where they are.
+    // An unchanged list is not opened again; if a rollout is removed, its prompts stay.
     std::fs::remove_file(memory.sources().join(ROLLOUT)).unwrap();
     memory.append("history.jsonl", prompt(gone, 1_770_000_120, "and how wide?").as_bytes());
     assert_eq!(read(&memory).turns_added, 1);

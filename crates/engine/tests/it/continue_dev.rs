@@ -1,4 +1,4 @@
-//! Continue's sessions, made as they are described; no real ones were seen yet.
+//! Continue's sessions, made from their description; no real ones were available yet.
 
 use serde_json::json;
 use yore_testing::Memory;

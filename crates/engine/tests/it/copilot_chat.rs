@@ -1,4 +1,4 @@
-//! GitHub Copilot Chat's sessions, made as they are described; no real logs were seen yet.
+//! GitHub Copilot Chat's sessions, made from their description; no real logs were available yet.
 
 use serde_json::{Value, json};
 use yore_testing::Memory;
@@ -82,7 +82,7 @@ fn value_and_log_tell_the_same() {
     assert!(!archive.contains("the whole prompt"));
     let before = memory.words();
     assert_eq!(words_from_archive(&memory), before);
-    // The program moves to logs and leaves the value behind.
+    // The program switches to logs and leaves the old value in place.
     let mut begun = session();
     begun["requests"] = json!([]);
     let mut first = request();

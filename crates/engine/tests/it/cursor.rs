@@ -1,5 +1,5 @@
-//! Cursor's databases of every age, its stores and transcripts. Global and window databases follow
-//! real ones; `composerHeaders` and `store.db` are made as they are described.
+//! Cursor's databases of every age, its stores and transcripts. Global and window databases follow real ones;
+//! `composerHeaders` and `store.db` are made from their description.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Home {
         self.global.execute("INSERT INTO cursorDiskKV VALUES (?1, ?2)", params![key, value]).unwrap();
     }
 
-    /// A conversation with heads and bubbles.
+    /// Writes a conversation with heads and bubbles.
     fn composer(&self, id: &str, extra: &Value, bubbles: &[Value]) {
         let heads: Vec<Value> =
             bubbles.iter().map(|bubble| json!({"bubbleId": bubble["bubbleId"], "type": bubble["type"]})).collect();
@@ -130,7 +130,7 @@ fn heads_give_the_order_and_what_they_do_not_name_is_no_part_of_the_conversation
         ],
     );
     home.put(&format!("bubbleId:{C1}:orphan"), &user("orphan", "an edit took this away", 5).to_string());
-    // Keys that begin alike belong to somebody else.
+    // Keys with the same prefix belong to other conversations.
     home.put(&format!("bubbleId:{C1}x:b-z"), &user("b-z", "of another", 5).to_string());
     home.put(&format!("bubbleId:{C1}:b-torn"), "{\"type\":2,\"text\":\"to");
     home.global
@@ -407,7 +407,7 @@ fn growing_conversation_gives_the_new_turns_and_an_unchanged_database_is_left_al
     let first = home.read();
     assert_eq!((first.turns_added, first.files_unchanged), (3, 0));
     let again = home.read();
-    // One unit for the whole database: its conversations are not even listed.
+    // The whole database is one unit: its conversations are not even listed.
     assert_eq!((again.files, again.files_unchanged, again.turns_added), (1, 1, 0));
     home.put(&format!("bubbleId:{C1}:b2"), &assistant("b2", "two, and more", 2).to_string());
     let grown = home.read();
@@ -419,7 +419,7 @@ fn growing_conversation_gives_the_new_turns_and_an_unchanged_database_is_left_al
     assert_eq!(home.memory.turns("other").len(), 1);
 }
 
-/// Name and bytes of every file of a folder, without the log's index, which readers share.
+/// Returns the name and bytes of every file of a folder, without the log's index, which readers share.
 fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(folder)
         .unwrap()
@@ -470,7 +470,7 @@ fn database_that_cannot_be_listed_is_reported_and_looked_at_again() {
     assert_eq!(report.failures.len(), 1);
     assert!(report.failures[0].1.contains("no SQLite database"), "{:?}", report.failures);
     assert_eq!(home.memory.turns(C1).len(), 1);
-    // A journal means: half done. Later, and then all of it.
+    // A journal means that a change is unfinished; all of it is read later.
     fs::remove_file(&path).unwrap();
     let window = home.window("w9", "file:///w");
     item(
@@ -488,7 +488,7 @@ fn database_that_cannot_be_listed_is_reported_and_looked_at_again() {
     assert_eq!(home.memory.turns("late").len(), 1);
 }
 
-/// A store with these messages, the last of them in a second tree.
+/// Makes a store with these messages, the last of them in a second tree.
 fn store(path: &Path, id: &str, messages: &[Value]) {
     let connection = Connection::open(path).unwrap();
     connection
@@ -624,11 +624,11 @@ fn transcript_fills_gaps_and_a_fuller_copy_wins() {
     let episode = |id: &str| episodes.iter().find(|episode| episode.native_id == id).unwrap();
     assert_eq!(episode("only").cwd.as_deref(), Some("/home/mira/tides"));
     assert_eq!(episode("side").kind, EpisodeKind::Subagent);
-    // The transcript grows by what was torn and one more.
+    // The transcript grows by the rest of the torn line and one more line.
     home.memory.append(&only, b"age\": {\"content\": \"and now\"}}\n");
     let grown = home.read();
     assert_eq!((grown.turns_added, home.memory.turns("only").len()), (1, 4));
-    // The same folder alone knows the database of its home too.
+    // Named alone, the folder also leads to the database of its home.
     let alone = home.memory.read_as("cursor", &home.root().join(".cursor/projects"));
     assert_eq!((alone.files, alone.turns_added), (3, 0));
 }
@@ -656,7 +656,7 @@ fn prompts_of_a_window_that_names_no_conversations_stand_once() {
         "aiService.generations",
         &json!([
             {"unixMs": T0 + 1000, "generationUUID": "g1", "type": "composer", "textDescription": "when is low tide"},
-            // Before any conversation that the global database still has.
+            // Older than any conversation that the global database still has.
             {"unixMs": T0 - 90_000_000, "generationUUID": "g0", "type": "chat", "textDescription": "what is a neap tide"},
         ]),
     );

@@ -1,4 +1,4 @@
-//! A data directory that lost its key, or of which some bytes are others than were written.
+//! A data directory that lost its key, or in which some bytes were changed.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use yore_engine::ingest::{IngestRequest, KeyProblem, Silent, SourceRoot};
 use yore_engine::{Engine, Finding, ForgetRequest, SessionsRequest, Severity, backups, repair, restore};
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf};
 
-/// Sessions, each in a file and a blob of its own.
+/// Creates sessions, each in a file and a blob of its own.
 fn memory_of(sessions: u64) -> Memory {
     let memory = Memory::new();
     for seed in 0..sessions {
@@ -62,7 +62,7 @@ fn memory_without_its_key_writes_nothing_and_says_what_it_would_cost() {
         assert_eq!(error.code(), "key");
         let told = format!("{error:?}");
         assert!(told.contains(&format!("{problem:?}")) && told.contains("forgotten: 16"), "{told}");
-        // What was said is still answered, and nothing came back.
+        // Earlier turns are still returned, and no forgotten turn came back.
         assert_eq!(memory.turns(SessionBuilder::new(101).turns(8).id()).len(), turns);
         assert!(memory.turns(&id).is_empty());
         assert_eq!(finding(&memory, false, "key").unwrap().severity(), Severity::Broken);
@@ -136,7 +136,7 @@ fn session_is_forgotten_beside_a_damaged_one() {
     assert!(!memory.turns(SessionBuilder::new(101).turns(8).id()).is_empty());
 }
 
-/// Everything that can be asked: sessions with their words, and the archive.
+/// Returns everything readable: sessions with their text, and the archive.
 fn everything(memory: &Memory, sessions: u64) -> Vec<Vec<(String, String)>> {
     (0..sessions)
         .map(|seed| {
@@ -156,7 +156,7 @@ fn backup_is_restored_with_its_key_and_what_came_since_is_read_again() {
     memory.learn();
     let whole = everything(&memory, 4);
     memory.close();
-    // The database becomes noise, and the key is gone.
+    // The database is overwritten with noise, and the key is gone.
     fs::write(memory.data().join("yore.db"), [0x5a; 5000]).unwrap();
     fs::remove_file(memory.data().join("key")).unwrap();
     let restored = restore(&Memory::options(memory.data()), None).unwrap();
@@ -249,13 +249,13 @@ fn repair_saves_what_is_whole_names_the_rest_and_reads_again_what_still_exists()
     assert!(is_forgotten, "what was forgotten stays so");
 }
 
-/// Noise of 1 to 64 bytes in ten places, as many times as there are seeds.
+/// Writes noise of 1 to 64 bytes in ten places, once for each seed.
 #[test]
 fn noise_in_ten_places_is_found_and_every_whole_blob_survives_it() {
     let mut memory = memory_of(24);
     memory.engine().sync_index(10_000, &mut |_| {}).unwrap();
     memory.close();
-    // Everything into the one file that the noise hits.
+    // Moves everything into the one file that the noise hits.
     Connection::open(memory.data().join("yore.db"))
         .unwrap()
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
@@ -301,7 +301,7 @@ fn noise_in_ten_places_is_found_and_every_whole_blob_survives_it() {
         assert!(found, "seed {seed}: damage at {hit:?} was not found");
         let report =
             repair(&options, &ReaderOptions::default(), &mut Silent).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        // Whatever data still stands in the file as it was, with its hash, is in the new database.
+        // Every blob that is still intact in the file, with its hash, is in the new database.
         let saved = blobs(&data.join("yore.db"));
         let mut lost = 0;
         for (hash, content) in &original {

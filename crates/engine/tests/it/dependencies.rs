@@ -1,8 +1,8 @@
-//! The budget, the bans and the licences of everything that `Cargo.lock` names.
+//! The budget, the bans and the licences for all packages in `Cargo.lock`.
 //!
-//! The count and the bans hold for every platform, from the lock file. Licences come from
-//! `cargo metadata`, which needs each package's manifest: where those of other platforms were
-//! never fetched (`cargo fetch --locked` does), this platform's packages are judged.
+//! The count and the bans cover every platform, from the lock file. Licences come from `cargo metadata`,
+//! which needs each package's manifest: if those of other platforms were never fetched (`cargo fetch
+//! --locked` does that), only this platform's packages are checked.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -16,23 +16,23 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Packages that `Cargo.lock` may name, ours included. Every one is code that runs with the
-/// user's words in reach and seconds of every build, so a new one is a decision. The last step, from
-/// 450, was HTTP in the daemon: axum, hyper and tower.
+/// Most packages in `Cargo.lock`, including yore's own. Each is code that runs with access to the user's data
+/// and adds seconds to every build, so a new one is a decision. The last step, from 450, was HTTP in the
+/// daemon: axum, hyper and tower.
 const BUDGET: usize = 475;
 
-/// What must not come in, and why.
+/// Packages that must not be used, with the reason.
 const BANNED: [(&str, &str); 6] = [
     ("openssl", "TLS is rustls with ring"),
     ("openssl-sys", "needs a library of the system"),
     ("native-tls", "needs a library of the system"),
     ("aws-lc-sys", "needs cmake; ring does not"),
     ("onig", "a second regular expression engine, in C"),
-    // `hyper` answers requests in the daemon; what makes them is this.
+    // `hyper` answers requests in the daemon; `reqwest` would make requests.
     ("reqwest", "requests are made by ureq, without a runtime"),
 ];
 
-/// Licences under which we take code.
+/// Accepted licences.
 const LICENCES: [&str; 14] = [
     "MIT",
     "Apache-2.0",
@@ -47,7 +47,7 @@ const LICENCES: [&str; 14] = [
     "0BSD",
     "BSL-1.0",
     "MIT-0",
-    // For data: the list of certificate authorities (webpki-roots).
+    // A licence for data: the list of certificate authorities (webpki-roots).
     "CDLA-Permissive-2.0",
 ];
 
@@ -58,7 +58,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
 }
 
-/// Names in `Cargo.lock`, with how many versions of each.
+/// Returns the names in `Cargo.lock`, with the number of versions of each.
 fn locked() -> BTreeMap<String, usize> {
     let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
     let mut names = BTreeMap::new();
@@ -69,7 +69,7 @@ fn locked() -> BTreeMap<String, usize> {
     names
 }
 
-/// Every package that cargo knows of, without a network: of all platforms, or else of this one.
+/// Returns every package known to cargo, without a network: for all platforms, or else for this one.
 fn packages() -> Vec<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let metadata = |more: &[&str]| {
@@ -89,8 +89,8 @@ fn packages() -> Vec<Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-/// Whether a licence expression can be satisfied with [`LICENCES`]: `AND` binds closer than `OR`,
-/// an old `/` means `OR`.
+/// Returns whether a licence expression can be satisfied with [`LICENCES`]: `AND` binds more tightly than
+/// `OR`, an old `/` means `OR`.
 fn is_allowed(expression: &str) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -103,7 +103,7 @@ fn either(words: &[&str], at: &mut usize) -> bool {
     let mut allowed = both(words, at);
     while words.get(*at) == Some(&"OR") {
         *at += 1;
-        // Read on even when the answer is known.
+        // Parses on even if the result is known.
         allowed |= both(words, at);
     }
     allowed
@@ -120,7 +120,7 @@ fn both(words: &[&str], at: &mut usize) -> bool {
 
 fn one(words: &[&str], at: &mut usize) -> bool {
     let Some(word) = words.get(*at) else {
-        // Past the end, so that a dangling operator is no expression.
+        // Past the end, so that a dangling operator is not an expression.
         *at = words.len() + 1;
         return false;
     };

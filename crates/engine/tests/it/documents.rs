@@ -1,4 +1,4 @@
-//! Files and notes: what is read, what never is, and what becomes of texts that change.
+//! Files and notes: which are read, which never are, and the effect of changed texts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn quotes(memory: &Memory, question: &str) -> Vec<String> {
     memory.ask(question).into_iter().map(|hit| hit.quote).collect()
 }
 
-/// The files below a directory that the source would read, relative to it.
+/// Returns the files below a directory that the source would read, relative to it.
 fn found(root: &Path) -> BTreeSet<String> {
     let units = Files.discover(root, &NothingKnown);
     units.iter().map(|unit| unit.path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/")).collect()
@@ -97,7 +97,7 @@ fn every_checkout_of_a_repository_gives_the_same_ids() {
     let report = learn(&memory, "two");
     assert_eq!((report.turns_added, report.turns_updated), (0, 0));
     assert_eq!(memory.episodes().len(), 1);
-    // Without a remote nothing says that two directories of one name are the same.
+    // Without a remote, two directories of the same name are different projects.
     for place in ["a/notes", "b/notes"] {
         memory.write(&format!("{place}/todo.md"), "# Todo\n\nBuy figs.\n");
         assert_eq!(learn(&memory, place).turns_added, 1);
@@ -155,7 +155,7 @@ fn files_with_keys_are_never_opened() {
     let root = memory.sources().join("p");
     assert_eq!(found(&root), ["kept.md".to_owned()].into());
     for name in names.into_iter().chain([".env", ".netrc"]) {
-        // Named outright it is refused before anything is opened: there is not even a file to some.
+        // A file that is named explicitly is refused before it is opened; some of these do not even exist.
         assert!(Files.discover(&root.join(name), &NothingKnown).is_empty());
         let unit = Unit { path: root.join(name), ..Unit::records(root.join("kept.md")).unwrap() };
         let refused = Files.records_with(&unit, &ReaderOptions::default(), &mut |_| panic!("{name} was read")).unwrap_err();
@@ -189,7 +189,7 @@ fn what_is_no_text_is_counted_by_reason() {
     assert_eq!(report.turns_added, 0);
     let again = learn(&memory, "p");
     assert_eq!(again.files_unchanged, 7, "what was skipped is not looked at again");
-    // Once there is something to say, it is said.
+    // Once the file has content, it is read.
     memory.write("p/empty.md", "# Figs\n\nThey are ripe.\n");
     assert_eq!(learn(&memory, "p").turns_added, 1);
 }

@@ -1,6 +1,6 @@
-//! Local models: what is loaded, what is refused, and what comes out. Most tests run models that
-//! mean nothing; those that need the real ones look for them in the folder that
-//! `YORE_TEST_MODELS` names and say so when there is none. `YORE_REQUIRE_MODELS=1` forbids that.
+//! Local models: which are loaded, which are refused, and their results. Most tests run models with random
+//! weights. Tests that need real models use the folder in `YORE_TEST_MODELS` and report if there is none.
+//! `YORE_REQUIRE_MODELS=1` makes that an error.
 
 use std::fs;
 use std::io::Write;
@@ -25,12 +25,12 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// The folder of a real model, or nothing, said loudly.
+/// Returns the folder of a real model; if there is none, prints that the test is skipped.
 fn real(id: &str) -> Option<ModelFolder> {
     let Some(models) = std::env::var_os("YORE_TEST_MODELS").filter(|models| !models.is_empty()) else {
         let is_required = std::env::var_os("YORE_REQUIRE_MODELS").is_some_and(|value| value == "1");
         assert!(!is_required, "YORE_REQUIRE_MODELS is set, but YORE_TEST_MODELS names no folder with {id}");
-        // Around the test runner, which keeps what a passing test prints to itself.
+        // Written past the test runner, which captures the output of a passing test.
         let words = format!("SKIPPED: no YORE_TEST_MODELS, so nothing is known of {id}\n");
         std::io::stderr().write_all(words.as_bytes()).unwrap();
         return None;
@@ -42,7 +42,7 @@ fn reference() -> Value {
     serde_json::from_slice(&fs::read(fixture("models/reference.json")).unwrap()).unwrap()
 }
 
-/// An empty folder named after a known model.
+/// Makes an empty folder named after a known model.
 fn known_folder() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().join(KNOWN[0].id);
@@ -153,7 +153,7 @@ fn mean_pooling_takes_every_token() {
     let folder = write_tiny_embedder(directory.path(), "tiny", 1);
     describe_model(&folder, &json!({"pooling": "mean"}));
     let embedder = open(&folder).unwrap();
-    // The tiny network knows no order, so neither does the mean of its states.
+    // The tiny network ignores order, and so does the mean of its states.
     let one = embedder.embed("boats leave harbours").unwrap();
     assert!(cosine(&one, &embedder.embed("harbours leave boats").unwrap()) > 0.9999);
 }
@@ -207,7 +207,7 @@ fn known_model_with_any_other_byte_is_refused_by_name() {
     }
     fs::write(folder.join(tokenizer.name), vec![b' '; tokenizer.bytes as usize]).unwrap();
     assert_eq!(open(&folder).unwrap_err().code(), "model/damaged");
-    // Nobody who trusts a folder is led to load a file of another size.
+    // Even a trusted folder must not lead to loading a file of another size.
     fs::write(folder.join(model.name), "exchanged").unwrap();
     let trusted = LoadOptions { threads: 1, is_trusted: true };
     let error = TextEmbedder::open(&ModelFolder::recognise(&folder).unwrap(), &trusted).unwrap_err();
@@ -343,7 +343,7 @@ fn real_embedder_gives_the_vectors_of_the_reference_runtime() {
             .map(|at| f32::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap().cast_signed()))
             .collect();
         let likeness = cosine(&embedder.embed(text).unwrap(), &vector);
-        // 0.9974 at least where this was written; other processors round otherwise.
+        // 0.9974 at least where this was written; other processors round differently.
         assert!(likeness >= 0.99, "{text}: {likeness}");
     }
     let capital = |text: &str| embedder.embed(text).unwrap();

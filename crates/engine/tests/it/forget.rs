@@ -1,14 +1,14 @@
-//! What is forgotten for good is in no byte of the data directory, and everything else is as it was.
+//! A turn that was forgotten for good leaves no byte in the data directory, and everything else is unchanged.
 
 use serde_json::json;
 use yore_engine::ForgetRequest;
 use yore_engine::ingest::source::ReaderOptions;
 use yore_testing::{Memory, Scan, SessionBuilder};
 
-/// Every planted word begins with this; it is in no word list.
+/// Prefix of every planted word; it is in no word list.
 const PLANTED: &str = "zanzquux";
 
-/// A session with planted words wherever a session can hold words.
+/// Makes a session with planted words in every place that can hold words.
 fn victim() -> SessionBuilder {
     victim_in("/home/dev/zanzquuxdir")
 }
@@ -35,7 +35,7 @@ fn subagent(victim: &SessionBuilder) -> SessionBuilder {
     agent
 }
 
-/// Two sessions that have nothing to do with it.
+/// Makes two unrelated sessions.
 fn plant_others(memory: &Memory) {
     memory.write("projects/p/other.jsonl", SessionBuilder::new(110).turns(30).text());
     memory.write("projects/q/third.jsonl", SessionBuilder::new(111).cwd("/home/dev/glasshouse").turns(12).text());
@@ -105,7 +105,7 @@ fn source_that_still_exists_does_not_bring_it_back() {
     memory.learn();
     memory.forget_hard(victim.id());
     let after = memory.words();
-    // Unchanged, grown, under a new name, and in a memory that was opened again.
+    // The file unchanged, grown, under a new name, and in a memory that was reopened.
     memory.learn();
     victim.human("one more zanzquuxlate line");
     memory.write("projects/p/victim.jsonl", victim.text());
@@ -118,10 +118,10 @@ fn source_that_still_exists_does_not_bring_it_back() {
     assert_eq!(memory.words(), after);
 }
 
-/// Plants a session and a fork that copies all of it, in files of these names, and forgets it.
+/// Plants a session and a fork that copies all of it, in files of these names, and forgets the original.
 fn forget_the_original(original: &str, fork_file: &str) -> (Memory, SessionBuilder) {
     let memory = Memory::new();
-    // A fork stands in the directory of its original, so that is no secret here.
+    // A fork is in the directory of its original, so the directory is not planted here.
     let victim = victim_in("/home/dev/tidepool");
     memory.write(&format!("projects/p/{original}.jsonl"), victim.text());
     let mut fork = SessionBuilder::new(120).at(1_790_000_000_000);
@@ -201,7 +201,7 @@ fn lines_that_name_no_session_stay_forgotten_with_it() {
     assert_eq!(memory.read_as("codex", &codex).turns_added, 1);
     memory.forget_hard(thread);
     assert_eq!(scan(&mut memory), Vec::<String>::new());
-    // It goes on, and somebody copies it.
+    // The session continues, and its file is copied.
     memory.append(&name, line("event_msg", json!({"type": "user_message", "message": "zanzquuxmore"})).as_bytes());
     memory.write(&name.replace("2026/06/01", "copies"), rollout);
     memory.read_as("codex", &codex);
@@ -242,7 +242,7 @@ fn what_older_rules_let_through_is_in_no_byte_after_a_scan() {
     assert!(memory.ask("zanzquuxhuman").is_empty());
 }
 
-/// A session whose first messages another one repeats before it goes on; the first one's file ends with its title.
+/// The first messages of a session are repeated by another one; the first one's file ends with its title.
 #[test]
 fn title_is_of_the_session_whose_file_says_it_and_goes_with_it() {
     for original in ["a", "z"] {

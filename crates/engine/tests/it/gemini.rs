@@ -1,4 +1,4 @@
-//! Gemini CLI: conversations as one object and as a log, sub-agents, and whose directory they are.
+//! Gemini CLI: conversations as one object and as a log, sub-agents, and the assignment to directories.
 
 use serde_json::{Value, json};
 use yore_core::episode::{EpisodeKind, Role};
@@ -238,12 +238,12 @@ fn directories_that_folders_name_by_a_hash_are_those_that_other_agents_worked_in
     let memory = Memory::new();
     // Its SHA-256.
     let folder = "ab15a5e75558d39026df3b997d772d26e74d60448e7aa04dbd0071b11646bd5f";
-    // The list has the path in lower case, so that no hash agrees.
+    // The list has the path in lower case, so no hash matches.
     memory.write("projects.json", json!({"projects": {"c:\\users\\ada\\tide": "tide"}}).to_string());
     memory.write(&OBJECT.replace("tide", folder), object());
     read(&memory);
     assert_eq!(memory.episodes().remove(0).cwd, None, "no other agent was there yet");
-    // Below the directory, and with the drive in the other case.
+    // In a subdirectory, and with the drive letter in the other case.
     let session = SessionBuilder::new(7).cwd(r"c:\Users\Ada\Tide\crates").turns(2).text();
     let transcripts = memory.write("claude/session.jsonl", session);
     memory.read_as("claude-code", &transcripts);

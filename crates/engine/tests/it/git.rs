@@ -1,4 +1,4 @@
-//! The history of a project as a source: from a repository to what is recalled.
+//! The history of a project as a source: from a repository to recall.
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
 use std::io::Write;
@@ -10,7 +10,7 @@ use yore_testing::{Memory, TurnOf};
 
 use crate::told::{told, words_from_archive};
 
-/// A history without a repository: as many commits, one file each.
+/// Imports a history without a repository: this many commits, one file each.
 fn import(directory: &Path, commits: usize) -> Option<()> {
     if Command::new("git").arg("--version").output().is_err() {
         eprintln!("SKIPPED: there is no git program");
@@ -87,7 +87,7 @@ fn one_more_commit_adds_one_turn_and_one_line() {
     let after = told(&memory, &hash_of(&directory, "main~5"));
     assert_eq!(after[..5], before[..]);
     assert_eq!(after.len(), 6);
-    // A clone is the same history.
+    // A clone has the same history.
     let clone = memory.sources().join("clone");
     let cloned = Command::new("git")
         .args(["clone", "--quiet", "--no-local", directory.to_str().unwrap(), clone.to_str().unwrap()])

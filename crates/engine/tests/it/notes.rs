@@ -1,4 +1,4 @@
-//! Notes: kept word for word, once, where they belong; found at once; changed and forgotten.
+//! Notes: kept word for word, once, in their scope; found at once; changed and forgotten.
 
 use std::collections::HashSet;
 
@@ -63,7 +63,7 @@ fn texts(notes: Vec<NoteSummary>) -> Vec<String> {
     notes.into_iter().map(|note| note.text).collect()
 }
 
-/// The words of all notes, latest first.
+/// Returns the texts of all notes, latest first.
 fn all(memory: &Memory) -> Vec<String> {
     texts(memory.engine().notes(&in_scope(ScopeChoice::All, None)).unwrap())
 }
@@ -78,7 +78,7 @@ fn forget(memory: &Memory, id: &str, is_hard: bool, restore: bool) {
     assert_eq!(memory.engine().forget(&request).unwrap().episodes.len(), 1);
 }
 
-/// What answers a question, by all lists that there are and by full text alone.
+/// Returns the answers to a question, from all lists and from full text alone.
 fn found(memory: &Memory, question: &str, scope: ScopeChoice, here: Option<&str>) -> HashSet<String> {
     let ask = |mode: SearchMode| -> HashSet<String> {
         let answer = memory.ask_with(question, |request| {
@@ -156,7 +156,7 @@ proptest! {
         let memory = Memory::new();
         let mut ids: Vec<(String, String)> = Vec::new();
         for text in given {
-            // Nothing but blanks is no note.
+            // A text of blanks only is not a note.
             let text = format!("{text}\u{0}\r\n \u{feff}“é");
             ids.push((remember(&memory, new(&text)).episode.to_string(), text));
         }
@@ -183,7 +183,7 @@ fn same_words_in_the_same_project_are_one_note() {
     }
     assert_eq!(all(&memory).len(), 4);
     assert_eq!(memory.engine().projects().unwrap().len(), 2);
-    // What was forgotten may be said again.
+    // A forgotten note may be stored again.
     forget(&memory, &first.episode.to_string(), false, false);
     let anew = remember(&memory, of(HARBOR, "The crane opens at six."));
     assert!(!anew.was_known && anew.episode != first.episode);
@@ -196,13 +196,13 @@ fn what_is_new_about_known_words_is_added_to_them() {
     let id = remember(&memory, by_agent(tagged(&["deploy"], new(words)))).episode.to_string();
     assert!(known_as(&memory, &id).is_by_agent);
     assert_eq!(memory.ask("when to deploy")[0].turn().role, Role::Assistant);
-    // A person says it as well: it is the person's now.
+    // A person says the same: the note is now the person's.
     let said = remember(&memory, tagged(&[STANDING], new(words)));
     assert_eq!((said.episode.to_string(), said.was_known), (id.clone(), false));
     let note = known_as(&memory, &id);
     assert_eq!((note.is_by_agent, note.facts.kind, note.facts.tags.join(" ").as_str()), (false, NoteKind::Standing, "deploy"));
     assert_eq!(memory.ask("when to deploy")[0].turn().role, Role::Human);
-    // An agent changes nothing about it by saying it.
+    // An agent that says the same changes nothing about it.
     assert!(remember(&memory, by_agent(titled("Mine", tagged(&["agents"], new(words))))).was_known);
     assert_eq!(known_as(&memory, &id), note);
     assert!(remember(&memory, tagged(&["Deploy"], new(words))).was_known, "a known tag is nothing new");
@@ -218,7 +218,7 @@ fn same_words_under_another_title_are_another_note() {
     let lamp = remember(&memory, titled("Lamp", of(HARBOR, "v2")));
     assert!(!lamp.was_known && lamp.episode != crane.episode);
     assert_eq!(remember(&memory, titled(" crane", of(HARBOR, "v2"))).episode, crane.episode, "whatever the case of letters");
-    // Without a title it is said again: the latest of them.
+    // Without a title the note is stored again: the latest of them.
     assert!(remember(&memory, of(HARBOR, "v2")).was_known);
     assert_eq!(all(&memory), ["v2", "v2"]);
     let (crane, lamp) = (known_as(&memory, &crane.episode.to_string()), known_as(&memory, &lamp.episode.to_string()));
@@ -238,7 +238,7 @@ fn context_is_known_by_its_title_and_is_nothing_else() {
     assert_eq!((ids.len(), remember(&memory, context("KEYS")).episode), (4, keys.episode));
     let is_context = |remembered: &Remembered| known_as(&memory, &remembered.episode.to_string()).facts.kind == NoteKind::Context;
     assert_eq!([&said, &keys, &other, &noted].map(is_context), [false, true, true, false]);
-    // What a person says is the person's own.
+    // A note that a person gives is the person's own.
     let said_anew = instead(&keys.episode.to_string(), "Never rotate keys.");
     assert!(!is_context(&remember(&memory, said_anew)));
     assert!(!is_context(&remember(
@@ -272,7 +272,7 @@ fn many_who_remember_the_same_words_at_once_leave_one_note() {
 fn note_that_is_replaced_keeps_its_id_and_the_old_words_answer_no_more() {
     let memory = Memory::new();
     let first = remember(&memory, titled("Ferry", tagged(&["sea"], of(HARBOR, "The ferry leaves at dawn."))));
-    // Words of one length in one millisecond, by all ids.
+    // Texts of one length in one millisecond, by all ids.
     for (id, words) in [
         (first.episode.to_string(), "The ferry leaves at noon."),
         (first.turn.short(), "The ferry leaves at dusk."),
@@ -410,7 +410,7 @@ fn notes_are_listed_where_they_hold_by_tag_and_title() {
     assert_eq!(texts(memory.engine().notes(&NotesRequest { limit: 2, ..every }).unwrap()), [brief, blasting], "latest first");
 }
 
-/// A page that belongs to no project, as one that is fetched outside of all.
+/// Stores a page that belongs to no project, like one that is fetched outside of all.
 fn put_page(memory: &Memory, text: &str) {
     let facts = DocumentFacts { id: "https://example.com/lemons".to_owned(), ..DocumentFacts::default() };
     let mut records = document_records(&facts, &yore_engine::document::Document::default());
@@ -427,7 +427,7 @@ fn what_was_given_for_no_project_answers_in_every_project() {
         session.human(&format!("lemon of {project}"));
         memory.write(&format!("projects/{seed}.jsonl"), session.text());
     }
-    // Nobody knows where this was said, and nobody said that it holds everywhere.
+    // The directory is unknown, and the turn is not marked as global.
     let lost = json!({"type": "user", "sessionId": "0f0c0001-0001-4000-8001-000000000001", "uuid": "0f0c0001-0001-4000-8001-000000000002",
         "timestamp": "2026-03-01T10:00:00Z", "message": {"role": "user", "content": "lemon of nowhere"}});
     memory.write("projects/lost.jsonl", format!("{lost}\n"));
@@ -441,7 +441,7 @@ fn what_was_given_for_no_project_answers_in_every_project() {
     put_page(&memory, "a lemon on a page");
     let here = set(&[harbor.as_str(), "a lemon noted here", "a lemon noted for all", "a lemon on a page"]);
     let ask = |scope: ScopeChoice, here: Option<&str>| found(&memory, "lemon", scope, here);
-    // The page waits for the index at first.
+    // In the first round the page waits for the index.
     for _ in 0..2 {
         for scope in [ScopeChoice::Current, ScopeChoice::CurrentOnly] {
             assert_eq!(ask(scope.clone(), Some(HARBOR)), here);
@@ -454,7 +454,7 @@ fn what_was_given_for_no_project_answers_in_every_project() {
     assert_eq!(ask(ScopeChoice::Current, Some("/home/dev/unknown")).len(), 7, "everything, as ever");
     assert!(ask(ScopeChoice::Current, None).contains(&quarry));
     assert!(ask(ScopeChoice::CurrentOnly, Some("/home/dev/unknown")).is_empty(), "never widened");
-    // Forgotten and moved ones do not.
+    // Forgotten and moved notes are not returned.
     let global = memory.engine().notes(&in_scope(ScopeChoice::Current, None)).unwrap().remove(0);
     forget(&memory, &global.episode.to_string(), false, false);
     assert!(!ask(ScopeChoice::Current, Some(HARBOR)).contains("a lemon noted for all"));
@@ -511,7 +511,7 @@ fn note_for_a_repository_below_a_known_project_is_the_repositorys() {
     let fresh = remember(&memory, of(&path("dev/fresh"), "Mind the bollards."));
     assert_eq!(known_as(&memory, &fresh.episode.to_string()).project.as_deref(), Some("fresh"));
     assert!(!remember(&memory, of(&path("dev/fresh/src"), "The crane opens at six.")).was_known, "not of this project");
-    // The repository becomes known, and keeps what was noted.
+    // The repository becomes known, and keeps its notes.
     let mut session = SessionBuilder::new(12).cwd(&path("dev/fresh"));
     session.human("paint the bollards");
     memory.write("projects/p/fresh.jsonl", session.text());
@@ -548,13 +548,13 @@ fn notes_of_an_older_yore_are_listed_and_replaced() {
     assert_eq!(all(&memory), ["Figs are eaten."]);
 }
 
-/// The words of every version of a note, the first one first.
+/// Returns the text of every version of a note, the first one first.
 fn versions(memory: &Memory, id: &str) -> Vec<String> {
     let load = |number| memory.engine().load_note(id, WhichVersion::Number(number)).ok().map(|note| note.text);
     (1..).map_while(load).collect()
 }
 
-/// What a question finds of what was stored before an instant.
+/// Returns the answers among turns stored before an instant.
 fn known_before(memory: &Memory, question: &str, as_of: i64) -> Vec<String> {
     let answer = memory.ask_with(question, |request| request.filter.as_of = Some(as_of));
     answer.hits.into_iter().map(|hit| hit.turn().text.clone()).collect()
@@ -599,7 +599,7 @@ fn every_version_of_a_note_can_be_loaded_and_is_found_as_of_its_time() {
     for which in [WhichVersion::Number(0), WhichVersion::Number(4), WhichVersion::AsOf(given[0])] {
         assert!(matches!(memory.engine().load_note(&id, which), Err(EngineError::UnknownVersion { count: 3, .. })));
     }
-    // Forgotten for good, no version is left.
+    // After the note is forgotten for good, no version is left.
     forget(&memory, &id, true, false);
     assert!(known_before(&memory, "when does the ferry leave", given[1] + 1).is_empty());
     let archived = String::from_utf8(memory.archive().into_iter().flat_map(|(.., bytes)| bytes).collect()).unwrap();
@@ -702,7 +702,7 @@ fn what_a_note_is_for_is_kept_beside_its_words() {
         ..of_kind(NoteKind::Context, by_agent(titled("berths", tagged(&["ports"], new("Berth four is free.")))))
     };
     let id = remember(&memory, request).episode.to_string();
-    // What is not said again stays.
+    // Attributes that are not given again stay.
     remember(&memory, RememberRequest { is_unconfirmed: true, ..by_agent(instead(&id, "Berth five is free.")) });
     let facts = known_as(&memory, &id).facts;
     assert_eq!((facts.kind, facts.priority, facts.is_confirmed), (NoteKind::Context, Some(Priority::Important), false));
@@ -714,7 +714,7 @@ fn what_a_note_is_for_is_kept_beside_its_words() {
     assert_eq!(listed(NotesRequest { is_confirmed: Some(true), ..everywhere.clone() }), 0);
     let bad = memory.engine().remember(&RememberRequest { metadata: Some("[1]".to_owned()), ..new("x") }).unwrap_err();
     assert_eq!(bad.code(), "bad-note");
-    // A standing instruction is one until somebody takes that back.
+    // A standing instruction stays one until that is withdrawn.
     let id = remember(&memory, tagged(&[STANDING, "deploy"], new("Deploy on Tuesdays."))).episode.to_string();
     remember(&memory, tagged(&["release"], instead(&id, "Deploy on Mondays.")));
     assert_eq!(

@@ -140,7 +140,7 @@ fn parts_of_messages_become_turns() {
             "summary exact: An offset was wrong.",
         ]
     );
-    // What an agent tells its helper is nobody's word.
+    // The task that an agent gives its helper was not written by a person.
     assert_eq!(told(&memory, "ses_2"), ["injected exact: Find every offset."]);
     assert_eq!(skipped(&report), ["unknown-part sonar 1"]);
     let episodes = memory.episodes();
@@ -170,7 +170,7 @@ fn database_is_opened_again_only_when_it_changed() {
     let report = memory.read_as("opencode", &root);
     assert_eq!((report.files_unchanged, report.files_read, report.turns_added), (1, 2, 1));
     assert_eq!(told(&memory, "ses_1").last().unwrap(), "tool_call exact: > read / filePath: src/tide.rs");
-    // The call ends: its answer is added, nothing is said twice.
+    // The call ends: its result is added, nothing is stored twice.
     connection
         .execute(
             "UPDATE part SET data = ?1, time_updated = 1772000010000 WHERE message_id = 'msg_6'",
@@ -301,7 +301,7 @@ fn older_files_are_read_until_the_database_holds_their_session() {
     let (_, connection) = database(&memory);
     harbour(&connection);
     drop(connection);
-    // The files are stale now, and would be read before the database by their age.
+    // The files are stale now. By their age they would be read before the database.
     tree(&memory, "A stale wording.");
     for _ in 0..2 {
         memory.read_as("opencode", &root);
@@ -363,7 +363,7 @@ fn columns_that_a_version_lacks_are_done_without() {
     assert_eq!(skipped(&report), ["unknown-part  1", "unknown-role  1"]);
 }
 
-/// The tables of versions 2.x.
+/// Adds the tables of versions 2.x.
 fn add_newer_tables(connection: &Connection) {
     connection
         .execute_batch(
@@ -481,12 +481,13 @@ fn upgraded_database_gives_each_message_once_wherever_it_stands() {
     memory.read_as("opencode", &path);
     let before = memory.words();
     add_newer_tables(&connection);
-    // Version 1.x notes the choice of a model there, and nothing that was said.
+    // Version 1.x records the choice of a model there, and no conversation.
     newer_message(&connection, "ses_2", 1, "msg_0", "model-switched", json!({"model": {"id": "harbour-3"}}));
     touch(&path);
     memory.read_as("opencode", &path);
     assert_eq!(memory.words(), before);
-    // The upgrade copied the first prompt; then a person went on, first with version 2, then with version 1.
+    // The upgrade copied the first prompt; then the user continued, first with version 2, then with version
+    // 1.
     newer_session(&connection, "ses_1", Some("Fix the tide table"));
     let mut copied = json!({"text": "The table is an hour late."});
     copied["files"] = json!([]);
@@ -543,7 +544,7 @@ fn exported_session_is_read_in_both_shapes_and_once_with_the_database() {
         ],
     });
     let folder = memory.sources().join("saved");
-    // What older versions wrote to standard output came along.
+    // Messages that older versions wrote to standard output are included.
     memory.write("saved/one.json", format!("Exporting session: ses_1{older}"));
     let newer = json!({
         "info": {"id": "ses_8", "location": {"directory": "/home/ada/piers"}, "title": "Piers", "time": {"created": 1_787_000_000_000_i64}},

@@ -1,4 +1,4 @@
-//! Web pages: fetched from a server on this computer, cut, stored, asked for again.
+//! Web pages: fetched from a server on this computer, divided, stored, recalled.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -11,7 +11,7 @@ use yore_testing::{Memory, TurnOf};
 
 use crate::told::words_from_archive;
 
-/// Answers everything with what was said last.
+/// A server that answers every request with the last answer set.
 struct Server {
     port: u16,
     answer: Arc<Mutex<(String, Vec<u8>)>>,
@@ -113,7 +113,7 @@ fn page_that_says_the_same_is_unchanged_whatever_its_server_says() {
     let (memory, server) = (Memory::new(), Server::new());
     server.say(HTML, &guide("six", LAMP));
     fetch(&memory, &server.address("/guide#crane"));
-    // Another advertisement is no other page.
+    // A page with another advertisement is the same page.
     server.say(HTML, &guide("six", LAMP).replace("</body>", "<script>var at = 17;</script></body>"));
     let report = fetch(&memory, &server.address("/guide"));
     assert_eq!((report.change, report.ingest.turns_updated), (PageChange::Unchanged, 0));
@@ -167,7 +167,7 @@ fn failures_have_codes_and_leave_what_is_known() {
 #[test]
 fn secrets_of_pages_and_of_their_addresses_are_not_kept() {
     let (memory, server) = (Memory::new(), Server::new());
-    // Put together here, so that no file holds one.
+    // Assembled here, so that no file contains one.
     let secret = format!("{}_{}", "ghp", "Zx81kQmN4vT7pLr2Ws9BdYf3Hj6Ac0Ee5UgK");
     server.say(HTML, &guide("six", &format!("<h2>Login</h2><p>The token of the crane is {secret}, tell nobody.</p>")));
     let report = fetch(&memory, &server.address(&format!("/guide?page=2&access_token={secret}")));

@@ -1,4 +1,4 @@
-//! Questions: what may answer, in which order, with which parts of a score.
+//! Questions: the turns that may answer, their order, and the parts of their scores.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -12,7 +12,7 @@ use yore_testing::{Memory, SessionBuilder, TurnOf};
 const MARCH: i64 = 1_772_323_200_000;
 const MAY: i64 = 1_777_593_600_000;
 
-/// 200 turns that match better than anything else, said at `at`.
+/// Makes 200 turns that match better than any other, with the time `at`.
 fn crowd(at: i64) -> SessionBuilder {
     let mut crowd = SessionBuilder::new(200).cwd("/home/dev/crowd").branch("crowd").at(at);
     for _ in 0..200 {
@@ -21,7 +21,7 @@ fn crowd(at: i64) -> SessionBuilder {
     crowd
 }
 
-/// One turn that matches worse, said at `at`.
+/// Makes one turn that matches less well, with the time `at`.
 fn lone(at: i64) -> SessionBuilder {
     let mut lone = SessionBuilder::new(201).cwd("/home/dev/lone").branch("lone").at(at);
     lone.assistant("among many other fruits that we talked about at some length there was, I believe, one kumquat");
@@ -68,7 +68,7 @@ fn filters_by_time_come_before_ranking() {
     assert_lone(&filtered(&memory, Filter { until: Some(MAY), ..Filter::default() }));
     assert_lone(&filtered(&memory, Filter { as_of: Some(MAY), ..Filter::default() }));
     assert!(filtered(&memory, Filter { until: Some(MARCH), ..Filter::default() }).is_empty());
-    // As of a moment is exclusive, since is inclusive.
+    // `as_of` is exclusive, `since` is inclusive.
     let said = memory.turns(lone(MARCH).id())[0].time.utc.unwrap();
     assert!(filtered(&memory, Filter { as_of: Some(said), ..Filter::default() }).is_empty());
     assert_lone(&filtered(&memory, Filter { since: Some(said), until: Some(said + 1), ..Filter::default() }));
@@ -108,8 +108,8 @@ fn quoted_phrase_matches_whole_tokens_only() {
 const ERROR: &str =
     "error[E0502]: cannot borrow `*self.queue` as mutable because it is also borrowed as immutable\n  --> src/db/pool.rs:48:17";
 
-/// The best answers to [`ERROR`], and the native id of the one tool output that holds it, among
-/// forty of similar ones, each after `words` of the human.
+/// Returns the best answers to [`ERROR`], and the native id of the one tool output that contains it, among
+/// forty similar ones, each after `words` of the user.
 fn answers_to_the_error(words: &str) -> (Vec<Hit>, String) {
     let mut session = SessionBuilder::new(211).turns(60);
     for at in 0..40 {
@@ -204,7 +204,7 @@ fn forgotten_session_answers_only_after_it_is_restored() {
     soft(false);
     assert_eq!(said("marmalade cellar"), 0);
     assert!(memory.turns(session.id()).is_empty());
-    // Reading it again does not undo it.
+    // Reading the file again does not undo it.
     memory.learn();
     session.human("more marmalade");
     memory.write("projects/p/0.jsonl", session.text());
@@ -304,7 +304,7 @@ fn repository_that_nobody_knows_is_never_taken_for_the_project_around_it() {
         &said(231, "dev/known", "the kumquat of known"),
         &said(232, "dev/begun", "the kumquat of begun"),
     ]);
-    // It was a directory only when it was met.
+    // It was only a directory when it was first seen.
     std::fs::create_dir_all(path("dev/begun/.git")).unwrap();
     let found = |directory: &str| -> Vec<String> {
         let answer = memory.ask_with("kumquat", |request| {

@@ -1,5 +1,5 @@
-//! Units that are read as records: each reading is whole, what is archived already costs nothing,
-//! and a document's new text takes the place of the old one.
+//! Units that are read as records: each reading is complete, archived content costs nothing, and a document's
+//! new text replaces the old one.
 
 use serde_json::{Value, json};
 use yore_engine::Severity;
@@ -61,15 +61,15 @@ fn growing_unit_keeps_one_generation_and_no_line_twice() {
     let memory = Memory::new();
     let texts: Vec<String> = (0..40).map(|at| format!("paragraph {at} about the harbour wall")).collect();
     for count in 1..=texts.len() {
-        // The header differs each time; the sections before stay.
+        // The header differs each time; the earlier sections stay.
         let sections: Vec<(&str, &str)> = texts[..count].iter().map(|text| (text.as_str(), text.as_str())).collect();
         put(&memory, count as i64, &sections);
     }
     let archive = memory.archive();
     let all: Vec<u8> = archive.iter().flat_map(|(.., bytes)| bytes.clone()).collect();
     let all = String::from_utf8(all).unwrap();
-    // Forty generations of headers are kept, as none contains the other; the sections once each
-    // per generation by reference. What counts is what is stored.
+    // Forty generations of headers are kept, as none contains the other; the sections are in each generation
+    // once, by reference. The stored size is what counts.
     assert!(all.contains("paragraph 39"));
     let stored = memory.engine().statistics().unwrap().store;
     assert!(stored.archive_raw_bytes < 60_000, "{} bytes for 40 short paragraphs", stored.archive_raw_bytes);
@@ -146,7 +146,7 @@ fn notes_and_documents_are_neither_gone_nor_behind() {
         findings.into_iter().find(|finding| finding.code() == code).map(|finding| finding.severity())
     };
     assert_eq!(of("archive-sources"), Some(Severity::Fine));
-    // Whoever reads as it is written has not had the time yet.
+    // A daemon that reads files while they are written has not had the time yet.
     let path = memory.write("papers/notes.md", "# Piers\n\nThe northern pier is open again.\n");
     assert_eq!(of("archive-sources"), Some(Severity::Note));
     let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! Secrets are in no byte of the data directory; what only looks like one is all there.
+//! Secrets are in no byte of the data directory; texts that only look like secrets are kept in full.
 //!
 //! Fake secrets are built from parts at run time, so that no file here holds one.
 
@@ -12,7 +12,7 @@ const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const HEX: &str = "0123456789abcdef";
 const B64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// For each placeholder of the fixture: what to put there, and what must not be found.
+/// Returns for each placeholder of the fixture its replacement, and the text that must not be found.
 fn fakes() -> BTreeMap<&'static str, (String, String)> {
     let mut random = Random::new(99);
     let mut fakes = BTreeMap::new();
@@ -98,8 +98,8 @@ fn private_text_is_nowhere() {
     let file = "projects/-home-dev-lanternfish/ca5e1402-0e27-4d6c-9896-da3fcb8e420d.jsonl";
     let mut memory = Memory::new();
     let content = std::fs::read_to_string(fixture("claude-code").join(file)).unwrap();
-    // An opening tag that nothing closes hides the rest only at the beginning of a line: in a
-    // sentence it is a mention.
+    // An unclosed opening tag hides the rest only at the beginning of a line: within a sentence it is a
+    // mention.
     memory.write(file, content.replace("unclosed <private>", "unclosed\\n<private>"));
     let report = memory.learn();
     assert!(report.redactions.get(SecretKind::PrivateBlock) >= 4, "{:?}", report.redactions);
@@ -110,7 +110,7 @@ fn private_text_is_nowhere() {
     assert!(!scan.places("small album").is_empty());
 }
 
-/// Fifty things that resemble secrets and are none.
+/// Returns fifty texts that resemble secrets but are not.
 fn look_alikes() -> Vec<String> {
     let mut random = Random::new(7);
     let mut all: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! The archive read again gives the same store; the index made again gives the same answers.
+//! Reading the archive again gives the same store; rebuilding the index gives the same answers.
 
 use std::fs;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ fn index_that_is_gone_is_made_again() {
     memory.close();
     fs::remove_dir_all(memory.data().join("index")).unwrap();
     memory.open();
-    // Before anybody made it again the queue answers; afterwards the index does.
+    // Before the rebuild the queue answers; afterwards the index does.
     memory.index();
     assert_eq!(answers(&memory), found);
     assert_same(&state, &memory.state());
@@ -104,11 +104,12 @@ fn damaged_index_is_made_again_by_whoever_meets_it_and_never_answers_wrong() {
                 fs::write(&path, vec![0xa5; bytes.len()]).unwrap();
             }
             memory.open();
-            // It may be seen at once, or when a question meets it, or not before its files are checked: never a crash.
+            // The damage may be noticed at once, or by a question, or only when the files are checked: never
+            // a crash.
             let is_answered =
                 QUESTIONS.iter().all(|question| memory.engine().recall(&yore_engine::RecallRequest::new(*question)).is_ok());
             assert!(is_answered, "{}", path.display());
-            // As a daemon does each day.
+            // The daily check of a daemon.
             memory.engine().mend_index().unwrap();
             memory.index();
             assert_eq!(answers(&memory), found, "{}", path.display());

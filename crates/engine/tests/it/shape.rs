@@ -1,5 +1,5 @@
-//! The shape of conversations: exchanges, code, files, tools with their outcome, errors; the lists
-//! and filters that go by them.
+//! The structure of conversations: exchanges, code, files, tools with their outcome, errors; the lists and
+//! filters that use it.
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -32,7 +32,7 @@ fn session() -> SessionBuilder {
     session
 }
 
-/// A session without any of it, which speaks of the same things more often.
+/// Makes a session without any of these, which mentions the same things more often.
 fn crowd() -> SessionBuilder {
     let mut crowd = SessionBuilder::new(301).cwd("/home/dev/crowd").at(MARCH);
     for _ in 0..80 {
@@ -204,7 +204,7 @@ fn code_block_is_found_as_a_unit_with_the_line_that_introduces_it() {
     assert_eq!(quoted("restart the recorder", code()), restart);
     let read = "Read them once:\n\n```python\nfor gauge in gauges:\n    read(gauge)\n```";
     assert_eq!(quoted("read each gauge once", code()), read);
-    // Of the asked language, though another block says more of what is asked.
+    // In the requested language, although another block matches the question better.
     assert_eq!(quoted("read gauge", Filter { languages: vec!["bash".to_owned()], ..Filter::default() }), restart);
 }
 
@@ -277,7 +277,7 @@ fn turns_of_an_older_yore_get_their_shape_later() {
     assert!(asked.hits.is_empty() && asked.missing.iter().any(|missing| missing.code == MissingCode::Shape));
     assert!(memory.engine().queued().unwrap() > 0);
     memory.index();
-    // The words tell code, names of files and errors; what tools did is in the archive only.
+    // Code, names of files and errors come from the text; the actions of tools are only in the archive.
     let asked = memory.ask_with("tide", |request| request.filter.has_code = true);
     assert!(asked.hits.len() == 1 && asked.missing.is_empty());
     assert!(exchanges(&memory).exchanges[0].tools.is_empty());

@@ -1,4 +1,4 @@
-//! What is suggested unasked: little, of this project, and nothing that the session knows.
+//! Suggestions: few, from this project, and never a turn that the session has already.
 
 use yore_core::query::{Filter, SearchMode};
 use yore_core::relevance::SkipReason;
@@ -28,8 +28,8 @@ fn prompt(engine: &Engine, text: &str) -> Suggestions {
     engine.suggest(&request(Trigger::Prompt(text.to_owned()), TIDE)).unwrap()
 }
 
-/// Two projects; in one of them a decision was made long ago, an error was met and solved, and a
-/// file was spoken of. Around it everything else that is said in a project.
+/// Creates two projects. In one of them a decision was made long ago, an error was met and solved, and a file
+/// was discussed, among other talk.
 fn memory() -> Memory {
     let memory = Memory::new();
     for seed in 0..6 {
@@ -120,7 +120,7 @@ fn error_brings_where_it_was_met_and_what_came_of_it() {
     assert!(failure("all went well").memories.is_empty());
 }
 
-/// A session that runs a tool, which fails, and says what it did about it.
+/// Makes a session that runs a tool, which fails, and describes the remedy.
 fn failed(memory: &Memory, seed: u64, output: &str, done: &str) {
     let mut session = SessionBuilder::new(seed).cwd(TIDE).at(1_775_000_000_000 + seed as i64 * 60_000);
     session.human("check all of it");

@@ -1,4 +1,4 @@
-//! How tests of sources look at what was read.
+//! Helpers with which the tests of sources examine the stored turns.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,8 +7,8 @@ use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_testing::Memory;
 
-/// The turns of an episode, one line each: role, `!` for a failure, how exact the time is, words,
-/// and behind `>` what tools took or gave. Line breaks are shown as ` / `.
+/// Returns the turns of an episode, one line each: role, `!` for a failure, quality of the time, text, and
+/// after `>` the input or output of tools. Line breaks are shown as ` / `.
 pub fn told(memory: &Memory, native_id: &str) -> Vec<String> {
     let line = |text: &str| text.lines().collect::<Vec<_>>().join(" / ");
     memory
@@ -31,12 +31,12 @@ pub fn try_read(memory: &Memory, source: &str, path: &Path) -> IngestReport {
     memory.engine().ingest(&IngestRequest::new(roots), &mut Silent).unwrap()
 }
 
-/// How often something was skipped, by reason and detail.
+/// Returns the number of skips by reason and detail.
 pub fn skipped(report: &IngestReport) -> Vec<String> {
     report.skips.iter().map(|((reason, detail), count)| format!("{reason} {detail} {count}")).collect()
 }
 
-/// An archive with these files.
+/// Makes an archive with these files.
 pub fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in files {
@@ -46,7 +46,7 @@ pub fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// The store's turns after everything was read again from the archive.
+/// Returns the store's turns after everything was read again from the archive.
 pub fn words_from_archive(memory: &Memory) -> String {
     memory.engine().reindex(&ReaderOptions::default(), &mut Silent).unwrap();
     memory.words()

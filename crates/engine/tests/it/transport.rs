@@ -1,4 +1,4 @@
-//! Requests over HTTP: by the network to a server on this computer, by a script, and by a recording.
+//! HTTP requests: over the network to a server on this computer, by a script, and by a recording.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -14,7 +14,7 @@ use yore_testing::{Memory, Recorder, Recording, Script};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Answers each connection with these bytes, and gives what it was asked.
+/// Starts a server that answers each connection with these bytes and returns the requests.
 fn server(answer: &'static [u8]) -> (String, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -96,7 +96,7 @@ fn recording_answers_as_the_server_did_and_holds_no_key() {
     let request = Request::new("POST", format!("{address}/v1"), PATIENCE)
         .header("Authorization", "Bearer planted-key")
         .with_body("application/json", "{}");
-    /// The real thing, as a client has it.
+    /// The real client behind the interface.
     #[derive(Debug)]
     struct Through(Client);
     impl Exchange for Through {

@@ -1,4 +1,4 @@
-//! Databases of other times and other programs.
+//! Databases of older versions and of other programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,15 @@ use yore_engine::{Engine, EngineError, NotesRequest, SCHEMA_VERSION, SessionsReq
 use yore_testing::{Memory, Random, SessionBuilder, TurnOf, fixture, is_blessing};
 
 const SEED: u64 = 500;
-/// Schemas that a commit had as its newest; each has a database of its own. (1 came with 2, and 4 with 5.)
+/// Schemas that were the newest in some commit; each has a database of its own. (1 came with 2, and 4 with
+/// 5.)
 const COMMITTED: [i32; 7] = [2, 3, 5, 6, 7, 8, 9];
 
 fn fixture_of(schema: i32) -> PathBuf {
     fixture("databases").join(format!("schema-{schema}.db"))
 }
 
-/// Writes the fixture of today's schema: one session, under a made-up path.
+/// Writes the fixture of the present schema: one session, under an invented path.
 fn bless() {
     let memory = Memory::new();
     memory.write("projects/p/a.jsonl", SessionBuilder::new(SEED).turns(12).text());
@@ -32,7 +33,7 @@ fn bless() {
     db.execute("VACUUM INTO ?1", [target.to_str().unwrap()]).unwrap();
 }
 
-/// A memory whose database is `database`.
+/// Creates a memory whose database is `database`.
 fn memory_with(database: &Path) -> Memory {
     let mut memory = Memory::new();
     memory.close();
@@ -41,7 +42,7 @@ fn memory_with(database: &Path) -> Memory {
         if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
     }
     fs::copy(database, memory.data().join("yore.db")).unwrap();
-    // A database without its key is refused; one of an older yore takes the key that lies beside it for its own.
+    // A database without its key is refused; one of an older yore adopts the key beside it.
     fs::write(memory.data().join("key"), [7; 32]).unwrap();
     memory
 }
@@ -81,7 +82,7 @@ fn database_of_every_released_schema_opens_and_answers() {
 
 #[test]
 fn database_of_a_schema_that_was_replaced_before_it_was_committed_is_upgraded() {
-    // The next one added tables of the index, which hold nothing that cannot be made again.
+    // The next schema added tables of the index, whose content can be rebuilt.
     for (schema, next, added) in [(1, 2, ["lexical_queue", "index_state"].as_slice()), (4, 5, &["job"])] {
         let mut memory = memory_with(&fixture_of(next));
         let db = Connection::open(memory.data().join("yore.db")).unwrap();
@@ -98,8 +99,8 @@ fn database_of_a_schema_that_was_replaced_before_it_was_committed_is_upgraded() 
 
 #[test]
 fn notes_of_an_older_schema_keep_what_is_known_of_them_and_every_version() {
-    // Written by the program of schema 8: a note that was replaced twice, a standing instruction, a person's note under
-    // tags that mean something in an agent's, and an agent's context that was replaced once.
+    // Written by the program of schema 8: a note that was replaced twice, a standing instruction, a person's
+    // note under tags that have a meaning in an agent's note, and an agent's context that was replaced once.
     let mut memory = memory_with(&fixture("databases").join("notes-schema-8.db"));
     memory.open();
     assert!(memory.engine().queued().unwrap() > 0, "the versions wait to be read from the archive");
@@ -147,7 +148,7 @@ fn notes_of_an_older_schema_keep_what_is_known_of_them_and_every_version() {
     assert!(memory.data().join("yore.db.backup-8").exists());
 }
 
-/// The schema and the number of turns of a database.
+/// Returns the schema and the number of turns of a database.
 fn state_of(path: &Path) -> (i32, i64) {
     let db = Connection::open(path).unwrap();
     let number = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -168,7 +169,7 @@ fn upgrade_leaves_a_backup_of_the_database_as_it_was() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // A person who puts the backup back has the database of before.
+    // A user who puts the backup back has the earlier database.
     memory.close();
     fs::copy(&backup, &database).unwrap();
     fs::remove_file(&backup).unwrap();

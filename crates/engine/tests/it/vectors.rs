@@ -1,5 +1,5 @@
-//! Recall by meaning: what the vectors find, what is said when they are missing, and that whatever
-//! happens to them is mended from the store.
+//! Recall by meaning: the results of the vectors, the report when they are missing, and their repair from the
+//! store after any damage.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use yore_testing::{Memory, SessionBuilder, TurnOf, write_failing_embedder, write
 
 const CARS: &str = "The automobile needs its tyres replaced before the winter.";
 
-/// A session about cars among others; no word of the question is in it.
+/// Creates a session about cars among others; it has no word of the question.
 fn with_cars() -> Memory {
     let memory = Memory::new();
     let mut session = SessionBuilder::new(1);
@@ -174,7 +174,7 @@ fn question_to_damaged_vectors_says_what_it_lacked_or_has_them_made_first() {
     assert!(answer.missing.iter().any(|missing| missing.code == MissingCode::VectorIndex), "{:?}", answer.missing);
     assert!(memory.engine().is_behind(SearchMode::Static).unwrap());
     damage(&mut memory);
-    // As every voice asks.
+    // As every front end asks.
     assert!(memory.engine().is_behind(SearchMode::Static).unwrap());
     memory.index();
     let answer = asked(&memory, QUESTION, SearchMode::Static);
@@ -192,7 +192,7 @@ fn an_index_that_was_deleted_is_made_again() {
     assert!(is_first(&asked(&memory, QUESTION, SearchMode::Static).hits, CARS));
 }
 
-/// A memory with a small model of random weights: it means nothing, and is a model.
+/// Creates a memory with a small model of random weights: its vectors have no meaning.
 fn with_model() -> (Memory, tempfile::TempDir, PathBuf) {
     let models = tempfile::tempdir().unwrap();
     let folder = write_tiny_embedder(models.path(), "tiny", 1);

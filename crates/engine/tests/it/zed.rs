@@ -1,4 +1,4 @@
-//! Zed's threads, made as they are described; no real ones were seen yet.
+//! Zed's threads, made from their description; no real ones were available yet.
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};

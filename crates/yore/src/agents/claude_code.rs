@@ -1,18 +1,18 @@
-//! Claude Code's hooks. Cursor, VS Code and Continue run those that they find in its settings, too.
+//! Claude Code's hooks. Cursor, VS Code and Continue also run the hooks they find in Claude Code's settings.
 
 use serde_json::Value;
 
 use super::EventKind::*;
 use super::{AgentEvent, AgentProfile, EventKind, Field, Holds, HookEvent, Output, Question, sample};
 
-/// Its name in the store.
+/// Claude Code's name in the store.
 pub const NAME: &str = "claude-code";
-/// The variable that tells the programs that it starts which session they belong to.
+/// Environment variable that gives the programs it starts the id of their session.
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
-/// The variable that tells its hooks the project's directory.
+/// Environment variable that gives its hooks the project's directory.
 pub const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
 
-/// Most agents that came later name their fields as it does.
+/// Fields of its hook input. Most agents that came later use the same names.
 pub(super) const FIELDS: &[Field] = &[
     Field::new("session_id", Holds::Session),
     Field::new("transcript_path", Holds::Transcript),
@@ -25,9 +25,9 @@ pub(super) const FIELDS: &[Field] = &[
 pub(super) const PROFILE: AgentProfile = AgentProfile {
     source: NAME,
     names: &[NAME, "claude"],
-    // The same as in the plugin. A search in yore's own answers would only find what was just found. Of a
-    // compaction only the event before it, when the last words are read: Claude Code tells the person of each
-    // hook there.
+    // The same events as in the plugin. Failures of yore's own tools are left out: a search would only return
+    // what was just found. Of the two compaction events only the one before is installed, where the last
+    // turns are read: Claude Code shows the user every hook that runs there.
     events: &[
         HookEvent::installed("SessionStart", SessionStart, 10),
         HookEvent::installed("UserPromptSubmit", Prompt, 5),
@@ -73,7 +73,8 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
     }
 }
 
-/// The errands that a line of its transcripts gives, and whether all that came before is over.
+/// Returns the tasks that a transcript line gives to sub-agents, and true if no earlier line can hold an open
+/// task.
 pub(super) fn errands(line: &Value) -> (Vec<String>, bool) {
     let content = line["message"]["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let calls = content.iter().filter(|block| matches!(block["name"].as_str(), Some("Agent" | "Task")));

@@ -1,5 +1,5 @@
-//! Cline: its extension runs hooks that are executables named after their events; its newer programs run them
-//! detached and hear nothing of them, so yore's plugin speaks there.
+//! Cline's hooks. Its extension runs executables named after the events. Its newer programs run hooks
+//! detached and ignore their output, so there yore's plugin delivers the text.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub(super) const PROFILE: AgentProfile = AgentProfile {
     ],
     output: Some(Output::Cancel),
     questions: |event, kind| match kind {
-        // So its newer programs name the event.
+        // Cline's newer programs write event names this way.
         _ if event.words()["hookName"].as_str().is_some_and(|name| name.contains('_')) => Vec::new(),
         SessionStart => event.start(),
         Prompt => event.prompt(),

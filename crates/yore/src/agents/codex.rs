@@ -1,4 +1,4 @@
-//! Codex's hooks: Claude Code's, with tools of its own.
+//! Codex's hooks: the events of Claude Code, with Codex's own tool names.
 
 use serde_json::Value;
 
@@ -42,7 +42,8 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
     }
 }
 
-/// The errands that an item of its transcripts gives, and whether all that came before is over.
+/// Returns the tasks that a transcript item gives to sub-agents, and true if no earlier item can hold an open
+/// task.
 fn errands(line: &Value) -> (Vec<String>, bool) {
     let item = &line["payload"];
     let is_before = item["type"].as_str().is_some_and(|kind| kind.ends_with("_output") || kind == "user_message");

@@ -1,4 +1,4 @@
-//! The hooks of Copilot Chat in VS Code: Claude Code's events, in words of its own.
+//! The hooks of Copilot Chat in VS Code: Claude Code's events under its own names.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Copilot CLI's hooks. What it hears depends on its version.
+//! Copilot CLI's hooks. Which answers it reads depends on its version.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::event::brief;
 use super::{AgentEvent, AgentProfile, EventKind, Field, Holds, HookEvent, Moment, Output, Question, Sample, sample};
 
 const NAME: &str = "copilot-cli";
-/// From this version on it passes on what is said about a prompt, and keeps it with the prompt.
+/// First version that passes a hook's answer to a prompt on to the model and keeps it with the prompt.
 const HEARS_PROMPTS: [u32; 3] = [1, 0, 65];
 
 pub(super) const PROFILE: AgentProfile = AgentProfile {
@@ -57,7 +57,7 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
         Prompt => event.prompt_with_brief(),
         SubagentStart if hears_prompts => Vec::new(),
         SubagentStart => event.sub_agent(errands),
-        // What is told before a tool runs is gone from a session that is resumed, what is told after it stays.
+        // Text injected before a tool runs is lost when a session is resumed; text injected after it is kept.
         BeforeTool if hears_prompts => Vec::new(),
         BeforeTool => event.files(),
         AfterTool if hears_prompts => event.files_or_failure(),

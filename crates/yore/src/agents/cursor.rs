@@ -1,4 +1,4 @@
-//! Cursor's hooks. It hears what is told at a session's start, and of nothing else.
+//! Cursor's hooks. It reads an answer only at a session's start.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! An event with the words of the agent that told it, and the questions that it asks.
+//! An event with the input that the agent sent, and the questions it asks the memory.
 //!
 //! - [`AgentEvent`]: the event; its methods are the questions that several agents' events ask
 
@@ -12,24 +12,25 @@ use serde_json::Value;
 use super::question::{Beginning, Moment, Question};
 use super::{AgentProfile, tool};
 
-/// Prompts that no person typed, by the field that tells where a prompt comes from.
+/// Values of the `source` field that mark prompts no person typed.
 const NOT_TYPED: [&str; 4] = ["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
-/// Bytes of a transcript's end that are read for a sub-agent's errand.
+/// Bytes read from the end of a transcript to find a sub-agent's task.
 const TAIL: u64 = 256 << 10;
 
-/// An event as an agent told it.
+/// An event as an agent reported it.
 pub struct AgentEvent<'c> {
     /// The agent whose settings hold the hook.
     pub profile: &'static AgentProfile,
-    /// The sub-agent that speaks, if it is one.
+    /// Id of the sub-agent that the event comes from, if any.
     pub agent_id: Option<&'c str>,
-    /// The agent's version, where it tells.
+    /// The agent's version, if the agent reports it.
     pub version: Option<&'c str>,
-    /// Most events ask nothing, and some bring whole files: parsed where a question needs them.
+    /// The event's JSON input, parsed on first use: most events ask nothing, and some contain whole files.
     words: LazyCell<Value, Box<dyn FnOnce() -> Value + 'c>>,
 }
 
-/// The errands that one line of a transcript gives to sub-agents, and whether all that came before it is over.
+/// Returns the tasks that a transcript line gives to sub-agents, and true if no earlier line can hold an open
+/// task.
 pub(super) type ErrandsOfLine = fn(&Value) -> (Vec<String>, bool);
 
 impl fmt::Debug for AgentEvent<'_> {
@@ -40,29 +41,30 @@ impl fmt::Debug for AgentEvent<'_> {
 }
 
 impl<'c> AgentEvent<'c> {
-    /// An event of this agent, with what it wrote to standard input.
+    /// Creates an event of this agent from the bytes it wrote to standard input.
     pub fn new(profile: &'static AgentProfile, agent_id: Option<&'c str>, version: Option<&'c str>, words: &'c [u8]) -> Self {
         let words = words.strip_prefix(b"\xef\xbb\xbf").unwrap_or(words);
         let words: Box<dyn FnOnce() -> Value + 'c> = Box::new(|| serde_json::from_slice(words).unwrap_or_default());
         Self { profile, agent_id, version, words: LazyCell::new(words) }
     }
 
-    /// The questions of an event of this name.
+    /// Returns the questions that an event of this name asks.
     pub fn questions(&self, event: &str) -> Vec<Question> {
         self.profile.kind_of(event).map(|kind| (self.profile.questions)(self, kind)).unwrap_or_default()
     }
 
-    /// The agent's words; null where they are no JSON.
+    /// Returns the agent's input; null if it is not JSON.
     pub(super) fn words(&self) -> &Value {
         &self.words
     }
 
-    /// The way in which the session begins, where the agent tells: `startup`, `resume`, `compact`, `clear`, `fork`.
+    /// Returns how the session begins, if the agent reports it: `startup`, `resume`, `compact`, `clear`,
+    /// `fork`.
     pub(super) fn source(&self) -> &str {
         self.words()["source"].as_str().unwrap_or_default()
     }
 
-    /// A session that begins is briefed, but for a fork: it holds what it was told already.
+    /// Asks for a brief at a session's start, except for a fork, which already has the text of its parent.
     pub(super) fn start(&self) -> Vec<Question> {
         let source = self.source();
         let (is_compacted, is_reset) = (source == "compact", matches!(source, "compact" | "clear"));
@@ -70,70 +72,70 @@ impl<'c> AgentEvent<'c> {
         if source == "fork" { Vec::new() } else { vec![brief] }
     }
 
-    /// A session that was cleared forgets; for agents that are briefed with the first prompt.
+    /// Resets a session that was cleared; for agents that get the brief with the first prompt.
     pub(super) fn cleared(&self) -> Vec<Question> {
         if self.source() == "clear" { vec![Question::Forgets] } else { Vec::new() }
     }
 
-    /// The prompt, if a person typed it.
+    /// Asks about the prompt, if a person typed it.
     pub(super) fn prompt(&self) -> Vec<Question> {
         self.typed().map(Question::Prompt).into_iter().collect()
     }
 
-    /// The prompt with a brief before it: the first of a session gets both.
+    /// Asks for a brief, then about the prompt; the first prompt of a session gets both.
     pub(super) fn prompt_with_brief(&self) -> Vec<Question> {
         self.typed().map(|prompt| vec![brief(Moment::FirstPrompt), Question::Prompt(prompt)]).unwrap_or_default()
     }
 
-    /// A sub-agent begins: standing notes, and its errand as a prompt where that is known.
+    /// Asks for a sub-agent's brief (standing notes), then about its task as a prompt if the task is known.
     pub(super) fn sub_agent(&self, errands: ErrandsOfLine) -> Vec<Question> {
         let errand = self.text("prompt").map(str::to_owned).or_else(|| errand(self.words(), errands));
         std::iter::once(brief(Moment::SubAgent)).chain(errand.map(Question::Prompt)).collect()
     }
 
-    /// The same with the prompt for an errand.
+    /// Asks for a sub-agent's brief, then about its task, which the event's prompt holds.
     pub(super) fn sub_agent_with_prompt(&self) -> Vec<Question> {
         std::iter::once(brief(Moment::SubAgent)).chain(self.prompt()).collect()
     }
 
-    /// A compaction of an agent that says so with no other event: the session forgets what it was given.
+    /// Resets the session after a compaction, for agents that report it with no other event.
     pub(super) fn compacted(&self) -> Vec<Question> {
         vec![Question::Forgets]
     }
 
-    /// A compaction of an agent whose session then begins anew; a side conversation does not.
+    /// Resets after a compaction in a side conversation only: the agent starts a compacted session anew.
     pub(super) fn compacted_before_start(&self) -> Vec<Question> {
         if self.agent_id.is_some() { self.compacted() } else { Vec::new() }
     }
 
-    /// The files that a tool reads or changes.
+    /// Asks about the files that a tool reads or changes.
     pub(super) fn files(&self) -> Vec<Question> {
         tool::files(self.words())
     }
 
-    /// The failure that a command's output reports. Other tools' answers may quote errors of any kind.
+    /// Asks about the failure that a command's output reports. The output of other tools may quote any error.
     pub(super) fn failure(&self) -> Vec<Question> {
         tool::failure(self.words()).into_iter().collect()
     }
 
-    /// The words of a tool that is known to have failed.
+    /// Asks about the output of a tool that is known to have failed.
     pub(super) fn failed(&self) -> Vec<Question> {
         tool::failed(self.words()).into_iter().collect()
     }
 
-    /// The files of a tool that ran, or the failure that it reports.
+    /// Asks about the files of a tool that ran, or about the failure it reports.
     pub(super) fn files_or_failure(&self) -> Vec<Question> {
         tool::questions(self.words())
     }
 
-    /// The prompt without what other hooks put in; `None` where no person typed it.
+    /// Returns the prompt without text that other hooks inserted; `None` if no person typed it.
     fn typed(&self) -> Option<String> {
         let is_typed = self.words()["source"].as_str().is_none_or(|source| !NOT_TYPED.contains(&source));
         let prompt = ["submitted_prompt", "prompt", "message"].iter().find_map(|key| self.text(key));
         let prompt = prompt.or_else(|| self.words()["userPromptSubmit"]["prompt"].as_str())?;
         let prompt = without_element(prompt, "hook_context");
         let prompt = prompt.trim();
-        // Tasks in the background report as prompts.
+        // Background tasks report their results as prompts.
         (is_typed && !prompt.is_empty() && !prompt.starts_with("<task-notification>")).then(|| prompt.to_owned())
     }
 
@@ -142,12 +144,12 @@ impl<'c> AgentEvent<'c> {
     }
 }
 
-/// A brief at this moment.
+/// Asks for a brief at this moment.
 pub(super) fn brief(moment: Moment) -> Question {
     Question::Brief(Beginning { moment, ..Beginning::default() })
 }
 
-/// A text without `<tag>…</tag>`, wherever it stands.
+/// Returns `text` without every `<tag>…</tag>` element.
 fn without_element(text: &str, tag: &str) -> String {
     let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
     let mut rest = text.to_owned();
@@ -158,8 +160,8 @@ fn without_element(text: &str, tag: &str) -> String {
     rest
 }
 
-/// The errand of the sub-agent that begins, by the end of the transcript of the agent that started it.
-/// Agents write it before they start one, but not always in time: then nobody knows.
+/// Returns the task of the sub-agent that begins, read from the end of the parent's transcript. Agents write
+/// the task before they start the sub-agent, but not always in time; then the task is unknown.
 fn errand(words: &Value, of_line: ErrandsOfLine) -> Option<String> {
     let mut file = File::open(words["transcript_path"].as_str()?).ok()?;
     let length = file.metadata().ok()?.len();
@@ -174,7 +176,7 @@ fn errand(words: &Value, of_line: ErrandsOfLine) -> Option<String> {
             break;
         }
     }
-    // Of several that begin at once nobody can tell which this is.
+    // If several sub-agents begin at once, the transcript does not tell which one this is.
     <[String; 1]>::try_from(errands).ok().map(|[errand]| errand)
 }
 
@@ -185,7 +187,7 @@ mod tests {
     use super::*;
     use crate::agents::named;
 
-    /// Who asks: the agent, its version, its sub-agent.
+    /// The caller: the agent, its version and its sub-agent.
     #[derive(Clone, Copy)]
     struct Caller<'c> {
         agent: &'c str,

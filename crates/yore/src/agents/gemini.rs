@@ -1,5 +1,5 @@
-//! Gemini CLI's hooks. What it is told at a session's start stands before the first prompt in the same
-//! message, so the brief comes with that prompt.
+//! Gemini CLI's hooks. Text from a session's start is put before the first prompt in the same message, so the
+//! brief comes with that prompt.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(super) const PROFILE: AgentProfile = AgentProfile {
         HookEvent::matching("AfterTool", AfterTool, 5, "read_file|replace|write_file|run_shell_command"),
         HookEvent::installed("AfterAgent", End, 5),
         HookEvent::installed("SessionEnd", End, 5),
-        // Gemini CLI runs it before every request to its model.
+        // Gemini CLI runs this event before every request to its model.
         HookEvent::new("PreCompress", BeforeCompaction),
         HookEvent::new("BeforeTool", BeforeTool),
         HookEvent::new("AfterModel", Progress),
@@ -36,7 +36,7 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
         SessionStart => event.cleared(),
         Prompt => event.prompt_with_brief(),
         AfterTool => event.files_or_failure(),
-        // It announces each look at its context.
+        // The event is reported for each check of the context, not only for a compaction.
         BeforeCompaction | AfterCompaction => Vec::new(),
         BeforeTool | ToolFailure | SubagentStart | End | Progress => Vec::new(),
     }

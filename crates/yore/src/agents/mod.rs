@@ -1,15 +1,17 @@
-//! The hooks of every agent: one file each, and one table.
+//! The hooks of every agent: one file per agent, and one table.
 //!
 //! - [`PROFILES`]: the table
 //! - [`AgentProfile`]: the names, events, fields, tools, answers and samples of one agent
-//! - [`EventKind`]: what an event means, whatever the agent calls it
-//! - [`AgentEvent`]: an event with the agent's words; [`Question`]: what it asks of the memory
-//! - `output`: the forms of answers; `tool`: files and failures in a tool's words; `sample`: the words with
-//!   which `yore doctor` tries a hook
+//! - [`EventKind`]: the meaning of an event, independent of the agent's name for it
+//! - [`AgentEvent`]: an event with the agent's input
+//! - [`Question`]: a question that an event asks the memory
+//! - `output`: the forms of answers
+//! - `tool`: files and failures in a tool's input and output
+//! - `sample`: the input with which `yore doctor` tries a hook
 //!
 //! Hooks, installer, daemon and doctor read this table; none of them names an event. Everything here follows
 //! the agents' own documentation, and was tried with the agents themselves (`scripts/agent-trial`) where they
-//! can be had.
+//! are available.
 
 mod claude_code;
 mod cline;
@@ -39,7 +41,7 @@ pub use self::question::{Beginning, Moment, Question};
 pub use self::sample::DOCTOR;
 pub use self::silent::CONTINUE;
 
-/// The agents whose hooks are understood.
+/// The agents whose hooks yore understands.
 pub const PROFILES: [&AgentProfile; 15] = [
     &claude_code::PROFILE,
     &cursor::PROFILE,
@@ -58,56 +60,56 @@ pub const PROFILES: [&AgentProfile; 15] = [
     &silent::AIDER_PROFILE,
 ];
 
-/// Everything that is known of an agent's hooks.
+/// Description of an agent's hooks.
 #[derive(Debug)]
 pub struct AgentProfile {
     /// The agent's name in the store.
     pub source: &'static str,
     /// The agent's names on a hook's command line; `yore install` writes the first.
     pub names: &'static [&'static str],
-    /// Whether one of yore's own plugins runs the hook: it takes plain text and hands it on.
+    /// True if one of yore's own plugins runs the hook. The plugin takes plain text and passes it on.
     pub is_plugin: bool,
-    /// The agent's events, those that `yore install` enters in the order in which it does.
+    /// The agent's events. Those that `yore install` enters are in the order in which it enters them.
     pub events: &'static [HookEvent],
-    /// The fields of the words that come with an event.
+    /// The fields of the input that comes with an event.
     pub fields: &'static [Field],
-    /// Tools that read or change a file, in small letters.
+    /// Names of tools that read or change a file, in lower case.
     pub file_tools: &'static [&'static str],
-    /// Tools that run commands, in small letters.
+    /// Names of tools that run commands, in lower case.
     pub shells: &'static [&'static str],
-    /// How the agent wants to be told; `None` for one that takes no answer.
+    /// The form of answer that the agent reads; `None` if it reads none.
     pub output: Option<Output>,
-    /// Events where the agent takes plain text as well.
+    /// Events at which the agent also reads plain text.
     pub reads_text: &'static [EventKind],
-    /// The variable that tells the agent's version.
+    /// Environment variable that holds the agent's version.
     pub version_variable: Option<&'static str>,
-    /// The questions that an event asks; none for most.
+    /// Returns the questions that an event asks; most events ask none.
     pub questions: fn(&AgentEvent<'_>, EventKind) -> Vec<Question>,
-    /// The words of an event, with which `yore doctor` tries a hook.
+    /// Returns a sample input of an event, with which `yore doctor` tries a hook.
     pub sample: fn(&Sample<'_>) -> Value,
 }
 
 /// An event of an agent.
 #[derive(Debug)]
 pub struct HookEvent {
-    /// The agent's name of it.
+    /// The agent's name for the event.
     pub name: &'static str,
-    /// What it means.
+    /// Meaning of the event.
     pub kind: EventKind,
-    /// How `yore install` enters it; `None`: it does not, though a person may.
+    /// How `yore install` enters the event; `None` if it does not, though a user may.
     pub setup: Option<Setup>,
 }
 
 /// How a hook is entered in an agent's settings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Setup {
-    /// How long the agent may wait for it.
+    /// Seconds that the agent may wait for the hook.
     pub seconds: u64,
-    /// The tools that it is run for; `None`: all.
+    /// Pattern of the tools that the hook runs for; `None`: all tools.
     pub matcher: Option<&'static str>,
 }
 
-/// What an event means, whatever an agent calls it.
+/// The meaning of an event, independent of the agent's name for it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EventKind {
     /// A session begins or is resumed.
@@ -118,7 +120,7 @@ pub enum EventKind {
     BeforeTool,
     /// A tool ran.
     AfterTool,
-    /// A tool failed; for agents that say so apart.
+    /// A tool failed; for agents that report failures as a separate event.
     ToolFailure,
     /// A sub-agent begins.
     SubagentStart,
@@ -126,36 +128,36 @@ pub enum EventKind {
     BeforeCompaction,
     /// The session was compacted.
     AfterCompaction,
-    /// An agent, a sub-agent or a session ended: it may write nothing more.
+    /// An agent, a sub-agent or a session ended; it may write nothing more.
     End,
     /// The session holds something new.
     Progress,
 }
 
-/// A field of the words that come with an event.
+/// A field of the input that comes with an event.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name.
+    /// Name of the field.
     pub name: &'static str,
-    /// What it holds.
+    /// Meaning of its value.
     pub holds: Holds,
-    /// Whether this agent alone names it so: the words are this agent's even where its hook stands in
-    /// another's settings, as some agents run the hooks that they find in Claude Code's.
+    /// True if only this agent uses this name. The input then comes from this agent even if the hook is in
+    /// another agent's settings: some agents run the hooks that they find in Claude Code's.
     pub identifies_agent: bool,
 }
 
-/// What a field holds.
+/// The meaning of a field's value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Holds {
     /// The session's native id.
     Session,
-    /// The same, of less weight: taken where no other field names a session.
+    /// The session's native id, used only if no other field names a session.
     Conversation,
-    /// An object that names the session that the others belong to.
+    /// An object that holds the id of the parent session.
     SessionContext,
     /// The file that the session is written to.
     Transcript,
-    /// The file of a side conversation, which also names that of the session.
+    /// The file of a side conversation. Its path also names the session's file.
     OwnTranscript,
     /// The directory that the agent works in.
     Directory,
@@ -163,15 +165,15 @@ pub enum Holds {
     Roots,
     /// The event's name.
     Event,
-    /// The side conversation that speaks.
+    /// Id of the side conversation that the event comes from.
     AgentId,
-    /// The conversation that began it.
+    /// Id of the conversation that started this one.
     ParentAgent,
     /// The agent's version.
     Version,
 }
 
-/// What `yore doctor` wants to hear.
+/// A request of `yore doctor` for a sample input.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'s> {
     /// The event's name.
@@ -183,7 +185,7 @@ pub struct Sample<'s> {
 }
 
 impl AgentProfile {
-    /// An agent of which nothing is known: what the others are told apart from.
+    /// An agent with no known hooks; the base of all other profiles.
     const UNKNOWN: Self = Self {
         source: "",
         names: &[],
@@ -199,30 +201,30 @@ impl AgentProfile {
         sample: sample::as_claude_code,
     };
 
-    /// The meaning of an event, however its name is written: `PostToolUse`, `post_tool_use`. `None` where
-    /// this agent has no such event.
+    /// Returns the meaning of an event, for any spelling of its name: `PostToolUse`, `post_tool_use`. `None`
+    /// if this agent has no such event.
     pub fn kind_of(&self, event: &str) -> Option<EventKind> {
         self.events.iter().find(|known| is_same_name(known.name, event)).map(|known| known.kind)
     }
 
-    /// The events that `yore install` enters, with how it does.
+    /// Returns the events that `yore install` enters, each with its setup.
     pub fn installed(&self) -> impl Iterator<Item = (&'static str, Setup)> {
         self.events.iter().filter_map(|event| Some((event.name, event.setup?)))
     }
 }
 
 impl HookEvent {
-    /// An event that `yore install` leaves out.
+    /// Creates an event that `yore install` leaves out.
     const fn new(name: &'static str, kind: EventKind) -> Self {
         Self { name, kind, setup: None }
     }
 
-    /// An event that `yore install` enters.
+    /// Creates an event that `yore install` enters.
     const fn installed(name: &'static str, kind: EventKind, seconds: u64) -> Self {
         Self { name, kind, setup: Some(Setup { seconds, matcher: None }) }
     }
 
-    /// The same, for these tools alone.
+    /// Creates an event that `yore install` enters for tools that match `matcher`.
     const fn matching(name: &'static str, kind: EventKind, seconds: u64, matcher: &'static str) -> Self {
         Self { name, kind, setup: Some(Setup { seconds, matcher: Some(matcher) }) }
     }
@@ -239,42 +241,43 @@ impl Field {
 }
 
 impl EventKind {
-    /// Whether the transcript is read at once: the next session may begin in the same second, and one that
-    /// begins asks for what was said.
+    /// True if the transcript is read at once. The next session may begin in the same second, and a session
+    /// that begins asks for what was said before.
     pub const fn is_read_at_once(self) -> bool {
         self.is_end() || matches!(self, Self::SessionStart)
     }
 
-    /// Whether the agent may be gone after it, or begin anew: nothing more is to be waited for.
+    /// True if the agent may exit or begin anew after this event, so that waiting for more is pointless.
     pub const fn is_end(self) -> bool {
         matches!(self, Self::End | Self::BeforeCompaction)
     }
 }
 
-/// The agent that a hook's command line names.
+/// Returns the agent that a hook's command line names.
 pub fn named(name: &str) -> Option<&'static AgentProfile> {
     PROFILES.into_iter().find(|profile| profile.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
 }
 
-/// The agent whose plugin yore writes for this agent of the store.
+/// Returns the plugin that yore writes for the agent of this name in the store.
 pub fn plugin_of(source: &str) -> Option<&'static AgentProfile> {
     PROFILES.into_iter().find(|profile| profile.is_plugin && profile.source == source)
 }
 
-/// The meaning of an event of the agent of this name in the store; where it has none of this name, of any
-/// agent: some run hooks that stand in the settings of another. `None` for what is no event.
+/// Returns the meaning of an event of the agent with this name in the store. If that agent has no such event,
+/// the events of all agents are tried: some agents run hooks from another's settings. `None` if no agent has
+/// it.
 pub fn kind_of(source: &str, event: &str) -> Option<EventKind> {
     let own = PROFILES.into_iter().filter(|profile| profile.source == source);
     own.chain(PROFILES).find_map(|profile| profile.kind_of(event))
 }
 
-/// A field by its name, with the agent that has it.
+/// Returns the field of this name, with the agent that has it.
 pub fn field(name: &str) -> Option<(&'static AgentProfile, &'static Field)> {
     let fields = PROFILES.into_iter().flat_map(|profile| profile.fields.iter().map(move |field| (profile, field)));
     fields.into_iter().find(|(_, field)| field.name == name)
 }
 
-/// Names of agents, and names of events. For the fuzzers.
+/// Returns the names of all agents and of all events. For the fuzzers.
 #[cfg(feature = "fuzz")]
 pub fn callers() -> (Vec<&'static str>, Vec<&'static str>) {
     let names = PROFILES.iter().flat_map(|profile| profile.names).copied().collect();
@@ -284,7 +287,7 @@ pub fn callers() -> (Vec<&'static str>, Vec<&'static str>) {
     (names, events)
 }
 
-/// Whether two names of events differ in case and separators only.
+/// Returns whether two names of events differ only in case and separators.
 fn is_same_name(known: &str, given: &str) -> bool {
     let letters = |name: &'_ str| -> Vec<u8> {
         let is_letter = |byte: &u8| !matches!(byte, b'_' | b'-' | b'.');

@@ -1,4 +1,4 @@
-//! OpenCode, and Kilo, which came from it: yore's plugin runs the hooks.
+//! The hooks of OpenCode and of its fork Kilo, which yore's plugin runs.
 
 use serde_json::{Value, json};
 
@@ -9,13 +9,13 @@ use super::{AgentEvent, AgentProfile, EventKind, Field, Holds, HookEvent, Output
 pub(super) const OPENCODE: AgentProfile = AgentProfile { source: "opencode", names: &["opencode"], ..BOTH };
 pub(super) const KILO: AgentProfile = AgentProfile { source: "kilo", names: &["kilo"], ..BOTH };
 
-/// The fields of yore's plugins.
+/// The fields of the input that yore's plugins send.
 pub(super) const PLUGIN_FIELDS: &[Field] = &[
     Field::new("session_id", Holds::Session),
     Field::new("hook_event_name", Holds::Event),
     Field::new("cwd", Holds::Directory),
     Field::new("agent_id", Holds::AgentId),
-    // So OpenCode's own events name it.
+    // The name in OpenCode's own events.
     Field::new("sessionID", Holds::Session),
 ];
 
@@ -46,7 +46,7 @@ fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
         Prompt => event.prompt(),
         AfterTool => event.files_or_failure(),
         SubagentStart => event.sub_agent(errands),
-        // The next prompt may come to a process that knows of no compaction.
+        // The next prompt may reach a process that has not seen the compaction.
         BeforeCompaction | AfterCompaction => event.compacted(),
         BeforeTool | ToolFailure | End | Progress => Vec::new(),
     }

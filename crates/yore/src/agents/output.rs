@@ -1,9 +1,8 @@
-//! The forms in which agents want to be told. Some refuse fields that they do not know, so nothing else is
-//! printed.
+//! The forms of answers that agents read. Some agents reject unknown fields, so an answer holds nothing else.
 
 use serde_json::json;
 
-/// How an agent wants to be told.
+/// The form of answer that an agent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// `{"hookSpecificOutput": {"hookEventName", "additionalContext"}}`.
@@ -12,14 +11,14 @@ pub enum Output {
     Snake,
     /// `{"additionalContext"}`.
     Camel,
-    /// `{"cancel", "contextModification"}`, in any case.
+    /// `{"cancel", "contextModification"}`, printed even if there is nothing to say.
     Cancel,
-    /// The text.
+    /// The plain text.
     Plain,
 }
 
 impl Output {
-    /// What is printed to tell an agent `text` at this event.
+    /// Returns the output that passes `text` to the agent at this event.
     pub fn text(self, event: &str, text: &str) -> String {
         match self {
             Self::Specific => json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}).to_string(),
@@ -30,7 +29,7 @@ impl Output {
         }
     }
 
-    /// What is printed where there is nothing to tell, for an agent that waits for an answer.
+    /// Returns the output for an agent that waits for an answer although there is nothing to say.
     pub fn silence(self) -> Option<String> {
         (self == Self::Cancel).then(|| json!({"cancel": false}).to_string())
     }

@@ -1,49 +1,49 @@
-//! The questions that an event asks of the memory.
+//! The questions that an event asks the memory.
 
 use yore_core::relevance::TriggerKind;
 
 /// A question that an event asks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Question {
-    /// Where things stand.
+    /// A brief on the state of the project.
     Brief(Beginning),
-    /// What concerns a prompt.
+    /// Passages that match a prompt.
     Prompt(String),
-    /// What was said about a file.
+    /// Earlier turns about a file.
     File(String),
-    /// Where the same error was met, and what came of it.
+    /// Earlier cases of the same error, and their outcome.
     Failure(String),
-    /// Nothing: the session forgets what it was given, and nothing may be told.
+    /// No question: the session lost the text it was given, and no answer may be returned.
     Forgets,
 }
 
 /// How a session begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beginning {
-    /// It was compacted, and needs to be told of itself.
+    /// The session was compacted and needs a brief about itself.
     pub is_compacted: bool,
-    /// It forgot what it was given before.
+    /// The session lost the text it was given before.
     pub is_reset: bool,
-    /// Who is told, and when.
+    /// The recipient of the brief, and the time.
     pub moment: Moment,
 }
 
-/// Who is told where things stand, and when.
+/// The recipient of a brief, and the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Moment {
     /// A session, as it begins.
     #[default]
     Start,
-    /// A session, with its first prompt: the agent keeps that, or hears nothing before.
+    /// A session, with its first prompt: the agent keeps text only there, or reads no answer before.
     FirstPrompt,
-    /// A session, each time that it begins or is resumed: the agent does not keep it.
+    /// A session, each time it begins or is resumed: the agent does not keep the text.
     EachStart,
-    /// A sub-agent, as it begins: standing notes only, for its errand was given to it.
+    /// A sub-agent, as it begins. Standing notes only, because it was given its task.
     SubAgent,
 }
 
 impl Question {
-    /// The kind of the question, the same for all events that ask it, as the ledger keeps it.
+    /// Returns the kind of the question as the ledger keeps it, the same for all events that ask it.
     pub fn kind(&self) -> TriggerKind {
         match self {
             Self::Brief(_) => TriggerKind::Brief,
@@ -54,7 +54,7 @@ impl Question {
         }
     }
 
-    /// Whether the session forgets with it what it was given before.
+    /// True if the session also loses the text it was given before.
     pub fn is_reset(&self) -> bool {
         matches!(self, Self::Brief(Beginning { is_reset: true, .. }) | Self::Forgets)
     }

@@ -1,5 +1,5 @@
-//! Qwen Code's hooks: Claude Code's events. What it is told at a session's start stands in a system prompt that
-//! is made anew each time, so the brief comes with the first prompt.
+//! Qwen Code's hooks: Claude Code's events. Text from a session's start goes into a system prompt that is
+//! rebuilt each time, so the brief comes with the first prompt.
 
 use super::EventKind::*;
 use super::claude_code::errands;
@@ -10,7 +10,7 @@ const NAME: &str = "qwen";
 pub(super) const PROFILE: AgentProfile = AgentProfile {
     source: NAME,
     names: &[NAME, "qwen-code"],
-    // What hooks say before a tool runs, and when a sub-agent begins, does not reach the model.
+    // Text from hooks that run before a tool or when a sub-agent begins does not reach the model.
     events: &[
         HookEvent::installed("SessionStart", SessionStart, 10),
         HookEvent::installed("UserPromptSubmit", Prompt, 5),

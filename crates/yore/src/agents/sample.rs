@@ -1,4 +1,4 @@
-//! The words with which `yore doctor` tries a hook: about a session that yore knows to be nobody's.
+//! The sample inputs with which `yore doctor` tries a hook, about a session that yore does not record.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::Sample;
 
-/// The session that `yore doctor` calls hooks with: it is answered, and nobody remembers it.
+/// The session id that `yore doctor` calls hooks with. Hooks answer it, and nothing is recorded for it.
 pub const DOCTOR: &str = "yore-doctor";
-/// A prompt that any memory may know something of.
+/// A prompt that any memory may have an answer to.
 pub(super) const PROMPT: &str = "what did we decide last, and why?";
 
-/// Two objects as one.
+/// Merges two objects; the fields of `own` replace those of `all`.
 pub(super) fn joined(mut all: Value, own: Value) -> Value {
     if let (Some(all), Value::Object(own)) = (all.as_object_mut(), own) {
         all.extend(own);
@@ -19,12 +19,12 @@ pub(super) fn joined(mut all: Value, own: Value) -> Value {
     all
 }
 
-/// A transcript that is not there.
+/// Returns the path of a transcript that does not exist.
 pub(super) fn transcript(asked: &Sample<'_>) -> PathBuf {
     asked.directory.join(format!("{DOCTOR}.jsonl"))
 }
 
-/// The words of Claude Code, and of those that speak as it does.
+/// Returns the sample input of Claude Code, and of agents that use its form.
 pub(super) fn as_claude_code(asked: &Sample<'_>) -> Value {
     let all = json!({
         "session_id": DOCTOR, "transcript_path": transcript(asked), "cwd": asked.directory, "permission_mode": "default",

@@ -1,4 +1,5 @@
-//! Agents without hooks of their own, which scripts may speak for; Continue runs those in Claude Code's settings.
+//! Agents without hooks of their own; scripts may report for them. Continue runs the hooks in Claude Code's
+//! settings.
 
 use super::AgentProfile;
 

@@ -1,26 +1,26 @@
-//! The file that a tool touches, and the failure that it reports, in every agent's terms.
+//! The files that a tool touches and the failure that it reports, for every agent's field names.
 
 use serde_json::Value;
 
 use super::PROFILES;
 use super::question::Question;
 
-/// Where they name the file.
+/// Names of input fields that hold a file's path.
 const PATHS: [&str; 7] = ["file_path", "filePath", "filepath", "path", "notebook_path", "absolute_path", "target_file"];
-/// Files of one call that are asked about.
+/// Most files of one call that questions are asked about.
 const MOST_FILES: usize = 3;
 
-/// What a tool's end asks: about its files, or about the failure that it reports.
+/// Returns the questions at a tool's end: about its files, else about the failure it reports.
 pub(super) fn questions(said: &Value) -> Vec<Question> {
     let files = files(said);
     if files.is_empty() { failure(said).into_iter().collect() } else { files }
 }
 
-/// The files that a tool reads or changes.
+/// Returns a question for each file that a tool reads or changes.
 pub(super) fn files(said: &Value) -> Vec<Question> {
     let name = name(said);
     let input = input(said);
-    // A patch is a patch, whoever is given it.
+    // A patch names its files, whatever tool receives it.
     let patch = input.as_str().or_else(|| ["command", "patch", "patchText", "input"].iter().find_map(|key| input[*key].as_str()));
     let mut files: Vec<String> = patch.map(patched).unwrap_or_default();
     if files.is_empty() && PROFILES.iter().any(|agent| agent.file_tools.contains(&name.as_str())) {
@@ -33,7 +33,7 @@ pub(super) fn files(said: &Value) -> Vec<Question> {
     files.into_iter().map(Question::File).collect()
 }
 
-/// Files that a patch names.
+/// Returns the files that a patch names.
 fn patched(text: &str) -> Vec<String> {
     if !text.contains("*** Begin Patch") {
         return Vec::new();
@@ -42,10 +42,10 @@ fn patched(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| marks.iter().find_map(|mark| line.trim().strip_prefix(mark))).map(str::to_owned).collect()
 }
 
-/// The failure that a command's output reports.
+/// Returns a question about the failure that a command's output reports.
 pub(super) fn failure(said: &Value) -> Option<Question> {
     let name = name(said);
-    // A plugin hands on the words of several agents, and some agents run the hooks of others.
+    // A plugin passes on the input of several agents, and some agents run the hooks of others.
     if !PROFILES.iter().any(|agent| agent.shells.contains(&name.as_str())) {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn failure(said: &Value) -> Option<Question> {
     (has_failed || yore_core::text::error_line(&output).is_some()).then(|| failed(said)).flatten()
 }
 
-/// What a tool reports that is known to have failed.
+/// Returns a question about the output of a tool that is known to have failed.
 pub(super) fn failed(said: &Value) -> Option<Question> {
     let error = said["error"].as_str().filter(|error| !error.trim().is_empty());
     let words = error.map_or_else(|| words_of(answer(said)), str::to_owned);
@@ -71,11 +71,11 @@ fn input(said: &Value) -> &Value {
 
 fn answer(said: &Value) -> &Value {
     let answer = if said["tool_response"].is_null() { &said["toolResult"] } else { &said["tool_response"] };
-    // What the model is given, where it is told beside what is shown.
+    // The text for the model, if the answer holds it separately from the text that is displayed.
     ["textResultForLlm", "llmContent"].iter().map(|key| &answer[*key]).find(|inner| !inner.is_null()).unwrap_or(answer)
 }
 
-/// All texts in a tool's answer.
+/// Returns all texts in a tool's answer.
 fn words_of(answer: &Value) -> String {
     match answer {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Windsurf's hooks: they tell, and hear nothing.
+//! Windsurf's hooks: they report events, and Windsurf reads no answer.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! The embedding thread: while turns lack vectors of the local model, a process of its own makes
-//! them. Its memory is given back when it ends, whatever the runtime keeps for itself; it has the
-//! lowest priority, so that it is no thread of ours that a reading would have to wait for.
+//! The embedding thread: while turns lack vectors of the local model, it runs a child process that makes
+//! them. The child's memory is freed when it exits, whatever the runtime keeps for itself. It has the lowest
+//! priority, so that ingestion never waits for it.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use super::shared::Shared;
 
-/// How often it is looked for turns that lack vectors.
+/// Interval between checks for turns that lack vectors.
 const LOOK: Duration = Duration::from_secs(5);
-/// The pause between two such processes: each loads the model.
+/// Shortest pause between two such processes, since each loads the model.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(30);
-/// The longest, after failures.
+/// Longest pause, after failures.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
-/// Has vectors made until everything ends.
+/// Runs embedding processes until the daemon ends.
 pub fn run(shared: &Shared<'_>) {
     let mut pause = SHORTEST_PAUSE;
-    // What is to be read goes first.
+    // Ingestion goes first.
     shared.sleep(LOOK);
     while !shared.is_stopping() {
         if !is_wanted(shared) {
@@ -63,14 +63,14 @@ fn spawn(shared: &Shared<'_>) -> std::io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
-/// Waits for the end of the process, or brings it about. Should this process be killed, the pipe
-/// closes, and the other ends as well.
+/// Waits for the process to exit, or kills it if the daemon ends. If the daemon itself is killed, the pipe
+/// closes and the child exits as well.
 fn attend(shared: &Shared<'_>, mut child: Child) -> bool {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return status.success() || status.code() == Some(4),
             Ok(None) if shared.is_stopping() => {
-                // Between two commits nothing is lost; what was begun is embedded again.
+                // Killing it between two commits loses nothing; an unfinished batch is embedded again.
                 let _ = child.kill();
                 let _ = child.wait();
                 return false;

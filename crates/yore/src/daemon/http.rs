@@ -1,4 +1,4 @@
-//! The daemon's port: MCP over HTTP, for agents that want an address in place of a command.
+//! The daemon's port: MCP over HTTP, for agents that take an address in place of a command.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::http::token::{TOKEN, token};
 use crate::mcp::http::{Mcp, PATH};
 use crate::mcp::{Server, Toolset, chat_reader};
 
-/// Ports that are tried first where none is configured: below those that systems give away.
+/// Ports tried first if none is configured: below those that operating systems assign.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
 
-/// The port as configured, and what must be said there; `None` where it is switched off or cannot
-/// be had: everything else works without it.
+/// Opens the configured port and returns it with its access token; `None` if HTTP is off or the port is not
+/// available. Everything else works without it.
 pub fn open(directory: &Path, config: &Config, log: &Log) -> Option<(Listener, String)> {
     if !config.mcp.http {
         return None;
@@ -56,11 +56,11 @@ pub fn run(shared: &Shared<'_>, listener: Listener, token: String, shutdown: Shu
     }
 }
 
-/// The same port for the same data directory, if it is free, so that what an agent was told stays
-/// true.
+/// Returns the port that this data directory always tries first, so that an address written into an agent's
+/// settings stays valid.
 fn usual_port(directory: &Path) -> u16 {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
-    // FNV-1a: the same in every version.
+    // FNV-1a: gives the same hash in every version.
     let hash = directory
         .as_os_str()
         .as_encoded_bytes()

@@ -1,4 +1,4 @@
-//! The daemon's log: times, codes, counts and paths, never a word of what was read.
+//! The daemon's log: times, codes, counts and paths, never the text of a conversation.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,37 +10,37 @@ use yore_engine::platform;
 
 use crate::engine_handle::now;
 
-/// A file is as long as this, about.
+/// Approximate size at which a file is rotated.
 const MOST_BYTES: u64 = 1 << 20;
-/// Files that are kept, the one that is written included.
+/// Number of files kept, including the one being written.
 const MOST_FILES: usize = 5;
 
-/// Where the log of a data directory lies.
+/// Returns the path of a data directory's log.
 pub fn path(directory: &Path) -> PathBuf {
     directory.join("logs").join("daemon.log")
 }
 
-/// A log that takes the place of an older part of itself when it has grown.
+/// A log file that is rotated when it has grown too large.
 pub struct Log {
     path: PathBuf,
     file: Mutex<Option<(File, u64)>>,
 }
 
 impl Log {
-    /// Writes below a data directory, or nowhere if that cannot be: a daemon without a log is
-    /// better than none.
+    /// Opens the log below a data directory. If that fails, the log discards its lines: a daemon without a
+    /// log is better than no daemon.
     pub fn open(directory: &Path) -> Self {
         let path = path(directory);
         let file = append(&path);
         Self { path, file: Mutex::new(file) }
     }
 
-    /// Something that was done.
+    /// Logs something that was done.
     pub fn info(&self, text: impl AsRef<str>) {
         self.line("info", text.as_ref());
     }
 
-    /// Something that went wrong.
+    /// Logs something that went wrong.
     pub fn error(&self, text: impl AsRef<str>) {
         self.line("error", text.as_ref());
     }
@@ -62,7 +62,7 @@ impl Log {
         }
     }
 
-    /// `daemon.log` becomes `daemon.log.1`, and so on; the last one goes.
+    /// Renames `daemon.log` to `daemon.log.1`, and so on; deletes the last file.
     fn rotate(&self) {
         let numbered = |number: usize| self.path.with_file_name(format!("daemon.log.{number}"));
         for number in (1..MOST_FILES - 1).rev() {

@@ -1,18 +1,17 @@
-//! The process in the background: reads what agents write while they write it, and answers for
-//! every other `yore`, which reaches it by [`crate::ipc`]; without it they do the work themselves.
+//! The background process. It reads what agents write while they write it, and answers every other `yore`
+//! process over [`crate::ipc`]. Without a daemon those processes do the work themselves.
 //!
 //! - [`run`]: the daemon, one for each data directory
 //! - `server`: a thread for each client
-//! - `watch`: notices changes, drains the hooks' spool, does what the clock says
-//! - `worker`: takes what is due from the queue and reads it; `upkeep`: backups and checks
-//! - `embedder`: has the local model's vectors made, in a process of its own
-//! - `http`: a port for agents that speak MCP over HTTP
-//! - `shared`: what these threads have in common
-//! - [`log`]: what it did, without a word of what was read
+//! - `watch`: notices changes, drains the hooks' spool, runs periodic tasks
+//! - `worker`: takes due jobs from the queue and reads their files; `upkeep`: backups and checks
+//! - `embedder`: has the local model's vectors made in a child process
+//! - `http`: a port for agents that use MCP over HTTP
+//! - `shared`: state that these threads share
+//! - [`log`]: a log of what it did, without any text it read
 //!
-//! It may be killed at any time: rows and checkpoints are committed together, the queue is in the
-//! database, and what only memory knew is found again by the look at everything with which it
-//! starts.
+//! It may be killed at any time: rows and checkpoints are committed together, the queue is in the database,
+//! and the full scan at the start finds again whatever was only in memory.
 
 mod embedder;
 mod http;
@@ -42,10 +41,10 @@ pub use self::{
     worker::{LOOK, PAUSES},
 };
 
-/// How often the database is tried again that another process keeps from being opened.
+/// Number of attempts to open a database that another process keeps locked.
 const OPEN_TRIES: u32 = 30;
 
-/// Runs until it is asked to end.
+/// Runs until it is asked to stop.
 ///
 /// # Errors
 /// When another daemon runs here, or the memory cannot be opened.
@@ -100,7 +99,7 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         }
         watch::run(shared, &notices);
         drop(end);
-        // A thread that waits for a client is woken by one.
+        // A connection wakes the thread that waits for a client.
         drop(socket::connect(&shared.card.address()));
         drop(shutdown);
         #[cfg(unix)]
@@ -113,8 +112,8 @@ pub fn run(settings: &Settings) -> CliResult<()> {
     Ok(())
 }
 
-/// Asked to end by the system or from a terminal: what was begun is finished first. A second time
-/// means at once.
+/// Ends the daemon on a signal from the system or a terminal, after the current work is finished. A second
+/// signal ends it at once.
 #[cfg(unix)]
 fn end_on_signal(mut signals: signal_hook::iterator::Signals, shared: &Shared<'_>) {
     for signal in signals.forever() {
@@ -126,7 +125,7 @@ fn end_on_signal(mut signals: signal_hook::iterator::Signals, shared: &Shared<'_
     }
 }
 
-/// Opens the memory; waits while another process is in the way.
+/// Opens the memory; tries again while another process keeps it locked.
 fn open(settings: &Settings, log: &Log) -> CliResult<yore_engine::Engine> {
     let mut tries = 0;
     loop {

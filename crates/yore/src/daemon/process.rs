@@ -1,6 +1,6 @@
-//! This process, as the system sees it.
+//! This process, as the operating system reports it.
 
-/// Bytes of memory of this process that no file backs, where the system tells.
+/// Returns the bytes of this process's memory that no file backs, if the system reports them.
 pub fn memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;

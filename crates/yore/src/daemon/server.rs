@@ -1,4 +1,4 @@
-//! Who listens: a thread that takes clients, and one for each client.
+//! The server: a thread that accepts clients, and a thread for each client.
 
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,18 +15,18 @@ use crate::error::CliResult;
 use crate::ipc::socket::{Listener, Stream};
 use crate::ipc::wire::{Fault, Hello, LONGEST_REPLY, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request, Status};
 
-/// Clients that are heard at once; more are sent away and do their work themselves.
+/// Most clients served at once. Others are sent away and do their work themselves.
 const MOST_CLIENTS: usize = 64;
-/// A client says something within this time, or it is gone.
+/// Time after which a client that sends nothing is disconnected.
 const SILENCE: Duration = Duration::from_secs(20);
-/// A client takes its answer within this time.
+/// Time in which a client must take its answer.
 const SLOWNESS: Duration = Duration::from_secs(10);
-/// How often a client that waits is told that somebody works.
+/// Interval at which a waiting client gets a sign that work goes on.
 const STILL_WORKING: Duration = Duration::from_secs(2);
-/// Jobs that were given up, as far as the status lists them.
+/// Most failed jobs that the status lists.
 const LISTED: usize = 50;
 
-/// Takes clients until everything ends; each has a thread in `scope`.
+/// Accepts clients until the daemon ends; each has a thread in `scope`.
 pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope: &'scope std::thread::Scope<'scope, 'env>) {
     let mut failures = 0;
     while !shared.is_stopping() {
@@ -36,7 +36,7 @@ pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope:
                 continue;
             }
             Err(error) => {
-                // Too many open files, mostly: it passes.
+                // Usually too many open files, which passes.
                 shared.log.error(format!("accept: {error}"));
                 failures += 1;
                 shared.sleep(Duration::from_millis(if failures < 10 { 100 } else { 2_000 }));
@@ -64,10 +64,10 @@ pub fn run<'scope, 'env>(shared: &'env Shared<'env>, listener: &Listener, scope:
     }
 }
 
-/// Answers one client until it is silent or says nonsense.
+/// Answers one client until it is silent for too long or sends something invalid.
 fn serve(shared: &Shared<'_>, stream: Stream) {
     let mut lines = Lines::new(stream);
-    // In short steps, so that a silent client does not keep everything from ending.
+    // Short steps, so that a silent client does not delay the daemon's end.
     let mut silent = Duration::ZERO;
     let step = Duration::from_millis(500);
     while !shared.is_stopping() {
@@ -105,7 +105,7 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
     }
 }
 
-/// Understands a request, or says why not.
+/// Parses a request, or says why it is refused.
 fn parse(shared: &Shared<'_>, line: &[u8]) -> Result<Request, Fault> {
     let value: Value = serde_json::from_slice(line).map_err(|_| Fault::of_daemon("request", "this is no JSON object"))?;
     if shared.card.token.is_some() && value["token"].as_str() != shared.card.token.as_deref() {
@@ -118,10 +118,10 @@ fn parse(shared: &Shared<'_>, line: &[u8]) -> Result<Request, Fault> {
     serde_json::from_value(value).map_err(|error| Fault::of_daemon("request", format!("this cannot be asked: {error}")))
 }
 
-/// An answer that is too long is none.
+/// Replaces an answer that is too long by an error.
 fn limited(reply: Reply) -> Reply {
     match &reply {
-        // Only texts can be as long as that; counting them costs less than writing twice.
+        // Only texts can reach that length; counting them costs less than serializing twice.
         Reply::Answer(value) if length_of(value) > LONGEST_REPLY / 2 => {
             Reply::Error(Fault::of_daemon("too-long", "the answer is too long"))
         }
@@ -175,7 +175,7 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
     }
 }
 
-/// Asks the engine for somebody.
+/// Answers a client with the engine.
 fn asked<T: Serialize>(shared: &Shared<'_>, ask: impl FnOnce(&Engine) -> Result<T, EngineError>) -> CliResult<Value> {
     shared.touch();
     told(&ask(&shared.engine)?)
@@ -197,7 +197,7 @@ fn recall(shared: &Shared<'_>, question: Question) -> Reply {
     }
 }
 
-/// Has everything read; whoever waits is told that it goes on.
+/// Has everything read; the waiting client is told at intervals that work goes on.
 fn ingest(shared: &Shared<'_>, settings: &str, lines: &mut Lines) -> Reply {
     if settings != shared.settings() {
         return Reply::Error(Fault::of_daemon("settings", "this daemon has other settings"));
@@ -216,7 +216,7 @@ fn ingest(shared: &Shared<'_>, settings: &str, lines: &mut Lines) -> Reply {
             Err(RecvTimeoutError::Timeout) if shared.is_stopping() => {
                 return Reply::Error(Fault::of_daemon("ending", "the daemon is ending"));
             }
-            // If nobody listens any more, the reading goes on, and nobody is told.
+            // If the client has gone, the reading goes on without it.
             Err(RecvTimeoutError::Timeout) if lines.write(&Reply::Working(true), SLOWNESS).is_err() => {
                 return Reply::Working(false);
             }

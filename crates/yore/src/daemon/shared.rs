@@ -1,4 +1,4 @@
-//! What the daemon's threads have in common.
+//! State that the daemon's threads share.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -21,60 +21,60 @@ use crate::ipc::wire::Ingested;
 use crate::settings::Settings;
 use crate::spool::Event;
 
-/// How long somebody who is told where things stand waits for what is being read.
+/// Longest time a brief waits for queued files to be read.
 const SETTLING: Duration = Duration::from_millis(400);
-/// How often it is looked whether it is read.
+/// Interval between checks whether they are read.
 const SETTLED: Duration = Duration::from_millis(10);
 
-/// Something that the watching thread is told.
+/// A message to the watching thread.
 pub enum Notice {
     /// These paths changed.
     Changed(Vec<PathBuf>),
-    /// Something changed, and it is not known what.
+    /// Something changed, but the paths are not known.
     Overflow,
-    /// These are read at once, whatever waits for them: what changes from now on must be told anew,
-    /// and they are looked at once more, because an agent may write after it told.
+    /// These jobs run at once. Later changes of their files must be reported again, and the files are looked
+    /// at once more, because an agent may write after its hook ran.
     Ended(Vec<NewJob>),
-    /// All that waited is read at once.
+    /// Everything that waits is read at once.
     Hurried,
-    /// Look whether it is time to end.
+    /// Check whether it is time to stop.
     Look,
 }
 
-/// What is asked of the working thread.
+/// Requests to the working thread.
 #[derive(Default)]
 pub struct Inbox {
-    /// Somebody waits for a reading of everything.
+    /// Callers that wait for everything to be read.
     pub wanted: Vec<Sender<CliResult<Ingested>>>,
-    /// Something was put into the queue.
+    /// True if jobs were put into the queue.
     pub is_woken: bool,
 }
 
-/// What the daemon's threads have in common.
+/// State that the daemon's threads share.
 pub struct Shared<'a> {
-    /// Settings and places.
+    /// Settings and paths.
     pub settings: &'a Settings,
     /// The settings that hold for every project, as they were at the start.
     pub config: Config,
     /// The memory.
     pub engine: Arc<Engine>,
-    /// When it was last asked.
+    /// Time of the last use.
     pub uses: Arc<Uses>,
-    /// What it says.
+    /// The daemon's log.
     pub log: Log,
-    /// Who it is.
+    /// The card that identifies this daemon.
     pub card: Card,
-    /// Places that tell of changes, and places that do not.
+    /// Places that are watched for changes, and places that are polled.
     pub places: Mutex<(Vec<String>, Vec<String>)>,
-    /// Readings since the start, and turns that they brought.
+    /// Batches read since the start.
     pub batches: AtomicU64,
-    /// Turns that were read.
+    /// Turns read since the start.
     pub turns: AtomicU64,
-    /// When the last reading ended; 0: never.
+    /// Time the last batch ended; 0: none yet.
     pub last_batch: AtomicI64,
-    /// Who is connected.
+    /// Number of connected clients.
     pub clients: AtomicUsize,
-    /// Whether vectors are being made.
+    /// True while vectors are being made.
     pub is_embedding: AtomicBool,
     /// The last error.
     pub last_error: Mutex<Option<String>>,
@@ -85,7 +85,7 @@ pub struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    /// Everything, and where notices arrive.
+    /// Creates the shared state and the receiver of the watching thread's messages.
     pub fn new(settings: &'a Settings, config: Config, engine: Engine, log: Log, card: Card) -> (Self, Receiver<Notice>) {
         let (send, receive) = channel();
         let shared = Self {
@@ -110,24 +110,24 @@ impl<'a> Shared<'a> {
         (shared, receive)
     }
 
-    /// A way to tell the watching thread.
+    /// Returns a sender to the watching thread.
     pub fn notifier(&self) -> Sender<Notice> {
         lock(&self.notices).clone()
     }
 
-    /// Whether everything is to end.
+    /// True once the daemon is stopping.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::SeqCst)
     }
 
-    /// Everything is to end, after what is being done.
+    /// Stops the daemon after the current work.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         let _ = self.notifier().send(Notice::Look);
         self.wake();
     }
 
-    /// Sleeps, but not longer than until the end.
+    /// Sleeps, but not past the daemon's end.
     pub fn sleep(&self, time: Duration) {
         let until = Instant::now() + time;
         while !self.is_stopping() {
@@ -145,7 +145,7 @@ impl<'a> Shared<'a> {
         self.woken.notify_all();
     }
 
-    /// Asks the working thread to read everything; the answer comes to the receiver.
+    /// Asks the working thread to read everything; the receiver gets the result.
     pub fn want_everything(&self) -> Receiver<CliResult<Ingested>> {
         let (send, receive) = channel();
         lock(&self.inbox).wanted.push(send);
@@ -153,7 +153,7 @@ impl<'a> Shared<'a> {
         receive
     }
 
-    /// What was asked meanwhile, after waiting for it at most for `time`.
+    /// Waits for requests for at most `time`, and returns them.
     pub fn wait(&self, time: Duration) -> Vec<Sender<CliResult<Ingested>>> {
         let inbox = lock(&self.inbox);
         let is_idle = |inbox: &mut Inbox| !inbox.is_woken && inbox.wanted.is_empty() && !self.is_stopping();
@@ -162,12 +162,12 @@ impl<'a> Shared<'a> {
         std::mem::take(&mut inbox.wanted)
     }
 
-    /// Something was asked or found.
+    /// Notes a use of the daemon.
     pub fn touch(&self) {
         self.uses.touch();
     }
 
-    /// Gives the local model's memory back after it was idle for so long as is configured.
+    /// Frees the local model's memory after the configured idle time.
     pub fn drop_idle_model(&self) {
         let idle = Duration::from_secs(60 * u64::from(self.config.daemon.model_idle_minutes));
         if self.uses.drop_idle_model(&self.engine, idle) {
@@ -175,30 +175,30 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Tells what went wrong in the log and in the status.
+    /// Reports an error in the log and in the status.
     pub fn failed(&self, what: &str, error: &CliError) {
         let text = format!("{what}: {} [{}]", error.message, error.code);
         self.log.error(&text);
         *lock(&self.last_error) = Some(text);
     }
 
-    /// Where histories lie now, as configured now.
+    /// Returns the roots of the histories, by the current configuration.
     pub fn roots(&self) -> CliResult<Vec<SourceRoot>> {
         known_roots(&self.engine, self.settings)
     }
 
-    /// How to read these roots, as configured now.
+    /// Builds the request that reads these roots, by the current configuration.
     pub fn request(&self, roots: Vec<SourceRoot>) -> CliResult<IngestRequest> {
         request(roots, self.settings)
     }
 
-    /// How long what arrives waits for more, in milliseconds.
+    /// Returns how long new data waits for more, in milliseconds.
     pub fn window_ms(&self) -> UtcMillis {
         UtcMillis::from(self.config.daemon.batch_seconds) * 1000
     }
 
-    /// Puts jobs into the queue and wakes whoever does them; tells of each whether it is new.
-    /// A queue that cannot be written now loses nothing: the next look finds what is to be done.
+    /// Puts jobs into the queue and wakes the working thread. Returns for each job whether it is new. If the
+    /// queue cannot be written now, nothing is lost: the next scan finds the work.
     pub fn queue(&self, jobs: &[NewJob]) -> CliResult<Vec<bool>> {
         if jobs.is_empty() {
             return Ok(Vec::new());
@@ -209,13 +209,12 @@ impl<'a> Shared<'a> {
         Ok(new)
     }
 
-    /// Jobs that look at whole roots, after a while.
+    /// Returns jobs that scan whole roots after a delay.
     pub fn scans(&self, roots: &[SourceRoot], delay_ms: UtcMillis) -> Vec<NewJob> {
         roots.iter().map(|root| NewJob { work: Work::Scan(root.clone()), delay_ms, stamp: None }).collect()
     }
 
-    /// Reads what is known to be new, before somebody is told where things stand; waits for it, but
-    /// not for long.
+    /// Reads what is known to be new before a brief is made; waits for it, but not for long.
     pub fn settle(&self) {
         let until = Instant::now() + SETTLING;
         match self.engine.hurry_ingestion() {
@@ -224,7 +223,7 @@ impl<'a> Shared<'a> {
                 let _ = self.notifier().send(Notice::Hurried);
                 self.wake();
             }
-            // What cannot be hurried is read when it is due.
+            // Jobs that cannot be hurried run when they are due.
             Err(error) => self.failed("queue", &error.into()),
         }
         let is_reading = || self.engine.pressing_jobs(Lane::Capture).is_ok_and(|jobs| jobs > 0);
@@ -233,10 +232,10 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Takes what an agent's hook told; returns how many jobs it became. A transcript is read if
-    /// it lies where this agent's histories lie, or its source takes it; without one, all of the
-    /// agent's places are looked at. What ends is read at once: the next session may begin in the
-    /// same second.
+    /// Takes an event that an agent's hook reported; returns the number of jobs it became. A transcript is
+    /// read if it is below a root of this agent or its source accepts it; without a transcript, all of the
+    /// agent's roots are scanned. At the end of a session it is read at once: the next session may begin in
+    /// the same second.
     pub fn take_event(&self, event: &Event) -> CliResult<usize> {
         let roots = self.roots()?;
         let of_agent: Vec<SourceRoot> = roots.iter().filter(|root| root.source == event.agent).cloned().collect();
@@ -273,13 +272,13 @@ impl<'a> Shared<'a> {
         Ok(count)
     }
 
-    /// What distinguishes the settings by which histories are read.
+    /// Returns a text that identifies the settings that affect how histories are read.
     pub fn settings(&self) -> String {
         self.config.reading_identity()
     }
 }
 
-/// A lock that a panic elsewhere does not close.
+/// Locks a mutex even if another thread panicked while holding it.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
-//! The upkeep thread: backups and checks, which on a large memory take a while. Nobody waits for them, and they keep
-//! nothing from being read.
+//! The upkeep thread: backups and checks, which take a while on a large memory. No caller waits for them, and
+//! they do not delay the reading of histories.
 //!
-//! What is due is asked of the wall clock: timers stand still while a computer sleeps.
+//! The wall clock decides when upkeep is due: timers stop while a computer sleeps.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use yore_engine::{Failure, Job, JobWorker, Lane, Upkeep, Work};
 use super::shared::Shared;
 use crate::error::CliResult;
 
-/// The histories are read first.
+/// Delay before the first upkeep, so that histories are read first.
 const BEFORE_FIRST: Duration = Duration::from_secs(5);
-/// How often it is looked what is due.
+/// Interval between checks for due upkeep.
 const LOOK: Duration = Duration::from_secs(600);
 
-/// Works until everything ends.
+/// Runs upkeep until the daemon ends.
 pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
     let mut worker = None;
     let mut wait = BEFORE_FIRST;
@@ -30,7 +30,7 @@ pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
     }
 }
 
-/// Does what is due; says when something is tried again.
+/// Runs the upkeep that is due; returns the time until the next queued job, if any.
 fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option<Duration>> {
     let engine = &shared.engine;
     let worker = match worker {
@@ -42,7 +42,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>) -> CliResult<Option
         && let Some(job) = engine.take_jobs(worker, Lane::Upkeep, 1)?.pop()
     {
         do_job(shared, worker, &job).inspect_err(|_| {
-            // What cannot be noted is done once more.
+            // If the result cannot be recorded, the job runs again.
             let _ = engine.return_jobs(worker, &[job.id]);
         })?;
     }
@@ -62,12 +62,12 @@ fn do_job(shared: &Shared<'_>, worker: &JobWorker, job: &Job) -> CliResult<()> {
             return Ok(());
         }
     }
-    // What no waiting mends is tried when it is due again.
+    // A failure that waiting does not cure is tried again when the upkeep is next due.
     shared.engine.note_upkeep(upkeep)?;
     Ok(shared.engine.finish_jobs(worker, &[job.id])?)
 }
 
-/// Makes the day's backup, if it is due. Damage that it finds is told in the log; older backups stay then.
+/// Makes the day's backup, if it is due. If it finds damage, it logs an error and keeps the older backups.
 fn back_up(shared: &Shared<'_>) -> Result<(), Failure> {
     let made = shared.engine.back_up_if_due(shared.config.store.backups as usize).map_err(|error| Failure::of(&error))?;
     if let Some(made) = made {
@@ -76,7 +76,8 @@ fn back_up(shared: &Shared<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the full-text index anew where its files are damaged: it may answer in another order, and nobody would notice.
+/// Rebuilds the full-text index if its files are damaged: a damaged index may rank differently without any
+/// error.
 fn check_index(shared: &Shared<'_>) -> Result<(), Failure> {
     let damaged = shared.engine.mend_index().map_err(|error| Failure::of(&error))?;
     if !damaged.is_empty() {

@@ -1,8 +1,8 @@
-//! The watching thread: notices what agents write, and does what the clock says.
+//! The watching thread: notices what agents write, and runs periodic tasks.
 //!
-//! The system tells of changes where it can; where it cannot, and as a safety net everywhere,
-//! places are looked at from time to time. What is noticed becomes jobs in the queue at once:
-//! memory holds nothing that a killed process would lose but what the next start finds anyway.
+//! The operating system reports changes where it can. Where it cannot, and as a safety net everywhere, places
+//! are polled. Changes become jobs in the queue at once: memory holds only what the next start finds again,
+//! so a killed process loses nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -22,28 +22,28 @@ use crate::inject::ledger;
 use crate::ipc::card;
 use crate::spool;
 
-/// How often the spool is looked at, and the clock.
+/// Interval between looks at the spool and the periodic tasks.
 const TICK: Duration = Duration::from_secs(2);
-/// Events that come within this time are looked at together.
+/// Events within this time are handled together.
 const GATHER: Duration = Duration::from_millis(100);
-/// When what an agent said to be ended is looked at once more.
+/// Delay before files that an agent reported as ended are read once more.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often it is looked for new places.
+/// Interval between looks for new places.
 const LOOK_FOR_ROOTS: Duration = Duration::from_secs(5);
-/// How often everything is looked at whatever the system tells.
+/// Interval between scans of everything, even if the system reports no changes.
 const SAFETY: Duration = Duration::from_secs(300);
-/// How often what was given to sessions that ended long ago is cleared away.
+/// Interval between removals of the ledgers of sessions that ended long ago.
 const CLEAR: Duration = Duration::from_secs(24 * 3600);
-/// How often it is said that all is well.
+/// Interval between heartbeat lines in the log.
 pub const HEARTBEAT: Duration = Duration::from_secs(60);
-/// The longest wait for a file that turned out to be no history.
+/// Longest delay for a file that turned out to be no history.
 const LONGEST_DELAY_MS: UtcMillis = 60_000;
-/// Paths that are remembered.
+/// Most paths remembered.
 const MOST_PATHS: usize = 20_000;
-/// Files of a new directory that are looked at one by one.
+/// Most files of a new directory handled one by one.
 const MOST_NEW_FILES: usize = 1_000;
 
-/// Watches until everything ends.
+/// Watches until the daemon ends.
 pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
     let mut watching = Watching::new(shared);
     let mut last = Clock::new();
@@ -71,7 +71,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
             watching.look_for_roots();
             shared.drop_idle_model();
             if !card::is_still_there(&shared.settings.directory) {
-                // Somebody removed the data directory: there is nothing to do any more.
+                // The data directory was removed: there is nothing left to do.
                 shared.stop();
             }
         }
@@ -98,7 +98,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
     }
 }
 
-/// When things were last done.
+/// Times at which periodic tasks last ran.
 struct Clock {
     spool: Since,
     roots: Since,
@@ -115,7 +115,7 @@ impl Clock {
     }
 }
 
-/// A moment after which something is due again.
+/// Time at which a task last ran.
 struct Since(Instant);
 
 impl Since {
@@ -128,7 +128,7 @@ impl Since {
     }
 }
 
-/// A line that says that all is well, or what waits.
+/// Writes a log line that says the daemon is alive and how many jobs wait.
 fn heartbeat(shared: &Shared<'_>) {
     let memory = super::process::memory_bytes().map_or_else(String::new, |bytes| format!(" memory {} kB", bytes / 1024));
     match shared.engine.job_counts(Lane::Capture) {
@@ -144,31 +144,31 @@ fn heartbeat(shared: &Shared<'_>) {
     }
 }
 
-/// How a root is told apart from another of the same name.
+/// Identity of a root's file or directory, to notice that another took its name.
 type Identity = Option<(u64, u64)>;
 
-/// A place that is looked after.
+/// A place that is watched or polled.
 struct Place {
     root: SourceRoot,
-    /// By what name the system knows it.
+    /// Path under which the system reports its changes.
     canonical: PathBuf,
     is_watched: bool,
     identity: Identity,
 }
 
-/// What is watched, and what was seen there.
+/// The watched places, and the changes seen there.
 struct Watching<'s, 'a> {
     shared: &'s Shared<'a>,
     watcher: Option<RecommendedWatcher>,
     places: Vec<Place>,
     /// Changed paths that are not in the queue yet.
     changed: HashSet<PathBuf>,
-    /// Until when a path need not be queued again: it waits there already. And whether it changed
-    /// since.
+    /// Time until which a path need not be queued again because it already waits in the queue, and whether it
+    /// changed since.
     waiting: HashMap<PathBuf, (Instant, bool)>,
-    /// What is looked at once more, and when.
+    /// Work to be repeated once, and when.
     again: HashMap<Work, (Instant, NewJob)>,
-    /// How long a path that is no history waits the next time.
+    /// Next delay of a path that is no history.
     delays: HashMap<PathBuf, UtcMillis>,
     is_overflowed: bool,
 }
@@ -177,7 +177,7 @@ impl<'s, 'a> Watching<'s, 'a> {
     fn new(shared: &'s Shared<'a>) -> Self {
         let notify = shared.notifier();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Whoever does not listen any more has ended.
+            // A failed send means that the watching thread has ended.
             let _ = match event {
                 Ok(event) if event.need_rescan() => notify.send(Notice::Overflow),
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => Ok(()),
@@ -221,8 +221,8 @@ impl<'s, 'a> Watching<'s, 'a> {
         }
     }
 
-    /// These are read sooner than was thought. What changed of them meanwhile may have come too late
-    /// for that.
+    /// Handles paths that are read sooner than planned. If one changed in the meantime, that reading may have
+    /// missed the change, so it counts as changed again.
     fn no_longer_waits(&mut self, is_meant: impl Fn(&Path) -> bool) {
         for (path, (_, is_changed)) in self.waiting.extract_if(|path, _| is_meant(path)) {
             if is_changed {
@@ -231,7 +231,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         }
     }
 
-    /// Asks for another look at what agents may have written to after they said that it ended.
+    /// Queues another look at files that agents may have written to after they reported the end.
     fn look_again(&mut self) {
         let now = Instant::now();
         let due: Vec<NewJob> = self.again.extract_if(|_, (at, _)| *at <= now).map(|(_, (_, job))| job).collect();
@@ -249,7 +249,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         }
     }
 
-    /// Finds places that came, went, or are others by now, and watches them.
+    /// Finds places that appeared, disappeared or were replaced, and updates the watches.
     fn look_for_roots(&mut self) {
         let roots = match self.shared.roots() {
             Ok(roots) => roots,
@@ -263,7 +263,7 @@ impl<'s, 'a> Watching<'s, 'a> {
             } else {
                 is_changed = true;
                 if let Some(watcher) = self.watcher.as_mut().filter(|_| place.is_watched) {
-                    // It may be gone, and its watch with it.
+                    // The place may be gone, and its watch with it.
                     let _ = watcher.unwatch(&watched_path(&place.canonical));
                 }
             }
@@ -294,7 +294,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         }
     }
 
-    /// Whether the system will tell of changes there.
+    /// Returns whether the system will report changes below `path`.
     fn watch(&mut self, path: &Path) -> bool {
         if yore_engine::platform::network_file_system(path).is_some() {
             return false;
@@ -310,7 +310,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         }
     }
 
-    /// Asks for a look at everything, or at what tells of no changes.
+    /// Queues a scan of everything, or only of the places that must be polled.
     fn look_at_everything(&mut self, is_polled_only: bool) {
         let roots: Vec<SourceRoot> =
             self.places.iter().filter(|place| place.is_watched != is_polled_only).map(|place| place.root.clone()).collect();
@@ -319,7 +319,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         }
     }
 
-    /// Puts what changed into the queue.
+    /// Puts changed paths into the queue.
     fn queue(&mut self) {
         if std::mem::take(&mut self.is_overflowed) {
             self.shared.log.info("more changed than the system told");
@@ -348,7 +348,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         }
         let new: Vec<NewJob> = jobs.iter().map(|(_, job)| job.clone()).collect();
         match self.shared.queue(&new) {
-            // Until just before it can be taken, more of the same need not be said.
+            // Until just before the job is due, further changes of the same file need not be queued.
             Ok(is_new) => {
                 let quiet = Duration::from_millis((self.shared.window_ms() - 500).max(0) as u64);
                 for ((path, job), is_new) in jobs.into_iter().zip(is_new) {
@@ -360,14 +360,14 @@ impl<'s, 'a> Watching<'s, 'a> {
             Err(error) => {
                 self.shared.failed("queue", &error);
                 self.changed.extend(jobs.into_iter().map(|(path, _)| path));
-                // Not at once: whatever is in the way is given a moment.
+                // Not retried at once: whatever caused the error gets a moment to pass.
                 self.shared.sleep(Duration::from_millis(200));
                 let _ = self.shared.notifier().send(Notice::Look);
             }
         }
     }
 
-    /// The job that a changed file becomes.
+    /// Adds the job that a changed file becomes.
     fn add(&mut self, path: PathBuf, now: Instant, jobs: &mut Vec<(PathBuf, NewJob)>) {
         if let Some((_, is_changed)) = self.waiting.get_mut(&path).filter(|(until, _)| *until > now) {
             *is_changed = true;
@@ -378,7 +378,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         let database = database_of(&path);
         let Some(target) = database.to_str() else { return };
         let source = place.root.source.clone();
-        // A queue that cannot be asked takes the way that finds everything.
+        // If the queue cannot be read, a scan is queued, which finds everything.
         if self.shared.engine.knows_file(&source, target).unwrap_or(false) {
             let stamp = Stamp::of_file(&database).ok();
             let work = Work::Ingest(SourceRoot { source, path: database });
@@ -387,8 +387,8 @@ impl<'s, 'a> Watching<'s, 'a> {
             jobs.push((path, job));
             return;
         }
-        // New, or no history at all: looking at the place tells. What is none may change as often
-        // as it likes.
+        // A new file or no history at all; a scan of its place finds out. A file that is not a history may
+        // change often, so its delay doubles each time.
         let window = self.shared.window_ms();
         let delay = self.delays.entry(path.clone()).or_insert(window);
         let job = self.shared.scans(std::slice::from_ref(&place.root), *delay).pop();
@@ -396,7 +396,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         jobs.extend(job.map(|job| (path, job)));
     }
 
-    /// Takes what hooks left.
+    /// Takes the events that hooks left.
     fn drain_spool(&mut self) {
         let shared = self.shared;
         let handle = |event: &spool::Event| -> bool {
@@ -419,18 +419,18 @@ impl<'s, 'a> Watching<'s, 'a> {
     }
 }
 
-/// What is watched for a root: the root, or the directory of one that is a file, which may be
-/// replaced by another of the same name.
+/// Returns the path to watch for a root: the root itself, or the parent directory if the root is a file,
+/// which may be replaced by another of the same name.
 fn watched_path(path: &Path) -> PathBuf {
     if path.is_dir() { path.to_path_buf() } else { path.parent().unwrap_or(path).to_path_buf() }
 }
 
-/// Whether a path is a database's log, which lies beside it.
+/// Returns whether `path` is the log or journal of the database `root`.
 fn is_beside(path: &Path, root: &Path) -> bool {
     database_of(path) == root
 }
 
-/// The database of a log or journal; any other path as it is.
+/// Returns the database of a log or journal; any other path unchanged.
 fn database_of(path: &Path) -> PathBuf {
     let text = path.to_str().unwrap_or_default();
     match ["-wal", "-shm", "-journal"].iter().find_map(|end| text.strip_suffix(end)) {
@@ -439,7 +439,7 @@ fn database_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Files of a directory that is new: some were there before it was watched.
+/// Returns the files of a new directory; some may have been written before it was watched.
 fn files_in(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![directory.to_path_buf()];

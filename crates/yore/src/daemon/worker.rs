@@ -1,7 +1,7 @@
-//! The working thread: takes what is due, reads all of it at once, brings the index up to date.
+//! The working thread: takes due jobs, reads their files in one batch, brings the index up to date.
 //!
-//! First, before anything else, whatever an agent may delete is archived. What fails is tried
-//! again or put aside, one by one: a bad file keeps no other from being read.
+//! At the start it first archives the histories that an agent may delete. A failed job is retried or put
+//! aside by itself: a bad file does not keep others from being read.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,20 +19,20 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::wire::Ingested;
 use crate::render::ingest::{as_json, summary};
 
-/// Jobs that are done at once.
+/// Most jobs taken at once.
 const MOST_JOBS: usize = 1_000;
-/// The longest time without a look at the queue: somebody else may have put something there.
+/// Longest time between looks at the queue: another process may have added a job.
 pub const LOOK: Duration = Duration::from_secs(10);
-/// How long a look at everything goes on undisturbed.
+/// Time a scan of everything runs before it may be interrupted.
 const SLICE: Duration = Duration::from_secs(2);
-/// How long the index may be another process's.
+/// Longest time to wait for another process that holds the index.
 const INDEX_PATIENCE_MS: u64 = 5_000;
-/// When a place is looked at again in which something was busy.
+/// Delay before a place with a busy file is looked at again.
 const BUSY_DELAY_MS: UtcMillis = 30_000;
-/// Pauses while the queue itself cannot be reached.
+/// Pauses, in seconds, while the queue cannot be reached.
 pub const PAUSES: [u64; 5] = [1, 2, 4, 8, 10];
 
-/// Works until everything ends.
+/// Works until the daemon ends.
 pub fn run(shared: &Shared<'_>) {
     let mut failures = 0;
     let mut is_rescued = false;
@@ -49,7 +49,7 @@ pub fn run(shared: &Shared<'_>) {
     }
 }
 
-/// One look at the queue, and the work that is due.
+/// Takes the due jobs from the queue and does them.
 fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bool) -> CliResult<()> {
     let worker = match worker {
         Some(worker) => worker,
@@ -95,7 +95,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
         let batch = match &job.work {
             Work::Ingest(_) => &mut files,
             Work::Scan(_) => &mut scans,
-            // Of another lane.
+            // These belong to another lane.
             Work::Upkeep(_) | Work::Unknown { .. } => continue,
         };
         let is_enabled =
@@ -106,7 +106,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
             unwanted.push(job.id);
         }
     }
-    // Switched off since it was asked for.
+    // Their source was switched off after the job was queued.
     shared.engine.finish_jobs(worker, &unwanted)?;
     for batch in [files, scans].into_iter().filter(|batch| !batch.is_empty()) {
         if shared.is_stopping() {
@@ -118,7 +118,7 @@ fn turn(shared: &Shared<'_>, worker: &mut Option<JobWorker>, is_rescued: &mut bo
     Ok(())
 }
 
-/// Archives what an agent deletes after some days, before anything else.
+/// Archives histories that an agent deletes after some days, before anything else.
 fn rescue(shared: &Shared<'_>) -> CliResult<()> {
     let roots = shared.roots()?;
     let is_at_risk =
@@ -139,7 +139,7 @@ fn rescue(shared: &Shared<'_>) -> CliResult<()> {
     shared.queue(&later).map(drop)
 }
 
-/// Reads all that is new, for somebody who waits.
+/// Reads everything new, for a caller that waits.
 fn everything(shared: &Shared<'_>) -> CliResult<Ingested> {
     let report = read(shared, shared.roots()?, false)?;
     Ok(Ingested {
@@ -149,7 +149,7 @@ fn everything(shared: &Shared<'_>) -> CliResult<Ingested> {
     })
 }
 
-/// Does jobs of one kind at once, and says of each how it ended.
+/// Does jobs of one kind together, and records the outcome of each.
 fn do_batch(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job]) -> CliResult<()> {
     let is_scan = jobs.iter().any(|job| matches!(job.work, Work::Scan(_)));
     let roots = jobs.iter().filter_map(|job| job.work.root().cloned()).collect();
@@ -158,7 +158,7 @@ fn do_batch(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job]) -> CliResult<
         Ok(report) if is_scan => {
             let mut found: Vec<NewJob> = Vec::new();
             for (path, reason) in report.unread() {
-                // What fails in a place fails by itself.
+                // A file that fails in a place gets a job of its own.
                 let is_below = |root: &&SourceRoot| {
                     path.starts_with(&root.path) || root.path.canonicalize().is_ok_and(|root| path.starts_with(root))
                 };
@@ -180,7 +180,7 @@ fn do_batch(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job]) -> CliResult<
             shared.engine.finish_jobs(worker, &ids(jobs))?;
         }
         Ok(report) => files_done(shared, worker, jobs, &report)?,
-        // Which one it was is seen when each is read alone, unless the fault is not theirs.
+        // Unless the error affects every job, reading each file alone shows which one failed.
         Err(error) if jobs.len() > 1 && !is_everybodys(&error) => {
             shared.failed("batch", &error);
             for job in jobs {
@@ -198,10 +198,10 @@ fn do_batch(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job]) -> CliResult<
     Ok(())
 }
 
-/// Files were read: each is done, or failed by itself.
+/// Records the outcome of each file that was read: done, or failed by itself.
 fn files_done(shared: &Shared<'_>, worker: &JobWorker, jobs: &[Job], report: &IngestReport) -> CliResult<()> {
     if report.files_busy > 0 && jobs.len() > 1 {
-        // Which of them are busy is not told.
+        // The report does not say which of them are busy.
         for job in jobs {
             do_batch(shared, worker, std::slice::from_ref(job))?;
         }
@@ -240,8 +240,8 @@ fn fail(shared: &Shared<'_>, worker: &JobWorker, job: &Job, failure: &Failure) -
     Ok(())
 }
 
-/// Reads what is new under these roots and brings the index up to date. Rows and checkpoints are
-/// committed together, so being killed in here loses nothing and doubles nothing.
+/// Reads what is new under these roots and updates the index. Rows and checkpoints are committed together, so
+/// a kill during the reading neither loses nor duplicates anything.
 fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -> CliResult<IngestReport> {
     let began = Instant::now();
     let count = roots.len();
@@ -257,7 +257,7 @@ fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -
     if report.files_read > 0 {
         shared.touch();
     }
-    // What the index does not take now is searched in memory, and taken the next time.
+    // Turns that the index does not take now are searched in memory, and indexed the next time.
     if let Err(error) = shared.engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {}) {
         shared.failed("index", &error.into());
     }
@@ -282,7 +282,7 @@ fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -
     Ok(report)
 }
 
-/// Stops a reading at the end of everything, and a look at everything when something else is due.
+/// Stops a reading when the daemon ends, and a scan of everything when other work is due.
 struct Watch<'s, 'a> {
     shared: &'s Shared<'a>,
     began: Instant,
@@ -303,12 +303,12 @@ impl Observer for Watch<'_, '_> {
     }
 }
 
-/// Whether an error would meet every other job as well: the database, the disk, the settings.
+/// Returns whether an error affects every other job as well: the database, the disk, the settings.
 fn is_everybodys(error: &CliError) -> bool {
     ["store/", "index/", "config/", "data-directory", "redaction-pattern"].iter().any(|kind| error.code.starts_with(kind))
 }
 
-/// The file of a unit's name: a part's name is behind a `#`.
+/// Returns the file of a unit's name; a part's name follows a `#`.
 fn file_of(name: &Path) -> PathBuf {
     if name.exists() {
         return name.to_path_buf();

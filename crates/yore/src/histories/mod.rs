@@ -1,8 +1,8 @@
-//! Which histories are read, and how.
+//! The histories that are read, and how they are read.
 //!
-//! - `roots`: where they lie
-//! - `request`: how they are read, and what may be kept
-//! - `waiting`: conversations that were not read, or went on since
+//! - `roots`: their locations
+//! - `request`: how they are read, and the rules of capture
+//! - `waiting`: conversations that were not read, or have changed since
 
 mod request;
 mod roots;

@@ -1,4 +1,4 @@
-//! How histories are read: the request, and what may be kept.
+//! How histories are read: the request, and the rules of capture.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,24 +10,24 @@ use crate::config::{CaptureMode, Layers, load};
 use crate::error::CliResult;
 use crate::settings::{Settings, find_project_file};
 
-/// A reading of these roots, as configured.
+/// Builds the request that reads these roots, as configured.
 pub fn request(roots: Vec<SourceRoot>, settings: &Settings) -> CliResult<IngestRequest> {
     let config = settings.config();
     let mut request = IngestRequest::new(roots);
     request.reader.tool_bytes = if config.index.tool_output { config.index.tool_result_bytes } else { 0 };
-    // PDFs are read by this program in a process of its own.
+    // This program reads PDFs in a child process.
     request.reader.pdf_extractor = std::env::current_exe().ok();
     request.policy = Arc::new(policy(settings)?);
     Ok(request)
 }
 
-/// What may be kept: the person's settings, and each project's own.
+/// Returns the rules of capture: the user's settings, and each project's own.
 pub fn policy(settings: &Settings) -> CliResult<CapturePolicy> {
     let capture = &settings.own_config()?.capture;
     let home = |entries: &[String]| -> Vec<String> { entries.iter().map(|entry| settings.paths.below_home(entry)).collect() };
     let only = (capture.mode == CaptureMode::OptIn).then(|| home(&capture.projects));
     let policy = CapturePolicy::new(&home(&capture.exclude_paths), &home(&capture.exclude_projects), only.as_deref())?;
-    // A project's file may switch capture off for that project; each directory is asked once.
+    // A project's file may switch capture off for that project; each file is read once.
     let known: Mutex<HashMap<PathBuf, bool>> = Mutex::default();
     let (user_file, environment) = (settings.user_file.clone(), settings.environment.clone());
     Ok(policy.with_project_switch(move |directory| {
@@ -36,7 +36,7 @@ pub fn policy(settings: &Settings) -> CliResult<CapturePolicy> {
         *known.entry(file.clone()).or_insert_with(|| {
             let layers =
                 Layers { user_file: user_file.as_ref(), project_file: Some(&file), environment: &environment, flags: &[] };
-            // A file that cannot be understood may have meant to forbid.
+            // A file that cannot be parsed may have been meant to forbid capture.
             load(&layers).map_or(true, |resolved| !resolved.config.capture.enabled)
         })
     }))

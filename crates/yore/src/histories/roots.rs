@@ -1,4 +1,4 @@
-//! Where histories lie.
+//! The locations of histories.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::config::{Config, ConfigError};
 use crate::error::CliResult;
 use crate::settings::Settings;
 
-/// Where the known agents keep their histories, as configured: what exists of it.
+/// Returns the existing roots where the known agents keep their histories, as configured.
 pub fn default_roots(settings: &Settings) -> Result<Vec<SourceRoot>, ConfigError> {
     Ok(roots_of(&settings.own_config()?, settings))
 }
@@ -24,7 +24,7 @@ fn roots_of(config: &Config, settings: &Settings) -> Vec<SourceRoot> {
         let Some(chosen) = config.sources.of(source.kind()).filter(|chosen| chosen.enabled) else { continue };
         let paths = if chosen.roots.is_empty() {
             let mut paths = settings.places(*source);
-            // What it leaves in a project is looked for where somebody works, and above.
+            // Files that agents leave in a project are looked for in the current directory and above.
             let left = source.file_in_project().into_iter();
             paths.extend(
                 left.flat_map(|name| settings.here.iter().flat_map(|here| here.ancestors()).map(move |at| at.join(name))),
@@ -43,7 +43,8 @@ fn roots_of(config: &Config, settings: &Settings) -> Vec<SourceRoot> {
     roots
 }
 
-/// The same, and what agents without a place of their own left in the directories that `engine` knows.
+/// Returns the default roots, and the files that agents without a place of their own left in directories that
+/// `engine` knows.
 pub fn known_roots(engine: &Engine, settings: &Settings) -> CliResult<Vec<SourceRoot>> {
     let config = settings.own_config()?;
     let mut roots = roots_of(&config, settings);
@@ -73,7 +74,7 @@ fn expand_home(path: &Path, settings: &Settings) -> PathBuf {
     }
 }
 
-/// Where conversations lie, not documents.
+/// Returns the default roots of conversations, without those of documents.
 pub fn conversation_roots(settings: &Settings) -> Result<Vec<SourceRoot>, ConfigError> {
     let mut roots = default_roots(settings)?;
     roots.retain(|root| source_named(&root.source).is_some_and(|source| source.nature() == Nature::Conversation));

@@ -1,4 +1,4 @@
-//! Conversations that were not read, or went on since.
+//! Conversations that were not read, or have changed since.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -18,57 +18,57 @@ use super::{conversation_roots, request};
 use crate::error::CliResult;
 use crate::settings::Settings;
 
-/// Which conversations.
+/// Filter of conversations.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
-    /// Last used not before this time.
+    /// Only conversations last changed at or after this time.
     pub since: Option<UtcMillis>,
-    /// Of this project: name or directory.
+    /// Only conversations of this project: name or directory.
     pub project: Option<String>,
-    /// With code blocks.
+    /// Only conversations with code blocks.
     pub has_code: bool,
 }
 
 impl Chosen {
-    /// Whether it leaves nothing out.
+    /// Returns whether the filter accepts every conversation.
     pub fn is_everything(&self) -> bool {
         self.since.is_none() && self.project.is_none() && !self.has_code
     }
 }
 
-/// A conversation that was not read as it is now.
+/// A conversation whose present state was not read.
 pub struct Waiting {
     /// The source that reads it.
     pub source: &'static dyn Source,
-    /// What is read.
+    /// The unit to read.
     pub unit: Unit,
     /// The unit's name.
     pub name: String,
-    /// Whether some of it was read before.
+    /// True if some of it was read before.
     pub is_known: bool,
-    /// When its file changed last.
+    /// Time at which its file last changed.
     pub updated: Option<UtcMillis>,
-    /// What a look into it tells.
+    /// Facts found by a look into it.
     pub facts: Facts,
 }
 
-/// What a look into a conversation tells.
+/// Facts found by a look into a conversation.
 #[derive(Default)]
 pub struct Facts {
-    /// The directory that it was led in.
+    /// The directory that the conversation took place in.
     pub directory: Option<String>,
-    /// Whether it has a code block; looked for only where that is asked.
+    /// True if it has a code block; computed only if the filter asks for it.
     pub has_code: bool,
 }
 
-/// Bytes of a conversation that are looked at.
+/// Most bytes of a conversation that are read.
 const MOST_BYTES: u64 = 256 << 20;
-/// A longer line is looked at in pieces.
+/// Longest line read at once; a longer one is read in pieces.
 const LONGEST_LINE: u64 = 4 << 20;
-/// Records that are looked at for a directory.
+/// Records that are searched for a directory.
 const FIRST_RECORDS: usize = 200;
 
-/// What waits under the roots and passes the filter, last used first.
+/// Returns the waiting conversations under the roots that pass the filter, last changed first.
 pub fn waiting(
     roots: &[SourceRoot],
     engine: Option<&Engine>,
@@ -86,7 +86,7 @@ pub fn waiting(
             }
             let Some(name) = unit.name() else { continue };
             let is_allowed = unit.path.to_str().is_some_and(|path| request.policy.allows_file(path));
-            // One that closes its file only says whether the others need be looked at.
+            // A unit that closes its file only shows whether the other units need a look.
             if unit.closes_file || unit.stamp.size == 0 || !is_allowed || !seen.insert((source.kind(), name.clone())) {
                 continue;
             }
@@ -119,7 +119,7 @@ fn changed(path: &Path) -> Option<UtcMillis> {
     UtcMillis::try_from(since.as_millis()).ok()
 }
 
-/// Whether a recorded directory is of a project, by name or directory.
+/// Returns whether a recorded directory belongs to a project, given by name or directory.
 fn belongs(directory: Option<&str>, project: &str) -> bool {
     let Some(directory) = directory else { return false };
     let wanted = Path::new(project);
@@ -131,7 +131,7 @@ fn belongs(directory: Option<&str>, project: &str) -> bool {
     names_of(directory).name.eq_ignore_ascii_case(project)
 }
 
-/// Reads as much of a conversation as the question needs; what cannot be read tells nothing.
+/// Reads as much of a conversation as the facts need; unreadable parts are skipped.
 fn look(source: &dyn Source, unit: &Unit, with_code: bool) -> Facts {
     let mut facts = Facts::default();
     let mut seen = 0;
@@ -178,7 +178,7 @@ fn holds_code(value: &Value) -> bool {
     }
 }
 
-/// Reads what waits for a voice that prints nothing.
+/// Reads the waiting conversations for a front end that prints nothing.
 pub fn read_waiting(
     since: Option<UtcMillis>,
     has_code: bool,
@@ -193,7 +193,7 @@ pub fn read_waiting(
     Ok((report, sync))
 }
 
-/// Keeps to the conversations that pass the filter, if it is one.
+/// Limits a request to the conversations that pass the filter, if the filter or the limit excludes any.
 pub fn narrow(request: &mut IngestRequest, engine: &Engine, limit: Option<usize>, chosen: &Chosen) -> CliResult<()> {
     if limit.is_some() || !chosen.is_everything() {
         let waiting = waiting(&request.roots, Some(engine), chosen, request)?;

@@ -1,4 +1,4 @@
-//! What an agent is told when one of its events may be answered, and in which form.
+//! Answers of hooks: the text an agent gets at an event that may be answered, and its form.
 //!
 //! - [`Wanted`]: the questions that an event asks (`agents`), and their answers
 
@@ -22,47 +22,47 @@ use crate::ipc::client::{Client, NoAnswer};
 use crate::ipc::wire::Request;
 use crate::spool::Event;
 
-/// When the daemon must have answered: what is left of the deadline is for reading the store.
+/// Time in which the daemon must answer; the rest of the deadline is for reading the store.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// When it must have answered to a session that begins: it may be reading what the last one said.
+/// The same when a session begins: the daemon may still be reading the previous session.
 const BRIEF_PATIENCE: Duration = Duration::from_millis(1_500);
-/// Of it, how long another hook of the session is waited for. One that has waited so long answers
-/// beside it: what is told twice does less harm than what comes too late.
+/// Part of that time for which another hook of the same session is waited for. After it the hook answers
+/// anyway: repeated text does less harm than text that comes too late.
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
-/// The same, of a session that begins.
+/// The same when a session begins.
 const BRIEF_LOCK_PATIENCE: Duration = Duration::from_millis(700);
-/// How long a writer is waited for when the store is read.
+/// Longest wait for a writer when the store is read.
 const BUSY: Duration = Duration::from_millis(200);
-/// Memories that a prompt may bring.
+/// Most memories in the answer to a prompt.
 const PROMPT_LIMIT: usize = 8;
-/// Characters that are quoted of each.
+/// Characters quoted from each memory.
 const QUOTE_CHARS: usize = 300;
-/// Memories that a file or an error may bring.
+/// Most memories in the answer about a file or an error.
 const FEW: usize = 3;
-/// Tokens that they may take.
+/// Most tokens in the answer about a file or an error.
 const FEW_TOKENS: usize = 400;
-/// Two hooks that are called for one event are called within this time, milliseconds.
+/// Two hooks for one event are called within this time, in milliseconds.
 const AT_ONCE_MS: i64 = 10_000;
 
-/// The questions that an event asks.
+/// The questions that an event asks, with all that is needed to answer them.
 pub(super) struct Wanted {
-    /// Each with the tokens that its answer may take.
+    /// Each question with the tokens that its answer may take.
     questions: Vec<(Question, usize)>,
     output: Output,
     event: Event,
-    /// The side conversation that asks, if it is one.
+    /// Id of the side conversation that the event comes from, if any.
     agent_id: Option<String>,
     floor: f32,
-    /// What the person wants redacted besides.
+    /// The user's additional redaction patterns.
     patterns: Vec<String>,
     directory: PathBuf,
     client: Option<Client>,
-    /// When the question arose.
+    /// Time at which the answer was begun.
     began: Instant,
 }
 
 impl Wanted {
-    /// What this event asks, if it may be answered. `said` is what the agent said.
+    /// Returns the questions of this event, if it may be answered. `said` is the agent's input.
     pub(super) fn of(
         profile: &'static AgentProfile,
         event: Event,
@@ -78,7 +78,7 @@ impl Wanted {
         let questions = asked.into_iter().filter_map(|question| {
             let budget = if config.inject.enabled { budget(&question, &config.inject) } else { 0 };
             match question {
-                // Nothing may be told, but the session forgot all the same.
+                // Nothing may be injected, but the reset of the session must still be recorded.
                 question if budget == 0 && question.is_reset() => Some((Question::Forgets, 0)),
                 _ if budget == 0 => None,
                 question => Some((question, budget)),
@@ -90,7 +90,7 @@ impl Wanted {
         (!questions.is_empty()).then_some(Self { questions, output, event, agent_id, floor, patterns, directory, client, began })
     }
 
-    /// Whether a session begins, so that nobody types yet.
+    /// Returns whether the event begins a session, so that the user is not typing yet.
     pub(super) fn is_brief(&self) -> bool {
         let is_start = |question: &Question| {
             matches!(question, Question::Brief(Beginning { moment: Moment::Start | Moment::EachStart, .. }))
@@ -98,13 +98,13 @@ impl Wanted {
         self.questions.iter().any(|(question, _)| is_start(question))
     }
 
-    /// What is printed where there is nothing to tell.
+    /// Returns the output for an answer without text.
     pub(super) fn silent_output(&self) -> Option<String> {
         let is_answered = self.questions.iter().any(|(question, _)| *question != Question::Forgets);
         self.output.silence().filter(|_| is_answered)
     }
 
-    /// What is printed; `None` where there is nothing to tell. What was given is written down first.
+    /// Returns the output; `None` if there is nothing to say. The answer is recorded in the ledger first.
     pub(super) fn answer(mut self) -> Option<String> {
         self.began = Instant::now();
         let session = self.event.session_id.clone().filter(|session| session != DOCTOR);
@@ -117,12 +117,12 @@ impl Wanted {
             let about = about(&question, key.as_ref());
             for entry in self.one(&question, budget, about, &past, &mut texts) {
                 if let Some(session) = &session {
-                    // What cannot be written down is given all the same.
+                    // If the ledger cannot be written, the answer is given all the same.
                     let _ = ledger::append(&self.directory, session, &entry);
                 }
                 past.push(entry);
             }
-            // Of the files of one call the first that has something to tell is enough.
+            // For the files of one call, the first file with an answer is enough.
             if matches!(question, Question::File(_)) && !texts.is_empty() {
                 break;
             }
@@ -130,7 +130,7 @@ impl Wanted {
         (!texts.is_empty()).then(|| self.output.text(&self.event.event, &texts.join("\n\n")))
     }
 
-    /// Answers one question; gives what is to be written down of it.
+    /// Answers one question; returns the ledger entries for it.
     fn one(
         &mut self,
         question: &Question,
@@ -154,7 +154,7 @@ impl Wanted {
             is_reset: question.is_reset(),
             ..Entry::default()
         };
-        // Before anything is asked for: whatever becomes of the brief, the session forgot.
+        // Recorded before the memory is asked: the session is reset, whatever becomes of the brief.
         if entry.is_reset && holds_something(past, self.agent_id.as_deref()) {
             entries.push(Entry { kind: Some(TriggerKind::Forgot), ..entry.clone() });
         }
@@ -172,14 +172,14 @@ impl Wanted {
         entries
     }
 
-    /// The directory of the session as it is written down: without what looks like a secret, as in the store.
+    /// Returns the session's directory for the ledger, redacted like everything in the store.
     fn recorded_directory(&self) -> Option<String> {
         let cwd = self.event.cwd.as_ref()?;
         let redactor = name_redactor(&self.directory).ok()?;
         Some(redactor.text(cwd, &mut RedactionCounts::default()).unwrap_or_else(|| cwd.clone()))
     }
 
-    /// Whether another hook answered this question just now, or the session knows the answer.
+    /// Returns whether another hook answered this question just now, or the session still holds the answer.
     fn was_answered(&self, question: &Question, past: &[Entry], about: Option<&str>) -> bool {
         let at_once = now() - AT_ONCE_MS;
         let is_reset = question.is_reset();
@@ -187,16 +187,16 @@ impl Wanted {
             return false;
         }
         held(past, self.agent_id.as_deref()).any(|entry| {
-            // By its kind: what one agent tells may be told by another's hooks under another name.
+            // Compared by kind: another agent's hooks may report the same event under another name.
             let is_same = entry.kind == Some(question.kind()) && entry.about.as_deref() == about;
             // A session may be compacted soon after it began.
             let is_at_once = entry.at_ms > at_once && entry.is_reset == is_reset;
             let is_lasting = entry.tokens > 0 || !entry.skipped.is_some_and(SkipReason::is_passing);
             let is_known = match question {
-                // A resumed session still holds what it was told when it began.
+                // A resumed session still holds the text that it got when it began.
                 Question::Brief(Beginning { is_reset, moment: Moment::Start, .. }) => !is_reset && entry.tokens > 0,
                 Question::Brief(Beginning { moment: Moment::EachStart, .. }) => false,
-                // Each prompt would ask again.
+                // Otherwise each prompt would ask again.
                 Question::Brief(Beginning { moment: Moment::FirstPrompt | Moment::SubAgent, .. }) => is_lasting,
                 Question::File(_) | Question::Failure(_) => is_lasting,
                 Question::Prompt(_) | Question::Forgets => false,
@@ -205,7 +205,7 @@ impl Wanted {
         })
     }
 
-    /// What there is to tell, and why there is nothing.
+    /// Returns the text for a question, and the reason if it is empty.
     fn given(&mut self, question: &Question, budget: usize, known: &[TurnId]) -> Option<(Injection, Option<SkipReason>)> {
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
@@ -256,18 +256,18 @@ impl Wanted {
         self.passive()?.suggest(&request).ok()
     }
 
-    /// Waiting for another hook counts as well.
+    /// Returns what is left of `patience`. Time spent waiting for another hook counts.
     fn left_of(&self, patience: Duration) -> Duration {
         patience.saturating_sub(self.began.elapsed())
     }
 
-    /// The store as it is: nothing is upgraded, no index begun, no model loaded.
+    /// Opens the store as it is: no upgrade, no new index, no model.
     fn passive(&self) -> Option<Engine> {
         Engine::open(EngineOptions {
             directory: self.directory.clone(),
             create: false,
             store: StoreOptions { busy_timeout: BUSY, is_passive: true, ..StoreOptions::default() },
-            // One that is none makes that nothing is given.
+            // An invalid pattern makes the opening fail, so that nothing is injected.
             redaction_patterns: self.patterns.clone(),
             model: None,
             model_threads: 1,
@@ -277,7 +277,7 @@ impl Wanted {
     }
 }
 
-/// Tokens that the answer to a question may take; 0: it is not asked.
+/// Returns the tokens that the answer to a question may take; 0: the question is not asked.
 fn budget(question: &Question, inject: &Inject) -> usize {
     match question {
         Question::Brief(_) => inject.brief_tokens,
@@ -289,7 +289,7 @@ fn budget(question: &Question, inject: &Inject) -> usize {
     }
 }
 
-/// What a question is about, so that it is not answered twice. Without a key nobody can tell.
+/// Returns a digest of a question's subject, so that it is not answered twice; `None` without a key.
 fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
     match question {
         Question::Brief(_) | Question::Forgets => None,
@@ -297,7 +297,7 @@ fn about(question: &Question, key: Option<&[u8; 32]>) -> Option<String> {
     }
 }
 
-/// The question that an trigger asks, as hooks ask it.
+/// Builds the request for a trigger as hooks ask it.
 pub fn suggest_request(
     trigger: Trigger,
     here: Option<ProjectNames>,
@@ -320,19 +320,19 @@ pub fn suggest_request(
     }
 }
 
-/// Entries of what the session still holds; of its side conversations each for itself.
+/// Returns the entries whose text the session still holds; each side conversation is separate.
 fn held<'p>(past: &'p [Entry], agent_id: Option<&'p str>) -> impl Iterator<Item = &'p Entry> {
     let is_own = move |entry: &&Entry| entry.agent_id.as_deref() == agent_id;
     let since = past.iter().rposition(|entry| entry.is_reset && is_own(&entry)).unwrap_or(0);
     past[since..].iter().filter(is_own)
 }
 
-/// What the session was given and still holds.
+/// Returns the turns that the session was given and still holds.
 fn known(past: &[Entry], agent_id: Option<&str>) -> Vec<TurnId> {
     held(past, agent_id).flat_map(|entry| &entry.turns).filter_map(|id| serde_json::from_value(json!(id)).ok()).collect()
 }
 
-/// A brief of a session whose last news was that it was compacted tells it of itself.
+/// Makes a brief also cover the session itself if its last entry is a compaction.
 fn after_compaction(question: &Question, past: &[Entry], agent_id: Option<&str>) -> Question {
     let last = past.iter().rfind(|entry| entry.agent_id.as_deref() == agent_id);
     let was_compacted =
@@ -345,7 +345,7 @@ fn after_compaction(question: &Question, past: &[Entry], agent_id: Option<&str>)
     }
 }
 
-/// Whether there is something to forget.
+/// Returns whether the session holds anything that a reset would remove.
 fn holds_something(past: &[Entry], agent_id: Option<&str>) -> bool {
     held(past, agent_id).any(|entry| entry.kind != Some(TriggerKind::Forgot))
 }

@@ -1,10 +1,10 @@
-//! The command line of a hook. Read by hand: the parser of all commands refuses what it does not
-//! know, and a hook that an older or newer yore installed must still end well.
+//! The command line of a hook. It is parsed by hand: the parser of all commands rejects unknown arguments,
+//! and a hook that an older or newer yore installed must still end well.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// How a hook was called.
+/// The arguments of a hook.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Call {
     /// The agent, as given.
@@ -18,8 +18,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// The call, if these arguments (without the program's name) call `yore hook` and do not ask
-    /// for help.
+    /// Returns the call, if these arguments (without the program's name) call `yore hook` and do not ask for
+    /// help.
     pub fn of(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut call = Self::default();
         let mut is_hook = false;
@@ -38,7 +38,7 @@ impl Call {
                     } else if let Some(setting) = text.strip_prefix("--config=") {
                         call.setting(Some(setting.into()));
                     } else if text.starts_with('-') {
-                        // Of a version that knows more.
+                        // An option of another version; ignored.
                     } else if !is_hook {
                         return None;
                     } else if call.agent.is_none() {

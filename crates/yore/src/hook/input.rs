@@ -1,5 +1,5 @@
-//! What an agent says on standard input. Only ids and paths are taken out of it for the capture;
-//! everything else, the words of the session among it, is passed over without being kept.
+//! The input that an agent writes to standard input. Capture takes only ids and paths from it; everything
+//! else, including the text of the session, is skipped without being stored.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Read};
@@ -10,41 +10,42 @@ use crate::agents::{self, AgentProfile, Field, Holds};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// As much is looked at; what agents say of themselves stands at the beginning.
+/// Most bytes examined; agents put the fields about the session at the beginning.
 const LONGEST_INPUT: usize = 1 << 20;
-/// How long an agent may take to say it.
+/// Longest time that an agent may take to write it.
 const PATIENCE: Duration = Duration::from_millis(1_000);
 const CHUNK: usize = 64 << 10;
 
-/// What is known of the session.
+/// The fields about the session.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Input {
-    /// Its native id.
+    /// The session's native id.
     pub session: Option<String>,
-    /// The file that it is written to.
+    /// The file that the session is written to.
     pub transcript: Option<String>,
     /// The directory that the agent works in.
     pub directory: Option<String>,
     /// The event's name.
     pub event: Option<String>,
-    /// The side conversation that speaks, if it is one: it knows nothing of what the session was told.
+    /// Id of the side conversation that the event comes from, if any; it does not see the session's injected
+    /// text.
     pub agent_id: Option<String>,
-    /// The agent that a field tells of, by its name in the store.
+    /// The agent that one of the fields identifies, by its name in the store.
     pub speaker: Option<&'static str>,
-    /// Whether it says that there is no transcript.
+    /// True if the input says that there is no transcript.
     pub has_no_transcript: bool,
 }
 
 impl Input {
-    /// Reads standard input until one JSON value is complete, it ends, or patience does. `None`
-    /// when a person sits there. Gives what was said with it: an event may be answered by its words.
+    /// Reads standard input until one JSON value is complete, the input ends, or time is up. `None` if
+    /// standard input is a terminal. Also returns the bytes, because the answer may depend on them.
     pub(super) fn read() -> Option<(Self, Vec<u8>)> {
         let stdin = io::stdin();
         if stdin.is_terminal() {
             return None;
         }
         let (send, receive) = sync_channel::<Vec<u8>>(1);
-        // A thread, because a read cannot be given up; it ends with the process.
+        // A thread, because a blocking read cannot be cancelled; it ends with the process.
         std::thread::Builder::new()
             .spawn(move || {
                 let mut stdin = stdin.lock();
@@ -63,7 +64,7 @@ impl Input {
                 Ok(chunk) => said.extend(chunk),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
-            // Some leave the stream open.
+            // Some agents leave the stream open.
             if said.trim_ascii_end().ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(&said).is_ok() {
                 break;
             }
@@ -72,11 +73,12 @@ impl Input {
         Some((Self::parse(&said), said))
     }
 
-    /// Takes what is known out of JSON; as much as there is of it when it is cut off or damaged.
+    /// Extracts the known fields from JSON; from input that is cut off or damaged, the fields before the
+    /// fault.
     pub(super) fn parse(said: &[u8]) -> Self {
         let mut fields = Fields::default();
         let mut json = serde_json::Deserializer::from_slice(said.strip_prefix(b"\xef\xbb\xbf").unwrap_or(said));
-        // What stands before a fault is no worse for it.
+        // Fields before a fault are still valid.
         let _ = fields.deserialize(&mut json);
         let Fields {
             session,
@@ -93,7 +95,8 @@ impl Input {
             version: _,
             has_no_transcript,
         } = fields;
-        // Some number their main agent, too; and some call a side conversation by its own id alone.
+        // Some agents give their main agent an id, too; and some name a side conversation by its own id
+        // alone.
         let (agent_id, session) = match parent_agent {
             Some(None) => (None, session),
             Some(parent @ Some(_)) if agent_id.is_some() && session == agent_id => (agent_id, parent),
@@ -101,7 +104,7 @@ impl Input {
         };
         Self {
             session: root_session.or(session).or(conversation),
-            // A side conversation that ends tells both.
+            // The event that ends a side conversation names both transcripts.
             transcript: own_transcript.or(transcript),
             directory: directory.or(roots),
             event,
@@ -212,7 +215,7 @@ impl Visitor<'_> for KeySeed {
     }
 }
 
-/// A string, or the first string of a list; anything else is none.
+/// A string, or the first string of a list; `None` for anything else.
 struct Text(Option<String>);
 struct TextSeed;
 
@@ -269,7 +272,7 @@ impl<'de> Visitor<'de> for TextSeed {
     }
 }
 
-/// A member of an object that is a string; anything else is none.
+/// Reads a string member of an object; `None` for anything else.
 struct MemberSeed(&'static str);
 
 impl<'de> DeserializeSeed<'de> for MemberSeed {

@@ -1,17 +1,17 @@
-//! Hooks: an agent says that a session moved on, and is told what it may want to know.
+//! Hooks: an agent reports that a session moved on, and may get text from the memory in return.
 //!
 //! - `call`: the command line, read without the parser of all other commands
-//! - `input`: what the agent says on standard input
-//! - `settings`: the settings that a hook must know
-//! - `answer`: what the agent is told, and in which form
-//! - this file: tells the daemon, or leaves one file in the spool; then answers
+//! - `input`: the input on standard input
+//! - `settings`: the settings that a hook reads
+//! - `answer`: the text for the agent, and its form
+//! - this file: sends the event to the daemon, or leaves a file in the spool; then answers
 //!
-//! Capturing opens no database, no index and no model, and reads only the settings that it needs. Only
-//! an event that may be answered asks further: the daemon, or, where there is none, the store as it
-//! is, with full text and static table, by a deadline.
+//! Capturing opens no database, no index and no model, and reads only the settings that it needs. Only an
+//! event that may be answered goes further: it asks the daemon or, if none runs, the store as it is, with
+//! full text and static table, by a deadline.
 //!
-//! Whatever happens, a hook ends with 0: an agent must never fail because of its memory, and every
-//! agent takes an empty answer for "go on".
+//! A hook always exits with 0: an agent must never fail because of its memory, and every agent takes an empty
+//! answer for "go on".
 
 mod answer;
 mod call;
@@ -39,12 +39,12 @@ use crate::paths::{Paths, Platform};
 use crate::render;
 use crate::spool::{self, Event};
 
-/// What an agent is kept waiting at most.
+/// Longest time an agent waits for a hook.
 const DEADLINE: Duration = Duration::from_millis(900);
-/// Of a session that begins: nobody types yet.
+/// The same when a session begins: the user is not typing yet.
 const BRIEF_DEADLINE: Duration = Duration::from_millis(2_500);
 
-/// Does what a hook does and says nothing about it.
+/// Runs a hook; reports no errors.
 pub fn run(call: &Call) -> ExitCode {
     // Not even a panic may reach the agent.
     panic::set_hook(Box::new(|_| {}));
@@ -69,8 +69,8 @@ fn answer(wanted: answer::Wanted) {
     }
 }
 
-/// Hands an event on. Gives what may be answered; `None` when nothing is, or when nobody is to know
-/// of the session.
+/// Passes an event on. Returns the questions to answer; `None` if there are none, or if the session must not
+/// be captured.
 fn capture(call: &Call) -> Option<answer::Wanted> {
     let profile = agents::named(call.agent.as_deref()?)?;
     let (input, said) = Input::read()?;
@@ -84,7 +84,7 @@ fn capture(call: &Call) -> Option<answer::Wanted> {
         return None;
     }
     if !directory.is_dir() {
-        // Whoever has put the hooks into an agent wants to be remembered, with `up` or without it.
+        // A user who has put the hooks into an agent wants a memory, even without `up`.
         if config.daemon.is_used && config.daemon.autostart && place != Place::Unknown && !is_doctor {
             client::begin(&directory);
         }
@@ -95,14 +95,15 @@ fn capture(call: &Call) -> Option<answer::Wanted> {
     } else {
         hand_on(&directory, &event, &config.daemon)
     };
-    // Of words in an unknown place, their reader asks whether they may be kept.
+    // An event without a known directory is captured, and its reader decides what may be kept; it gets no
+    // answer.
     if place == Place::Unknown {
         return None;
     }
     answer::Wanted::of(profile, event, input.agent_id, &said, &config, directory, client)
 }
 
-/// Tells the daemon, or leaves a file; gives the connection to who was told.
+/// Sends the event to the daemon, or leaves a file; returns the connection to the daemon that took it.
 fn hand_on(directory: &Path, event: &Event, daemon: &Daemon) -> Option<Client> {
     if daemon.is_used
         && let Some(mut client) = client::connect(directory)
@@ -116,11 +117,11 @@ fn hand_on(directory: &Path, event: &Event, daemon: &Daemon) -> Option<Client> {
     None
 }
 
-/// What is told, with the agent that the words really come from.
+/// Builds the event, with the agent that the input really comes from.
 fn event(profile: &AgentProfile, name: Option<&str>, input: &Input) -> Option<Event> {
     let name = name.or(input.event.as_deref()).filter(|name| agents::kind_of(profile.source, name).is_some())?;
-    // Other agents run the hooks that they find in Claude Code's settings. Their words tell; Continue has no
-    // transcript to name.
+    // Other agents run the hooks that they find in Claude Code's settings. Their input identifies them;
+    // Continue is recognized because it has no transcript to name.
     let agent = match (profile.source, input.speaker) {
         (agents::CLAUDE_CODE, Some(speaker)) => speaker,
         (agents::CLAUDE_CODE, None) if input.has_no_transcript => agents::CONTINUE,
@@ -135,11 +136,11 @@ fn event(profile: &AgentProfile, name: Option<&str>, input: &Input) -> Option<Ev
         cwd: input.directory.clone(),
         at_ms: now(),
     };
-    // Without any of these it is no hook that speaks.
+    // Input without any of these does not come from a hook.
     (event.session_id.is_some() || event.transcript_path.is_some() || event.cwd.is_some()).then_some(event)
 }
 
-/// Understands what an agent says as a hook does, and answers from a memory that is not there. For the fuzzers.
+/// Parses an agent's input like a hook, and answers from a memory that does not exist. For the fuzzers.
 #[cfg(feature = "fuzz")]
 pub fn hear(agent: &str, name: Option<&str>, said: &[u8]) -> Option<String> {
     let profile = agents::named(agent)?;
@@ -151,7 +152,7 @@ pub fn hear(agent: &str, name: Option<&str>, said: &[u8]) -> Option<String> {
     wanted.answer().or(silent)
 }
 
-/// The agents and the events that a hook may be called with. For the fuzzers.
+/// Returns the agents and the events that a hook may be called with. For the fuzzers.
 #[cfg(feature = "fuzz")]
 pub fn callers() -> (Vec<&'static str>, Vec<&'static str>) {
     agents::callers()

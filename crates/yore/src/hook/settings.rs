@@ -1,5 +1,5 @@
-//! The settings that a hook must know, read without the others. Where they cannot be understood, nothing is
-//! captured: they may have meant to forbid it.
+//! The settings that a hook needs, read without the others. If they cannot be parsed, nothing is captured:
+//! they may have been meant to forbid it.
 
 use yore_engine::ingest::CapturePolicy;
 
@@ -23,24 +23,24 @@ const KEYS: [&str; 13] = [
     "redaction.extra_patterns",
 ];
 
-/// What is known of the project that a session works in.
+/// The rules for the project that a session works in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Place {
-    /// It is captured, and given to.
+    /// Captured, and gets answers.
     Open,
-    /// It is neither.
+    /// Not captured, and gets no answers.
     Closed,
-    /// Nobody says where it is, and there are rules: what is captured is asked line by line by who
-    /// reads it; nothing is given.
+    /// The directory is unknown, and there are rules: the reader decides line by line what is captured; the
+    /// session gets no answers.
     Unknown,
 }
 
-/// The settings of a hook, if anything is captured.
+/// Returns the settings of a hook, if anything is captured.
 pub(super) fn read(layers: &Layers<'_>) -> Option<Config> {
     load_only(layers, &KEYS).ok().filter(|config| config.capture.enabled)
 }
 
-/// Whether a session in this directory is captured and given to, by the rules that reading follows.
+/// Returns the place of a session in this directory, by the same rules as reading.
 pub(super) fn place(config: &Config, directory: Option<&str>, paths: &Paths) -> Place {
     let capture = &config.capture;
     let is_opt_in = capture.mode == CaptureMode::OptIn;

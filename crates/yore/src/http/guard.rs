@@ -1,8 +1,8 @@
-//! Who may ask at the port, and how much is asked at once, whatever is served there.
+//! Checks who may send requests to the port, and how many at once, whatever is served there.
 //!
-//! The order is the point: a name that leads here by deceit (DNS rebinding) and a page of another
-//! origin are refused before anything else is looked at, a stranger before a byte of the body is
-//! read, a body before it is held.
+//! The order matters: a host name that was made to point here (DNS rebinding) and a page of another origin
+//! are refused before anything else is examined, a client without the token before a byte of the body is
+//! read, a body before it is stored.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,22 +22,22 @@ use super::token::is_same;
 
 /// Names of this computer.
 pub const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
-/// The head of a request is shorter, and so is what is read ahead of one.
+/// Longest head of a request, and the most that is read ahead.
 pub const LONGEST_HEAD: usize = 32 << 10;
-/// A request is shorter, as on the daemon's socket.
+/// Longest request, as on the daemon's socket.
 pub const LONGEST_REQUEST: usize = 1 << 20;
-/// Calls that are worked on or wait for that, whether or not somebody still listens.
+/// Most calls that run or wait to run, even if their client has gone.
 const MOST_CALLS: usize = 64;
-/// All requests that are held at once, in blocks; read as JSON they take several times as much.
+/// Most request data held at once, in blocks; parsed as JSON it takes several times as much.
 const MOST_BLOCKS: usize = 8 << 10;
 const BLOCK: usize = 1 << 10;
-/// A request arrives within this time.
+/// Time in which a request must arrive.
 const SLOWNESS: Duration = Duration::from_secs(20);
 
-/// Whether the other side of a connection has said the token.
+/// True once the other side of a connection has sent the token.
 pub type IsAuthorized = Arc<AtomicBool>;
 
-/// Lets requests pass to what is served on a port.
+/// Lets requests pass to the router behind a port.
 pub struct Guard {
     port: u16,
     token: Option<String>,
@@ -45,7 +45,7 @@ pub struct Guard {
     blocks: Arc<Semaphore>,
 }
 
-/// The room that a request takes; goes along with it until its answer is made.
+/// The share of the limits that a request uses; released when its answer is made.
 #[derive(Clone)]
 struct Permit {
     _call: Arc<OwnedSemaphorePermit>,
@@ -53,7 +53,7 @@ struct Permit {
 }
 
 impl Guard {
-    /// For a port of this computer; with a token, for those who say it.
+    /// Creates a guard for a port of this computer; with a token, only for clients that send it.
     pub fn new(port: u16, token: Option<String>) -> Self {
         let (calls, blocks) = (Arc::new(Semaphore::new(MOST_CALLS)), Arc::new(Semaphore::new(MOST_BLOCKS)));
         Self { port, token, calls, blocks }
@@ -64,10 +64,10 @@ impl Guard {
         router.layer(from_fn_with_state(Arc::new(self), admit))
     }
 
-    /// The request with its body, if it may be answered and there is room for it.
+    /// Returns the request with its body, if it may be answered and there is room for it.
     async fn check(&self, request: Request) -> Result<Request, Refusal> {
         is_from_here(self.port, request.uri(), request.headers())?;
-        // What is read of a connection at once is bounded, but may be more than that.
+        // A connection's read buffer is bounded, but may hold more than that.
         let head: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len()).sum();
         if head + request.uri().path().len() + request.uri().query().map_or(0, str::len) > LONGEST_HEAD {
             let words = format!("the head of a request has at most {LONGEST_HEAD} bytes");
@@ -86,7 +86,7 @@ impl Guard {
         Ok(Request::from_parts(parts, Body::from(body)))
     }
 
-    /// Whether the token was said, where one is asked for.
+    /// Refuses a request without the token, if one is required.
     fn knows(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let Some(token) = &self.token else { return Ok(()) };
         let words = "this needs a token: `yore mcp url` shows it";
@@ -102,7 +102,7 @@ impl Guard {
         Err(Refusal::new(StatusCode::UNAUTHORIZED, words).with(WWW_AUTHENTICATE, wrong))
     }
 
-    /// Reads a request as far as it may go, if there is room for it.
+    /// Reads the body of a request up to the limit, if there is room for it.
     async fn read(&self, parts: &Parts, body: Body) -> Result<(Bytes, Permit), Refusal> {
         let too_long = || {
             let words = format!("a request has at most {LONGEST_REQUEST} bytes");
@@ -122,12 +122,12 @@ impl Guard {
         let read = tokio::time::timeout(SLOWNESS, axum::body::to_bytes(body, LONGEST_REQUEST)).await;
         let bytes = match read {
             Ok(Ok(bytes)) => bytes,
-            // A declared length is never exceeded, so what is wrong is the length or the other side.
+            // A declared length is never exceeded, so either the length is wrong or the client stopped early.
             Ok(Err(_)) if declared.is_none() => return Err(too_long()),
             Ok(Err(_)) => return Err(Refusal::new(StatusCode::BAD_REQUEST, "the request ended too early")),
             Err(_) => return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long")),
         };
-        // Of an undeclared length more was taken than is needed.
+        // A body of undeclared length reserved more than it needs.
         drop(blocks.split(blocks.num_permits().saturating_sub(bytes.len().div_ceil(BLOCK))));
         Ok((bytes, Permit { _call: Arc::new(call), _blocks: Arc::new(blocks) }))
     }
@@ -140,12 +140,13 @@ async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
     }
 }
 
-/// Whether a request names this port as where it goes and, if a browser sends it, as where it comes from.
+/// Refuses a request that is not addressed to this port or, if a browser sends an origin, comes from another
+/// origin.
 fn is_from_here(port: u16, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let is_ours = |name: &[u8]| LOOPBACK.iter().any(|ours| name.eq_ignore_ascii_case(format!("{ours}:{port}").as_bytes()));
     let mut hosts = headers.get_all(HOST).iter();
     let is_host_ours = hosts.next().is_some_and(|host| is_ours(host.as_bytes())) && hosts.next().is_none();
-    // An address in the request line counts for more than the header.
+    // An address in the request line takes precedence over the header.
     if !is_host_ours || uri.authority().is_some_and(|authority| !is_ours(authority.as_str().as_bytes())) {
         return Err(Refusal::new(StatusCode::FORBIDDEN, "this Host is not this computer"));
     }
@@ -156,29 +157,29 @@ fn is_from_here(port: u16, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal
     Ok(())
 }
 
-/// Why a request is not answered.
+/// The reason why a request is refused.
 #[derive(Debug)]
 pub struct Refusal {
-    /// What kind of refusal it is.
+    /// Status code of the response.
     pub status: StatusCode,
-    /// Why.
+    /// Text of the response.
     pub words: String,
     header: Option<(HeaderName, &'static str)>,
 }
 
 impl Refusal {
-    /// With words for whoever asked.
+    /// Creates a refusal with a text for the client.
     pub fn new(status: StatusCode, words: impl Into<String>) -> Self {
         Self { status, words: words.into(), header: None }
     }
 
-    /// With one header more.
+    /// Adds a header.
     pub fn with(mut self, name: HeaderName, value: &'static str) -> Self {
         self.header = Some((name, value));
         self
     }
 
-    /// With the connection closed: what is still to come of the request is not waited for.
+    /// Makes the response, which closes the connection so that the rest of the request is not waited for.
     pub fn into_response(self) -> Response {
         let mut response = (self.status, [(CONNECTION, "close")], format!("{}\n", self.words)).into_response();
         if let Some((name, value)) = self.header {

@@ -1,8 +1,7 @@
-//! A port of this computer's own address, and the loop that takes connections from it.
+//! A port on this computer's loopback address, and the loop that accepts its connections.
 //!
-//! Anybody on this computer can connect, so a connection is held to limits before a word of it is
-//! understood: there are so many, each sends a request's head within so long and of such a length. What is
-//! said is looked at by [`super::guard`].
+//! Any program on this computer can connect, so a connection has limits before a request is parsed: the
+//! number of connections, and the time and length of a request's head. [`super::guard`] checks the requests.
 
 use std::future::Future;
 use std::io::{self, Write};
@@ -22,27 +21,27 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::guard::{IsAuthorized, LONGEST_HEAD};
 
-/// Connections at once. When all are taken the oldest that has not said the token yet gives its place to the next.
+/// Most connections at once. When all are taken, the oldest without a valid token gives way to the next.
 const MOST_CONNECTIONS: usize = 128;
-/// How long the place of a connection that was ended is waited for.
+/// Longest wait for the place of a connection that was ended.
 const GIVING_WAY: Duration = Duration::from_millis(100);
-/// The head of a request arrives within this time, and a connection without one is closed.
+/// Time in which the head of a request must arrive; a connection without one is closed.
 const HEAD: Duration = Duration::from_secs(20);
-/// And it has at most so many lines.
+/// Most header lines of a request.
 const MOST_HEADERS: usize = 64;
-/// How long what is being said may keep everything from ending.
+/// Longest time that running responses may delay the end.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Calls that may block at once; the rest wait.
+/// Most blocking calls at once; the rest wait.
 const MOST_THREADS: usize = 8;
 
-/// A port of this computer's own address, listened to.
+/// A listening port on the loopback address.
 pub struct Listener {
     inner: TcpListener,
     port: u16,
 }
 
 impl Listener {
-    /// Opens a port; 0 means any that is free.
+    /// Opens a port; 0 means any free port.
     pub fn open(port: u16) -> io::Result<Self> {
         let inner = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         inner.set_nonblocking(true)?;
@@ -50,17 +49,17 @@ impl Listener {
         Ok(Self { inner, port })
     }
 
-    /// Its number.
+    /// Returns the port's number.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address of a path on it.
+    /// Returns the address of a path on this port.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}:{}{path}", Ipv4Addr::LOCALHOST, self.port)
     }
 
-    /// Serves until `shutdown`, in a runtime of this thread's own; `end` ends what is still being streamed then.
+    /// Serves until `shutdown`, in a runtime on this thread; `end` then ends open streams.
     pub fn serve(self, router: Router, shutdown: ShutdownSignal, end: impl FnOnce()) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -71,7 +70,7 @@ impl Listener {
             let mut connections = JoinSet::new();
             let outcome = self.accept(router, &mut connections, shutdown.received()).await;
             end();
-            // Streams end by themselves now, and who only waits is sent home.
+            // Streams end by themselves now; idle connections are closed after the timeout.
             let _ = tokio::time::timeout(PATIENCE, async { while connections.join_next().await.is_some() {} }).await;
             outcome
         });
@@ -93,13 +92,14 @@ impl Listener {
                 accepted = listener.accept() => accepted,
             };
             let Ok((stream, _)) = accepted else {
-                // Too many open files, mostly: it passes.
+                // Usually too many open files, which passes.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
             connected.retain(|(connection, _)| !connection.is_finished());
             if places.available_permits() == 0 {
-                // Anybody on this computer can connect: who holds places without a word keeps nobody out.
+                // Any program on this computer can connect: one that holds places without a token must not
+                // keep others out.
                 let stranger = connected.iter().position(|(_, is_authorized)| !is_authorized.load(Ordering::Relaxed));
                 if let Some(at) = stranger {
                     connected.remove(at).0.abort();
@@ -121,7 +121,7 @@ impl Listener {
     }
 }
 
-/// Answers one connection until it is silent, says nonsense, or everything is `ending`.
+/// Answers one connection until it is silent, sends something invalid, or `ending` fires.
 async fn serve_connection(stream: TcpStream, router: Router, mut ending: watch::Receiver<()>) {
     let _ = stream.set_nodelay(true);
     let connection = http1::Builder::new()
@@ -131,7 +131,7 @@ async fn serve_connection(stream: TcpStream, router: Router, mut ending: watch::
         .max_headers(MOST_HEADERS)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
-    // What went wrong there is for the other side to know.
+    // An error here concerns the client only.
     tokio::select! {
         _ = connection.as_mut() => return,
         _ = ending.changed() => connection.as_mut().graceful_shutdown(),
@@ -139,7 +139,7 @@ async fn serve_connection(stream: TcpStream, router: Router, mut ending: watch::
     let _ = connection.await;
 }
 
-/// Says that there is no room, as far as that can be said at once.
+/// Replies that there is no room, if that can be written at once.
 fn refuse(stream: TcpStream) {
     if let Ok(mut stream) = stream.into_std() {
         let words = "yore has too many connections\n";
@@ -156,7 +156,7 @@ pub struct Shutdown {
 /// Waits for a [`Shutdown`] to be dropped.
 pub struct ShutdownSignal(oneshot::Receiver<()>);
 
-/// A shutdown, and the signal for the listener.
+/// Makes a shutdown and the signal for the listener.
 pub fn shutdown() -> (Shutdown, ShutdownSignal) {
     let (sender, receiver) = oneshot::channel();
     (Shutdown { _sender: sender }, ShutdownSignal(receiver))

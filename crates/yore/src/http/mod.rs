@@ -1,9 +1,9 @@
-//! What is served on a port of this computer, apart from what is said there.
+//! The HTTP server on a local port, independent of what it serves.
 //!
-//! - [`listener`]: takes connections
-//! - [`guard`]: who may ask, and how much at once
-//! - [`token`]: what must be said
-//! - [`probe`]: a request at that port, for `doctor`
+//! - [`listener`]: accepts connections
+//! - [`guard`]: checks who may send requests, and how many at once
+//! - [`token`]: the access token
+//! - [`probe`]: a request to that port, for `doctor`
 
 pub mod guard;
 pub mod listener;

@@ -1,6 +1,5 @@
-//! A request at the daemon's own port, as an agent makes it, for whoever wants to know whether that
-//! would be answered. Nothing else is reached from here: the port is on this computer, and the token
-//! is for its owner.
+//! A request to the daemon's own port, made as an agent makes it, to find out whether an agent would get an
+//! answer. It connects only to this computer, with the owner's token.
 
 use std::time::Duration;
 
@@ -8,32 +7,32 @@ use yore_engine::transport::{Client, ClientSettings, Request, TransportError};
 
 use super::guard::LOOPBACK;
 
-/// Names a session of MCP.
+/// Header that names an MCP session.
 const SESSION: &str = "mcp-session-id";
 
-/// An answer is shorter.
+/// Longest answer, in bytes.
 const LONGEST: u64 = 4 << 20;
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
+    /// HTTP status.
     pub status: u16,
-    /// The session that began with it.
+    /// Id of the session that the request began.
     pub session: Option<String>,
-    /// What it says, without the way in which it was sent.
+    /// Body, without the transfer encoding.
     pub body: String,
 }
 
-/// Says something at an address as a card has it (`http://127.0.0.1:PORT/PATH`).
+/// Posts a body to an address in the form of the daemon's card (`http://127.0.0.1:PORT/PATH`).
 ///
 /// # Errors
-/// Those of the transport; [`TransportError::Request`] for an address that is not this computer's.
+/// Those of the transport; [`TransportError::Request`] for an address that is not on this computer.
 pub fn post(url: &str, token: &str, session: Option<&str>, body: &str, patience: Duration) -> Result<Answer, TransportError> {
     ask("POST", url, token, session, body, patience)
 }
 
-/// Ends a session, so that it takes no place any more.
+/// Ends a session, so that it takes up no place.
 ///
 /// # Errors
 /// As [`post`].

@@ -1,4 +1,5 @@
-//! The token of the port: it opens the whole memory, and lies in an owner-only file of the data directory.
+//! The access token of the port: it opens the whole memory, and is in an owner-only file in the data
+//! directory.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use yore_engine::platform;
 
-/// The token's file in the data directory.
+/// Name of the token's file in the data directory.
 pub const TOKEN: &str = "mcp-token";
-/// A token has as many hexadecimal digits.
+/// Number of hexadecimal digits of a token.
 const TOKEN_LENGTH: usize = 64;
 
-/// The token; made once, so that what an agent was told stays true. One that others could read is replaced.
+/// Returns the token. It is made once, so that agents' settings stay valid; a token that others could read is
+/// replaced.
 pub fn token(directory: &Path) -> io::Result<String> {
     if let Some(token) = known_token(directory) {
         return Ok(token);
@@ -24,7 +26,7 @@ pub fn token(directory: &Path) -> io::Result<String> {
     Ok(token)
 }
 
-/// The token, if there is one and only its owner can know it.
+/// Returns the token, if there is one and only its owner can read it.
 pub fn known_token(directory: &Path) -> Option<String> {
     let path = token_path(directory);
     let mut token = String::new();
@@ -33,8 +35,8 @@ pub fn known_token(directory: &Path) -> Option<String> {
     (is_token && !platform::is_open_to_others(&path).ok()?).then_some(token)
 }
 
-/// Takes a token away that others could read: mended permissions would not make it a secret again. Says
-/// whether there was one.
+/// Removes a token that others could read, since repaired permissions would not make it a secret again.
+/// Returns whether there was one.
 pub fn drop_open_token(directory: &Path) -> io::Result<bool> {
     let path = token_path(directory);
     match platform::is_open_to_others(&path) {
@@ -49,7 +51,7 @@ fn token_path(directory: &Path) -> PathBuf {
     directory.join(TOKEN)
 }
 
-/// Compares in a time that tells nothing of where the difference is.
+/// Compares in constant time, so that the time does not show where the difference is.
 pub fn is_same(said: &[u8], token: &[u8]) -> bool {
     let difference =
         said.iter().zip(token).fold(0, |difference, (said, token)| std::hint::black_box(difference | (said ^ token)));

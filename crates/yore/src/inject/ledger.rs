@@ -1,13 +1,13 @@
-//! What was given to a session, and what it cost: one file for each session below the data
-//! directory, ids and numbers only.
+//! The ledger of injected text: what each session was given and what it cost. One file for each session below
+//! the data directory, with ids and numbers only.
 //!
 //! - [`Entry`]: one answer of a hook or a tool
-//! - [`append`], [`read`], [`lock`]: of one session
-//! - [`directories`]: where an agent was heard last
-//! - [`clear_old`]: sessions end, their ledgers go
+//! - [`append`], [`read`], [`lock`]: work on the ledger of one session
+//! - [`directories`]: the directories in which an agent last ran hooks
+//! - [`clear_old`]: removes the ledgers of sessions that ended
 //!
-//! A line is written in one piece, and a torn one is passed over. There is no database: a hook has no
-//! time for one.
+//! A line is written in one piece, and a torn line is skipped. There is no database: a hook has no time for
+//! one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -19,63 +19,63 @@ use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_core::time::UtcMillis;
 use yore_engine::platform::{self, FileLock};
 
-/// The folder in the data directory.
+/// Name of the ledgers' folder in the data directory.
 const FOLDER: &str = "given";
-/// As much of a ledger is read, from its end; no session holds more.
+/// Most bytes of a ledger that are read, from its end; no session holds more.
 const LONGEST: u64 = 4 << 20;
-/// From this length on, only what was given is written down.
+/// Above this length, only entries with injected text or a reset are written.
 const LONG: u64 = 1 << 20;
-/// How often it is tried to be the only hook of a session.
+/// Interval between attempts to become the only hook of a session.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
-/// A ledger that nobody added to for this long is of an ended session.
+/// A ledger that did not change for this long belongs to an ended session.
 const KEPT: Duration = Duration::from_secs(60 * 24 * 3600);
 
-/// What was given at once.
+/// One answer that a session was given.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 pub struct Entry {
-    /// When.
+    /// Time of the answer.
     pub at_ms: UtcMillis,
     /// The agent, such as `claude-code`.
     pub agent: String,
-    /// The side conversation that it was given to, by the agent's own id; none for the session itself.
+    /// The side conversation that got the answer, by the agent's own id; none for the session itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
     /// The event, such as `UserPromptSubmit`; `recall` and the like for tools.
     pub event: String,
-    /// What was asked; nothing for tools.
+    /// Kind of the question; none for tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<TriggerKind>,
     /// Ids of the turns, as [`yore_core::id::TurnId`] writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<String>,
-    /// Tokens that it took, estimated.
+    /// Tokens that the answer took, estimated.
     pub tokens: usize,
-    /// How long it took.
+    /// Time that the answer took, in microseconds.
     pub micros: u64,
-    /// Why nothing was given, where something could have been.
+    /// Reason why nothing was given, if something could have been.
     #[serde(rename = "silence", skip_serializing_if = "Option::is_none")]
     pub skipped: Option<SkipReason>,
     /// The directory that the session works in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// What it was given for, as a [`digest`]: the same is not answered twice.
+    /// The question's subject as a [`digest`], so that the same question is not answered twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The session forgot what it was given before: it was compacted or cleared.
+    /// True if the session lost the text it was given before: it was compacted or cleared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_reset: bool,
 }
 
-/// A few characters that tell two texts of a session apart, and nobody without the data directory's
-/// key what was said.
+/// Returns a few characters that distinguish two texts of a session, and that reveal nothing of them without
+/// the data directory's key.
 pub fn digest(key: &[u8; 32], text: &str) -> String {
     blake3::keyed_hash(key, text.as_bytes()).to_hex()[..8].to_owned()
 }
 
-/// Keeps other hooks of a session waiting until it is dropped, so that two that were called for one
-/// event (a plugin's and a setting's) do not both answer. `None` when another holds it for longer
-/// than `patience`: an agent that calls tools side by side has no more time than one that does not.
+/// Keeps other hooks of a session waiting until it is dropped, so that two hooks for one event (from a plugin
+/// and from settings) do not both answer. `None` if another hook holds it for longer than `patience`: an
+/// agent that calls tools in parallel has no more time than one that does not.
 pub fn lock(directory: &Path, session: &str, patience: Duration) -> Option<FileLock> {
     platform::create_private_directory(&directory.join(FOLDER)).ok()?;
     let lock = FileLock::open(&path(directory, session).with_extension("lock")).ok()?;
@@ -89,9 +89,9 @@ pub fn lock(directory: &Path, session: &str, patience: Duration) -> Option<FileL
     }
 }
 
-/// Where the ledger of a session lies.
+/// Returns the path of a session's ledger.
 pub fn path(directory: &Path, session: &str) -> PathBuf {
-    // Native ids are anything; the name must be one file, and the same one each time.
+    // A native id may hold any characters; the file name must be valid, and the same each time.
     let plain = session.len() <= 64 && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     let name = if plain && !session.is_empty() {
         session.to_owned()
@@ -101,7 +101,7 @@ pub fn path(directory: &Path, session: &str) -> PathBuf {
     directory.join(FOLDER).join(format!("{name}.jsonl"))
 }
 
-/// Adds to a session's ledger.
+/// Appends an entry to a session's ledger.
 pub fn append(directory: &Path, session: &str, entry: &Entry) -> io::Result<()> {
     let path = path(directory, session);
     let mut line = serde_json::to_vec(entry)?;
@@ -117,8 +117,8 @@ pub fn append(directory: &Path, session: &str, entry: &Entry) -> io::Result<()> 
     file.write_all(&line)
 }
 
-/// What a session was given so far, oldest first; nothing where there is no ledger. Of a very long
-/// one the latest.
+/// Returns what a session was given so far, oldest first; empty if there is no ledger. For a very long
+/// ledger, only the latest entries.
 pub fn read(directory: &Path, session: &str) -> Vec<Entry> {
     read_file(&path(directory, session))
 }
@@ -126,7 +126,7 @@ pub fn read(directory: &Path, session: &str) -> Vec<Entry> {
 fn read_file(path: &Path) -> Vec<Entry> {
     let mut content = Vec::new();
     let Ok(mut file) = File::open(path) else { return Vec::new() };
-    // A line that is cut off is passed over like a torn one.
+    // A line that is cut off is skipped like a torn one.
     let skipped = file.metadata().map_or(0, |meta| meta.len().saturating_sub(LONGEST));
     if file.seek(SeekFrom::Start(skipped)).is_err() {
         return Vec::new();
@@ -137,8 +137,7 @@ fn read_file(path: &Path) -> Vec<Entry> {
     content.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// The directories that sessions of an agent worked in whose hooks ran within `within`, each once, last
-/// heard first.
+/// Returns the directories of an agent's sessions whose hooks ran within `within`, each once, latest first.
 pub fn directories(directory: &Path, agent: &str, within: Duration) -> Vec<String> {
     let now = SystemTime::now();
     let mut heard: Vec<(SystemTime, String)> = Vec::new();

@@ -1,7 +1,7 @@
-//! What agents are told unasked.
+//! Text that agents get without asking.
 //!
-//! - [`text`]: what is given, as an agent reads it
-//! - [`ledger`]: what a session was given, so that nothing is given twice and it can be counted
+//! - [`text`]: the injected text, as an agent reads it
+//! - [`ledger`]: what a session was given, so that nothing is given twice and the cost can be counted
 
 pub mod ledger;
 pub mod text;

@@ -1,12 +1,12 @@
-//! What is given, as an agent reads it: facts between marks, with the ids by which `show` opens them,
-//! cut to a budget.
+//! The injected text as an agent reads it: facts between marks, with the ids by which `show` opens them, cut
+//! to a budget.
 //!
-//! - [`brief`]: where things stand
-//! - [`suggestions`]: what concerns a prompt, a file, an error
-//! - [`tokens`]: what a text costs
+//! - [`brief`]: the state of a project
+//! - [`suggestions`]: memories about a prompt, a file or an error
+//! - [`tokens`]: the cost of a text
 //!
-//! Instructions would trip an agent's defence against injected prompts, and rightly so: what was
-//! recalled is told as a fact, with its date.
+//! Instructions would trigger an agent's defence against injected prompts, and rightly so: a recalled passage
+//! is given as a fact, with its date.
 
 use std::collections::HashSet;
 
@@ -18,36 +18,37 @@ use yore_engine::{Brief, Found, NoteSummary, Said, Suggestions, Trigger, Worked}
 use crate::fence::{MARK, clean, name};
 use crate::render::text::day;
 
-/// Agents cut or refuse what is longer.
+/// Longest text, in characters; agents cut or refuse a longer one.
 const MOST_CHARS: usize = 9_000;
-/// Of a standing note.
+/// Most characters of a standing note.
 const STANDING_CHARS: usize = 600;
-/// Of another note.
+/// Most characters of another note.
 const NOTE_CHARS: usize = 280;
-/// Of a request.
+/// Most characters of a request.
 const ASKED_CHARS: usize = 240;
-/// Of where a session stopped.
+/// Most characters of the place where a session stopped.
 const STOPPED_CHARS: usize = 480;
-/// Of what came of something.
+/// Most characters of an outcome.
 const OUTCOME_CHARS: usize = 400;
 
-/// Something that is given.
+/// A text to inject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Injection {
-    /// As it is read; empty: nothing is given.
+    /// The text; empty: nothing is injected.
     pub text: String,
-    /// The turns that it holds words of.
+    /// The turns that the text quotes.
     pub turns: Vec<TurnId>,
 }
 
-/// What a text costs, estimated: a token is four ASCII characters, or one other.
+/// Returns the estimated number of tokens of a text: four ASCII characters, or one other, make a token.
 pub fn tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().count() - ascii;
     ascii.div_ceil(4) + others
 }
 
-/// Where things stand, within a budget of tokens. What does not fit is left out, worth first.
+/// Returns the brief within a budget of tokens. Whatever does not fit is left out; the most useful parts come
+/// first.
 pub fn brief(brief: &Brief, budget: usize) -> Injection {
     if brief.is_empty() {
         return Injection::default();
@@ -70,7 +71,7 @@ pub fn brief(brief: &Brief, budget: usize) -> Injection {
     page.end()
 }
 
-/// What concerns an trigger, within a budget of tokens.
+/// Returns the memories about a trigger, within a budget of tokens.
 pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) -> Injection {
     if suggestions.memories.is_empty() {
         return Injection::default();
@@ -117,8 +118,8 @@ fn worked_lines(worked: &Worked, with_end: bool) -> impl Iterator<Item = (String
     if let Some(stopped) = worked.stopped.as_ref().filter(|_| with_end) {
         lines.push(line("it stopped at", stopped, both_ends(&stopped.text, STOPPED_CHARS)));
     }
-    // The last request matters most, so it comes before those that may not fit; of a session's own
-    // all are told in their order.
+    // The last request matters most, so it comes before those that may not fit; the requests of the session
+    // itself are all given in order.
     let asked = worked.asked.iter().map(|said| line("asked", said, flowing(&said.text, ASKED_CHARS)));
     if with_end {
         lines.extend(asked.rev());
@@ -144,7 +145,7 @@ fn note_line(note: &NoteSummary, chars: usize) -> (String, Vec<TurnId>) {
     (format!("- [{}] {title}{}{by}", note.episode.short(), flowing(&note.text, chars)), vec![note.turn])
 }
 
-/// A text on one line, cut after so many characters.
+/// Returns a text on one line, cut after `chars` characters.
 fn flowing(text: &str, chars: usize) -> String {
     let line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(chars) {
@@ -153,7 +154,8 @@ fn flowing(text: &str, chars: usize) -> String {
     }
 }
 
-/// A long text's beginning and end: an agent says first what it did, and last what is left to do.
+/// Returns the beginning and end of a long text: an agent says first what it did, and last what is left to
+/// do.
 fn both_ends(text: &str, chars: usize) -> String {
     let line = flowing(text, usize::MAX);
     let count = line.chars().count();
@@ -165,13 +167,13 @@ fn both_ends(text: &str, chars: usize) -> String {
     format!("{} … {}", head.trim_end(), tail.trim_start())
 }
 
-/// Lines between marks, as long as there is room.
+/// Lines between marks, added while there is room.
 struct Page {
     text: String,
     turns: Vec<TurnId>,
     left: usize,
     is_empty: bool,
-    /// Stands at the end.
+    /// Line at the end of the page.
     last: &'static str,
 }
 
@@ -189,14 +191,15 @@ impl Page {
         page
     }
 
-    /// A heading with the lines below it that fit; nothing where none does. Returns how many did.
+    /// Adds a heading and those lines below it that fit; nothing if none fits. Returns the number of lines
+    /// added.
     fn section(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<TurnId>)>) -> usize {
         let mut shown = 0;
         let mut heading = if heading.is_empty() { String::new() } else { format!("{heading}\n") };
         for (line, turns) in lines {
             let cost = tokens(&heading) + tokens(&line) + 1;
             if cost > self.left {
-                // A shorter one may still fit.
+                // A shorter line may still fit.
                 continue;
             }
             self.left -= cost;
@@ -214,7 +217,7 @@ impl Page {
         shown
     }
 
-    /// The same; if not all of it fits, the page says so.
+    /// Adds a section; if not all of it fits, the page says so.
     fn section_or_told(&mut self, heading: &str, lines: Vec<(String, Vec<TurnId>)>) {
         let all = lines.len();
         let more = |left_out: usize| {
@@ -226,7 +229,7 @@ impl Page {
             self.section(heading, lines.into_iter());
             return;
         }
-        // Room for what says so is set apart.
+        // Reserves room for that remark.
         let told = tokens(&more(all)) + 1;
         let Some(left) = self.left.checked_sub(told) else { return };
         self.left = left;

@@ -1,33 +1,33 @@
-//! How agents call yore: the command lines that are written into their settings, and how they are
-//! known again.
+//! How agents call yore: the command lines that are written into their settings, and how they are recognized
+//! later.
 //!
-//! - [`Program`]: this program as agents shall call it
-//! - [`Shell`]: who reads a command line
-//! - [`words`]: a command line taken apart
-//! - [`is_yore`], [`is_hook`]: whose entry is this
-//! - [`called`]: what it calls yore for
+//! - [`Program`]: the yore program, as agents will call it
+//! - [`Shell`]: the shell that reads a command line
+//! - [`words`]: splits a command line
+//! - [`is_yore`], [`is_hook`]: recognize yore's entries
+//! - [`called`]: the use for which an agent calls yore
 
 use crate::paths::Platform;
 
-/// Who reads a command line.
+/// The shell that reads a command line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Shell {
     /// A POSIX shell.
     Posix,
     /// PowerShell.
     Pwsh,
-    /// On Windows, where an agent does not say: `cmd`, or PowerShell.
+    /// On Windows, if an agent does not say which: `cmd` or PowerShell.
     WindowsAny,
 }
 
 impl Shell {
-    /// Whoever reads command lines on this platform.
+    /// Returns the shell that reads command lines on this platform.
     pub fn of(platform: Platform) -> Self {
         if platform == Platform::Windows { Self::WindowsAny } else { Self::Posix }
     }
 
-    /// The same for a hook: where the program is gone, a POSIX shell does nothing, and no agent complains
-    /// at each of its steps.
+    /// Returns the command line of a hook. If the program is gone, a POSIX shell does nothing, so that the
+    /// agent does not report an error at each of its steps.
     pub fn hook_line(self, program: &str, arguments: &[String]) -> String {
         let line = self.line(program, arguments);
         match self {
@@ -36,14 +36,14 @@ impl Shell {
         }
     }
 
-    /// A command line that calls `program` with these arguments.
+    /// Returns a command line that calls `program` with these arguments.
     pub fn line(self, program: &str, arguments: &[String]) -> String {
         let mut line = match self {
             Self::Posix => quoted_for_posix(program),
             Self::Pwsh => format!("& {}", quoted_for_powershell(program)),
             Self::WindowsAny if program.chars().all(is_plain_on_windows) => program.to_owned(),
-            // To PowerShell a line that begins with a quote is a text; `cmd` alone drops quotes that
-            // come first. This is read alike by both.
+            // PowerShell takes a line that begins with a quote as a text, and `cmd` drops quotes at the
+            // start. Both read this form alike.
             Self::WindowsAny => format!("cmd /c call \"{program}\""),
         };
         for argument in arguments {
@@ -79,27 +79,27 @@ fn quoted_for_powershell(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// This program as agents shall call it.
+/// The yore program, as agents will call it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Program {
-    /// Its absolute path.
+    /// Absolute path of the program.
     pub path: String,
-    /// The data directory to name, where it is not the usual one.
+    /// The data directory to name on the command line, if it is not the default.
     pub data_dir: Option<String>,
 }
 
 impl Program {
-    /// The arguments of a hook.
+    /// Returns the arguments of a hook.
     pub fn hook(&self, agent: &str, event: &str) -> Vec<String> {
         self.with_data(["hook", agent, event])
     }
 
-    /// The arguments of the MCP server.
+    /// Returns the arguments of the MCP server.
     pub fn mcp(&self) -> Vec<String> {
         self.with_data(["mcp"])
     }
 
-    /// The arguments of the status line.
+    /// Returns the arguments of the status line.
     pub fn status_line(&self) -> Vec<String> {
         self.with_data(["status-line"])
     }
@@ -113,8 +113,8 @@ impl Program {
     }
 }
 
-/// A command line taken apart as a shell would, as far as yore's own ones need it. What stands
-/// before the program (`[ ! -x program ] ||`, `cmd /c call`, `&`, `NAME=value`, `exec`, `env`) is left out.
+/// Splits a command line as a shell would, as far as yore's own lines need it. A prefix before the program
+/// (`[ ! -x program ] ||`, `cmd /c call`, `&`, `NAME=value`, `exec`, `env`) is left out.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -161,7 +161,7 @@ pub fn words(line: &str) -> Vec<String> {
     words.split_off(leading.min(words.len()))
 }
 
-/// Whether a word sets a variable for the program that follows.
+/// Returns whether a word sets a variable for the program that follows.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
@@ -173,18 +173,18 @@ fn base_name(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// Whether a program is yore, wherever it lies.
+/// Returns whether a program is yore, in any directory.
 pub fn is_yore(program: &str) -> bool {
     matches!(base_name(program).as_str(), "yore" | "yore.exe")
 }
 
-/// Whether these words call `yore hook` for one of `agents`. A call that names no agent is anybody's.
+/// Returns whether these words call `yore hook` for one of `agents`. A call that names no agent matches any.
 pub fn is_hook(words: &[String], agents: &[&str]) -> bool {
     let [program, first, rest @ ..] = words else { return false };
     is_yore(program) && first == "hook" && rest.first().is_none_or(|agent| agents.contains(&agent.as_str()))
 }
 
-/// What an agent may call yore for.
+/// The uses for which an agent may call yore.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Use<'a> {
     /// The MCP server.
@@ -198,16 +198,15 @@ pub enum Use<'a> {
 /// A call of yore that an agent may make.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Called<'a> {
-    /// What for.
+    /// The use it is called for.
     pub what: Use<'a>,
-    /// The data directory that it names.
+    /// The data directory named in the call.
     pub data_dir: Option<&'a str>,
-    /// It says no more than `yore install` does, and which tools.
+    /// True if the call has no arguments beyond those that `yore install` writes, and a choice of tools.
     pub is_plain: bool,
 }
 
-/// What these arguments (without the program) call yore for; `None` when it is nothing that an agent
-/// calls.
+/// Parses these arguments (without the program); `None` if they are no call that an agent makes.
 pub fn called(arguments: &[String]) -> Option<Called<'_>> {
     let (mut names, mut data_dir, mut tools, mut is_plain) = (Vec::new(), None, None, true);
     let mut arguments = arguments.iter().map(String::as_str);

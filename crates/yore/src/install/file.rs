@@ -1,53 +1,53 @@
-//! One file of somebody's, read and replaced.
+//! Reads and replaces one file that belongs to the user.
 //!
-//! A symbolic link stays one; the file that it leads to is changed. A file keeps its permissions, and
-//! what is to replace it is its owner's alone until it does. It is replaced as a whole, and only if it
-//! still holds what it held when the change was planned.
+//! A symbolic link stays a link; the file that it leads to is changed. A file keeps its permissions, and its
+//! replacement is readable by its owner alone until it takes the file's place. A file is replaced as a whole,
+//! and only if it still holds the text for which the change was planned.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A larger file is no settings file.
+/// Largest settings file, in bytes.
 const LARGEST: u64 = 10 << 20;
 
-/// Why a file was left as it is.
+/// Reasons why a file was left unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is no file.
+    /// The path is a directory.
     #[error("it is a directory")]
     Directory,
-    /// It is no plain file.
+    /// The path is not a regular file.
     #[error("it is no ordinary file")]
     Special,
-    /// It is too large for settings.
+    /// The file is too large for settings.
     #[error("it is larger than 10 MB")]
     TooLarge,
-    /// It is no text.
+    /// The file is not text.
     #[error("it is not UTF-8 text")]
     NotText,
-    /// It may not be written.
+    /// The file is not writable.
     #[error("it may not be written")]
     ReadOnly,
-    /// Somebody else wrote it meanwhile.
+    /// Another program wrote the file in the meantime.
     #[error("something else keeps changing it; try again later")]
     Changed,
-    /// The system says no.
+    /// The operating system returned an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// Who may read a new file.
+/// Permissions of a new file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mode {
-    /// Only its owner.
+    /// Only its owner may read it.
     pub is_private: bool,
-    /// It is a program.
+    /// It is an executable program.
     pub is_executable: bool,
 }
 
-/// The text of a file; `None` where there is none.
+/// Returns the text of a file; `None` if it does not exist.
 pub fn read(path: &Path) -> Result<Option<String>, FileError> {
     let file = match fs::metadata(path) {
         Err(error) if is_absent(&error) => return Ok(None),
@@ -65,12 +65,12 @@ pub fn read(path: &Path) -> Result<Option<String>, FileError> {
     String::from_utf8(bytes).map(Some).map_err(|_| FileError::NotText)
 }
 
-/// Whether there is nothing of that name. Below something that is no directory there is nothing.
+/// Returns whether the error means that the path does not exist.
 fn is_absent(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
-/// Replaces a file that holds `before` and says which directories it made.
+/// Replaces a file that holds `before`; returns the directories it created.
 pub fn write(path: &Path, before: Option<&str>, after: &str, mode: Mode) -> Result<Vec<PathBuf>, FileError> {
     let target = final_target(path)?;
     check_target(&target)?;
@@ -83,7 +83,7 @@ pub fn write(path: &Path, before: Option<&str>, after: &str, mode: Mode) -> Resu
     written.map(|()| made)
 }
 
-/// Whether a file may be written, as far as that can be told without writing.
+/// Checks that a file may be written, as far as that can be told without writing.
 pub fn check(path: &Path) -> Result<(), FileError> {
     check_target(&final_target(path)?)
 }
@@ -92,7 +92,7 @@ fn check_target(target: &Path) -> Result<(), FileError> {
     if fs::metadata(target).is_ok_and(|meta| meta.permissions().readonly()) {
         return Err(FileError::ReadOnly);
     }
-    // Elsewhere that says nothing of a directory.
+    // On other platforms the flag says nothing about a directory.
     #[cfg(unix)]
     if let Some(there) = directory_of(target).ancestors().find_map(|above| fs::metadata(above).ok())
         && there.permissions().readonly()
@@ -126,7 +126,7 @@ fn write_in(
         }
         file.sync_all()?;
         drop(file);
-        // Somebody may have written it since.
+        // Another program may have written it since.
         if read(path)?.as_deref() != before {
             return Err(FileError::Changed);
         }
@@ -161,7 +161,7 @@ fn final_target(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
-/// What is in a file that is there may be nobody else's business.
+/// Returns the mode of a draft: private if the target exists, because its content may be confidential.
 fn draft_mode(target: &Path, mode: Mode) -> Mode {
     if target.exists() { Mode { is_private: true, is_executable: false } } else { mode }
 }
@@ -186,19 +186,20 @@ fn create_beside(target: &Path, directory: &Path, mode: Mode) -> io::Result<(Fil
         let temporary = directory.join(hidden);
         match options.open(&temporary) {
             Ok(file) => {
-                // Held as long as it is written, which tells it from what a killed process left.
+                // Held while the draft is written, which distinguishes it from drafts of killed processes.
                 let _ = file.try_lock();
                 remove_left_drafts(target, directory);
                 return Ok((file, temporary));
             }
-            // Left behind by a process that had this number before.
+            // Left by an earlier process with the same id.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Removes drafts of the same file whose writers are gone: they hold somebody's settings, and nobody looks for them.
+/// Removes drafts of the same file whose writers are gone: they hold a user's settings, and are never looked
+/// for.
 fn remove_left_drafts(target: &Path, directory: &Path) {
     let Some(name) = target.file_name().and_then(|name| name.to_str()) else { return };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -217,7 +218,7 @@ fn remove_left_drafts(target: &Path, directory: &Path) {
     }
 }
 
-/// Makes what is missing of a path, outermost first.
+/// Creates the missing directories of a path, outermost first.
 fn make_directories(directory: &Path, is_private: bool) -> io::Result<Vec<PathBuf>> {
     let mut missing: Vec<&Path> =
         directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
@@ -241,10 +242,10 @@ fn make_directories(directory: &Path, is_private: bool) -> io::Result<Vec<PathBu
     Ok(made)
 }
 
-/// Removes directories that were made for nothing.
+/// Removes directories that were created in vain.
 fn remove_directories(made: &[PathBuf]) {
     for directory in made.iter().rev() {
-        // One that holds something stays.
+        // A directory that is not empty stays.
         let _ = fs::remove_dir(directory);
     }
 }

@@ -1,8 +1,8 @@
-//! What stands in the agents' files now, read back as the agents read it.
+//! Yore's entries in the agents' files as they are now, read back as the agents read them.
 //!
-//! - [`installed`]: everything of yore's on a computer
-//! - [`is_as_written`]: whether a file of yore's own says what it should
-//! - [`Installed`]: one thing of it
+//! - [`installed`]: all of yore's entries on a computer
+//! - [`is_as_written`]: compares a file of yore's own with the text that it should have
+//! - [`Installed`]: one entry
 
 use std::path::PathBuf;
 
@@ -14,20 +14,20 @@ use super::what::{Call, What};
 use super::{Purpose, Scope, Wanted};
 use crate::install::command::Program;
 
-/// One thing of yore's in an agent's file.
+/// One entry of yore's in an agent's file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Installed {
     /// The agent's name, as `yore install` takes it.
     pub agent: &'static str,
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// For the person, or for the project that is asked from.
+    /// User, or the project that the command runs in.
     pub scope: Scope,
-    /// What it is.
+    /// The entry.
     pub what: What,
 }
 
-/// Everything of yore's in the files of all agents, for the person and for the project.
+/// Returns all of yore's entries in the files of all agents, for the user and for the project.
 pub fn installed(machine: &Machine<'_>) -> Vec<Installed> {
     let nobody = Program { path: String::new(), data_dir: None };
     let mut all: Vec<Installed> = Vec::new();
@@ -62,7 +62,7 @@ pub fn installed(machine: &Machine<'_>) -> Vec<Installed> {
     all
 }
 
-/// Whether a file that is all of yore's says what `yore install` would write now.
+/// Returns whether a file that is entirely yore's has the text that `yore install` would write now.
 pub fn is_as_written(one: &Installed, machine: &Machine<'_>, program: &Program) -> bool {
     let Some(agent) = Agent::named(one.agent) else { return false };
     let text = file::read(&one.file).ok().flatten();

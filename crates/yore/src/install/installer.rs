@@ -1,5 +1,5 @@
-//! Installs and uninstalls, file by file. A file that cannot be changed is told and keeps no other from
-//! being changed.
+//! Installs and uninstalls, file by file. A file that cannot be changed is reported and does not keep others
+//! from being changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,52 +12,52 @@ use super::file::{self, FileError, Mode};
 use super::record::{Before, Changed, Record, Turn, hash_of};
 use super::{FileEdit, Machine, Part, Program, Purpose, Scope, Wanted};
 
-/// What came of a file, with its diff.
+/// The outcome for a file, with its diff.
 type Told = Result<(Outcome, Option<String>), FileError>;
 
-/// How often a file is read again that something else wrote meanwhile.
+/// Attempts to change a file that other programs write at the same time.
 const ATTEMPTS: u32 = 3;
 
-/// What came of one file.
+/// The outcome for one file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Done {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it brings.
+    /// The parts of yore that the file holds.
     pub parts: Vec<Part>,
-    /// What was done, or would be.
+    /// Outcome, or the expected outcome of a dry run.
     pub outcome: Outcome,
     /// The change, as a unified diff.
     pub diff: Option<String>,
 }
 
-/// What was done with a file, or would be.
+/// The outcome for a file, or the expected outcome of a dry run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Outcome {
-    /// It was made.
+    /// The file was created.
     Created,
-    /// It was changed.
+    /// The file was changed.
     Changed,
-    /// All is in it already.
+    /// The file already has everything.
     Already,
-    /// The bytes of before are back.
+    /// The original bytes were restored.
     Restored,
-    /// It is gone again.
+    /// The file was removed.
     Removed,
-    /// Yore's entries are out of it; what else was changed since stays.
+    /// Yore's entries were removed; other changes made since stay.
     Cleaned,
-    /// It is gone, but it had been changed since; a copy lies here.
+    /// The file was removed although it had been edited since; a copy is at this path.
     RemovedWithCopy(PathBuf),
-    /// It stays, because these agents use it too.
+    /// The file stays, because these agents use it too.
     Kept(Vec<String>),
-    /// Nothing of yore's is in it.
+    /// The file has no entry of yore's.
     Absent,
-    /// It was left as it is.
+    /// The file was left unchanged, for this reason.
     Refused(String),
 }
 
 impl Outcome {
-    /// A word for scripts.
+    /// Returns a word for scripts.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -73,26 +73,26 @@ impl Outcome {
         }
     }
 
-    /// Whether a file is, or would be, other than it was.
+    /// Returns whether a file is, or would be, different from before.
     pub fn is_change(&self) -> bool {
         !matches!(self, Self::Already | Self::Kept(_) | Self::Absent | Self::Refused(_))
     }
 }
 
-/// Does what is asked, or says what it would do.
+/// Installs and uninstalls, or reports what it would do.
 pub struct Installer<'i> {
     machine: &'i Machine<'i>,
     program: &'i Program,
     scope: Scope,
     record: Record,
     is_dry: bool,
-    /// Whoever writes is alone; nothing where nothing can be written.
+    /// Keeps other writers out; `None` if nothing can be written.
     _turn: Option<Turn>,
 }
 
 impl<'i> Installer<'i> {
-    /// `directory` is the data directory. With `is_dry` nothing is written; else others wait until
-    /// this is dropped.
+    /// Opens the record in `directory`, the data directory. With `is_dry` nothing is written; otherwise other
+    /// processes wait until this is dropped.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -104,18 +104,18 @@ impl<'i> Installer<'i> {
         purpose: Purpose,
         is_dry: bool,
     ) -> io::Result<Self> {
-        // To take something out no directory is made.
+        // Uninstalling creates no directory.
         let is_alone = !is_dry && (purpose == Purpose::Put || directory.is_dir());
         let turn = is_alone.then(|| Turn::take(directory)).transpose()?;
         Ok(Self { machine, program, scope, record: Record::open(directory)?, is_dry, _turn: turn })
     }
 
-    /// What is asked for, in this direction.
+    /// Returns the request for this direction.
     pub fn wanted(&self, purpose: Purpose) -> Wanted<'_> {
         Wanted { machine: self.machine, program: self.program, scope: self.scope, purpose }
     }
 
-    /// The files of projects that are still changed.
+    /// Returns the number of project files that are still changed.
     pub fn projects_left(&self) -> usize {
         self.record.files().iter().filter(|file| file.scope == Scope::Project.name()).count()
     }
@@ -135,7 +135,7 @@ impl<'i> Installer<'i> {
         let edits: Vec<FileEdit> = (agent.edits)(&self.wanted(Purpose::Take));
         let mut done = Vec::new();
         for edit in &edits {
-            // What was there, of all that may have been.
+            // The parts that are really in the file, among all that may be.
             let text = file::read(&edit.path).ok().flatten().unwrap_or_default();
             let is_there = |part: &Part| edit.content.only(&|other| other == *part).is_some_and(|content| content.is_in(&text));
             let there: Vec<Part> = edit.content.parts().into_iter().filter(is_there).collect();
@@ -146,7 +146,7 @@ impl<'i> Installer<'i> {
             done.push(one);
         }
         if !self.is_dry {
-            // One that stays harms nobody.
+            // A directory that stays does no harm.
             let _ = self.record.remove_directories();
         }
         done.into_iter().filter(|done| done.outcome != Outcome::Absent).collect()
@@ -193,7 +193,7 @@ impl<'i> Installer<'i> {
         let is_as_written =
             known.as_ref().is_some_and(|known| before.as_deref().map(hash_of).as_ref() == Some(&known.hash_after));
         if !is_as_written {
-            // What uninstall puts back has nothing of yore's, not even an older entry.
+            // The text that uninstall restores has no entry of yore's, not even an older one.
             let clean = match &before {
                 None => Some(None),
                 Some(text) => {
@@ -219,8 +219,8 @@ impl<'i> Installer<'i> {
         noted.agents.insert(agent.name.to_owned());
         noted.parts.extend(edit.content.parts());
         noted.hash_after = hash_of(&after);
-        // First the note: whoever is interrupted between the two finds an entry that says less than
-        // it could, never a change that nobody knows of.
+        // The record comes first: an interruption between the two leaves an entry that says too little, never
+        // a change without an entry.
         self.record.note(noted)?;
         let mode = Mode {
             is_private: self.scope == Scope::User,
@@ -243,7 +243,7 @@ impl<'i> Installer<'i> {
         let Some(name) = edit.path.to_str() else { return refused("its path is not Unicode") };
         let known = self.record.find(name).cloned();
         let before = match file::read(&edit.path) {
-            // Nothing of ours can be in what nobody can read.
+            // Yore has no entry in something that cannot be read.
             Err(FileError::Directory | FileError::Special) | Ok(None) => {
                 if known.is_some() && !self.is_dry {
                     self.record.forget(name)?;
@@ -272,7 +272,7 @@ impl<'i> Installer<'i> {
                     original => as_original(original.as_ref()),
                 };
                 match edit.content.take(&before, original) {
-                    // It is empty, or nearly, and was so before.
+                    // The file is empty or nearly so, and was before.
                     Ok(None) if known.is_none() && !edit.content.is_in(&before) => return Ok((Outcome::Absent, None)),
                     Ok(after) if after.as_ref() == Some(&before) => {
                         return if is_shared { self.left_to(agent, known, others) } else { self.nothing_in(name, known) };
@@ -284,7 +284,7 @@ impl<'i> Installer<'i> {
                         let outcome = if after.is_none() { Outcome::Removed } else { Outcome::Cleaned };
                         (after, outcome)
                     }
-                    // Nothing of ours is known to be there, so it is no concern of ours.
+                    // No entry of yore's is known to be in the file, so the error does not matter.
                     Err(_) if known.is_none() && !before.contains("yore") => return Ok((Outcome::Absent, None)),
                     Err(error) => return refused(&error.to_string()),
                 }
@@ -316,12 +316,12 @@ impl<'i> Installer<'i> {
         Ok((outcome, diff))
     }
 
-    /// Whether a file of yore's own was changed by somebody.
+    /// Returns whether a file of yore's own was edited by someone else.
     fn is_edited(&self, edit: &FileEdit, before: &str, is_as_written: bool) -> bool {
         matches!(&edit.content, Content::Whole(whole) if !is_as_written && whole.text != before)
     }
 
-    /// A file that other agents use too.
+    /// Leaves a file to the other agents that use it.
     fn left_to(&mut self, agent: &Agent, known: Option<Changed>, others: Vec<String>) -> Told {
         let was_ours = known.as_ref().is_some_and(|known| known.agents.contains(agent.name));
         if let Some(mut known) = known
@@ -334,7 +334,7 @@ impl<'i> Installer<'i> {
         Ok((if was_ours { Outcome::Kept(others) } else { Outcome::Absent }, None))
     }
 
-    /// A file that has nothing of ours, whatever was noted of it.
+    /// Handles a file without entries of yore's; drops it from the record.
     fn nothing_in(&mut self, name: &str, known: Option<Changed>) -> Told {
         if known.is_some() && !self.is_dry {
             self.record.forget(name)?;
@@ -342,7 +342,7 @@ impl<'i> Installer<'i> {
         Ok((Outcome::Absent, None))
     }
 
-    /// A file as it was before yore: nothing if that is not known, `Some(None)` if there was none.
+    /// Returns a file's text before yore: `None` if it is unknown, `Some(None)` if the file did not exist.
     fn original(&self, known: &Changed) -> Option<Option<String>> {
         match &known.before {
             Before::Unknown => None,
@@ -369,7 +369,7 @@ fn refused(why: &str) -> Told {
     Ok((Outcome::Refused(why.to_owned()), None))
 }
 
-/// An error as it is told beside the file's name.
+/// Returns the message of an error, to be shown beside the file's name.
 fn told(error: FileError) -> String {
     match error {
         FileError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => "it may not be read or written".to_owned(),

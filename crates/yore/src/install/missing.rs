@@ -1,6 +1,6 @@
 //! Compares the agents' files with what `yore install` enters, for the parts that the install record names.
 //!
-//! - [`missing`]: all of it, for the person and for the project
+//! - [`missing`]: all missing entries, for the user and for the project
 //! - [`Missing`], [`Lack`]: a file, and what it lacks
 
 use std::collections::BTreeSet;
@@ -15,14 +15,14 @@ use super::record::{Changed, Record};
 use super::what::What;
 use super::{FileEdit, Part, Program, Purpose, Scope, Wanted};
 
-/// A file that lacks something.
+/// A file with missing entries.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Missing {
     /// The agent's name, as `yore install` takes it.
     pub agent: &'static str,
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// For the person, or for the project that is asked from.
+    /// User, or the project that the command runs in.
     pub scope: Scope,
     /// Its missing entries; never empty.
     pub lacks: Vec<Lack>,
@@ -64,7 +64,7 @@ pub fn missing(machine: &Machine<'_>, program: &Program, directory: &Path) -> io
             let wanted = Wanted { machine, program, scope, purpose: Purpose::Put };
             for edit in (agent.edits)(&wanted) {
                 let lacks = recorded(&record, agent, &edit).map(|changed| lacks(&edit, changed, machine)).unwrap_or_default();
-                // Two edits may be of one file.
+                // Two edits may concern the same file.
                 match all.iter_mut().find(|one| one.agent == agent.name && one.file == edit.path) {
                     Some(Missing { lacks: known, .. }) => known.extend(lacks.into_iter().filter(|lack| *lack != Lack::File)),
                     None if lacks.is_empty() => {}
@@ -76,17 +76,17 @@ pub fn missing(machine: &Machine<'_>, program: &Program, directory: &Path) -> io
     Ok(all)
 }
 
-/// The record's note of a file, if `yore install` changed it for this agent.
+/// Returns the record's entry of a file, if `yore install` changed it for this agent.
 fn recorded<'r>(record: &'r Record, agent: &Agent, edit: &FileEdit) -> Option<&'r Changed> {
     record.find(edit.path.to_str()?).filter(|changed| changed.agents.contains(agent.name))
 }
 
-/// The missing entries of a file, among the parts that `yore install` entered.
+/// Returns the missing entries of a file, among the parts that `yore install` entered.
 fn lacks(edit: &FileEdit, changed: &Changed, machine: &Machine<'_>) -> Vec<Lack> {
     let text = match file::read(&edit.path) {
         Ok(None) => return vec![Lack::File],
         Ok(Some(text)) => text,
-        // It is told elsewhere that it cannot be read.
+        // Another check reports that the file cannot be read.
         Err(_) => return Vec::new(),
     };
     let as_entered = |content: &Content| {
@@ -95,9 +95,9 @@ fn lacks(edit: &FileEdit, changed: &Changed, machine: &Machine<'_>) -> Vec<Lack>
     };
     let Ok(now) = edit.content.found(&text, machine) else { return Vec::new() };
     let now_parts: BTreeSet<Part> = now.iter().filter_map(What::part).collect();
-    // An older yore did not note the parts: what it left out is not known.
+    // An older yore did not record the parts, so the parts it left out are unknown.
     let parts = if changed.parts.is_empty() { &now_parts } else { &changed.parts };
-    // A status line that gave way to another one is the person's choice.
+    // A status line that another one replaced is the user's choice.
     let content = edit.content.only(&|part| parts.contains(&part) && part != Part::StatusLine);
     let entered = content.as_ref().and_then(as_entered).unwrap_or_default();
     let mut lacks: Vec<Lack> = Vec::new();
@@ -128,8 +128,8 @@ fn lacks(edit: &FileEdit, changed: &Changed, machine: &Machine<'_>) -> Vec<Lack>
     lacks
 }
 
-/// Compares two matchers: true if `now` leaves out a name that `entered` has. A regular expression that is more
-/// than names and bars cannot be compared and counts as wide enough.
+/// Compares two matchers: true if `now` leaves out a name that `entered` has. A regular expression that is
+/// more than names and bars cannot be compared and counts as wide enough.
 fn is_narrower(now: Option<&str>, entered: Option<&str>) -> bool {
     let names = |matcher: Option<&str>| -> BTreeSet<String> {
         matcher.unwrap_or_default().split('|').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()

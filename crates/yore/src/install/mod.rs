@@ -1,22 +1,23 @@
-//! Puts yore into the agents' own settings, and takes it out again. Nothing is touched unless the
-//! person names the agent.
+//! Puts yore into the agents' own settings, and takes it out again. A file is touched only if the user names
+//! its agent.
 //!
 //! - [`Machine`]: the computer, as values
-//! - `agents`: one table of all agents: how each is known, and what is wanted in which file
-//! - [`Scope`], [`Part`], [`Purpose`]; [`Wanted`], [`FileEdit`]: what is asked for, and what that means for one file
-//! - `what`: things of yore's in a file, as the agent reads them
+//! - `agents`: one table of all agents: how each is detected, and the content wanted in its files
+//! - [`Scope`], [`Part`], [`Purpose`]; [`Wanted`], [`FileEdit`]: the request, and the edit it means for one
+//!   file
+//! - `what`: yore's entries in a file, as the agent reads them
 //! - `edit`: the changes, as functions of text
-//! - [`installed`]: what stands in the agents' files now
-//! - [`missing()`]: what was entered and stands there no longer
+//! - [`installed`]: yore's entries in the agents' files as they are now
+//! - [`missing()`]: entries that were installed and are gone
 //! - `file`: reads and replaces one file
-//! - `record`: what was changed, with the bytes as they were
-//! - [`Installer`]: does it, file by file
+//! - `record`: the changed files, with their original bytes
+//! - [`Installer`]: installs and uninstalls, file by file
 //! - `command`: how agents call yore
 //!
-//! A file is replaced only after its new text was read again and found to differ in yore's entries
-//! alone; the old bytes are kept in the data directory. Taking yore out puts these bytes back where
-//! nobody changed the file since, and undoes the change alone where somebody did. Without the record
-//! it goes by what the entries run.
+//! A file is replaced only after its new text was parsed and found to differ in yore's entries alone; the old
+//! bytes are kept in the data directory. Uninstalling restores these bytes if nothing changed the file since,
+//! and otherwise removes only yore's entries. Without the record, it recognizes the entries by the program
+//! that they run.
 
 pub mod agents;
 pub mod command;

@@ -1,18 +1,18 @@
-//! For whom, what, and which way.
+//! The scope, the parts and the direction of an installation.
 
 use serde::{Deserialize, Serialize};
 
-/// For whom yore is installed.
+/// Where yore is installed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Scope {
-    /// The person, in every project.
+    /// For the user, in every project.
     User,
-    /// One project, for whoever opens it on this computer.
+    /// For one project, for anyone who opens it on this computer.
     Project,
 }
 
 impl Scope {
-    /// As it is named on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -21,22 +21,22 @@ impl Scope {
     }
 }
 
-/// What is brought to an agent.
+/// A part of yore that an agent gets.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// The MCP server.
     Mcp,
-    /// Hooks, or the plugin that stands for them.
+    /// Hooks, or the plugin that replaces them.
     Hooks,
-    /// A text that tells the agent what there is.
+    /// A text that tells the agent about yore.
     Rules,
     /// The status line.
     StatusLine,
 }
 
 impl Part {
-    /// As people read it.
+    /// Returns the name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mcp => "MCP server",
@@ -47,11 +47,11 @@ impl Part {
     }
 }
 
-/// Which way it goes.
+/// The direction of an installation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Purpose {
-    /// In: the one best place for each thing.
+    /// Install: the one best place for each part.
     Put,
-    /// Out, or only looked for: every place where it may be.
+    /// Uninstall, or only look: every place where a part may be.
     Take,
 }

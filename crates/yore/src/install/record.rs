@@ -1,5 +1,6 @@
-//! What was changed, and the bytes as they were: `install.json` and `backups/install` in the data
-//! directory, for their owner only, the bytes [`sealed`]. Who changes it takes a [`Turn`].
+//! The record of changed files with their original bytes: `install.json` and `backups/install` in the data
+//! directory, readable by the owner only, the bytes [`sealed`]. A process that changes the record holds a
+//! [`Turn`].
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -16,13 +17,13 @@ use crate::config::replace_file;
 const NAME: &str = "install.json";
 const VERSION: u32 = 1;
 
-/// Keeps other processes from the record until it is dropped: each knows the whole of it and writes all
-/// that it knows.
+/// Keeps other processes from the record until it is dropped: each reads the whole record and writes all of
+/// it.
 #[derive(Debug)]
 pub struct Turn(#[expect(dead_code, reason = "it is held")] Option<File>);
 
 impl Turn {
-    /// Waits for everybody else. Nobody is waited for where locks do not work.
+    /// Waits for other processes. Where locks do not work, it does not wait.
     pub fn take(directory: &Path) -> io::Result<Self> {
         let locks = directory.join("locks");
         platform::create_private_directory(&locks)?;
@@ -44,7 +45,7 @@ pub struct Record {
 struct Wire {
     version: u32,
     files: Vec<Changed>,
-    /// Directories that were made for them.
+    /// Directories that were created for these files.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     directories: BTreeSet<PathBuf>,
 }
@@ -52,48 +53,48 @@ struct Wire {
 /// A file that was changed.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Changed {
-    /// The file.
+    /// Path of the file.
     pub path: String,
     /// The agents that it was changed for.
     pub agents: BTreeSet<String>,
-    /// The parts that `yore install` entered in it. Empty in notes of a yore before 0.2.
+    /// The parts that `yore install` entered in it. Empty in records of yore before 0.2.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub parts: BTreeSet<Part>,
-    /// For whom.
+    /// User or project.
     pub scope: String,
-    /// The file without anything of yore's.
+    /// The file without yore's entries.
     pub before: Before,
-    /// Hash of the bytes that were there, whatever they held.
+    /// Hash of the original bytes, even if they held an entry of yore's.
     pub hash_before: Option<String>,
-    /// The bytes that were there, if they held an older entry of yore's.
+    /// Backup of the original bytes, if they held an older entry of yore's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
-    /// Hash of the bytes that were written.
+    /// Hash of the bytes that yore wrote.
     pub hash_after: String,
 }
 
-/// A file as it was.
+/// The earlier state of a file.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Before {
-    /// There was none.
+    /// The file did not exist.
     Missing,
-    /// The backup of this name.
+    /// The text in the backup of this name.
     Backup(String),
-    /// Nobody knows any more.
+    /// The earlier text is unknown.
     Unknown,
 }
 
-/// The hash of a text.
+/// Returns the hash of a text.
 pub fn hash_of(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
 impl Record {
-    /// Reads the record of a data directory; there need not be one.
+    /// Reads the record of a data directory; a missing record is empty.
     ///
     /// # Errors
-    /// It cannot be read, or a newer yore wrote it.
+    /// The record cannot be read, or a newer yore wrote it.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let path = directory.join(NAME);
         let wire = match fs::read_to_string(&path) {
@@ -107,17 +108,17 @@ impl Record {
         Ok(Self { directory: directory.to_path_buf(), wire })
     }
 
-    /// All files.
+    /// Returns all changed files.
     pub fn files(&self) -> &[Changed] {
         &self.wire.files
     }
 
-    /// A file, if it was changed.
+    /// Returns the entry of a file, if it was changed.
     pub fn find(&self, path: &str) -> Option<&Changed> {
         self.wire.files.iter().find(|file| file.path == path)
     }
 
-    /// Notes a file in the place of what was noted of it.
+    /// Adds the entry of a file, in place of an older one.
     pub fn note(&mut self, file: Changed) -> io::Result<()> {
         self.wire.files.retain(|other| other.path != file.path);
         self.wire.files.push(file);
@@ -125,7 +126,7 @@ impl Record {
         self.save()
     }
 
-    /// Notes directories that were made.
+    /// Records directories that were created.
     pub fn note_directories(&mut self, made: Vec<PathBuf>) -> io::Result<()> {
         if made.is_empty() {
             return Ok(());
@@ -134,11 +135,11 @@ impl Record {
         self.save()
     }
 
-    /// Removes the directories that were made and are empty now.
+    /// Removes the created directories that are empty now.
     pub fn remove_directories(&mut self) -> io::Result<()> {
         let before = self.wire.directories.len();
-        // Innermost first. One that holds something stays, and is nobody's affair once no file of ours
-        // is below it.
+        // Innermost first. A directory that is not empty stays; it is dropped from the record once no
+        // recorded file is below it.
         let made: Vec<PathBuf> = self.wire.directories.iter().rev().cloned().collect();
         for directory in made {
             let is_gone = fs::remove_dir(&directory).is_ok() || !directory.exists();
@@ -150,7 +151,7 @@ impl Record {
         if self.wire.directories.len() == before { Ok(()) } else { self.save() }
     }
 
-    /// Forgets a file, with the backups that nobody needs then.
+    /// Drops a file from the record, with the backups that are no longer needed.
     pub fn forget(&mut self, path: &str) -> io::Result<()> {
         let gone: Vec<Changed> = self.wire.files.extract_if(.., |file| file.path == path).collect();
         if gone.is_empty() {
@@ -160,7 +161,7 @@ impl Record {
         for file in gone {
             for name in backups_of(&file) {
                 if !self.wire.files.iter().any(|other| backups_of(other).contains(&name)) {
-                    // One that cannot be removed harms nobody.
+                    // A backup that cannot be removed does no harm.
                     let _ = fs::remove_file(self.backups().join(name));
                 }
             }
@@ -182,7 +183,7 @@ impl Record {
         replace_file(&path, &(text + "\n"))
     }
 
-    /// Keeps a text, sealed, and says under which name.
+    /// Stores a sealed backup of a text; returns its name.
     pub fn back_up(&self, path: &Path, text: &str) -> io::Result<String> {
         let name = name_of(path, text);
         let key = settings_key(&self.directory)?;
@@ -190,14 +191,14 @@ impl Record {
         Ok(name)
     }
 
-    /// Keeps a text for its owner to read, and says where.
+    /// Stores a copy of a text in plain form, for its owner to read; returns its path.
     pub fn keep_copy(&self, path: &Path, text: &str) -> io::Result<PathBuf> {
         let copy = self.backups().join(name_of(path, text));
         replace_file(&copy, text)?;
         Ok(copy)
     }
 
-    /// A text that was kept, if it is still what it was.
+    /// Returns the text of a backup, if it is unchanged.
     pub fn backup(&self, name: &str) -> Option<String> {
         let is_plain = !name.contains(['/', '\\']) && name != "..";
         let bytes = fs::read(self.backups().join(name)).ok().filter(|_| is_plain)?;
@@ -205,13 +206,13 @@ impl Record {
         name.starts_with(&hash_of(&text)[..16]).then_some(text)
     }
 
-    /// Where texts are kept.
+    /// Returns the directory of the backups.
     pub fn backups(&self) -> PathBuf {
         self.directory.join("backups").join("install")
     }
 }
 
-/// The name of the backup of a text.
+/// Returns the name of the backup of a text.
 fn name_of(path: &Path, text: &str) -> String {
     format!("{}-{}", &hash_of(text)[..16], path.file_name().unwrap_or_default().to_string_lossy())
 }
@@ -222,7 +223,7 @@ fn backups_of(file: &Changed) -> Vec<String> {
 }
 
 impl Changed {
-    /// What is noted of a file that is changed for the first time.
+    /// Creates the entry of a file that is changed for the first time.
     pub fn new(path: String, scope: Scope) -> Self {
         Self {
             path,

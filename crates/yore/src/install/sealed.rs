@@ -1,18 +1,18 @@
-//! Texts that are kept as they were, though they may hold secrets: sealed with the data directory's key.
+//! Backups of texts that may hold secrets, encrypted with the data directory's key.
 //!
-//! Agents' settings hold tokens of servers. What `install` keeps of them, for `uninstall` to put back byte
-//! for byte, is encrypted (ChaCha20-Poly1305, RFC 8439), so that no search, no copy of the folder and no
-//! backup of the disk without the key finds them in the clear.
+//! Agents' settings hold tokens of servers. The copies that `install` keeps for `uninstall` to restore byte
+//! for byte are encrypted (ChaCha20-Poly1305, RFC 8439), so that no search, no copy of the folder and no
+//! backup of the disk without the key finds the secrets in the clear.
 
 use std::io;
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// The beginning of a sealed text; the nonce and the ciphertext follow.
+/// Prefix of a sealed text; the nonce and the ciphertext follow.
 const MARK: &[u8] = b"yore sealed 1\n";
 
-/// Seals a text.
+/// Encrypts a text.
 ///
 /// # Errors
 /// The system gives no random bytes.
@@ -25,8 +25,8 @@ pub fn seal(key: &[u8; 32], text: &str) -> io::Result<Vec<u8>> {
     Ok([MARK, &nonce, &body].concat())
 }
 
-/// Opens what [`seal`] made; a text that an older yore kept in the clear is given as it is. `None` where the key
-/// is another one or the bytes were changed.
+/// Decrypts a text from [`seal`]; returns a text that an older yore stored in the clear unchanged. `None` if
+/// the key is wrong or the bytes were changed.
 pub fn open(key: &[u8; 32], bytes: Vec<u8>) -> Option<String> {
     let Some(sealed) = bytes.strip_prefix(MARK) else { return String::from_utf8(bytes).ok() };
     let (nonce, body) = sealed.split_first_chunk::<NONCE_LEN>()?;
@@ -55,7 +55,8 @@ mod tests {
         for at in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[at] ^= 1;
-            // A changed mark makes it a text of an older yore, which is no UTF-8 or not the text.
+            // With a changed mark it counts as a text of an older yore, which is not UTF-8 or not the same
+            // text.
             assert_ne!(open(&[1; 32], changed).as_deref(), Some(text));
         }
         assert_eq!(open(&[1; 32], text.as_bytes().to_vec()).as_deref(), Some(text), "an older yore's");

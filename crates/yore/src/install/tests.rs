@@ -1,5 +1,5 @@
-//! Every agent of the table, in both scopes and on every platform, on files as people have them: in,
-//! in again, out, and all is as it was.
+//! Installs every agent of the table, in both scopes and on every platform, on realistic files: in, in again,
+//! out, and everything is as before.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ const PLATFORMS: [Platform; 3] = [Platform::Xdg, Platform::Mac, Platform::Window
 const SCOPES: [Scope; 2] = [Scope::User, Scope::Project];
 const EVERYTHING: &dyn Fn(Part) -> bool = &|_| true;
 
-/// A computer in a folder of its own.
+/// A simulated computer in a folder of its own.
 struct Computer {
     root: PathBuf,
     platform: Platform,
@@ -75,7 +75,7 @@ impl Computer {
         self.with_machine(|machine| (agent.edits)(&Wanted { machine, program: &self.program, scope, purpose: Purpose::Put }))
     }
 
-    /// Everything on it, folders too, but for the data directory's key.
+    /// Returns all files and folders with their content, except the data directory's key.
     fn state(&self) -> BTreeMap<PathBuf, Option<String>> {
         fn walk(directory: &Path, state: &mut BTreeMap<PathBuf, Option<String>>) {
             for entry in fs::read_dir(directory).unwrap() {
@@ -91,7 +91,7 @@ impl Computer {
         let mut state = BTreeMap::new();
         walk(&self.root, &mut state);
         state.retain(|path, _| !path.starts_with(self.data().join("locks")));
-        // Made by the first note and empty then.
+        // Created by the first record entry, and empty after the last is dropped.
         if state.keys().filter(|path| path.starts_with(self.data())).count() == 1 {
             state.remove(&self.data());
         }
@@ -99,7 +99,7 @@ impl Computer {
     }
 }
 
-/// An object as people have it in their settings, with the names that matter to `content`.
+/// Returns settings objects as people write them, with the names that matter to `content`.
 fn objects(content: &Content) -> Vec<(&'static str, Option<String>)> {
     let Content::Json(entries) = content else { return Vec::new() };
     let others = others(entries);
@@ -149,7 +149,7 @@ fn objects(content: &Content) -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-/// On one line, as somebody types it.
+/// Returns JSON on one line, as typed by hand.
 fn json_line(value: &Value) -> String {
     let compact = value.to_string();
     let (mut out, mut quoted, mut escaped) = (String::new(), false, false);
@@ -164,7 +164,7 @@ fn json_line(value: &Value) -> String {
     out
 }
 
-/// Settings of others at the very places where ours come.
+/// Returns other programs' settings at the very places where yore's are entered.
 fn others(entries: &[Entry]) -> Value {
     let mut value = json!({
         "theme": "dark \u{1f319} \u{e9}",
@@ -286,7 +286,7 @@ fn fixtures(edit: &FileEdit) -> Vec<(&'static str, Option<String>)> {
     }
 }
 
-/// Puts the `number`th text of its kind into every file of an agent and says which.
+/// Puts the `number`th text of its kind into every file of an agent; returns their names.
 fn prepare(computer: &Computer, agent: &Agent, scope: Scope, number: usize) -> Option<String> {
     let mut names = Vec::new();
     let mut is_new = false;
@@ -312,8 +312,8 @@ fn value(text: &str) -> Value {
     Document::parse(text).unwrap().root.map(|root| root.value()).unwrap_or_default()
 }
 
-/// The values of a JSON file without ours, and without what is empty then: by other means than the
-/// program's own.
+/// Returns the values of a JSON file without yore's entries and without what is then empty. It does not use
+/// the program's own code for that.
 fn foreign(text: &str) -> Value {
     fn prune(value: &mut Value, name: &str) {
         match value {
@@ -349,13 +349,13 @@ fn foreign(text: &str) -> Value {
     if value.is_null() { json!({}) } else { value }
 }
 
-/// Does something for every agent, scope, platform and fixture; with a `stride` for every so many
-/// fixtures only, but others for each agent.
+/// Runs `act` for every agent, scope, platform and fixture. With a `stride`, only every so many fixtures are
+/// used, but different ones for each agent.
 fn everywhere(stride: usize, act: impl Fn(&Computer, &'static Agent, Scope, &str) + Sync) {
     let of_agent = |place: usize| {
         let agent = &AGENTS[place];
         for (platform, scope) in PLATFORMS.into_iter().flat_map(|platform| SCOPES.map(|scope| (platform, scope))) {
-            // The texts are changed alike everywhere; what differs are paths and commands.
+            // The texts are changed alike on every platform; only paths and commands differ.
             let stride = if platform == Platform::Xdg { stride } else { stride.max(10) };
             for number in (0..).skip(place % stride).step_by(stride) {
                 let computer = Computer::new(platform);
@@ -364,7 +364,7 @@ fn everywhere(stride: usize, act: impl Fn(&Computer, &'static Agent, Scope, &str
             }
         }
     };
-    // Mostly it is the disk that is waited for.
+    // Most of the time is spent waiting for the disk.
     std::thread::scope(|scope| {
         for place in 0..AGENTS.len() {
             let of_agent = &of_agent;
@@ -527,7 +527,7 @@ fn older_entry_is_corrected_where_it_stands_and_does_not_come_back() {
                 computer.program.path = new.replace("yore.exe", "old\\yore.exe").replace("/yore", "/old/yore");
                 let clean = computer.state();
                 computer.install(agent, scope);
-                // Nobody knows of it.
+                // The record is lost.
                 fs::remove_dir_all(computer.data()).unwrap();
                 computer.program.path = new;
                 let old = computer.state();
@@ -549,7 +549,7 @@ fn older_entry_is_corrected_where_it_stands_and_does_not_come_back() {
                 let found = computer.with_machine(installed);
                 assert!(found.is_empty(), "{case}: {found:#?}");
                 for path in left {
-                    // A file that was there before the record is not known to be ours alone.
+                    // A file that existed before the record may also belong to others.
                     assert!(
                         clean.contains_key(&path)
                             || matches!(fs::read_to_string(&path).unwrap().trim(), "" | "{}" | "{\n  \"version\": 1\n}"),
@@ -731,7 +731,7 @@ fn what_is_installed_is_read_back_as_the_agent_reads_it() {
     }
 }
 
-/// The files of each agent below a home and a project, with these environment variables.
+/// Returns the files of each agent below a home and a project, with these environment variables.
 fn places(platform: Platform, scope: Scope, variables: &[(&str, &str)], folders: &[&str]) -> String {
     let mut computer = Computer::new(platform);
     let root = computer.root.to_str().unwrap().to_owned();
@@ -936,7 +936,7 @@ proptest! {
             } else {
                 prop_assert_eq!(&back, &text);
             }
-            // Of a text without ours nothing is taken.
+            // Taking from a text without yore's entries changes nothing.
             let same = edit.content.take(&text, Original::Unknown).unwrap();
             prop_assert_eq!(same.as_ref(), Some(&text));
         }

@@ -1,4 +1,4 @@
-//! What is asked for, and what that means for one file.
+//! The request to an installation, and the edit it means for one file.
 
 use std::path::PathBuf;
 
@@ -7,25 +7,25 @@ use super::edit::Content;
 use super::machine::Machine;
 use super::part::{Purpose, Scope};
 
-/// What is asked for.
+/// A request to install or uninstall.
 pub struct Wanted<'w> {
-    /// Where.
+    /// The computer.
     pub machine: &'w Machine<'w>,
-    /// This program as agents shall call it.
+    /// The yore program, as agents will call it.
     pub program: &'w Program,
-    /// For whom.
+    /// User or project.
     pub scope: Scope,
-    /// Which way.
+    /// Install or uninstall.
     pub purpose: Purpose,
 }
 
-/// What is wanted in one file.
+/// The content that yore wants in one file.
 #[derive(Clone, Debug)]
 pub struct FileEdit {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What is wanted in it.
+    /// Content to put in or take out.
     pub content: Content,
-    /// Whether its name says that it is yore's: it goes when nothing else is in it.
+    /// True if the file's name is yore's own, so that it is deleted when nothing else is in it.
     pub is_own: bool,
 }

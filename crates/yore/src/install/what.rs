@@ -1,29 +1,29 @@
-//! Things of yore's in an agent's file, as the agent reads them.
+//! Yore's entries in an agent's file, as the agent reads them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::part::Part;
 
-/// What stands in an agent's file.
+/// An entry of yore's in an agent's file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum What {
     /// A hook.
     Hook {
-        /// The event that it is run for.
+        /// The event that it runs for.
         event: String,
-        /// What is run.
+        /// The call that it runs.
         call: Call,
-        /// Which tools or sources it is run for; all where it says nothing.
+        /// The tools or sources that it runs for; all if absent.
         matcher: Option<String>,
-        /// How long the agent waits for it; nothing where the agent decides.
+        /// Time that the agent waits for it; the agent's default if absent.
         timeout: Option<Duration>,
     },
     /// The MCP server.
     Mcp {
-        /// The program.
+        /// Path or name of the program.
         program: String,
-        /// Its arguments.
+        /// Arguments of the program.
         args: Vec<String>,
         /// Environment variables that are set for it.
         env: Vec<(String, String)>,
@@ -32,22 +32,22 @@ pub enum What {
     Rules,
     /// The status line.
     StatusLine {
-        /// What is run.
+        /// The call that it runs.
         call: Call,
     },
-    /// A program text that the agent runs, and that runs yore.
+    /// A plugin: program text that the agent loads and that runs yore.
     Plugin {
         /// The program that it runs.
         program: String,
-        /// The arguments behind agent and event.
+        /// The arguments after agent and event.
         args: Vec<String>,
     },
-    /// Yore cannot read this file, for this reason; the agent may.
+    /// Yore cannot read this file, for this reason; the agent may be able to.
     Unreadable(String),
 }
 
 impl What {
-    /// The part that it belongs to; none of a file that cannot be read.
+    /// Returns the part that it belongs to; `None` for a file that cannot be read.
     pub fn part(&self) -> Option<Part> {
         match self {
             Self::Hook { .. } | Self::Plugin { .. } => Some(Part::Hooks),
@@ -66,14 +66,14 @@ pub enum Call {
     Line(String),
     /// A program and its arguments.
     Program {
-        /// The program.
+        /// Path or name of the program.
         program: String,
-        /// Its arguments.
+        /// Arguments of the program.
         args: Vec<String>,
     },
-    /// A file of yore's own that the agent starts, and that calls yore.
+    /// A file of yore's own that the agent starts and that calls yore.
     File {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// The program that it calls.
         program: String,

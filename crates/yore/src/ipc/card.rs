@@ -1,5 +1,5 @@
-//! What a running daemon leaves in the data directory: a lock, so that there is one; a card that
-//! says where it is reached.
+//! Files of a running daemon in the data directory: a lock, so that there is only one, and a card with its
+//! address.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,42 +10,42 @@ use yore_engine::platform::{self, FileLock};
 
 use super::socket::Address;
 
-/// The card's name in the data directory.
+/// Name of the card's file in the data directory.
 const CARD: &str = "daemon.json";
-/// A card is shorter.
+/// Most bytes of a card that are read.
 const LONGEST_CARD: u64 = 16 * 1024;
 
-/// Who runs, and where it is reached.
+/// The running daemon and its address.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(default)]
 pub struct Card {
-    /// Its process.
+    /// Id of the daemon's process.
     pub pid: u32,
-    /// Where it listens.
+    /// Path or address that the daemon listens on.
     pub socket: String,
-    /// What every request must carry, where anybody on the computer can connect.
+    /// Token that every request must carry, if anyone on the computer can connect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Where MCP is served over HTTP, if it is.
+    /// Address of MCP over HTTP, if it is served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Its program's version.
+    /// Version of the daemon's program.
     pub version: String,
-    /// What it speaks.
+    /// Version of the protocol.
     pub protocol: u32,
-    /// When it started, milliseconds since 1970.
+    /// Time of the start, in milliseconds since 1970.
     pub started: i64,
 }
 
 impl Card {
-    /// The card that lies in a data directory; `None` when there is none that can be read.
+    /// Reads the card in a data directory; `None` if there is none that can be read.
     pub fn read(directory: &Path) -> Option<Self> {
         let mut content = Vec::new();
         File::open(directory.join(CARD)).ok()?.take(LONGEST_CARD).read_to_end(&mut content).ok()?;
         serde_json::from_slice(&content).ok()
     }
 
-    /// Puts it there in the place of another.
+    /// Writes the card, in place of an older one.
     pub fn write(&self, directory: &Path) -> io::Result<()> {
         let draft = directory.join(format!("{CARD}.{}.tmp", std::process::id()));
         let _ = std::fs::remove_file(&draft);
@@ -53,14 +53,14 @@ impl Card {
         std::fs::rename(&draft, directory.join(CARD))
     }
 
-    /// Takes it away, if it still is this one.
+    /// Removes the card, if it is still this one.
     pub fn remove(&self, directory: &Path) {
         if Self::read(directory).as_ref() == Some(self) {
             let _ = std::fs::remove_file(directory.join(CARD));
         }
     }
 
-    /// Where it is reached.
+    /// Returns the address on the card.
     pub fn address(&self) -> Address {
         Address { place: self.socket.clone(), token: self.token.clone() }
     }
@@ -70,18 +70,18 @@ fn lock_path(directory: &Path) -> PathBuf {
     directory.join("locks").join("daemon")
 }
 
-/// Makes this process the daemon as long as the value is kept; `None` when another is.
+/// Makes this process the daemon while the value is kept; `None` if another process is the daemon.
 pub fn take_lock(directory: &Path) -> io::Result<Option<FileLock>> {
     platform::create_private_directory(&directory.join("locks"))?;
     FileLock::take(&lock_path(directory))
 }
 
-/// Whether a daemon runs.
+/// Returns whether a daemon runs.
 pub fn is_running(directory: &Path) -> bool {
     FileLock::open_existing(&lock_path(directory)).is_ok_and(|lock| matches!(lock.try_lock(), Ok(false)))
 }
 
-/// Whether the data directory still is the one that a lock was taken in.
+/// Returns whether the data directory is still the one in which the lock was taken.
 pub fn is_still_there(directory: &Path) -> bool {
     lock_path(directory).exists()
 }

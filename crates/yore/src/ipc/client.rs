@@ -1,8 +1,8 @@
-//! The other side of the socket: every command that would rather ask a running daemon than do the
-//! work itself.
+//! The client side of the socket, for every command that asks a running daemon instead of doing the work
+//! itself.
 //!
-//! Nothing here waits for long. A daemon that is not there, does not answer in time, or is of
-//! another version is none: whoever asks does the work in its own process.
+//! No call here waits for long. A daemon that is missing, does not answer in time, or has another version
+//! counts as unavailable, and the caller does the work in its own process.
 
 use std::io;
 use std::path::Path;
@@ -19,21 +19,21 @@ use super::wire::{Hello, LONGEST_REPLY, Lines, PROTOCOL, Reply, Request};
 use crate::error::CliError;
 use crate::spool::Event;
 
-/// How long connecting and saying something may take.
+/// Longest time for connecting and sending a message.
 const HANDSHAKE: Duration = Duration::from_millis(500);
-/// How long an answer may take.
+/// Longest time for an answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a started daemon may take to answer.
+/// Longest time for a started daemon to answer.
 const START: Duration = Duration::from_secs(15);
-/// A start is not tried again before this.
+/// Shortest time between two attempts to start a daemon.
 const BETWEEN_STARTS: Duration = Duration::from_secs(20);
 
-/// Why there is no answer.
+/// The reason for a missing answer.
 #[derive(Debug)]
 pub enum NoAnswer {
-    /// The daemon is of no help: do the work here.
+    /// The daemon is unavailable: the caller does the work itself.
     Unavailable,
-    /// It answered that this cannot be done; nor can it be here.
+    /// The daemon answered that this cannot be done; the caller could not do it either.
     Refused(CliError),
 }
 
@@ -43,8 +43,7 @@ pub struct Client {
     card: Card,
 }
 
-/// Connects to the daemon of a data directory, if one of this version runs there. An older one
-/// is asked to end.
+/// Connects to the daemon of a data directory, if one of this version runs there. Asks an older one to stop.
 pub fn connect(directory: &Path) -> Option<Client> {
     let card = Card::read(directory)?;
     if card.protocol != PROTOCOL || card.version != env!("CARGO_PKG_VERSION") {
@@ -56,13 +55,13 @@ pub fn connect(directory: &Path) -> Option<Client> {
     Some(Client { lines: Lines::new(open(&card)?), card })
 }
 
-/// Connects to whoever runs there, of any version.
+/// Connects to the daemon of a data directory, of any version.
 pub fn connect_any(directory: &Path) -> Option<Client> {
     let card = Card::read(directory)?;
     Some(Client { lines: Lines::new(open(&card)?), card })
 }
 
-/// Connects in a thread of its own: a listener that is alive but stuck would keep us waiting.
+/// Connects in a thread of its own, because a listener that hangs would block the caller.
 fn open(card: &Card) -> Option<Stream> {
     let address = card.address();
     let (send, receive) = mpsc::channel();
@@ -81,17 +80,17 @@ fn ask_to_stop(card: &Card) -> Option<()> {
 }
 
 impl Client {
-    /// Says who it is.
+    /// Asks the daemon for its identity.
     pub fn hello(&mut self) -> Result<Hello, NoAnswer> {
         self.ask(&Request::Hello, HANDSHAKE)
     }
 
-    /// Tells of an event; false when it was not taken.
+    /// Sends an event; returns false if it was not taken.
     pub fn tell(&mut self, event: &Event) -> bool {
         self.ask::<Value>(&Request::Event { event: event.clone() }, HANDSHAKE).is_ok()
     }
 
-    /// Asks, and waits for `patience` at most, longer only while the daemon says that it works.
+    /// Sends a request and waits for `patience` at most, longer only while the daemon reports that it works.
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request, patience: Duration) -> Result<T, NoAnswer> {
         let mut envelope = serde_json::to_value(request).map_err(|_| NoAnswer::Unavailable)?;
         envelope["protocol"] = json!(self.card.protocol);
@@ -111,14 +110,14 @@ impl Client {
     }
 }
 
-/// How a start ended.
+/// The outcome of a start.
 #[derive(Debug)]
 pub enum Started {
-    /// It runs and answers.
+    /// The new daemon runs and answers.
     Now(Hello),
-    /// One ran already.
+    /// Another daemon ran already.
     Already(Hello),
-    /// It does not answer; the log may say why.
+    /// The daemon does not answer; its log may say why.
     NoAnswer,
 }
 
@@ -132,14 +131,15 @@ pub fn start(directory: &Path, arguments: &[String]) -> io::Result<Started> {
     }
     let mut child = spawn(directory, arguments)?;
     let deadline = Instant::now() + START;
-    // One that was killed may hold its lock for a moment still: the new one ends then, and the next does not.
+    // A daemon that was killed may hold its lock for a moment; then the new one exits, and the next one does
+    // not.
     let mut tries = 0;
     loop {
         if let Some(hello) = connect_any(directory).and_then(|mut client| client.hello().ok()) {
             let is_ours = hello.pid == child.id();
             return Ok(if is_ours { Started::Now(hello) } else { Started::Already(hello) });
         }
-        // Where another was faster, its card comes soon.
+        // If another process started a daemon first, its card appears soon.
         let has_ended = child.try_wait()?.is_some();
         if has_ended && !is_running(directory) && tries < MOST_STARTS {
             tries += 1;
@@ -154,10 +154,10 @@ pub fn start(directory: &Path, arguments: &[String]) -> io::Result<Started> {
     }
 }
 
-/// How often one that ended at once is started again.
+/// Most restarts of a daemon that exited at once.
 const MOST_STARTS: u32 = 3;
 
-/// Starts a daemon for whoever comes next, unless that was tried a moment ago. Waits for nothing.
+/// Starts a daemon for later callers, unless that was tried a moment ago. Does not wait.
 pub fn ensure_started(directory: &Path) {
     if is_running(directory) || !directory.join("locks").is_dir() {
         return;
@@ -167,26 +167,27 @@ pub fn ensure_started(directory: &Path) {
     if matches!(age, Some(Ok(age)) if age < BETWEEN_STARTS) {
         return;
     }
-    // Whether it can be marked or started is no matter of whoever asks something else.
+    // A failure here does not concern the caller, which asked for something else.
     let _ = std::fs::remove_file(&mark);
     let _ = yore_engine::platform::create_private_file(&mark);
     let _ = spawn(directory, &[]);
 }
 
-/// Makes a data directory, and starts the daemon that makes a memory in it and reads what the agents of this
-/// computer have left.
+/// Creates a data directory, and starts the daemon that creates a memory in it and reads what the agents of
+/// this computer have written.
 pub fn begin(directory: &Path) {
     if yore_engine::platform::create_private_directory(&directory.join("locks")).is_ok() {
         ensure_started(directory);
     }
 }
 
-/// Starts the program that runs here as a daemon, apart from this process and its terminal.
+/// Starts this program as a daemon, detached from this process and its terminal.
 fn spawn(directory: &Path, arguments: &[String]) -> io::Result<std::process::Child> {
     let directory = std::path::absolute(directory)?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["daemon", "start", "--foreground", "--detached", "--data-dir"]).arg(&directory).args(arguments);
-    // Its own directory: no project's settings, and no directory that could not be removed.
+    // The data directory as working directory: no project's settings apply, and no other directory is blocked
+    // from removal.
     command.current_dir(&directory).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (name, value) in MEMORY {
         if std::env::var_os(name).is_none() {
@@ -199,15 +200,15 @@ fn spawn(directory: &Path, arguments: &[String]) -> io::Result<std::process::Chi
         // DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP.
         command.creation_flags(0x8 | 0x200);
     }
-    // What this process was handed by whoever started it (an agent's pipes, somebody's lock) must
-    // not stay open as long as the daemon lives.
+    // Descriptors that this process inherited (an agent's pipes, another process's lock) must not stay open
+    // for the daemon's lifetime.
     #[cfg(unix)]
     close_fds::set_fds_cloexec(3, &[]);
     command.spawn()
 }
 
-/// How glibc handles the memory of a process that lives long: few arenas, and what is large is
-/// given back when it is freed.
+/// Settings of glibc for the memory of a long-lived process: few arenas, and large blocks are returned to the
+/// system when they are freed.
 const MEMORY: [(&str, &str); 3] =
     [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "131072"), ("MALLOC_TRIM_THRESHOLD_", "131072")];
 

@@ -1,9 +1,9 @@
-//! How another `yore` reaches the daemon of a data directory.
+//! The connection between another `yore` process and the daemon of a data directory.
 //!
-//! - [`client`]: asks it, starts it
-//! - [`card`]: the lock and the card that a running daemon leaves in the data directory
-//! - [`wire`]: what is said, one JSON object on a line each way
-//! - [`socket`]: where it is said
+//! - [`client`]: sends requests to the daemon, starts it
+//! - [`card`]: the lock and the card of a running daemon in the data directory
+//! - [`wire`]: the protocol, one JSON object on a line each way
+//! - [`socket`]: the transport
 
 pub mod card;
 pub mod client;

@@ -1,5 +1,5 @@
-//! Where the daemon listens: a Unix socket that only its owner reaches, or, where there is none,
-//! a port of this computer's own with a token that stands in an owner-only file.
+//! The transport: a Unix socket that only its owner can reach or, on platforms without one, a loopback port
+//! with a token in an owner-only file.
 
 use std::io;
 use std::path::Path;
@@ -9,12 +9,12 @@ pub use self::loopback::{Listener, Stream, connect, listen};
 #[cfg(unix)]
 pub use self::unix::{Listener, Stream, connect, listen};
 
-/// Where a listener is reached, and what is to be said there.
+/// The address of a listener, with its token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
-    /// A path, or an address of this computer.
+    /// A path, or an address on this computer.
     pub place: String,
-    /// What every request must carry, where anybody on the computer can connect.
+    /// Token that every request must carry, if anyone on the computer can connect.
     pub token: Option<String>,
 }
 
@@ -32,22 +32,22 @@ mod unix {
     /// A connected socket.
     pub type Stream = std::os::unix::net::UnixStream;
 
-    /// Longer names fit no socket on some systems (104 bytes on macOS, 108 on Linux).
+    /// Longest path of a socket, below the limits of the systems (104 bytes on macOS, 108 on Linux).
     const LONGEST_NAME: usize = 100;
     const NAME: &str = "daemon.sock";
-    /// How long accepting waits at a time.
+    /// Time that one call of `accept` waits.
     const ACCEPT: Duration = Duration::from_secs(2);
 
-    /// A socket that is listened to; its name goes with it.
+    /// A listening socket; dropping it removes its name.
     pub struct Listener {
         inner: UnixListener,
         path: PathBuf,
-        /// A directory that was made for this socket alone, and goes with it.
+        /// A directory that was created for this socket alone, and is removed with it.
         own: Option<PathBuf>,
     }
 
     impl Listener {
-        /// The next client; [`io::ErrorKind::WouldBlock`] when none came for a while.
+        /// Returns the next client; [`io::ErrorKind::WouldBlock`] if none came for a while.
         pub fn accept(&self) -> io::Result<Stream> {
             self.inner.accept().map(|(stream, _)| stream)
         }
@@ -62,8 +62,8 @@ mod unix {
         }
     }
 
-    /// Listens in the data directory, or, where its name is too long for a socket, in a directory
-    /// of its own. Whoever calls holds the daemon's lock: a socket that lies there is nobody's.
+    /// Listens in the data directory or, if its path is too long for a socket, in a directory of its own. The
+    /// caller holds the daemon's lock, so an existing socket is a leftover.
     pub fn listen(directory: &Path) -> io::Result<(Listener, Address)> {
         let mut path = directory.join(NAME);
         let mut own = None;
@@ -79,27 +79,27 @@ mod unix {
         }
         let inner = UnixListener::bind(&path)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-        // A time-out holds for accepting as well: whoever waits there sees when all is to end, even
-        // where the name of the socket is gone and nobody can connect any more.
+        // The timeout also applies to `accept`, so that the accepting thread sees the end of the daemon even
+        // if the name of the socket is gone and no client can connect any more.
         Stream::from(OwnedFd::from(inner.try_clone()?)).set_read_timeout(Some(ACCEPT))?;
         let place = path.to_str().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
         Ok((Listener { inner, path, own }, Address { place, token: None }))
     }
 
-    /// Connects; may wait while the listener has too much to do.
+    /// Connects; may wait while the listener is busy.
     pub fn connect(address: &Address) -> io::Result<Stream> {
         Stream::connect(&address.place)
     }
 
-    /// Where directories with short names can be.
+    /// Returns the places for directories with short names.
     fn short_directories() -> Vec<PathBuf> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
         runtime.into_iter().chain([std::env::temp_dir(), PathBuf::from("/tmp")]).collect()
     }
 
-    /// A short directory that only the owner of the data directory can enter, and whether it is for one socket alone.
-    /// Its name is the same each time; where somebody else was there first, for that name can be guessed, it is one that
-    /// nobody guesses. Clients read it from the card.
+    /// Returns a short directory that only the owner of the data directory can enter, and true if it is for
+    /// one socket alone. Its name is the same each time. That name can be guessed, so if another user created
+    /// it first, a random name is used. Clients read the path from the card.
     fn private_directory(directory: &Path, parents: &[PathBuf]) -> io::Result<(PathBuf, bool)> {
         let mut hasher = DefaultHasher::new();
         directory.hash(&mut hasher);
@@ -137,7 +137,7 @@ mod unix {
             let (usual, is_own) = private_directory(&data, &parents).unwrap();
             assert!(!is_own);
             assert_eq!(private_directory(&data, &parents).unwrap().0, usual, "the same each time");
-            // Open to others, as somebody else's would have to be.
+            // Open to others, like a directory of another user.
             std::fs::remove_dir(&usual).unwrap();
             let elsewhere = home.path().join("elsewhere");
             std::fs::create_dir(&elsewhere).unwrap();
@@ -159,27 +159,27 @@ mod loopback {
     /// A connected socket.
     pub type Stream = TcpStream;
 
-    /// A port that is listened to.
+    /// A listening port.
     pub struct Listener {
         inner: TcpListener,
     }
 
     impl Listener {
-        /// The next client.
+        /// Returns the next client.
         pub fn accept(&self) -> io::Result<Stream> {
             self.inner.accept().map(|(stream, _)| stream)
         }
     }
 
-    /// Listens on a free port of this computer's own address. Who may speak is told by a token,
-    /// which stands beside the port in a file in the data directory.
+    /// Listens on a free loopback port. Clients must send a token, which is stored beside the port in a file
+    /// in the data directory.
     pub fn listen(_directory: &Path) -> io::Result<(Listener, Address)> {
         let inner = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let place = inner.local_addr()?.to_string();
         Ok((Listener { inner }, Address { place, token: Some(yore_engine::platform::random_token()?) }))
     }
 
-    /// Connects.
+    /// Connects to the address, within half a second.
     pub fn connect(address: &Address) -> io::Result<Stream> {
         let place = address.place.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         TcpStream::connect_timeout(&place, std::time::Duration::from_millis(500))

@@ -1,11 +1,10 @@
-//! What is said over the socket: one JSON object on a line, each way.
+//! The protocol of the socket: one JSON object on a line, each way.
 //!
-//! - [`Request`]: what can be asked
+//! - [`Request`]: a request to the daemon
 //! - [`Reply`]: an answer, an error, or "still working"
 //! - [`Lines`]: lines with a limit and a deadline, whatever the other side sends
 //!
-//! `hello` and `stop` are the same in every version; everything else is spoken only between
-//! programs of one version.
+//! `hello` and `stop` are the same in every version; all other requests need programs of the same version.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -23,143 +22,144 @@ use super::socket::Stream;
 use crate::error::{CliError, Exit};
 use crate::spool::Event;
 
-/// Version of what is said.
+/// Version of the protocol.
 pub const PROTOCOL: u32 = 5;
-/// A request is shorter.
+/// Longest request, in bytes.
 pub const LONGEST_REQUEST: usize = 1 << 20;
-/// An answer is shorter: one that would not be is given in process.
+/// Longest answer, in bytes; the client computes a longer one in its own process.
 pub const LONGEST_REPLY: usize = 64 << 20;
 
-/// What can be asked.
+/// A request to the daemon.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Request {
-    /// Who is there? In every version.
+    /// Asks for the daemon's identity. The same in every version.
     Hello,
-    /// End, after what is being done. In every version.
+    /// Asks the daemon to stop after the current work. The same in every version.
     Stop,
-    /// How does it go?
+    /// Asks for the daemon's status.
     Status,
-    /// An agent's session moved on.
+    /// Reports that an agent's session moved on.
     Event {
-        /// What the hook was told.
+        /// The event that the hook received.
         event: Event,
     },
-    /// A question.
+    /// Asks a question.
     Recall(Box<Question>),
-    /// A turn or a session.
+    /// Shows a turn or a session.
     Show {
-        /// Which.
+        /// The turn or session to show.
         request: ShowRequest,
     },
-    /// Sessions.
+    /// Lists sessions.
     Sessions {
-        /// Which.
+        /// Filter of the sessions.
         request: SessionsRequest,
     },
-    /// Projects.
+    /// Lists projects.
     Projects,
-    /// One project.
+    /// Finds one project.
     Project {
         /// Its directory or name.
         query: ProjectQuery,
     },
-    /// The directory by which a note gets its project.
+    /// Finds the directory by which a note gets its project.
     DirectoryOfNote {
         /// The directory that the note comes from.
         here: ProjectNames,
     },
-    /// Counts.
+    /// Counts everything.
     Stats,
-    /// Notes.
+    /// Lists notes.
     Notes {
-        /// Which.
+        /// Filter of the notes.
         request: NotesRequest,
     },
-    /// A note by its id.
+    /// Shows a note.
     Note {
-        /// The id.
+        /// Id of the note.
         id: String,
     },
-    /// The whole note in one of its versions, which is counted.
+    /// Loads a whole note in one of its versions; the use is counted.
     LoadNote {
-        /// Its id.
+        /// Id of the note.
         id: String,
-        /// Which version.
+        /// Version to load.
         which: WhichVersion,
     },
-    /// A note to remember.
+    /// Stores a note.
     Remember {
-        /// What.
+        /// The note.
         request: RememberRequest,
     },
-    /// A session or note to forget.
+    /// Deletes a session or note.
     Forget {
-        /// Which.
+        /// The session or note.
         request: ForgetRequest,
     },
-    /// Where things stand.
+    /// Makes a brief on the state of a project.
     Brief {
-        /// For whom.
+        /// The project and session that the brief is for.
         request: BriefRequest,
     },
-    /// What is worth giving unasked.
+    /// Finds memories to inject.
     Suggest {
-        /// For what.
+        /// The event that triggers it.
         request: Box<SuggestRequest>,
     },
-    /// Read all that is new now, and say what was read.
+    /// Reads everything new, and reports what was read.
     Ingest {
-        /// The asker's settings; with others it reads in its own process.
+        /// Identity of the client's settings. If the daemon's differ, the client reads in its own process.
         settings: String,
     },
-    /// Try again what was given up.
+    /// Retries failed jobs.
     Retry {
-        /// One target, or all.
+        /// One target, or all if absent.
         target: Option<String>,
     },
 }
 
-/// A question with the asker's settings.
+/// A question with the client's settings.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Question {
     /// The question.
     pub request: RecallRequest,
-    /// Whether the index takes what waits for it before.
+    /// True if the index takes the waiting turns before it answers.
     pub is_synced: bool,
-    /// Whether the local model answers too where it can.
+    /// True if the local model also answers if it can.
     pub may_be_full: bool,
-    /// The folder of the asker's local model; of another it asks in its own process.
+    /// Folder of the client's local model. If the daemon's differs, the client asks in its own process.
     pub model: Option<PathBuf>,
 }
 
-/// What comes back.
+/// A reply of the daemon.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// What was asked for.
+    /// Answer to the request.
     Answer(Value),
-    /// What went wrong.
+    /// Error that prevented an answer.
     Error(Fault),
-    /// It takes longer; something else will follow.
+    /// The answer takes longer; another reply will follow.
     Working(bool),
 }
 
-/// An error as it is told to people.
+/// An error as users see it.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Fault {
-    /// The exit code.
+    /// Exit code of the command.
     pub exit: u8,
-    /// Stable; one that begins with `daemon/` is not about what was asked.
+    /// Code that does not change between versions; the prefix `daemon/` marks errors that do not concern the
+    /// request.
     pub code: String,
-    /// What and where.
+    /// Message: the failed operation, and on which file or setting.
     pub message: String,
-    /// The remedy.
+    /// Remedy for the user.
     pub hint: Option<String>,
 }
 
 impl Fault {
-    /// One of the conversation itself.
+    /// Creates an error of the protocol itself.
     pub fn of_daemon(code: &str, message: impl Into<String>) -> Self {
         Self { exit: Exit::Busy as u8, code: format!("daemon/{code}"), message: message.into(), hint: None }
     }
@@ -183,71 +183,71 @@ impl From<Fault> for CliError {
     }
 }
 
-/// Who is there.
+/// The identity of a daemon.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Hello {
-    /// Its process.
+    /// Id of its process.
     pub pid: u32,
-    /// Its program's version.
+    /// Version of its program.
     pub version: String,
-    /// What it speaks.
+    /// Version of its protocol.
     pub protocol: u32,
 }
 
-/// How it goes.
+/// The status of a daemon.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Status {
-    /// Its process.
+    /// Id of its process.
     pub pid: u32,
-    /// Its program's version.
+    /// Version of its program.
     pub version: String,
-    /// When it started, milliseconds since 1970.
+    /// Time of the start, in milliseconds since 1970.
     pub started_ms: i64,
-    /// Where it listens.
+    /// Path or address that it listens on.
     pub socket: String,
-    /// Places that tell of changes.
+    /// Places that are watched for changes.
     pub watched: Vec<String>,
-    /// Places that are looked at from time to time.
+    /// Places that are polled.
     pub polled: Vec<String>,
-    /// The queue.
+    /// Counts of the queue.
     pub jobs: JobCounts,
-    /// What was given up.
+    /// Jobs that failed for good.
     pub dead: Vec<Job>,
-    /// Readings since the start, and turns that they brought.
+    /// Batches read since the start.
     pub batches: u64,
-    /// Turns that were read since the start.
+    /// Turns read since the start.
     pub turns: u64,
-    /// When the last reading ended, milliseconds since 1970.
+    /// Time the last batch ended, in milliseconds since 1970.
     pub last_batch_ms: Option<i64>,
-    /// Turns that lack vectors of the local model.
+    /// Number of turns without vectors of the local model.
     pub unembedded: u64,
-    /// Whether the local model is in memory.
+    /// True if the local model is in memory.
     pub has_model: bool,
-    /// Whether vectors are being made.
+    /// True while vectors are being made.
     pub is_embedding: bool,
-    /// Who is connected.
+    /// Number of connected clients.
     pub clients: usize,
-    /// Where MCP is served over HTTP, if it is.
+    /// Address of MCP over HTTP, if it is served.
     #[serde(default)]
     pub url: Option<String>,
-    /// Bytes of its own memory that are in use, where the system tells.
+    /// Bytes of its own memory in use, if the system reports them.
     pub memory_bytes: Option<u64>,
     /// The last error, if any.
     pub last_error: Option<String>,
-    /// Its settings as they were at its start, section by section; null where it does not tell.
+    /// Its settings at its start, section by section; null if it does not report them.
     #[serde(default)]
     pub settings: Value,
 }
 
-/// What reading everything brought, for whoever asked.
+/// The result of reading everything, for the caller.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Ingested {
-    /// As `--json` prints it.
+    /// The output of `--json`.
     pub json: Value,
-    /// As people read it.
+    /// The output for people.
     pub lines: Vec<String>,
-    /// Files that could not be read, and why.
+    /// Files that could not be read, each with the reason.
     pub failures: Vec<(String, String)>,
 }
 
@@ -255,17 +255,17 @@ pub struct Ingested {
 pub struct Lines {
     stream: Stream,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that hold no line end.
+    /// Number of leading bytes in the buffer that are known to hold no line end.
     searched: usize,
 }
 
 impl Lines {
-    /// Speaks over this stream.
+    /// Creates the lines over a stream.
     pub fn new(stream: Stream) -> Self {
         Self { stream, buffer: Vec::new(), searched: 0 }
     }
 
-    /// The next line without its end; `None` when the other side has ended between two lines.
+    /// Reads the next line without its end; `None` if the other side closed the stream between two lines.
     ///
     /// # Errors
     /// [`io::ErrorKind::TimedOut`] when no whole line came in time, [`io::ErrorKind::InvalidData`]
@@ -301,10 +301,10 @@ impl Lines {
         }
     }
 
-    /// Says one line.
+    /// Writes one line.
     ///
     /// # Errors
-    /// What the system says, a time-out included: nobody listens.
+    /// The error of the operating system; a timeout means that the other side does not read.
     pub fn write(&mut self, value: &impl Serialize, patience: Duration) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');

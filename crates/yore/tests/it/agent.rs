@@ -1,13 +1,13 @@
-//! An invented agent that lives as Claude Code does, by its documentation and its files: it reads its
-//! settings, calls hooks with what is documented and takes what they say as documented, starts MCP
-//! servers, and writes a transcript in which everything stands that it was given.
+//! A simulated agent that behaves like Claude Code, according to its documentation and its files. It reads
+//! its settings, calls hooks with the documented input, handles their output as documented, starts MCP
+//! servers, and writes a transcript that contains everything it was given.
 //!
 //! - [`Agent`]: the program with its settings and plugins
 //! - [`Session`]: one conversation: prompts, answers, tools, compaction, the end
 //! - `Server`: an MCP server that runs for a session
 //!
-//! It is stricter than Claude Code where a hook of ours could do harm: one that fails, blocks, speaks
-//! on standard error, answers with something undocumented or says more than is taken ends the test.
+//! It is stricter than Claude Code where one of yore's hooks could do harm: a hook that fails, blocks, writes
+//! to standard error, gives an undocumented answer or exceeds the length limit fails the test.
 #![cfg(unix)]
 
 use std::cell::Cell;
@@ -24,17 +24,17 @@ use crate::agent_matcher::wants;
 use crate::environment::{PROGRAM, Runner, TestEnvironment};
 use crate::transcript::Transcript;
 
-/// What a hook may say at most; more is put into a file, and only its beginning is read.
+/// Longest output of a hook; a longer one is put into a file, and only its beginning is read.
 const MOST_CHARS: usize = 10_000;
-/// Seconds that a hook may take where its settings do not say.
+/// Default timeout of a hook, in seconds.
 const TIMEOUT: u64 = 600;
-/// What does not happen within this time does not happen.
+/// Longest time to wait for anything.
 const LONG: Duration = Duration::from_secs(60);
 /// Sessions begin on the days after this one, 2026-06-01.
 const FIRST_DAY: i64 = 1_780_272_000_000;
 const DAY: i64 = 86_400_000;
 
-/// The program.
+/// The simulated agent.
 pub(crate) struct Agent<'e> {
     environment: &'e TestEnvironment,
     plugins: Vec<PathBuf>,
@@ -42,24 +42,24 @@ pub(crate) struct Agent<'e> {
 }
 
 impl<'e> Agent<'e> {
-    /// As it comes: no hooks, no servers.
+    /// Creates an agent without hooks and servers.
     pub(crate) fn new(environment: &'e TestEnvironment) -> Self {
         Self { environment, plugins: Vec::new(), sessions: Cell::new(0) }
     }
 
-    /// With yore in its settings, as a person puts it there.
+    /// Creates an agent with yore in its settings, installed as a user does it.
     pub(crate) fn install(environment: &'e TestEnvironment) -> Self {
         let _ = environment.yore(["install", "claude-code"]).run().success();
         Self::new(environment)
     }
 
-    /// With a plugin that is enabled.
+    /// Enables a plugin.
     pub(crate) fn plugin(mut self, folder: impl Into<PathBuf>) -> Self {
         self.plugins.push(folder.into());
         self
     }
 
-    /// A session that a person begins in this directory, and what it was told.
+    /// Starts a session in this directory; returns it with the text from hooks.
     pub(crate) fn session(&self, directory: impl AsRef<Path>) -> (Session<'_>, Option<String>) {
         let number = self.sessions.replace(self.sessions.get() + 1) + 1;
         let id = format!("a9e5{number:04x}-{number:04x}-4000-8{number:03x}-{number:012x}");
@@ -77,7 +77,7 @@ impl<'e> Agent<'e> {
         (session, told)
     }
 
-    /// The files that name hooks: the person's, the project's, the plugins'. With each the folder of
+    /// Returns the files that name hooks: the user's, the project's, the plugins'; each with the folder of
     /// its plugin.
     fn hook_files(&self, directory: &Path) -> Vec<(PathBuf, Option<&Path>)> {
         let mut files = vec![(self.environment.claude().join("settings.json"), None)];
@@ -86,7 +86,7 @@ impl<'e> Agent<'e> {
         files
     }
 
-    /// MCP servers by name, as configured for this directory.
+    /// Returns the MCP servers by name, as configured for this directory.
     fn servers(&self, directory: &Path) -> Vec<(String, Value)> {
         let own = json_of(&self.environment.path("home/.claude.json"));
         let mut found = vec![(String::new(), own["mcpServers"].clone())];
@@ -104,7 +104,7 @@ impl<'e> Agent<'e> {
     }
 }
 
-/// Nothing where there is no file.
+/// Returns a file's JSON; null if the file does not exist.
 fn json_of(path: &Path) -> Value {
     match fs::read_to_string(path) {
         Ok(text) => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
@@ -112,7 +112,7 @@ fn json_of(path: &Path) -> Value {
     }
 }
 
-/// A hook that wants an event.
+/// A hook that matches an event.
 struct Handler<'a> {
     command: String,
     arguments: Option<Vec<String>>,
@@ -121,12 +121,12 @@ struct Handler<'a> {
     plugin: Option<&'a Path>,
 }
 
-/// What a hook gave.
+/// Output of a hook.
 #[derive(Debug)]
 pub(crate) struct Told {
     /// The event.
     pub(crate) event: String,
-    /// What is put before the model.
+    /// Text that is put before the model.
     pub(crate) text: String,
 }
 
@@ -136,28 +136,28 @@ pub(crate) struct Session<'a> {
     id: String,
     directory: PathBuf,
     transcript: Transcript,
-    /// Bytes of the transcript that are in its file.
+    /// Number of bytes of the transcript that are in its file.
     written: usize,
-    /// Those of its MCP servers, once one was asked for.
+    /// The session's MCP servers, once one was called.
     servers: Option<Vec<Server>>,
-    /// All that hooks gave, in order.
+    /// All output of hooks, in order.
     pub(crate) told: Vec<Told>,
 }
 
 impl Session<'_> {
-    /// Its native id.
+    /// Returns the native id.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// The file that it is written to.
+    /// Returns the path of the transcript.
     pub(crate) fn transcript_path(&self) -> PathBuf {
         let cwd = self.directory.to_str().unwrap();
         let slug: String = cwd.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
         self.agent.environment.projects().join(slug).join(format!("{}.jsonl", self.id))
     }
 
-    /// Goes on after it was left: what it was told is still before the model.
+    /// Resumes the session; the text it was given earlier is still before the model.
     pub(crate) fn resume(&mut self) -> Option<String> {
         self.begin("resume")
     }
@@ -166,9 +166,9 @@ impl Session<'_> {
         self.event("SessionStart", Some(source), json!({"source": source, "model": "claude-opus-4-8"}))
     }
 
-    /// Somebody types; gives what hooks put beside it.
+    /// Types a prompt; returns the text that hooks add to it.
     pub(crate) fn prompt(&mut self, text: &str) -> Option<String> {
-        // The line stands before what was given for it.
+        // In the transcript, the prompt comes before the text that hooks add.
         self.transcript.node(json!({"type": "user", "message": {"role": "user", "content": text}}));
         let told = self.event("UserPromptSubmit", None, json!({"prompt": text}));
         self.flush();
@@ -183,17 +183,17 @@ impl Session<'_> {
         assert_eq!(told, None, "a model that stopped is told nothing");
     }
 
-    /// The model calls a tool that succeeds; gives what hooks put beside it.
+    /// The model calls a tool that succeeds; returns the text that hooks add.
     pub(crate) fn tool(&mut self, name: &str, input: Value, response: Value) -> Option<String> {
         self.call(name, &input, &response, false)
     }
 
-    /// The model calls a tool that fails with these words.
+    /// The model calls a tool that fails with this error.
     pub(crate) fn fails(&mut self, name: &str, input: Value, error: &str) -> Option<String> {
         self.call(name, &input, &json!(error), true)
     }
 
-    /// A command in the shell that ends well, whatever it prints.
+    /// Runs a shell command that exits with 0, with any output.
     pub(crate) fn bash(&mut self, command: &str, output: &str) -> Option<String> {
         let response = json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false});
         self.tool("Bash", json!({"command": command}), response)
@@ -240,8 +240,8 @@ impl Session<'_> {
         joined(before.into_iter().chain(after).collect())
     }
 
-    /// The model's memory is full: it is given a summary in place of the conversation. `meanwhile` is
-    /// what happens while the summary is written, which takes a model a minute.
+    /// Compacts the session: the model gets a summary in place of the conversation. `meanwhile` runs while
+    /// the summary is written, which takes a model a minute.
     pub(crate) fn compact(&mut self, summary: &str, meanwhile: impl FnOnce()) -> Option<String> {
         let told = self.event("PreCompact", Some("auto"), json!({"trigger": "auto", "custom_instructions": ""}));
         assert_eq!(told, None, "PreCompact takes no context");
@@ -260,7 +260,7 @@ impl Session<'_> {
         self.begin("compact")
     }
 
-    /// The person leaves; the servers end.
+    /// Ends the session; the servers exit.
     pub(crate) fn end(&mut self) {
         if let Some(servers) = self.servers.take() {
             servers.into_iter().for_each(Server::close);
@@ -269,7 +269,7 @@ impl Session<'_> {
         assert_eq!(told, None, "nobody is left to be told");
     }
 
-    /// The model calls a tool of an MCP server; gives its result.
+    /// The model calls a tool of an MCP server; returns its result.
     pub(crate) fn call_tool(&mut self, tool: &str, arguments: Value) -> Value {
         if self.servers.is_none() {
             let configured = self.agent.servers(&self.directory);
@@ -297,7 +297,7 @@ impl Session<'_> {
         Server::start(name, runner)
     }
 
-    /// A program in the surroundings that hooks and servers have.
+    /// Returns a runner with the environment that hooks and servers have.
     fn runner(&self, program: &str) -> Runner {
         let folder = Path::new(PROGRAM).parent().unwrap().to_str().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
@@ -309,7 +309,7 @@ impl Session<'_> {
             .env("CLAUDECODE", "1")
     }
 
-    /// What waits of the transcript goes into its file.
+    /// Writes the pending part of the transcript into its file.
     fn flush(&mut self) {
         let content = self.transcript.content();
         let path = self.transcript_path();
@@ -319,7 +319,7 @@ impl Session<'_> {
         self.written = content.len();
     }
 
-    /// Calls the hooks that want an event, all at once; gives what is put before the model.
+    /// Calls the hooks that match an event, all at once; returns the text for the model.
     fn event(&mut self, event: &str, matched: Option<&str>, fields: Value) -> Option<String> {
         let mut said = json!({
             "session_id": self.id, "transcript_path": self.transcript_path(), "cwd": self.directory,
@@ -356,13 +356,13 @@ impl Session<'_> {
         joined(texts)
     }
 
-    /// The hooks that want an event, each command once.
+    /// Returns the hooks that match an event, each command once.
     fn handlers(&self, event: &str, matched: Option<&str>) -> Vec<Handler<'_>> {
         let mut handlers: Vec<Handler<'_>> = Vec::new();
         for (file, plugin) in self.agent.hook_files(&self.directory) {
             let groups = json_of(&file)["hooks"][event].clone();
             for group in groups.as_array().into_iter().flatten() {
-                // An event that is about nothing takes no matcher.
+                // An event without a subject has no matcher.
                 let is_wanted = matched.is_none_or(|name| wants(group["matcher"].as_str().unwrap_or_default(), name));
                 for hook in group["hooks"].as_array().into_iter().flatten().filter(|_| is_wanted) {
                     assert_eq!(hook["type"], "command", "{}", file.display());
@@ -387,7 +387,7 @@ impl Session<'_> {
         handlers
     }
 
-    /// How a hook is called.
+    /// Returns the runner that calls a hook.
     fn call_of(&self, handler: &Handler<'_>) -> Runner {
         let runner = match &handler.arguments {
             Some(arguments) => self.runner(&handler.command).args(arguments),
@@ -400,7 +400,7 @@ impl Session<'_> {
     }
 }
 
-/// What a hook printed; nothing where it took too long.
+/// Returns the output of a hook; empty if it took too long.
 fn output_of(handler: &Handler<'_>, runner: Runner) -> String {
     let began = Instant::now();
     let outcome = runner.run().success();
@@ -413,7 +413,7 @@ fn joined(texts: Vec<String>) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// What is put before the model of what a hook printed.
+/// Returns the text that the model gets from a hook's output.
 fn taken(event: &str, output: &str) -> Option<String> {
     let plain = output.trim();
     if !plain.starts_with('{') {
@@ -455,7 +455,7 @@ impl Server {
         let mut child = runner.start_piped();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = channel();
-        // Ends with the server's output.
+        // The thread ends with the server's output.
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
         let stdin = child.stdin.take();
         let mut server = Self { name, tools: Vec::new(), child, stdin, lines, last_id: 0 };
@@ -481,14 +481,14 @@ impl Server {
         loop {
             let line = self.lines.recv_timeout(LONG).unwrap_or_else(|error| panic!("{method}: {error}"));
             let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-            // Notifications come between.
+            // Notifications may come in between.
             if message["id"] == id {
                 return message;
             }
         }
     }
 
-    /// Closes its input and waits for its end.
+    /// Closes its input and waits until it exits.
     fn close(mut self) {
         drop(self.stdin.take());
         assert!(self.child.wait().unwrap().success());
@@ -497,7 +497,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ended already, unless the test failed.
+        // It has exited already, unless the test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,6 +1,6 @@
-//! What an agent is given in the course of its life: sessions one after another, compaction, a daemon
-//! that runs, does not run or is killed, a memory that is damaged. The agent is an invented one that
-//! does what Claude Code does; yore is the real program, put there as a person puts it there.
+//! Text that an agent gets over many sessions: one session after another, compaction, a daemon that runs,
+//! does not run or is killed, a damaged memory. The agent is simulated and behaves like Claude Code; yore is
+//! the real program, installed as a user does it.
 #![cfg(unix)]
 
 use std::collections::HashSet;
@@ -17,11 +17,11 @@ use crate::crash::{Content, home};
 use crate::daemon::{Daemon, found, soon, until};
 use crate::environment::TestEnvironment;
 
-/// What is decided in the first session, and the part of it that nobody says again.
+/// A decision of the first session, and the part of it that is never repeated.
 const DECISION: &str =
     "we keep the tide tables in SQLite, not Redis, because Redis lost the harbour leases whenever the laptop slept";
 const REASON: &str = "lost the harbour leases";
-/// What the other project's sessions know.
+/// A fact from the other project's sessions.
 const REEF: &str = "the reef sensors keep their tables in SQLite because the Redis modem overheated at noon";
 /// 2026-01-05.
 const JANUARY: i64 = 1_767_600_000_000;
@@ -34,7 +34,7 @@ const ORDINARY: [(&str, &str); 4] = [
     ("commit this", "Committed."),
 ];
 
-/// Two projects with some weeks of ordinary work in each, and one that nobody has spoken of.
+/// Creates two projects with some weeks of ordinary work in each, and one without any session.
 fn computer() -> TestEnvironment {
     let environment = home();
     for (at, project) in ["tide", "reef", "none"].iter().enumerate() {
@@ -65,12 +65,12 @@ fn directory(environment: &TestEnvironment, project: &str) -> PathBuf {
     environment.path("work").join(project)
 }
 
-/// A command reads what was written.
+/// Reads the transcripts with a command.
 fn read_in_process(environment: &TestEnvironment) {
     let _ = environment.yore(["ingest", "--no-embed"]).run().success();
 }
 
-/// Until the daemon has read what was written.
+/// Waits until the daemon has read the transcripts.
 fn read_by(environment: &TestEnvironment, daemon: &Daemon<'_>) {
     until("everything is read", || {
         let spooled = fs::read_dir(environment.data().join("spool")).map_or(0, Iterator::count);
@@ -79,19 +79,19 @@ fn read_by(environment: &TestEnvironment, daemon: &Daemon<'_>) {
     });
 }
 
-/// The ids that stand in brackets in what was given.
+/// Returns the ids in brackets in an injected text.
 fn ids(text: &str) -> Vec<String> {
     let is_id = |word: &&str| word.len() >= 8 && word.chars().all(|letter| letter.is_ascii_alphanumeric());
     let inside = text.split('[').skip(1).filter_map(|rest| rest.split(']').next());
     inside.filter(is_id).map(str::to_owned).collect()
 }
 
-/// What yore wrote down of a session: also why nothing was given.
+/// Returns yore's ledger of a session, which also gives the reasons why nothing was injected.
 fn ledger(environment: &TestEnvironment, session: &Session<'_>) -> String {
     fs::read_to_string(environment.data().join("given").join(format!("{}.jsonl", session.id()))).unwrap_or_default()
 }
 
-/// Nothing is given twice.
+/// Checks that nothing is injected twice.
 #[track_caller]
 fn each_once(told: &[crate::agent::Told]) {
     let mut seen = HashSet::new();
@@ -103,7 +103,7 @@ fn each_once(told: &[crate::agent::Told]) {
     }
 }
 
-/// What is given is fenced, and names ids that `show` opens.
+/// Checks that an injected text is fenced, and that `show` opens its ids.
 #[track_caller]
 fn is_well_formed(environment: &TestEnvironment, text: &str) {
     let lines: Vec<&str> = text.lines().collect();
@@ -129,7 +129,7 @@ fn decide(session: &mut Session<'_>) {
     session.end();
 }
 
-/// The second: something else.
+/// The second session: another subject.
 fn paint(session: &mut Session<'_>, directory: &Path) {
     for (asked, answered) in [
         ("add a dark theme to the settings page", "The palette has a dark half now."),
@@ -144,7 +144,7 @@ fn paint(session: &mut Session<'_>, directory: &Path) {
     session.end();
 }
 
-/// Three sessions, with a compaction in the third. What comes in between is told to `between`.
+/// Runs three sessions, with a compaction in the third. Calls `between` with the name of each step.
 fn live(environment: &TestEnvironment, between: &mut dyn FnMut(&str)) {
     let agent = Agent::install(environment);
     let tide = directory(environment, "tide");
@@ -193,7 +193,7 @@ fn live(environment: &TestEnvironment, between: &mut dyn FnMut(&str)) {
     assert!(told.contains(DECISION), "{told}");
     third.says("SQLite, not the other one.");
     each_once(&third.told[before..]);
-    // A session that is left and opened again knows what it was told.
+    // A session that is left and resumed still has the text it was given.
     assert_eq!(third.resume(), None);
     let recalled = third.call_tool("recall", json!({"question": "why are the tide tables not in redis"}));
     assert!(recalled["content"][0]["text"].as_str().unwrap().contains(DECISION), "{recalled}");
@@ -201,7 +201,7 @@ fn live(environment: &TestEnvironment, between: &mut dyn FnMut(&str)) {
     third.end();
     between("the third session");
 
-    // What was given is not said again by being given.
+    // Injected text is not captured as new text.
     let found = environment.yore(["recall", "--all", "--json", REASON]).run().success().json();
     let says_it = |hit: &&Value| hit["quote"].as_str().unwrap().contains(REASON);
     assert_eq!(found["results"].as_array().unwrap().iter().filter(says_it).count(), 1, "{found}");
@@ -214,7 +214,7 @@ fn live(environment: &TestEnvironment, between: &mut dyn FnMut(&str)) {
     assert!(transcript.contains(REASON), "the agent's own file holds it");
 }
 
-/// The store is what one reading of all files makes.
+/// Checks that the store equals the result of one reading of all files.
 #[track_caller]
 fn nothing_is_lost_or_doubled(environment: &TestEnvironment, when: &str) {
     let fresh = home();
@@ -257,7 +257,7 @@ fn session_that_has_just_ended_is_told_to_the_next() {
         let is_told = soon(|| {
             let (mut next, brief) = agent.session(directory(&environment, "tide"));
             told = brief.unwrap_or_default();
-            // Nobody speaks in it, so nobody is told of it.
+            // There is no prompt in this session, so no later session hears of it.
             next.end();
             told.contains("Last worked on:") && told.contains(answered) && told.contains(asked)
         });
@@ -291,11 +291,11 @@ fn daemon_that_is_killed_again_and_again_keeps_nothing_from_being_given() {
     let environment = computer();
     let mut daemon = Some(Daemon::start(&environment));
     live(&environment, &mut |when| {
-        // In the midst of reading what it was just told of.
+        // Killed in the middle of reading the last event.
         if let Some(daemon) = daemon.take() {
             daemon.kill();
         }
-        // The next prompt finds nobody.
+        // The next prompt finds no daemon.
         if when != "a few prompts" {
             let next = daemon.insert(Daemon::start(&environment));
             read_by(&environment, next);
@@ -399,7 +399,7 @@ fn error_that_was_solved_before_brings_its_solution() {
     ] {
         let (mut first, _) = agent.session(&tide);
         first.prompt("build it with what is new");
-        // Tried twice; nobody knows it yet.
+        // Tried twice; the memory has no answer yet.
         for _ in 0..2 {
             assert_eq!(first.fails("Bash", json!({"command": "cargo build"}), &error_of(method, of)), None);
         }
@@ -428,7 +428,7 @@ fn error_that_was_solved_before_brings_its_solution() {
         later.says("Done.");
         later.end();
     }
-    // Where the last session stopped is told as a session begins, and so not again.
+    // The last state of a session is given when the next one begins, and so not again.
     let panic = "thread 'main' panicked at src/lighthouse.rs:40:9: beam angle 361 out of range";
     let (mut first, _) = agent.session(&tide);
     first.prompt("build the lighthouse with what is new");
@@ -560,13 +560,13 @@ fn huge_and_hostile_turns_are_cut_to_size_and_stay_inside_their_marks() {
     assert!(told.is_none_or(|told| cost(&told) <= 800));
 }
 
-/// Tokens, estimated from above: no tokenizer needs more for ordinary words.
+/// Returns an upper estimate of the tokens: no tokenizer needs more for ordinary words.
 fn cost(text: &str) -> usize {
     let ascii = text.chars().filter(char::is_ascii).count();
     ascii.div_ceil(4) + text.chars().count() - ascii
 }
 
-/// What a session is told, whatever that is, in time and without a fault.
+/// Returns all text that a session is given, which must come in time and without an error.
 fn lives_on(environment: &TestEnvironment) -> Vec<String> {
     let agent = Agent::install(environment);
     let (mut session, _) = agent.session(directory(environment, "tide"));
@@ -582,7 +582,8 @@ fn lives_on(environment: &TestEnvironment) -> Vec<String> {
     session.told.iter().map(|told| told.text.clone()).collect()
 }
 
-/// As another process sees it: where this one holds locks on a file, it must not even close it.
+/// Returns the bytes of a file as another process sees them: a process that holds locks on a file must not
+/// close it.
 fn bytes_of(path: &Path) -> Vec<u8> {
     std::process::Command::new("cat").arg(path).output().unwrap().stdout
 }
@@ -621,7 +622,7 @@ fn memory_that_is_damaged_older_newer_or_held_is_left_as_it_is() {
     ];
     for (name, damage) in damages {
         let environment = computer();
-        // Whatever stands in the log is in the database afterwards.
+        // Everything in the log is in the database afterwards.
         let db = Connection::open(environment.database()).unwrap();
         db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         drop(db);

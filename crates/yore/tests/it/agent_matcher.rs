@@ -1,8 +1,8 @@
-//! Which hooks want an event, by the rule of Claude Code: nothing or `*` is all, a plain name or
-//! several with `|` are taken by the letter, and anything else is an unanchored regular expression
-//! of JavaScript, of which this knows what matchers use (looking ahead among it).
+//! Selects the hooks that match an event, by the rule of Claude Code: nothing or `*` matches all, a plain
+//! name or several with `|` match exactly, and anything else is an unanchored regular expression of
+//! JavaScript. This supports the parts that matchers use, including lookahead.
 
-/// Whether a hook with this matcher wants an event about `name`.
+/// Returns whether a hook with this matcher runs for an event about `name`.
 pub(crate) fn wants(matcher: &str, name: &str) -> bool {
     if matcher.is_empty() || matcher == "*" {
         return true;
@@ -29,7 +29,7 @@ enum Part {
 
 type Letters = std::iter::Peekable<std::vec::IntoIter<char>>;
 
-/// What stands between `|`s, to the end or to a closing bracket.
+/// Parses the alternatives between `|`s, to the end or to a closing bracket.
 fn ways(letters: &mut Letters) -> Vec<Vec<Part>> {
     let mut ways = vec![Vec::new()];
     while let Some(letter) = letters.next_if(|letter| *letter != ')') {
@@ -73,7 +73,7 @@ fn group(letters: &mut Letters) -> Part {
     }
 }
 
-/// Whether one of the ways fits from here, and the rest after it.
+/// Returns whether one of the alternatives matches from here, and the rest after it.
 fn one_of(ways: &[Vec<Part>], name: &[char], from: usize, rest: &mut dyn FnMut(usize) -> bool) -> bool {
     ways.iter().any(|way| fits(way, name, from, rest))
 }

@@ -1,5 +1,5 @@
-//! Bad disks, bad databases, bad files: a clear error or a counted skip, never a panic, the store
-//! intact and everything else still read.
+//! Bad disks, bad databases, bad files: a clear error or a counted skip, never a panic; the store stays
+//! intact and everything else is still read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -25,7 +25,7 @@ fn good(session: &str) -> Transcript {
     Transcript::new(session, "/home/dev/heron").human("where does the heron nest?").assistant("In the tallest poplar.")
 }
 
-/// A transcript of some megabytes, whose last words are found by "poplar".
+/// Makes a transcript of some megabytes, whose last words are found by "poplar".
 fn large(session: &str, exchanges: usize) -> Transcript {
     (0..exchanges)
         .fold(Transcript::new(session, "/home/dev/heron"), |transcript, at| {
@@ -40,7 +40,7 @@ fn large(session: &str, exchanges: usize) -> Transcript {
 fn finds(environment: &TestEnvironment, question: &str) -> usize {
     let outcome = environment.yore(["recall", "--all", "--json", question]).run();
     assert!(matches!(outcome.status.code(), Some(0 | 1)), "{outcome:?}");
-    // Those that say the same are given with the first of them.
+    // Near duplicates are returned with the first of them.
     let count = |values: &Value| values.as_array().unwrap().len();
     outcome.json()["results"].as_array().unwrap().iter().map(|hit| 1 + count(&hit["near_duplicates"])).sum()
 }
@@ -56,7 +56,7 @@ fn skips(report: &Value) -> Vec<(String, u64)> {
     list.iter().map(|skip| (skip["reason"].as_str().unwrap().to_owned(), skip["count"].as_u64().unwrap())).collect()
 }
 
-/// Reads what a file holds beside a good one, twice: nothing fails, the good one is found.
+/// Reads a file with this content beside a good one, twice: nothing fails, the good one is found.
 #[track_caller]
 fn reads_beside_others(content: &[u8]) -> (TestEnvironment, Value) {
     let environment = home();
@@ -146,15 +146,15 @@ fn thousands_of_tiny_files_are_read() {
     assert_eq!(json!([again["files_unchanged"], again["files_read"]]), json!([2_001, 0]));
 }
 
-/// Runs as somebody who owns nothing here, for whom permissions hold.
+/// Runs the program as a user who owns nothing here and to whom permissions apply.
 #[cfg(unix)]
 fn as_nobody(environment: &TestEnvironment) -> Option<crate::environment::Runner> {
     use std::os::unix::fs::MetadataExt;
     if fs::metadata(environment.path("work")).unwrap().uid() != 0 {
-        // The person who runs the tests is bound by permissions already.
+        // The user who runs the tests is subject to permissions already.
         return Some(environment.program(PROGRAM));
     }
-    // Everything above must be passable, the temporary directory too.
+    // All parent directories must be passable, the temporary directory too.
     open_to_all(&environment.path(""));
     let switched = |argument: &str| {
         environment.program("setpriv").args(["--reuid=65534", "--regid=65534", "--clear-groups", PROGRAM, argument])
@@ -218,7 +218,7 @@ fn read_only_data_directory_is_told_clearly() {
         let elsewhere =
             as_nobody(&environment).unwrap().arg("up").env("YORE_HOME", environment.path("denied")).run().ends_with(3);
         assert!(elsewhere.stderr.contains("\nhint: "), "{}", elsewhere.stderr);
-        // What can only be read still answers.
+        // A directory that can only be read still answers.
         let outcome = as_nobody(&environment).unwrap().args(["recall", "--all", "--json", "poplar"]).run();
         assert_eq!(outcome.success().json()["results"].as_array().unwrap().len(), recalled);
         as_nobody(&environment).unwrap().arg("sessions").run().success();
@@ -231,7 +231,7 @@ fn read_only_data_directory_is_told_clearly() {
     environment.is_sound();
 }
 
-/// A small file system of its own, gone when dropped.
+/// A small file system that is removed when dropped.
 #[cfg(target_os = "linux")]
 struct SmallDisk(PathBuf);
 
@@ -289,7 +289,7 @@ fn full_disk_is_told_and_nothing_is_lost() {
     assert!(shown.stdout == transcript.content(), "every line is in the archive, once");
 }
 
-/// The same where nothing can be mounted: no file may grow beyond a limit.
+/// The same on systems where nothing can be mounted: no file may grow beyond a limit.
 #[cfg(unix)]
 #[test]
 fn file_size_limit_is_told_and_nothing_is_lost() {
@@ -310,7 +310,7 @@ fn file_size_limit_is_told_and_nothing_is_lost() {
     assert_eq!(finds(&environment, "heron poplar"), 2);
 }
 
-/// Something done to the database, and what is said of it.
+/// Damages the database; returns what yore reports about it.
 #[track_caller]
 fn damaged(damage: impl Fn(&Path)) -> Vec<String> {
     let environment = TestEnvironment::new();
@@ -415,7 +415,7 @@ fn line_head(uuid: &str) -> String {
     )
 }
 
-/// Runs `ingest` and tells its peak of resident memory where the system does.
+/// Runs `ingest` and reports its peak of resident memory, if the system provides it.
 fn measured(environment: &TestEnvironment, what: &str) -> Value {
     let time = Path::new("/usr/bin/time");
     let outcome = if time.exists() {

@@ -1,4 +1,4 @@
-//! Every command on a small memory, as a person or a script calls it.
+//! Every command on a small memory, as a user or a script calls it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const HARBOR: &str = "4a5b0001-3f08-4714-9c34-5c452003a142";
 const HARBOR_OLD: &str = "4a5b0002-db5a-49aa-8e84-47468670e630";
 const QUARRY: &str = "9c0d0003-f01d-48f7-96ac-550c53cfdb11";
 
-/// Three sessions and a side conversation of two projects, read.
+/// Three sessions and a side conversation of two projects, ingested.
 struct Memory {
     environment: TestEnvironment,
     harbor: PathBuf,
@@ -64,7 +64,7 @@ impl Memory {
         results.iter().map(|hit| text(&hit["quote"]).to_owned()).collect()
     }
 
-    /// The id of the first turn that answers.
+    /// Returns the id of the first turn that answers.
     fn turn(&self, question: &str) -> String {
         text(&self.call(&["recall", "--all", "--json", question]).json()["results"][0]["id"]).to_owned()
     }
@@ -273,7 +273,7 @@ fn show_gives_a_turn_with_its_surroundings() {
 
     … 1 turn after
     ");
-    // The first characters are enough.
+    // The first characters of an id are enough.
     assert_eq!(
         memory.call(&["show", &turn[..10], "-C", "1"]).success().shown(),
         memory.call(&["show", &turn, "-C", "1"]).success().shown()
@@ -506,7 +506,7 @@ fn forgetting_asks_for_a_whole_session() {
 fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     let memory = Memory::new();
     let shown = memory.call(&["doctor"]).success().shown();
-    // How long ago is different each time.
+    // The time since the last capture differs each time.
     let captured = shown.lines().find(|line| line.contains("Claude Code: last captured ")).unwrap();
     insta::assert_snapshot!(shown.replacen(&format!("{captured}\n"), "", 1), @"
     ✓ program          yore 0.1.0, schema 9
@@ -610,7 +610,7 @@ fn doctor_sees_that_a_source_has_grown() {
     content.push_str(&content.lines().next().unwrap().replace("why is", "what was").replace("000000000001", "0000000000ff"));
     content.push('\n');
     fs::write(&memory.harbor, content).unwrap();
-    // The daemon would read it in a moment; what stays unread is told.
+    // The daemon would read it in a moment; only a file that stays unread is reported.
     memory.call(&["doctor"]).success();
     let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
     fs::File::options().append(true).open(&memory.harbor).unwrap().set_modified(earlier).unwrap();
@@ -736,7 +736,7 @@ fn reader_that_goes_away_is_no_error() {
     }
 }
 
-/// What a terminal obeys must not come from what was once said, from file names or from ids.
+/// Control sequences for a terminal must not come from recalled text, file names or ids.
 #[cfg(unix)]
 #[test]
 fn recalled_words_cannot_steer_a_terminal() {
@@ -810,7 +810,7 @@ fn named_place_without_histories_is_told_with_its_reason() {
     let empty = environment.write("nothing/there.txt", "words").parent().unwrap().to_path_buf();
     let outcome = environment.yore(["ingest", "--source", "zed"]).arg(&empty).run().ends_with(1);
     assert!(outcome.stderr.contains("holds nothing that yore reads as Zed; it looks like file"), "{}", outcome.stderr);
-    // One level too high is found.
+    // A folder one level too high is found.
     let event = json!({"type": "user.message", "id": "e1", "data": {"content": "how wide is the basin"}});
     environment.write("copy/.copilot/session-state/c0ffee/events.jsonl", format!("{event}\n"));
     let copy = environment.write("copy/x.txt", "x").parent().unwrap().to_path_buf();
@@ -848,7 +848,7 @@ fn memory_is_backed_up_restored_and_repaired_by_one_command_each() {
     let database = environment.path("data/yore.db");
     let whole = fs::read(&database).unwrap();
 
-    // The middle of the file becomes noise.
+    // Overwrites the middle of the file with noise.
     let damage = |database: &Path| {
         let mut bytes = fs::read(database).unwrap();
         let middle = bytes.len() / 2;

@@ -1,5 +1,5 @@
-//! Settings as a person keeps them: files that are wrong and how they are mended, and what a
-//! project's file may and may not do to the memory.
+//! Settings as a user keeps them: wrong files and how they are repaired, and the effects that a project's
+//! file may and may not have on the memory.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ const SHORE: &str = "5e110002-6b27-4c08-b1f4-d8052ae93c76";
 const UNKNOWN: &str = "5e110003-0e5d-49a2-9637-fb418c7d2e50";
 const BROKEN: &str = "[recall]\nlimit = 0\nscop = \"all\"\n\n[capture]\nenabled = \"maybe\"\n";
 
-/// Where the program looks for the person's file.
+/// Returns the path where the program looks for the user's file.
 fn user_file(environment: &TestEnvironment) -> PathBuf {
     environment.yore(["config", "path"]).run().success().stdout.trim_end().into()
 }
@@ -58,7 +58,7 @@ impl Projects {
         self.environment.yore(["ingest", "--json"]).args(settings).run().success()
     }
 
-    /// Which of the two sessions are in the memory.
+    /// Returns which of the two sessions are in the memory.
     fn kept(&self) -> Vec<&'static str> {
         let sessions = self.environment.yore(["sessions", "--json"]).run().stdout;
         let archived = self.environment.yore(["recall", "--all", "--json", "well"]).run().stdout;
@@ -200,7 +200,7 @@ fn opt_in_fails_closed() {
     projects.ingest(&["capture.mode=opt-in".to_owned()]);
     assert_eq!(projects.kept(), [""; 0], "nothing is listed, so nothing is kept");
     let projects = Projects::new();
-    // A transcript that does not say where it was recorded.
+    // A transcript that does not name its directory.
     let unknown = projects.environment.projects().join("unknown").join(format!("{UNKNOWN}.jsonl"));
     let text = fs::read_to_string(&projects.ship_file).unwrap();
     let lines: String = text

@@ -1,5 +1,5 @@
-//! What is read and what is not: sources and their places, `yore sources`, `yore chat`,
-//! `yore capture`, and the offer to keep transcripts longer.
+//! Choosing the histories to read: sources and their places, `yore sources`, `yore chat`, `yore capture`, and
+//! the offer to keep transcripts longer.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -114,7 +114,7 @@ fn chat_list_tells_read_from_unread() {
     environment.yore(["chat", "ingest"]).run().success();
     assert_eq!(state(&["list", "--unprocessed"]), Vec::<String>::new());
     environment.yore(["chat", "list", "--unprocessed"]).run().ends_with(1);
-    // A piece of a word, in whatever case, finds the conversation that holds it.
+    // A part of a word, in any case, finds the conversation that contains it.
     assert_eq!(state(&["list", "--text", "HIGH wat"]), ["processed"]);
     assert_eq!(state(&["list", "-t", "low water"]), Vec::<String>::new());
 }
@@ -146,7 +146,7 @@ fn numbers_are_numbers() {
             .human("hello")
             .write(&environment.projects());
     }
-    // In the seed a radix made 20 of 10 and nothing of 5.
+    // In the seed program a wrong radix turned a limit of 10 into 20, and 5 into nothing.
     assert_eq!(rows(&environment, &["list", "--limit", "10"]).len(), 10);
     assert_eq!(rows(&environment, &["list"]).len(), 17);
     for bad in

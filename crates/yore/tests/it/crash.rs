@@ -1,5 +1,5 @@
-//! Killed at any moment, run twice at once: whatever happens to a process, running the same
-//! command again leads to the store that an undisturbed run makes.
+//! Processes killed at any moment, or run twice at once: running the same command again always leads to the
+//! store that an undisturbed run makes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use yore_testing::{Random, Scan, write_tiny_embedder};
 use crate::environment::{Runner, TestEnvironment};
 use crate::transcript::Transcript;
 
-/// Invented words of a limited vocabulary.
+/// Makes invented words from a limited vocabulary.
 fn prose(random: &mut Random, words: usize) -> String {
     const PARTS: [&str; 16] =
         ["lor", "em", "tid", "al", "rop", "es", "qui", "ven", "mar", "ost", "ki", "ra", "dun", "fel", "po", "shi"];
@@ -29,13 +29,13 @@ fn prose(random: &mut Random, words: usize) -> String {
     text
 }
 
-/// Questions of the generated vocabulary, and what none of it holds.
+/// Questions about the generated vocabulary, and a word that it does not contain.
 const QUESTIONS: [&str; 4] = ["tidal ropes", "\"quiven\" marost", "why did shira fail at step 17", "zeppelin"];
 const PLANTED: &str = "xylofizz4711";
 
-/// Some fifty transcripts: messages on several lines, sub-agents, snapshots of an earlier state in
-/// another folder, forks that repeat their beginning, secrets, lines that are no JSON. `size`
-/// scales them; 100 is about 15 MB.
+/// Writes some fifty transcripts: messages on several lines, sub-agents, snapshots of an earlier state in
+/// another folder, forks that repeat their beginning, secrets, lines that are not JSON. `size` scales them;
+/// 100 is about 15 MB.
 fn generate(projects: &Path, size: usize, with_copies: bool) -> Vec<String> {
     let mut random = Random::new(0x5eed_cafe);
     let mut sessions = Vec::new();
@@ -79,15 +79,15 @@ fn generate(projects: &Path, size: usize, with_copies: bool) -> Vec<String> {
 
 type Rows = BTreeMap<String, Vec<Value>>;
 
-/// All that a store says, without what may differ: row numbers, random ids, the time of reading.
+/// The content of a store, without the parts that may differ: row numbers, random ids, the time of reading.
 #[derive(PartialEq)]
 pub(crate) struct Content {
     tables: BTreeMap<&'static str, Rows>,
-    /// Every file's lines, put together from the archive.
+    /// Lines of every file, put together from the archive.
     archive: BTreeMap<String, Vec<u8>>,
     /// Ids of the turns of each episode in order, shared ones included.
     order: BTreeMap<String, Vec<String>>,
-    /// What each question finds.
+    /// Results of each question.
     recalled: Vec<Vec<String>>,
 }
 
@@ -183,20 +183,20 @@ impl Content {
         Self { tables, archive, order, recalled }
     }
 
-    /// The same as far as the archive knows it: where a line began in its file it does not.
+    /// Drops what the archive does not record: the offset of a line in its file.
     pub(crate) fn without_offsets(mut self) -> Self {
         self.tables.get_mut("skips").unwrap().values_mut().for_each(|row| row.truncate(3));
         self
     }
 
-    /// The first difference, in words.
+    /// Fails with the first difference.
     #[track_caller]
     pub(crate) fn assert_same(&self, other: &Self, when: &str) {
         self.assert_same_store(other, when);
         assert_eq!(self.recalled, other.recalled, "{when}");
     }
 
-    /// The same without the answers: of equal turns those come first that were stored first.
+    /// Compares all but the answers: among equal turns, those that were stored first come first.
     #[track_caller]
     pub(crate) fn assert_same_store(&self, other: &Self, when: &str) {
         for (name, rows) in &self.tables {
@@ -235,7 +235,7 @@ pub(crate) fn home() -> TestEnvironment {
     environment
 }
 
-/// The sources, and what an undisturbed ingestion makes of them.
+/// The sources, and the store that an undisturbed ingestion makes of them.
 struct Reference {
     sources: TestEnvironment,
     sessions: Vec<String>,
@@ -268,7 +268,7 @@ impl Reference {
         environment.yore(["ingest"]).arg(self.projects())
     }
 
-    /// A copy of the undisturbed store.
+    /// Returns a copy of the undisturbed store.
     fn copy(&self) -> TestEnvironment {
         let environment = home();
         copy_directory(&self.undisturbed.data(), &environment.data());
@@ -289,7 +289,7 @@ pub(crate) fn copy_directory(from: &Path, to: &Path) {
     }
 }
 
-/// Kills it after a while; false when it had ended before.
+/// Kills a process after a while; returns false if it had exited before.
 fn kill_after(mut child: Child, while_: Duration) -> bool {
     std::thread::sleep(while_);
     let is_running = child.try_wait().unwrap().is_none();
@@ -325,7 +325,7 @@ fn ingestions_and_readers_at_once_agree() {
     }
 }
 
-/// Which session and file own a message that others repeat must not depend on who is read first.
+/// The owning session and file of a repeated message must not depend on the order of reading.
 #[test]
 fn copies_read_at_once_have_the_same_owners() {
     read_at_once(&Reference::new(30, true), 2);
@@ -333,7 +333,7 @@ fn copies_read_at_once_have_the_same_owners() {
 
 fn read_at_once(reference: &Reference, writers: u32) {
     let environment = home();
-    // What must exist before anybody can read.
+    // The data directory must exist before concurrent readers start.
     let _ = environment.yore(["ingest", "--source", "jsonl"]).arg(environment.write("empty.jsonl", "")).run().success();
     std::thread::scope(|scope| {
         let writers: Vec<_> =
@@ -378,7 +378,7 @@ fn killed_reindex_is_finished_by_the_next() {
     environment.is_sound();
 }
 
-/// Where the data directory still says the planted word, decompressed or not.
+/// Returns the places in the data directory that still contain the planted word, decompressed or not.
 fn planted(environment: &TestEnvironment) -> Vec<String> {
     Scan::of(&environment.data()).places(PLANTED).into_iter().map(str::to_owned).collect()
 }
@@ -406,7 +406,7 @@ fn killed_hard_forgetting_is_finished_by_the_next() {
     }
 }
 
-/// What was embedded: how many turns have vectors, how many vectors there are, who waits.
+/// Returns the number of turns with vectors, of vectors, and of turns that wait.
 fn embedded(environment: &TestEnvironment) -> (u64, u64, u64) {
     let stats = environment.yore(["stats", "--json"]).run().success().json();
     let count = |name: &str| stats["vectors"][name].as_u64().unwrap();
@@ -431,7 +431,7 @@ fn killed_embedding_loses_nothing_and_the_next_goes_on() {
         let _ = with_model(&undisturbed, &["embed"]).run().success();
         (began.elapsed(), undisturbed)
     };
-    // The first one may be slower than those that are killed.
+    // The first run may be slower than those that are killed.
     let (took, undisturbed) = [run(), run()].into_iter().min_by_key(|(took, _)| *took).unwrap();
     let wanted = embedded(&undisturbed);
     assert!(wanted.0 > 300 && wanted.2 == 0, "{wanted:?}");
@@ -450,7 +450,7 @@ fn killed_embedding_loses_nothing_and_the_next_goes_on() {
     for point in 0..10 {
         let environment = reference.copy();
         killed += u32::from(kill_after(with_model(&environment, &["embed"]).start(), took * point / 10));
-        // Whatever was done by then, there is an answer, and it says what it lacks.
+        // At any point there is an answer, and it says what it lacks.
         let (program, missing, results) = answer(&environment);
         assert!(results == 10 && (missing > 0 || program == "full"), "killed at point {point}: {program}, {missing} missing");
         let _ = with_model(&environment, &["embed"]).run().success();

@@ -1,5 +1,5 @@
-//! The process in the background: one for each data directory, killed at any time, spoken to by
-//! anybody. Nothing here waits for a fixed time or asserts one; measured is in `crates/bench`.
+//! The background process: one for each data directory, killed at any time, with any client. No test waits
+//! for a fixed time or asserts one; times are measured in `crates/bench`.
 #![cfg(unix)]
 
 use std::fs::{self, OpenOptions};
@@ -17,13 +17,13 @@ use crate::crash::{Content, home};
 use crate::environment::{Runner, TestEnvironment};
 use crate::transcript::Transcript;
 
-/// What does not happen within this time does not happen.
+/// Longest time to wait for anything.
 const LONG: Duration = Duration::from_secs(60);
 
-/// How long what is written waits for more, by default.
+/// Default time for which new data waits for more.
 const WINDOW: Duration = Duration::from_secs(5);
 
-/// A daemon in the foreground of a thread of ours; killed when dropped.
+/// A daemon that runs as a child in the foreground; killed when dropped.
 pub(crate) struct Daemon<'e> {
     environment: &'e TestEnvironment,
     child: Child,
@@ -34,7 +34,7 @@ impl<'e> Daemon<'e> {
         Self::of(environment, quick(environment, &["daemon", "start", "--foreground"]))
     }
 
-    /// One that waits for more of what is written, as it does by default.
+    /// Starts a daemon with the default window.
     pub(crate) fn start_patient(environment: &'e TestEnvironment) -> Self {
         Self::of(environment, environment.yore(["daemon", "start", "--foreground"]))
     }
@@ -67,7 +67,7 @@ impl Drop for Daemon<'_> {
     }
 }
 
-/// A call with a window that tests need not wait for.
+/// Returns a call with a window of 0 seconds, so that tests need not wait.
 fn quick(environment: &TestEnvironment, arguments: &[&str]) -> Runner {
     environment.yore(arguments).env("YORE_DAEMON__BATCH_SECONDS", "0")
 }
@@ -81,8 +81,8 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Whether something happens that is not waited for: looked for often enough that a busy computer
-/// gets to it, and not long enough for a window to pass.
+/// Returns whether something happens without waiting for the window: polled long enough for a busy computer,
+/// and not long enough for a window to pass.
 pub(crate) fn soon(mut is_so: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
     while began.elapsed() < WINDOW * 3 / 5 {
@@ -94,8 +94,8 @@ pub(crate) fn soon(mut is_so: impl FnMut() -> bool) -> bool {
     is_so()
 }
 
-/// A memory with one session in it. (Ids differ in every part: a transcript's messages have theirs
-/// from it, and equal messages are one.)
+/// Creates a memory with one session. (Ids differ in every part: a transcript's messages derive theirs from
+/// it, and equal messages are stored once.)
 fn memory() -> TestEnvironment {
     let environment = home();
     let session = Transcript::new("5f0c0001-0001-4000-8001-000000000001", "/home/dev/tide");
@@ -104,7 +104,7 @@ fn memory() -> TestEnvironment {
     environment
 }
 
-/// Turns that are found by a word and say it.
+/// Returns the number of turns that are found by a word and contain it.
 pub(crate) fn found(environment: &TestEnvironment, word: &str) -> usize {
     let outcome = environment.yore(["recall", "--all", "--json", word]).run();
     let says = |hit: &&Value| hit["quote"].as_str().is_some_and(|quote| quote.contains(word));
@@ -116,11 +116,11 @@ fn socket(environment: &TestEnvironment) -> PathBuf {
     card["socket"].as_str().unwrap().into()
 }
 
-/// Says something and hears one line.
+/// Sends bytes and reads one line.
 fn say(environment: &TestEnvironment, bytes: &[u8]) -> Value {
     let mut stream = UnixStream::connect(socket(environment)).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
-    // Whoever has heard enough does not wait for the rest.
+    // A server that has received enough closes without reading the rest.
     let _ = stream.write_all(bytes);
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
@@ -228,7 +228,7 @@ fn same_answers_with_and_without_a_daemon() {
     daemon.stop();
 }
 
-/// Without how long it took.
+/// Removes the lines with durations.
 fn without_times(text: &str) -> String {
     text.lines().filter(|line| !line.contains(" µs")).collect::<Vec<_>>().join("\n")
 }
@@ -265,14 +265,14 @@ fn sessions_that_grow_while_the_daemon_is_killed_are_complete_and_single() {
         let (path, lines) = &sessions[at];
         let line = lines[next[at]].as_bytes();
         next[at] += 1;
-        // Now and then in two halves.
+        // Sometimes in two halves.
         let half = if random.below(6) == 0 { line.len() / 2 } else { line.len() };
         append(path, &line[..half]);
         std::thread::sleep(Duration::from_millis(5));
         append(path, &line[half..]);
         if (1..=5).any(|part| written == part * total / 6) {
             daemon.take().unwrap().kill();
-            // What is written meanwhile is found by the next.
+            // Data written in the meantime is found by the next daemon.
             daemon = Some(Daemon::start(&environment));
         }
     }
@@ -330,7 +330,7 @@ fn hooks_events_become_work() {
     let environment = memory();
     let daemon = Daemon::start(&environment);
     let session = Transcript::new("5f0c0004-0004-4000-8004-000000000004", "/home/dev/tide");
-    // Not where this agent's histories lie: its source takes it all the same.
+    // Outside this agent's histories: its source accepts it all the same.
     let path = session.human("the anchor is made of bronze").write(&environment.path("elsewhere"));
     let event = json!({
         "op": "event", "protocol": 5,
@@ -369,7 +369,7 @@ fn end_is_read_at_once_and_what_is_written_after_it_is_not_lost() {
     });
     assert_eq!(say(&environment, format!("{event}\n").as_bytes()), json!({"answer": {"jobs": 1}}));
     assert!(soon(|| found(&environment, before) == 1), "{before} waits for the window");
-    // An agent writes its last words after it told that it ends.
+    // An agent writes its last words after it reported its end.
     add(after);
     until("what came later is read", || found(&environment, after) == 1);
     until("it rests", || daemon.status()["jobs"]["queued"] == 0 && daemon.status()["jobs"]["leased"] == 0);
@@ -394,11 +394,11 @@ fn nonsense_and_other_versions_are_answered_and_harm_nobody() {
     assert_eq!(code(b"null\n"), "daemon/protocol");
     assert_eq!(code(&[b'x'; 2 << 20]), "daemon/too-long");
     assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 5);
-    // Half a line, and silence.
+    // Half a line, then silence.
     let mut silent = UnixStream::connect(socket(&environment)).unwrap();
     silent.write_all(b"{\"op\": ").unwrap();
     assert_eq!(found(&environment, "harbour"), 1);
-    // Of another version: not used, and the work is done in process.
+    // A daemon of another version is not used, and the work is done in process.
     let card = environment.data().join("daemon.json");
     let newer = fs::read_to_string(&card).unwrap().replace("\"version\":\"0.", "\"version\":\"99.");
     fs::write(&card, newer).unwrap();
@@ -422,7 +422,7 @@ fn many_clients_at_once_are_heard_or_sent_away() {
                 scope.spawn(|| {
                     let mut stream = UnixStream::connect(&path).unwrap();
                     stream.set_read_timeout(Some(LONG)).unwrap();
-                    // Sent away before it is heard: that is an answer too.
+                    // The client may be sent away before its request is read; that is an answer too.
                     let _ = stream.write_all(b"{\"op\": \"projects\", \"protocol\": 5}\n");
                     let mut line = String::new();
                     let _ = BufReader::new(&mut stream).read_line(&mut line);

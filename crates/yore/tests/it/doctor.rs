@@ -1,4 +1,4 @@
-//! `yore doctor` runs what agents run: hooks, servers, status lines; and looks at the daemon.
+//! `yore doctor` runs the commands that agents run (hooks, servers, status lines) and checks the daemon.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn computer() -> TestEnvironment {
     environment
 }
 
-/// Claude Code's settings, with these hooks: event, command, seconds.
+/// Writes Claude Code's settings with these hooks: event, command, seconds.
 fn enter(environment: &TestEnvironment, hooks: &[(&str, String, u64)]) {
     let hooks: serde_json::Map<String, Value> = hooks
         .iter()
@@ -35,7 +35,7 @@ fn enter_server(environment: &TestEnvironment, program: &str) {
     environment.write("home/.claude.json", servers.to_string());
 }
 
-/// A program by the name of yore that tells this version and otherwise does as the shell script says.
+/// Makes a program called yore that reports this version and otherwise runs the shell script.
 #[cfg(unix)]
 fn pretender(environment: &TestEnvironment, script: &str) -> String {
     use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ fn doctor(environment: &TestEnvironment, arguments: &[&str]) -> Outcome {
     environment.yore(["doctor", "--json"]).args(arguments).run()
 }
 
-/// The findings of a code: severity and text.
+/// Returns the findings with a code: severity and text.
 fn of(outcome: &Outcome, code: &str) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let findings = outcome.json();
@@ -199,7 +199,7 @@ fn another_version_is_told_and_replaced() {
     assert_eq!(of(&on_path, "version"), [("warning".to_owned(), expected)], "the agent calls this one now");
 }
 
-/// Started for a test; ends with it.
+/// A daemon started for a test; stopped when dropped.
 struct Daemon<'e>(&'e TestEnvironment);
 
 impl<'e> Daemon<'e> {
@@ -308,7 +308,7 @@ fn what_a_project_names_is_run_only_if_it_is_this_program() {
     assert!(found.len() == 1 && found[0].1.contains("Stop"), "{found:?}");
 }
 
-/// A project's server, with these arguments.
+/// Enters a server with these arguments for a project.
 fn enter_in_project(environment: &TestEnvironment, args: &Value) {
     fs::create_dir_all(environment.path("work/.git")).unwrap();
     environment.write("work/.mcp.json", json!({"mcpServers": {"yore": {"command": PROGRAM, "args": args}}}).to_string());
@@ -436,7 +436,7 @@ fn plugin_that_is_enabled_is_tried_like_what_was_installed() {
     assert_eq!(of(&without, "version"), [broken("claude-code: calls yore, which is not there")]);
 }
 
-/// The severity and text of findings about what an agent has, of these codes.
+/// Returns the severity and text of findings about an agent, with these codes.
 fn of_agent(outcome: &Outcome, agent: &str, codes: &[&str]) -> Vec<(String, String)> {
     codes.iter().flat_map(|code| of(outcome, code)).filter(|(_, text)| text.starts_with(&format!("{agent}: "))).collect()
 }

@@ -1,9 +1,9 @@
-//! A computer of its own for each test: nothing of the real one's environment, home or
-//! configuration reaches the program.
+//! A separate computer for each test: nothing of the real one's environment, home or configuration reaches
+//! the program.
 //!
 //! - [`TestEnvironment`]: home, data directory, working directory
 //! - [`Runner`]: one call of the program
-//! - [`Outcome`]: what came of it, with the temporary paths taken out
+//! - [`Outcome`]: the result of a call, with the temporary paths removed
 
 use std::ffi::OsStr;
 use std::fs;
@@ -35,7 +35,7 @@ impl TestEnvironment {
         self.root.join(name)
     }
 
-    /// The data directory; made by the program.
+    /// Returns the data directory, which the program creates.
     pub(crate) fn data(&self) -> PathBuf {
         self.root.join("data")
     }
@@ -44,12 +44,12 @@ impl TestEnvironment {
         self.data().join("yore.db")
     }
 
-    /// Claude Code's directory.
+    /// Returns Claude Code's directory.
     pub(crate) fn claude(&self) -> PathBuf {
         self.root.join("home").join(".claude")
     }
 
-    /// Where its transcripts lie.
+    /// Returns the directory of Claude Code's transcripts.
     pub(crate) fn projects(&self) -> PathBuf {
         self.claude().join("projects")
     }
@@ -61,14 +61,14 @@ impl TestEnvironment {
         path
     }
 
-    /// `yore` with these arguments.
+    /// Returns a call of `yore` with these arguments.
     pub(crate) fn yore<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Runner {
         let mut runner = self.program(PROGRAM);
         runner.command.args(arguments);
         runner
     }
 
-    /// Another program, in the same surroundings.
+    /// Returns a call of another program in the same environment.
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Runner {
         let home = self.root.join("home");
         let mut command = Command::new(program);
@@ -87,12 +87,12 @@ impl TestEnvironment {
         Runner { command, stdin: Vec::new(), root: self.root.clone() }
     }
 
-    /// Reads these paths into the memory.
+    /// Ingests a path.
     pub(crate) fn ingest(&self, path: &Path) -> Outcome {
         self.yore(["ingest"]).arg(path).run().success()
     }
 
-    /// What `yore doctor --deep` says, which must be nothing but good.
+    /// Checks that `yore doctor --deep` reports no problem.
     #[track_caller]
     pub(crate) fn is_sound(&self) {
         let outcome = self.yore(["doctor", "--deep", "--json"]).run();
@@ -166,7 +166,7 @@ impl Runner {
         let mut child = self.command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let bytes = self.stdin;
-        // Not read to its end by everybody.
+        // Not every program reads its input to the end.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
@@ -180,19 +180,19 @@ impl Runner {
         outcome
     }
 
-    /// Starts and goes on, to be talked with.
+    /// Starts with pipes, for a dialogue.
     #[cfg(unix)]
     pub(crate) fn start_piped(mut self) -> Child {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap()
     }
 
-    /// Starts and goes on; nobody hears it.
+    /// Starts without input and output.
     pub(crate) fn start(mut self) -> Child {
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
@@ -226,7 +226,7 @@ impl Outcome {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 
-    /// Everything that a person sees, without what differs from run to run.
+    /// Returns everything a user sees, without the parts that differ from run to run.
     pub(crate) fn shown(&self) -> String {
         let mut shown = self.stdout.clone();
         if !self.stderr.is_empty() {
@@ -240,8 +240,8 @@ impl Outcome {
     }
 }
 
-/// `1.5 MB` becomes `[size]`, `7.5 %` becomes `[share]`, and markers lose their hash, which a key
-/// decides that is made anew for every data directory.
+/// Replaces `1.5 MB` by `[size]` and `7.5 %` by `[share]`, and drops the hashes of markers, which depend on a
+/// key that is random for every data directory.
 fn without_sizes(text: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     for word in text.split(' ') {

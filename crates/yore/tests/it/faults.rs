@@ -1,6 +1,6 @@
-//! Commands on a file system that fails: at any write, flush or renaming, an input/output error, a disk that is full
-//! from there on, or the end of the process. Nothing is lost, nothing is there twice, no error is a crash, and the
-//! same command run again leads to what an undisturbed run makes.
+//! Commands on a failing file system: at any write, flush or renaming, an input/output error, a disk that is
+//! full from then on, or the death of the process. Nothing is lost, nothing is stored twice, no error is a
+//! crash, and running the same command again leads to the result of an undisturbed run.
 //!
 //! Each command is run with a sample of the places where it can fail; `YORE_FAULTS=all` tries all of them.
 #![allow(clippy::print_stdout, reason = "the figures of `docs/measurements.md` are read there")]
@@ -16,11 +16,11 @@ use crate::environment::{Outcome, Runner, TestEnvironment};
 use crate::transcript::Transcript;
 
 const KINDS: [Fault; 3] = [Fault::Once, Fault::Full, Fault::Kill];
-/// Places of each kind that are tried, unless all are.
+/// Number of places of each kind that are tried, unless all are.
 const SAMPLE: u64 = 10;
 const PLANTED: &str = "xylofizz4711";
 
-/// Where to fail among so many operations: the first and the last, and others by chance.
+/// Chooses the operations that fail: the first and the last, and others by chance.
 fn places(count: u64, seed: u64) -> Vec<u64> {
     assert!(count > 0, "nothing was written");
     if std::env::var_os("YORE_FAULTS").is_some_and(|value| value == "all") || count <= SAMPLE {
@@ -44,8 +44,8 @@ impl Failing for Runner {
     }
 }
 
-/// That a command which met a fault ended as it must: by the fault, in success (it could do without), or with an error
-/// in words and one of yore's own exit codes.
+/// Checks that a command which met a fault ended in one of the allowed ways: killed by the fault, in success
+/// (it could do without), or with an error message and one of yore's own exit codes.
 fn ended_well(outcome: &Outcome, fault: Fault, when: &str) {
     match outcome.status.code() {
         Some(0) => {}
@@ -55,12 +55,12 @@ fn ended_well(outcome: &Outcome, fault: Fault, when: &str) {
     }
 }
 
-/// The id of a session.
+/// Returns the id of a session.
 fn session(number: u64) -> String {
     format!("{:08x}-{number:04x}-4a5b-{:04x}-0123456789ab", 0x9e37_79b9 ^ number << 24, number ^ 0x8b1d)
 }
 
-/// Some transcripts, and where they lie.
+/// Writes some transcripts.
 fn sources() -> TestEnvironment {
     let sources = TestEnvironment::new();
     for number in 0..4_u64 {
@@ -77,7 +77,7 @@ fn sources() -> TestEnvironment {
     sources
 }
 
-/// An environment that holds what these sources say.
+/// Returns an environment that has ingested these sources.
 fn learned(sources: &TestEnvironment) -> TestEnvironment {
     let environment = home();
     let _ = environment.ingest(&sources.projects());
@@ -90,7 +90,8 @@ fn copy_of(environment: &TestEnvironment) -> TestEnvironment {
     copy
 }
 
-/// Fails a command at each place, and runs it again: `again` leads to what `check` finds in an undisturbed memory.
+/// Fails a command at each place, then runs `again`: the result must equal an undisturbed memory according to
+/// `check`.
 fn fail_everywhere(
     seed: u64,
     before: &TestEnvironment,
@@ -223,14 +224,14 @@ fn backup_and_restore_survive_a_failing_file_system() {
         &before,
         |environment| environment.yore(["restore"]),
         |environment, when| {
-            // The indexes know more than what was restored, and are made anew by whoever asks.
+            // The indexes have more than the restored store; the next command that needs them rebuilds them.
             let _ = environment.yore(["recall", "tidal"]).run();
             expected.assert_same(&Content::of(environment), when);
         },
     );
 }
 
-/// Every file of the home directory.
+/// Returns every file of a directory.
 fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -243,7 +244,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// What stands in a home, by its path from there.
+/// Returns the files in a home with their text, by path relative to it.
 fn settings(environment: &TestEnvironment) -> BTreeMap<PathBuf, String> {
     let home = environment.path("home");
     let root = environment.path("").display().to_string();

@@ -1,8 +1,9 @@
-//! Every format of every agent once more, from fixtures made after the shapes that strangers' histories had: the same
-//! little conversation in each, read when its source is named and when it is not, and compared as a whole. Nothing may be
+//! Every format of every agent, from fixtures modelled on real histories of other people: the same little
+//! conversation in each, read with and without its source named, and compared as a whole. Nothing may be
 //! unread, lost, wrong or doubled.
 //!
-//! What each format cannot say is a blank of its row. The details of a format are tested beside its reader.
+//! A fact that a format cannot express is left blank in its row. Details of a format are tested beside its
+//! reader.
 #![allow(clippy::print_stdout, reason = "the figures of `docs/measurements.md` are read there")]
 
 use std::fs;
@@ -24,30 +25,30 @@ const ID: &str = "4a5b0001-3f08-4714-9c34-5c452003a142";
 /// 2026-03-01T10:00:00Z
 const AT: i64 = 1_772_359_200_000;
 
-/// What a tool's failure looks like afterwards.
+/// How a tool's failure appears in the format.
 #[derive(Clone, Copy, PartialEq)]
 enum Tool {
-    /// Its words, and that it failed.
+    /// Its output, and that it failed.
     Failed,
-    /// Its words.
+    /// Its output only.
     Told,
-    /// Nothing: the format does not keep answers of tools.
+    /// Nothing: the format does not keep results of tools.
     Absent,
 }
 
 struct Row {
-    /// As the table of the report names it.
+    /// Name in the report's table.
     name: &'static str,
     source: &'static str,
     files: Vec<(String, Vec<u8>)>,
-    /// What is named on the command line, below the home directory.
+    /// Path given on the command line, below the home directory.
     named: &'static str,
     session: &'static str,
     tool: Tool,
     title: bool,
     directory: bool,
     model: bool,
-    /// Each message has a time of its own.
+    /// True if each message has a time of its own.
     times: bool,
 }
 
@@ -161,7 +162,7 @@ fn codex_rows() -> Vec<Row> {
             json!({"type": "custom_tool_call", "status": "completed", "call_id": "c1", "name": "exec", "input": "text(await tools.exec_command({cmd: 'cat chart'}));"}),
             json!({"type": "custom_tool_call_output", "call_id": "c1", "output": [
                 {"type": "input_text", "text": "Script completed\nOutput:\n"}, {"type": "input_text", "text": chunk}]}),
-            // None of these is a person's.
+            // None of these was written by a person.
             user(
                 "<user_shell_command>\n<command>\nls\n</command>\n<result>\nExit code: 0\nDuration: 0.1 seconds\nOutput:\nchart.txt\n</result>\n</user_shell_command>",
             ),
@@ -207,7 +208,7 @@ fn cursor_rows() -> Vec<Row> {
             json!({"allComposers": [{"composerId": ID, "workspaceIdentifier": {"uri": {"fsPath": HERE, "scheme": "file"}}}]});
         connection.execute("INSERT INTO ItemTable VALUES ('composer.composerHeaders', ?1)", [headers.to_string()]).unwrap();
     });
-    // The prompts stand in the window's list once more.
+    // The window's list repeats the prompts.
     let window = database(|connection| {
         connection.execute_batch("CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB)").unwrap();
         let typed = json!([{"unixMs": AT + 1000, "generationUUID": "r1", "type": "composer", "textDescription": PROMPT},
@@ -348,7 +349,7 @@ fn opencode_database(newer: bool) -> Vec<u8> {
             "INSERT INTO session (id, project_id, directory, title, version, time_created, time_updated) VALUES ('ses_1', 'p', ?1, ?2, '1.18.0', ?3, ?3)",
             &[&HERE, &TITLE, &AT],
         );
-        // The ids began anew on a day between: their order is not that of time.
+        // The ids restarted on a day in between, so their order is not that of time.
         for (seq, (id, data, parts)) in
             opencode_messages(["msg_fff1", "msg_fff2", "msg_0001", "msg_0002"]).into_iter().enumerate()
         {
@@ -364,7 +365,7 @@ fn opencode_database(newer: bool) -> Vec<u8> {
     })
 }
 
-/// Messages of OpenCode 1.x: id, data, parts.
+/// Returns messages of OpenCode 1.x: id, data, parts.
 fn opencode_messages(ids: [&str; 4]) -> Vec<(String, Value, Vec<Value>)> {
     let text = |text: &str| json!({"type": "text", "text": text});
     let tool = json!({"type": "tool", "tool": "bash", "callID": "t1", "state": {"status": "error", "input": {"command": "cat chart"}, "error": FAILURE}});
@@ -589,7 +590,7 @@ fn other_rows() -> Vec<Row> {
     ]
 }
 
-/// What differs from what was said, in words.
+/// Returns the differences from the conversation, in words.
 fn faults(row: &Row, environment: &TestEnvironment) -> Vec<String> {
     let shown = environment.yore(["show", row.session, "--json"]).run();
     if !shown.status.success() {
@@ -611,13 +612,13 @@ fn faults(row: &Row, environment: &TestEnvironment) -> Vec<String> {
     expect("prompts", texts(&of(&["human"])), json!([PROMPT, THANKS]));
     let answers = of(&["assistant"]);
     let said = answers.iter().map(|turn| turn["text"].as_str().unwrap()).filter(|text| !text.is_empty()).collect::<Vec<_>>();
-    // One answer may be one turn, whatever tools it called meanwhile.
+    // An answer may be one turn even if it called tools in between.
     expect(
         "answers",
         said.join("\n").split_whitespace().collect::<Vec<_>>().join(" ").into(),
         format!("{LOOKS} {ANSWER}").into(),
     );
-    // Some formats keep a call and its answer together.
+    // Some formats keep a call and its result together.
     let results = of(&["tool_result", "tool_call", "assistant"]);
     let told: Vec<bool> = results
         .iter()

@@ -1,5 +1,5 @@
-//! The capture hook: whatever an agent says, and in whatever state the memory is, it ends well,
-//! says nothing, and leaves its event where the next reader finds it.
+//! The capture hook: for any input and any state of the memory it ends well, prints nothing, and leaves its
+//! event for the next reader.
 
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::environment::{PROGRAM, TestEnvironment};
 use crate::transcript::Transcript;
 
-/// A computer where `up` has made a data directory; no daemon may start in these tests.
+/// Creates a computer where `up` has created a data directory; no daemon may start in these tests.
 fn computer() -> TestEnvironment {
     let environment = TestEnvironment::new();
     fs::create_dir(environment.data()).unwrap();
@@ -27,14 +27,14 @@ fn said(session: &str) -> String {
     .to_string()
 }
 
-/// Runs a hook that must end well and say nothing.
+/// Runs a hook that must exit with 0 and print nothing.
 #[track_caller]
 fn hook(environment: &TestEnvironment, arguments: &[&str], stdin: impl AsRef<[u8]>) {
     let outcome = environment.yore(["hook"]).args(arguments).env("YORE_DAEMON__USE", "no").stdin(stdin).run().success();
     assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
 }
 
-/// The events that wait.
+/// Returns the waiting events.
 fn events(environment: &TestEnvironment) -> Vec<Value> {
     let Ok(folder) = fs::read_dir(environment.data().join("spool")) else { return Vec::new() };
     let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
@@ -122,7 +122,7 @@ fn data_directory_that_cannot_be_written_is_no_error() {
 #[test]
 fn database_is_neither_opened_nor_waited_for() {
     let environment = computer();
-    // Whoever opened this would fail.
+    // Opening this would fail.
     let garbage = "this is no database ".repeat(500);
     environment.write("data/yore.db", &garbage);
     environment.write("data/key", "no key");
@@ -210,7 +210,7 @@ fn capture_that_is_turned_off_writes_nothing() {
     assert_eq!((outcome.stdout.as_str(), events(&environment).len()), ("", 0));
 }
 
-/// What a session that begins in `/home/dev/tide` is told by a hook without a daemon.
+/// Returns the text that a hook without a daemon gives a session that begins in `/home/dev/tide`.
 fn brief(environment: &TestEnvironment, session: &str, own: &str) -> String {
     let file = environment.write("own.toml", own);
     let words = json!({"session_id": session, "cwd": "/home/dev/tide", "source": "startup"}).to_string();

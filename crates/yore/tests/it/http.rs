@@ -1,5 +1,5 @@
-//! MCP over HTTP in the daemon, as a stranger, a careless program and an agent meet it: bytes on a
-//! connection. What other people's clients make of it stands in `mcp_peers.rs`.
+//! MCP over HTTP in the daemon, tested as bytes on a connection: by an attacker, a careless program and an
+//! agent. Tests with other clients are in `mcp_peers.rs`.
 #![cfg(unix)]
 
 use std::fs;
@@ -16,12 +16,12 @@ use yore_testing::Random;
 use crate::environment::{Runner, TestEnvironment};
 use crate::transcript::Transcript;
 
-/// What does not happen within this time does not happen.
+/// Longest time to wait for anything.
 const LONG: Duration = Duration::from_secs(60);
-/// What the server keeps at once.
+/// Limits of the server.
 const SESSIONS: usize = 64;
 const CONNECTIONS: usize = 128;
-/// More memory than this is not taken by whatever is asked here.
+/// Most memory that any request here may use.
 const BOUND: i64 = 32 << 20;
 
 /// A daemon that serves MCP over HTTP; killed when dropped.
@@ -51,7 +51,7 @@ impl<'e> Daemon<'e> {
         self.environment.yore(["daemon", "status", "--json"]).run().json()
     }
 
-    /// Bytes of memory that are the daemon's own.
+    /// Returns the bytes of the daemon's own memory.
     fn memory(&self) -> i64 {
         self.status()["memory_bytes"].as_i64().unwrap_or_default()
     }
@@ -68,7 +68,7 @@ impl<'e> Daemon<'e> {
         stream
     }
 
-    /// A request's head as an agent writes it, with these headers in addition or in place.
+    /// Returns a request's head as an agent writes it, with these headers in addition or in place.
     fn head(&self, method: &str, headers: &[(&str, &str)]) -> String {
         let authorization = format!("Bearer {}", self.token);
         let host = format!("127.0.0.1:{}", self.port);
@@ -91,10 +91,10 @@ impl<'e> Daemon<'e> {
         head
     }
 
-    /// Says something and hears everything.
+    /// Sends bytes and reads the whole answer.
     fn say(&self, bytes: &[u8]) -> Answer {
         let mut stream = self.connect();
-        // Whoever is refused need not say the rest.
+        // A client that is refused need not send the rest.
         let _ = stream.write_all(bytes);
         Answer::read(&mut stream)
     }
@@ -105,7 +105,7 @@ impl<'e> Daemon<'e> {
         self.say(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
     }
 
-    /// Begins a session; its id, or the answer that says why not.
+    /// Begins a session; returns its id, or the answer that says why not.
     fn begin(&self, headers: &[(&str, &str)]) -> Result<String, Answer> {
         let answer = self.post(headers, &initialize());
         match answer.header("mcp-session-id") {
@@ -130,7 +130,7 @@ impl<'e> Daemon<'e> {
         answer.message()["result"]["structuredContent"].clone()
     }
 
-    /// Asks what needs no session.
+    /// Sends a request that needs no session.
     fn list(&self) -> Answer {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}});
         self.post(&[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")], &message)
@@ -150,7 +150,7 @@ impl Drop for Daemon<'_> {
     }
 }
 
-/// What came back.
+/// An answer of the server.
 #[derive(Debug)]
 struct Answer {
     status: u16,
@@ -159,7 +159,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// Reads until the other side has said all.
+    /// Reads until the other side closes.
     fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
         let mut some = [0; 8192];
@@ -167,7 +167,7 @@ impl Answer {
             match stream.read(&mut some) {
                 Ok(0) => break,
                 Ok(count) => bytes.extend_from_slice(&some[..count]),
-                // It closed while something was still being said to it.
+                // The server closed while the client was still sending.
                 Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => break,
                 Err(error) => panic!("{error}"),
             }
@@ -185,7 +185,7 @@ impl Answer {
         })
     }
 
-    /// The last message of a stream of events, or the only one.
+    /// Returns the last message of a stream of events, or the only one.
     fn message(&self) -> Value {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).rfind(|data| !data.is_empty());
         let text = data.or_else(|| self.body.lines().find(|line| line.starts_with('{'))).unwrap_or_else(|| panic!("{self:?}"));
@@ -210,7 +210,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A memory with two projects in it. (Ids differ in every part: messages have theirs from it.)
+/// Creates a memory with two projects. (Ids differ in every part: messages derive theirs from it.)
 pub(crate) fn memory() -> TestEnvironment {
     let environment = TestEnvironment::new();
     let said = [("tide", "The pelican is called Skagen and lives in the harbour"), ("reef", "Feed the pelican fish at noon")];
@@ -231,7 +231,7 @@ fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters})
 }
 
-/// What every request of 2026-07-28 carries.
+/// Returns the fields that every request of 2026-07-28 has.
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -260,7 +260,7 @@ fn address_and_token_are_shown_to_who_asks_and_stay() {
     assert!(log.contains(&url) && !log.contains(&token), "{log}");
     daemon.stop();
     assert_eq!(environment.yore(["mcp", "url"]).run().ends_with(1).code(), "mcp/no-daemon");
-    // An agent's settings hold. (Another test's daemon may have had this one's port before.)
+    // An agent's settings stay valid. (Another test's daemon may have had this one's port before.)
     let mut urls = vec![url];
     for _ in 0..2 {
         let again = Daemon::start(&environment);
@@ -325,10 +325,10 @@ fn strangers_are_sent_away_before_they_are_heard() {
         assert!(answer.header("access-control-allow-origin").is_none());
     }
     assert_eq!(daemon.post(&[("Origin", &format!("http://localhost:{port}"))], &initialize()).status, 200);
-    // What a browser asks before it asks.
+    // The preflight request of a browser.
     let preflight = daemon.say(format!("{}\r\n", daemon.head("OPTIONS", &[("Origin", "http://evil.example")])).as_bytes());
     assert_eq!(preflight.status, 403, "{preflight:?}");
-    // Nothing of the body is waited for.
+    // The body is not waited for.
     for headers in [&[("Host", "evil.example")][..], &[("Origin", "null")], &[("Authorization", wrong)]] {
         let head = daemon.head("POST", headers);
         let mut stream = daemon.connect();
@@ -365,7 +365,7 @@ fn a_body_of_100_megabytes_is_refused_and_not_held() {
     assert!(daemon.memory() - before < BOUND, "{} bytes more", daemon.memory() - before);
     for mut stream in streams {
         let answer = Answer::read(&mut stream);
-        // The answer may be lost with the connection that it closed.
+        // The answer may be lost with the connection that the server closed.
         assert!(matches!(answer.status, 413 | 0), "{answer:?}");
     }
     let head = daemon.head("POST", &[]);
@@ -389,7 +389,7 @@ fn requests_that_never_end_take_their_room_only() {
         stream.write_all(begun.as_bytes()).unwrap();
         waiting.push(stream);
     }
-    // Each may become as long as a request may be, so that there is no room for a ninth.
+    // Each may become as long as a request may be, so there is no room for a ninth.
     until("there is no room", || daemon.post(&[], &initialize()).status == 503);
     let answer = daemon.post(&[], &initialize());
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{answer:?}");
@@ -398,7 +398,7 @@ fn requests_that_never_end_take_their_room_only() {
     assert_eq!(Answer::read(first).status, 415, "it is no message");
     waiting.truncate(4);
     until("there is room again", || daemon.post(&[], &initialize()).status == 200);
-    // The others run into the limit of time.
+    // The others reach the time limit.
     let slow = waiting.last_mut().unwrap();
     assert_eq!(Answer::read(slow).status, 408);
     daemon.stop();
@@ -424,7 +424,7 @@ fn a_thousand_sessions_are_refused_and_the_first_go_on() {
     }
     assert_eq!((sessions.len(), refused), (SESSIONS, 1_000 - SESSIONS));
     assert!(daemon.memory() - before < BOUND, "{} bytes more", daemon.memory() - before);
-    // Those that are there are served, all of them, and so is who needs none.
+    // The existing sessions are all served, and so is a client without a session.
     for id in &sessions {
         let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
         assert_eq!(daemon.post(&[("Mcp-Session-Id", id)], &call).status, 200);
@@ -471,7 +471,7 @@ fn connections_without_a_word_give_way_and_are_closed() {
     let before = daemon.memory();
     let mut silent: Vec<TcpStream> = (0..CONNECTIONS).map(|_| daemon.connect()).collect();
     for (at, stream) in silent.iter_mut().enumerate() {
-        // Some say nothing, some begin and do not go on.
+        // Some send nothing, some begin and do not continue.
         let begun = daemon.head("POST", &[]);
         let _ = stream.write_all(&begun.as_bytes()[..if at % 2 == 0 { 0 } else { 20 + at / 4 }]);
     }
@@ -479,9 +479,9 @@ fn connections_without_a_word_give_way_and_are_closed() {
         assert_eq!(daemon.list().status, 200, "the oldest that said nothing gives its place");
     }
     assert!(daemon.memory() - before < BOUND, "{} bytes more", daemon.memory() - before);
-    // Nothing else suffers.
+    // Other clients are not affected.
     assert_eq!(daemon.status()["answers"], true);
-    // One byte now and then does not keep a connection.
+    // A byte now and then does not keep a connection open.
     let mut slow = silent.pop().unwrap();
     let until_closed = Instant::now();
     while slow.write_all(b"x").and_then(|()| slow.flush()).is_ok() {

@@ -1,4 +1,4 @@
-//! `yore install` and `yore uninstall` as a person meets them.
+//! `yore install` and `yore uninstall` as a user meets them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::environment::{Outcome, PROGRAM, TestEnvironment};
 
-/// Every file and folder of a computer but yore's own.
+/// Returns every file and folder of a computer except yore's own.
 fn state(environment: &TestEnvironment) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     fn walk(directory: &Path, state: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
         for entry in fs::read_dir(directory).unwrap() {
@@ -28,7 +28,7 @@ fn state(environment: &TestEnvironment) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     state
 }
 
-/// A computer with three agents, one of which somebody uses in earnest.
+/// Creates a computer with three agents, one of them with a user's real settings.
 fn computer() -> TestEnvironment {
     let environment = TestEnvironment::new();
     environment.write("home/.claude/settings.json", SETTINGS);
@@ -282,7 +282,7 @@ fn what_somebody_changed_meanwhile_survives_uninstall() {
     environment.write("home/.claude.json", text);
     let text = read(&environment, "home/.codex/config.toml") + "\n[projects.\"/work\"]\ntrust_level = \"trusted\"\n";
     environment.write("home/.codex/config.toml", text);
-    // The record is lost for some.
+    // The record is lost.
     fs::remove_dir_all(environment.path("data")).unwrap();
     environment.yore(["uninstall", "all"]).run().success();
     assert_eq!(read(&environment, "home/.claude/settings.json"), SETTINGS);
@@ -508,7 +508,7 @@ fn program_is_named_as_the_search_path_leads_to_it() {
     environment.yore(["install", "cursor"]).env("PATH", &path).run().success();
     let link = bin.join("yore");
     assert_eq!(json(&environment, "home/.cursor/mcp.json")["mcpServers"]["yore"]["command"], json!(link));
-    // By its own name again: corrected in its place.
+    // Under its own name again: corrected in place.
     let outcome = environment.yore(["install", "cursor"]).run().success();
     assert_eq!(outcome.stdout.matches("added").count(), 2, "{}", outcome.stdout);
     assert_eq!(json(&environment, "home/.cursor/mcp.json")["mcpServers"]["yore"]["command"], PROGRAM);

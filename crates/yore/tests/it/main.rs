@@ -1,5 +1,5 @@
-//! `yore` as a user meets it: the built program, run in a home of its own. One binary for all, so
-//! that the program is linked once and nothing is forgotten.
+//! `yore` as a user meets it: the built program, run in a separate home. All tests are one binary, so that
+//! the program is linked once and no file is forgotten.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "what is skipped or measured is told")]
 

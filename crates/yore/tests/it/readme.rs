@@ -1,4 +1,4 @@
-//! The picture in the README: what a terminal shows, drawn from what yore prints about the example project.
+//! The picture in the README: a terminal, drawn from the output of yore about the example project.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,7 +18,7 @@ const QUESTION: &str = "why did we move the cache out of redis?";
 /// A line of the picture, and its colour.
 type Line = (&'static str, String);
 
-/// What recall prints about the example project, with the folder of transcripts as `~/.claude`.
+/// Returns the output of recall about the example project, with the folder of transcripts as `~/.claude`.
 fn terminal() -> Vec<Line> {
     let environment = TestEnvironment::new();
     environment.yore(["up"]).run().success();
@@ -40,7 +40,7 @@ fn terminal() -> Vec<Line> {
     lines
 }
 
-/// A line in parts that fit, each as far in as the line.
+/// Splits a line into parts that fit, each indented like the line.
 fn wrapped(line: &str) -> Vec<String> {
     let indent = " ".repeat(line.len() - line.trim_start().len());
     let mut parts = vec![indent.clone()];

@@ -1,5 +1,5 @@
-//! What is generated from the command line's definition: the reference in `docs/cli.md`, man
-//! pages, completions.
+//! Files generated from the command line's definition: the reference in `docs/cli.md`, man pages,
+//! completions.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ fn reference() -> String {
     TestEnvironment::new().yore(["completions", "markdown"]).run().success().stdout
 }
 
-/// Every command with its subcommands, such as `config set`, as the reference has them.
+/// Returns every command with its subcommands, such as `config set`, as named in the reference.
 fn commands() -> Vec<String> {
     let reference = reference();
     let names = reference.lines().filter_map(|line| line.trim_start_matches('#').strip_prefix(" `yore")?.strip_suffix('`'));

@@ -1,10 +1,10 @@
-//! `yore remember` and `yore notes`: words that a person gives, and where they hold.
+//! `yore remember` and `yore notes`: notes that a user gives, and their scope.
 
 use serde_json::Value;
 
 use crate::environment::{Outcome, TestEnvironment};
 
-/// Two projects that are repositories, and a directory that is none.
+/// Creates two projects that are repositories, and a directory that is not.
 fn projects() -> TestEnvironment {
     let environment = TestEnvironment::new();
     for project in ["harbor", "quarry"] {
@@ -23,7 +23,7 @@ fn notes(environment: &TestEnvironment, project: &str, arguments: &[&str]) -> Ou
     environment.yore(["notes"]).args(arguments).current_dir(environment.path("work").join(project)).run()
 }
 
-/// The words of the notes that are listed.
+/// Returns the texts of the listed notes.
 #[track_caller]
 fn listed(environment: &TestEnvironment, project: &str, arguments: &[&str]) -> Vec<String> {
     let outcome = notes(environment, project, &[&["--json"], arguments].concat()).json();
@@ -65,7 +65,7 @@ fn note_comes_from_standard_input_and_belongs_to_a_project() {
     assert_eq!((&answer["project"], &answer["was_known"]), (&Value::from("harbor"), &Value::from(false)));
     let found = environment.yore(["recall", "crane", "--json", "--all"]).run().json();
     assert_eq!(found["results"][0]["project"], "harbor");
-    // Without a word and without a terminal the input is read as well; by its older name, too.
+    // Without an argument and without a terminal the input is read as well; by the older command name, too.
     let _ = environment.yore(["remember"]).stdin("second").run().success();
     let _ = environment.yore(["note"]).stdin("third").run().success();
     assert_eq!(listed(&environment, "harbor", &[]), ["third", "second", words]);
@@ -121,7 +121,7 @@ fn notes_are_listed_where_they_hold() {
 fn note_is_changed_in_its_place() {
     let environment = projects();
     let id = remember(&environment, "harbor", &["The crane opens at six.", "--title", "Crane", "--tag", "hours"]);
-    // From elsewhere, too: it stays where it belongs.
+    // From another project, too: the note stays where it belongs.
     assert_eq!(remember(&environment, "quarry", &["The crane opens at seven.", "--replace", &id[..10], "--standing"]), id);
     let note = notes(&environment, "harbor", &["--json"]).json().as_array().unwrap()[0].clone();
     let tags = serde_json::json!(["hours"]);
@@ -132,7 +132,7 @@ fn note_is_changed_in_its_place() {
     assert_eq!((again.stdout.trim(), again.stderr.trim()), (id.as_str(), "known already: nothing was stored"));
     let found = environment.yore(["recall", "when does the crane open", "--all"]).run().success().stdout;
     assert!(found.contains("seven") && !found.contains("six"), "{found}");
-    // What it said before can be opened.
+    // The earlier version can be opened.
     let first = environment.yore(["show", &id[..10], "--note-version", "1"]).run().success().stdout;
     assert!(first.contains("version 1") && first.contains("The crane opens at six."), "{first}");
     let newest = environment.yore(["show", &id[..10]]).run().success().stdout;
@@ -163,7 +163,7 @@ fn remembering_that_is_killed_and_tried_again_leaves_one_note() {
     let words = "The lamp burns whale oil.";
     for step in 0..8 {
         let mut child = environment.yore(["remember", words]).start();
-        // Wherever it is by then.
+        // Killed at any point of its work.
         std::thread::sleep(std::time::Duration::from_millis(step * 15));
         let _ = child.kill();
         child.wait().unwrap();

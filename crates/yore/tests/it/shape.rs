@@ -1,4 +1,4 @@
-//! Exchanges, and recall by code, files and errors, as a person calls them.
+//! Exchanges, and recall by code, files and errors, as a user calls them.
 
 use serde_json::json;
 

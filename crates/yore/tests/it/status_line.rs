@@ -17,7 +17,7 @@ fn entry(at_ms: i64, event: &str, turns: &[&str], tokens: u64, silence: Option<&
     format!("{entry}\n")
 }
 
-/// A computer on which a session was given three memories, one of them twice.
+/// Creates a computer on which a session was given three memories, one of them twice.
 fn computer() -> TestEnvironment {
     let environment = TestEnvironment::new();
     let ledger = [
@@ -65,13 +65,13 @@ fn status_line_ends_well_whatever_it_is_told() {
     let torn = computer();
     torn.write(&format!("data/given/{SESSION}.jsonl"), b"\xff\xfe{\n[]\n");
     assert_eq!(status_line(&torn, &[], said(SESSION)), "yore · tide · nothing given");
-    // A setting that nothing else starts with.
+    // An invalid setting that makes every other command fail.
     let outcome = environment.yore(["status-line"]).env("YORE_RECALL__LIMIT", "many").stdin(said(SESSION)).run().success();
     assert!(outcome.stdout.contains("640 tokens"), "{outcome:?}");
     let empty = TestEnvironment::new();
     assert_eq!(status_line(&empty, &[], said(SESSION)), "yore · tide · no memory yet, `yore up` makes it");
     assert!(!empty.data().exists(), "looking makes no memory");
-    // Others put their files there, too.
+    // Other programs put files there, too.
     empty.write("data/install.json", "{}");
     assert_eq!(status_line(&empty, &[], said(SESSION)), "yore · tide · no memory yet, `yore up` makes it");
 }
@@ -102,7 +102,7 @@ fn status_line_says_when_the_session_was_captured_last() {
     let line = told(SESSION, "captured").expect("it was captured");
     assert!(line.starts_with("yore · tide · nothing given · captured "), "{line}");
     assert!(line.ends_with(" ago") || line.ends_with(" now"), "{line}");
-    // Whatever else was read, this one was not.
+    // Other sessions were read, but this one was not.
     let other = "4a5b0002-3f08-4714-9c34-5c452003a142";
     for _ in 0..10 {
         assert_eq!(status_line(&environment, &[], said(other)), "yore · tide · nothing given");

@@ -1,4 +1,4 @@
-//! Transcripts in the shape that Claude Code writes them, of invented content.
+//! Transcripts in the form that Claude Code writes, with invented content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
-    /// `session` is a UUID.
+    /// Creates a conversation; `session` is a UUID.
     pub(crate) fn new(session: &str, cwd: &str) -> Self {
         Self {
             session: session.to_owned(),
@@ -34,7 +34,7 @@ impl Transcript {
         }
     }
 
-    /// The time before the first line.
+    /// Sets the time before the first line.
     pub(crate) fn at(mut self, milliseconds: i64) -> Self {
         self.at = milliseconds;
         self
@@ -45,12 +45,12 @@ impl Transcript {
         self
     }
 
-    /// A side conversation of this session, started now.
+    /// Starts a side conversation of this session, now.
     pub(crate) fn subagent(&self, agent: &str) -> Self {
         Self { agent: Some(agent.to_owned()), parent: None, lines: Vec::new(), serial: self.serial + 0x10_0000, ..self.clone() }
     }
 
-    /// Another session that begins with a copy of this one's messages.
+    /// Makes another session that begins with a copy of this one's messages.
     pub(crate) fn fork(&self, session: &str) -> Self {
         let lines = self.lines.iter().map(|line| line.replace(&self.session, session)).collect();
         Self { session: session.to_owned(), serial: self.serial + 0x20_0000, lines, ..self.clone() }
@@ -58,7 +58,7 @@ impl Transcript {
 
     fn uuid(&mut self) -> String {
         self.serial += 1;
-        // Nothing like the session's own beginning, as with real ones.
+        // Different from the session's own beginning, as in real transcripts.
         format!("{}{}-0000-4000-8000-{:012x}", &self.session[19..23], &self.session[9..13], self.serial)
     }
 
@@ -86,7 +86,7 @@ impl Transcript {
         self.lines.push(line.to_string());
     }
 
-    /// Adds a line as it is.
+    /// Adds a line unchanged.
     pub(crate) fn raw(mut self, line: impl Into<String>) -> Self {
         self.lines.push(line.into());
         self
@@ -97,12 +97,12 @@ impl Transcript {
         self
     }
 
-    /// One message of the model on one line.
+    /// Adds a message of the model on one line.
     pub(crate) fn assistant(self, text: &str) -> Self {
         self.message(&[json!({"type": "text", "text": text})])
     }
 
-    /// One message of the model, a line for each block.
+    /// Adds a message of the model, a line for each block.
     pub(crate) fn message(mut self, blocks: &[Value]) -> Self {
         let id = format!("msg_{}_{}", &self.session[..8], self.serial);
         let request = id.replace("msg", "req");
@@ -117,7 +117,7 @@ impl Transcript {
         self
     }
 
-    /// Thoughts, words and a call of a tool on three lines, and what the tool gave.
+    /// Adds thoughts, text and a tool call on three lines, and the tool's result.
     pub(crate) fn tool(self, words: &str, command: &str, output: &str, is_error: bool) -> Self {
         let id = format!("toolu_{}_{}", &self.session[..8], self.serial);
         let mut this = self.message(&[
@@ -152,7 +152,7 @@ impl Transcript {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// Only its first lines.
+    /// Keeps only the first lines.
     pub(crate) fn first_lines(&self, count: usize) -> Self {
         Self { lines: self.lines[..count.min(self.lines.len())].to_vec(), ..self.clone() }
     }

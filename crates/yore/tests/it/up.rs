@@ -1,4 +1,4 @@
-//! `yore up`: the first minute, every later one, and a computer without any history.
+//! `yore up`: the first run, later runs, and a computer without any history.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::transcript::Transcript;
 const LANTERN: &str = "1a47e401-5d0c-4f7e-9a51-8f0c7b6a1101";
 const ORCHARD: &str = "0c4a4d02-77b1-4c56-8d55-2b9d3f4a2202";
 
-/// Two sessions of two projects, with a secret that must not be kept.
+/// Creates two sessions of two projects, with a secret that must not be kept.
 fn computer_with_history() -> TestEnvironment {
     let environment = TestEnvironment::new();
     let secret = format!("ghp_{}", "a8Kd03Lm5Qz7Xc9Vb1Nn2Mp4Rt6Yw8Eu0Io3".get(..36).unwrap());

@@ -1,4 +1,4 @@
-//! What is a report of an error, and what only looks like one.
+//! Lines that report an error, and lines that only look like it.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Compares with the `tokenizers` crate, token by token.
+//! Compares the tokenizer with the `tokenizers` crate, token by token.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -34,7 +34,7 @@ fn reference(text: &str) -> Vec<u32> {
     REFERENCE.encode_fast(text, false).unwrap().get_ids().to_vec()
 }
 
-/// Whether both class this character alike; the reference does not know those of later years.
+/// Returns whether both classify this character alike; the reference lacks the characters of later years.
 fn is_agreed(letter: char) -> bool {
     letter.is_ascii() || {
         let between = format!("a{letter}b");
@@ -54,7 +54,7 @@ fn every_character_is_treated_alike_but_those_that_are_newer_than_the_reference(
         [0x3400..0x9FFF, 0xAC00..0xD7A3, 0xE000..0xF8FF, 0x1_7000..0x1_8D00, 0x2_0000..0x3_FFFF, 0xE_0200..0x11_0000];
     let mut differing = 0;
     for code in (0x80..0x4_0000).chain(0xE_0000..0x11_0000) {
-        // A few of the large blocks, whose characters are all of one kind.
+        // Only a sample of the large blocks, whose characters are all of one kind.
         let skipped = code % 61 != 0 && large_blocks.iter().any(|block| block.contains(&code));
         let Some(letter) = char::from_u32(code).filter(|_| !skipped) else { continue };
         let between = format!("a{letter}b");
@@ -89,7 +89,7 @@ fn prose_and_code_have_the_tokens_of_the_reference() {
     }
 }
 
-/// Fragments that are joined without spaces, so that all sorts of neighbours come up.
+/// Makes fragments that are joined without spaces, so that all sorts of neighbours occur.
 fn fragment() -> impl Strategy<Value = String> {
     let special = [
         " ",

@@ -1,5 +1,5 @@
-//! Words with anything but ASCII in them, normalised character by character, so that every token
-//! still knows its bytes.
+//! Words with characters beyond ASCII, normalised character by character, so that every token keeps its byte
+//! range.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 
 use super::vocabulary::{Class, MAX_WORD_LETTERS, Piece, WordPiece, class};
 
-/// Shows the tokens from `from` on, up to where plain ASCII may go on. Returns that place.
+/// Passes on the tokens from `from` to the next place where plain ASCII may continue; returns that place.
 pub(super) fn for_each_token<B>(
     wordpiece: &WordPiece,
     text: &str,
@@ -59,12 +59,12 @@ pub(super) fn for_each_token<B>(
     ControlFlow::Continue(text.len())
 }
 
-/// The bytes of a text that a letter of a word stands for.
+/// The byte range of the text that a letter of a word stands for.
 #[derive(Clone, Copy, Default)]
 struct Span {
     start: usize,
     end: usize,
-    /// Bytes of the word up to the letter's end.
+    /// Length of the word up to the end of the letter, in bytes.
     used: usize,
 }
 
@@ -72,19 +72,19 @@ struct Reader<'a, B, V> {
     wordpiece: &'a WordPiece,
     visit: &'a mut V,
     flow: ControlFlow<B>,
-    /// The word that is being read, normalised, as far as a word may reach.
+    /// The current word, normalised, up to the longest length of a word.
     letters: [u8; 4 * MAX_WORD_LETTERS],
     used: usize,
     spans: [Span; MAX_WORD_LETTERS],
-    /// Letters of the word, also those for which there was no room.
+    /// Number of letters in the word, including those that did not fit.
     count: usize,
-    /// The text's bytes that the whole word stands for.
+    /// Byte range of the text that the whole word stands for.
     whole: Span,
 }
 
 impl<B, V: FnMut(Piece) -> ControlFlow<B>> Reader<'_, B, V> {
-    /// A character of the canonical decomposition. Accents go. The order of other marks, which the
-    /// reference sorts, says nothing here: no piece has any, so they make the word unknown.
+    /// Adds a character of the canonical decomposition. Accents are dropped. The reference sorts the other
+    /// marks; that is not needed here: no piece has any, so they make the word unknown.
     fn part(&mut self, part: char, span: Span) {
         if !part.is_ascii() && part.general_category() == GeneralCategory::NonspacingMark {
             self.swallow(span.end);
@@ -95,7 +95,7 @@ impl<B, V: FnMut(Piece) -> ControlFlow<B>> Reader<'_, B, V> {
         }
     }
 
-    /// A normalised letter.
+    /// Adds a normalised letter.
     fn push(&mut self, letter: char, span: Span) {
         if is_punctuation(letter) {
             self.show();
@@ -119,7 +119,7 @@ impl<B, V: FnMut(Piece) -> ControlFlow<B>> Reader<'_, B, V> {
         self.count += 1;
     }
 
-    /// Counts a character that leaves no letter to the letter before it.
+    /// Adds a character that gives no letter to the range of the letter before it.
     fn swallow(&mut self, end: usize) {
         if self.count > 0 {
             self.whole.end = end;
@@ -129,7 +129,7 @@ impl<B, V: FnMut(Piece) -> ControlFlow<B>> Reader<'_, B, V> {
         }
     }
 
-    /// Shows the word's tokens, if there is a word, and begins a new one.
+    /// Passes on the tokens of the word, if there is one, and begins a new word.
     fn show(&mut self) {
         let Self { wordpiece, visit, spans, count, whole, .. } = self;
         if *count > 0 && self.flow.is_continue() {
@@ -149,14 +149,15 @@ impl<B, V: FnMut(Piece) -> ControlFlow<B>> Reader<'_, B, V> {
     }
 }
 
-/// The reference's list: the blocks of Chinese characters of its time.
+/// Returns whether a letter is in the reference's list: the blocks of Chinese characters of its time.
 fn is_chinese(letter: char) -> bool {
     matches!(u32::from(letter),
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F | 0x2B740..=0x2B81F
         | 0x2B920..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
 }
 
-/// Control and format characters, private use, and what stands for undecodable bytes.
+/// Returns whether a character is dropped: control and format characters, private use, and the replacement
+/// for undecodable bytes.
 fn is_dropped(letter: char) -> bool {
     match letter {
         '\u{80}'..='\u{9F}' | '\u{AD}' | '\u{FFFD}' => true,

@@ -1,4 +1,4 @@
-//! The vocabulary: a table inside the binary that is used as it lies there.
+//! The vocabulary: a table inside the binary that is used without unpacking.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -8,11 +8,11 @@ const HEADER: usize = 16;
 const EMPTY: u16 = u16::MAX;
 /// Bytes of the longest piece; longer beginnings of a word are not looked up.
 pub(super) const MAX_PIECE_BYTES: usize = 18;
-/// A word of more letters is one unknown token.
+/// Most letters of a word; a longer word is one unknown token.
 pub(super) const MAX_WORD_LETTERS: usize = 100;
 
 pub(super) const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-/// The hash's state after `##`, which begins every piece that continues a word.
+/// State of the hash after `##`, which begins every piece that continues a word.
 pub(super) const FNV_CONTINUED: u64 = fnv(fnv(FNV_OFFSET, b'#'), b'#');
 
 pub(super) const BYTES: &[u8] = include_bytes!("../../../assets/wordpiece.bin");
@@ -26,14 +26,14 @@ static BERT: WordPiece = match WordPiece::parse(BYTES) {
 pub struct Piece {
     /// Its row in the vocabulary.
     pub id: u32,
-    /// Where its bytes begin in the text. Starts and ends never fall from token to token, but
-    /// tokens may share a letter: a Hangul syllable can be three.
+    /// Start of its bytes in the text. Starts and ends never decrease from token to token, but tokens may
+    /// share a letter: a Hangul syllable can be three.
     pub start: usize,
-    /// Where they end, exclusive. Both are boundaries of characters. A letter's stripped accents
-    /// and the control characters after it are part of it.
+    /// End of its bytes, exclusive. Both are boundaries of characters. A letter's stripped accents and the
+    /// control characters after it are included.
     pub end: usize,
-    /// Whether a word, in the reference's sense, begins here: tokens of what follows do not
-    /// depend on what is before.
+    /// True if a word, in the reference's sense, begins here: the tokens after this point do not depend on
+    /// the text before it.
     pub begins_word: bool,
 }
 
@@ -47,24 +47,24 @@ pub struct WordPiece {
 impl WordPiece {
     /// Pads the shorter texts of a batch.
     pub const PADDING: u32 = 0;
-    /// Stands for a word that the vocabulary cannot spell.
+    /// Replaces a word that the vocabulary cannot spell.
     pub const UNKNOWN: u32 = 100;
     /// Begins a model's input.
     pub const CLASSIFY: u32 = 101;
     /// Ends each text of a model's input.
     pub const SEPARATE: u32 = 102;
 
-    /// The one of BERT uncased, 30,522 pieces. Costs nothing: it was checked by the compiler.
+    /// Returns the vocabulary of BERT uncased, 30,522 pieces. Costs nothing: the compiler checked it.
     pub fn bert() -> &'static Self {
         &BERT
     }
 
-    /// The bytes that the vocabulary is read from, for fingerprints.
+    /// Returns the bytes that the vocabulary is read from, for fingerprints.
     pub const fn asset() -> &'static [u8] {
         BYTES
     }
 
-    /// The piece with this id, as the vocabulary writes it.
+    /// Returns the piece with this id, as the vocabulary writes it.
     pub fn piece(&self, id: u32) -> Option<&'static str> {
         let id = u16::try_from(id).ok().filter(|id| usize::from(*id) < self.len())?;
         std::str::from_utf8(self.bytes_of(id)).ok()
@@ -75,13 +75,13 @@ impl WordPiece {
         self.offsets.len() / 4 - 1
     }
 
-    /// Whether there is no piece.
+    /// Returns whether the vocabulary has no pieces.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Shows the tokens of one normalised word of at most [`MAX_WORD_LETTERS`]. `place` turns a
-    /// range of its bytes into one of the text.
+    /// Passes on the tokens of one normalised word of at most [`MAX_WORD_LETTERS`] letters. `place` maps a
+    /// range of its bytes to one of the text.
     #[inline]
     pub(super) fn split_word<B>(
         &self,
@@ -97,7 +97,7 @@ impl WordPiece {
         if from == word.len() {
             return show(id, 0, from);
         }
-        // One piece that cannot be spelt makes the whole word unknown, so none is shown before.
+        // One piece that cannot be spelt makes the whole word unknown, so no piece is passed on before.
         let mut found = [(0u16, 0u16); MAX_WORD_LETTERS];
         found[0] = (id, from as u16);
         let mut count = 1;
@@ -115,7 +115,7 @@ impl WordPiece {
         ControlFlow::Continue(())
     }
 
-    /// The longest piece that `rest` begins with, and its length.
+    /// Returns the longest piece that `rest` begins with, and its length.
     #[inline]
     fn longest(&self, rest: &[u8], continued: bool) -> Option<(u16, usize)> {
         let mut hashes = [0; MAX_PIECE_BYTES];
@@ -125,7 +125,7 @@ impl WordPiece {
             *slot = hash;
         }
         let longest = rest.len().min(MAX_PIECE_BYTES);
-        // A cut inside of a character finds nothing: pieces consist of whole ones.
+        // A cut inside a character finds nothing: pieces consist of whole characters.
         (0..longest).rev().find_map(|last| Some((self.find(hashes[last], &rest[..=last], continued)?, last + 1)))
     }
 
@@ -156,9 +156,10 @@ impl WordPiece {
         &self.pieces[offset(at)..offset(at + 4)]
     }
 
-    /// Magic `yoreWP01`; `u32` pieces; `u32` slots, a power of two; a `u16` per slot, the id or
-    /// `0xFFFF`; a `u32` per piece and one more, where it begins; the pieces. All little-endian.
-    /// A slot is found by FNV-1a 64, `(hash ^ (hash >> 32)) & (slots - 1)`, and linear probing.
+    /// Parses the table. Its format: magic `yoreWP01`; `u32` number of pieces; `u32` number of slots, a power
+    /// of two; a `u16` per slot, the id or `0xFFFF`; a `u32` per piece and one more, its start; the pieces.
+    /// All little-endian. A slot is found by FNV-1a 64, `(hash ^ (hash >> 32)) & (slots - 1)`, and linear
+    /// probing.
     pub(super) const fn parse(bytes: &'static [u8]) -> Option<Self> {
         if bytes.len() < HEADER {
             return None;
@@ -203,7 +204,7 @@ pub(super) const fn fnv(hash: u64, byte: u8) -> u64 {
     (hash ^ byte as u64).wrapping_mul(0x0100_0000_01b3)
 }
 
-/// What a byte is to the tokenizer.
+/// The class of a byte for the tokenizer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Letter,

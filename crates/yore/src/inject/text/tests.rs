@@ -24,7 +24,7 @@ fn note(text: &str) -> NoteSummary {
     }
 }
 
-/// A session as the store lists it.
+/// Returns a session as the store lists it.
 fn session() -> EpisodeSummary {
     static SESSION: OnceLock<EpisodeSummary> = OnceLock::new();
     let listed = || {

@@ -1,5 +1,5 @@
-//! Aider: a text that it reads, named in its settings. It has neither servers nor hooks; what it says
-//! is read from its history file.
+//! Aider: a text that it reads, named in its settings. It has neither servers nor hooks; yore reads its
+//! conversations from its history file.
 
 use super::{Agent, NEEDED, NONE_IDLE, scoped, whole};
 use crate::install::edit::Content;

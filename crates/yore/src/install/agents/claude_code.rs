@@ -1,8 +1,8 @@
 //! Claude Code: hooks and status line in its settings, the server in the file beside them.
 //!
-//! The server could also be added by `claude mcp add`. The file is edited instead, so that it works
-//! where `claude` is not on the search path, and so that nothing but one member changes. Of a project
-//! the local settings are used: they are not shared, and neither is the path of this program.
+//! The server could also be added by `claude mcp add`. The file is edited instead, so that it works even if
+//! `claude` is not on the search path, and only one member changes. For a project the local settings are
+//! used: they are not shared, and neither is the path of this program.
 
 use serde_json::{Map, json};
 
@@ -42,7 +42,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let mcp = server(wanted, &["mcpServers"], json!({"type": "stdio"}));
     let moved = machine.named("CLAUDE_CONFIG_DIR");
     let settings = machine.directory("CLAUDE_CONFIG_DIR", ".claude");
-    // In, one by one: where a status line is refused, hooks are not.
+    // Installed one by one, so that the hooks are entered even if the status line is refused.
     let in_settings = |path: std::path::PathBuf| match wanted.purpose {
         Purpose::Put => vec![json_file(path.clone(), vec![hooks.clone()]), json_file(path, vec![status_line.clone()])],
         Purpose::Take => vec![json_file(path, vec![hooks.clone(), status_line.clone()])],
@@ -55,7 +55,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         }
         Scope::Project => {
             let local = machine.in_project(".claude/settings.local.json");
-            // Where somebody may have put it by hand.
+            // The user may have put it there by hand.
             let shared = machine.in_project(".claude/settings.json").filter(|_| wanted.purpose == Purpose::Take);
             let mut edits: Vec<FileEdit> = [local, shared].into_iter().flatten().flat_map(in_settings).collect();
             edits.extend(machine.in_project(".mcp.json").map(|path| json_file(path, vec![mcp])));
@@ -68,7 +68,7 @@ fn group(hook: &Hook, wanted: &Wanted<'_>) -> (&'static str, serde_json::Value) 
     if !wanted.machine.is_windows() {
         return hook.group(wanted, NAME, Unit::Seconds);
     }
-    // Without a shell: there it would be Git's, if any.
+    // Without a shell: on Windows it would be Git's, if there is one.
     let mut call = Map::new();
     call.insert("type".to_owned(), "command".into());
     call.insert("command".to_owned(), wanted.program.path.clone().into());
@@ -77,7 +77,7 @@ fn group(hook: &Hook, wanted: &Wanted<'_>) -> (&'static str, serde_json::Value) 
     hook.grouped(call)
 }
 
-/// The plugin brings the same, and all of it would be there twice.
+/// The plugin installs the same, and everything would be there twice.
 fn needless(machine: &Machine<'_>) -> Option<String> {
     let settings = machine.directory("CLAUDE_CONFIG_DIR", ".claude").join("settings.json");
     let text = file::read(&settings).ok()??;
@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// Two lists of the same hooks would drift apart.
+    /// Guards against two diverging lists of the same hooks.
     #[test]
     fn hooks_are_those_of_the_plugin() {
         let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugin/hooks/hooks.json");

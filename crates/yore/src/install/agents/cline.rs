@@ -1,6 +1,6 @@
 //! Cline: a server in its settings, a plugin for its newer programs, hooks that are executables named after
-//! their events for the extension that heeds them, and rules, because these hooks are off until somebody
-//! switches them on.
+//! their events for the extension, which reads their output, and rules, because these hooks are off until the
+//! user switches them on.
 
 use std::path::PathBuf;
 
@@ -46,13 +46,13 @@ pub(super) const AGENT: Agent = Agent {
     idle_hooks: NONE_IDLE,
 };
 
-/// Where its command line keeps its data.
+/// Returns the directory where its command line keeps its data.
 fn data(machine: &Machine<'_>) -> PathBuf {
     machine.named("CLINE_DATA_DIR").unwrap_or_else(|| machine.directory("CLINE_DIR", ".cline").join("data"))
 }
 
-/// Whether hooks that are executables are wanted: the newer programs have the plugin and hear nothing of
-/// what these say. On Windows Cline runs none.
+/// Returns whether executable hooks are wanted. The newer programs have the plugin and ignore the output of
+/// these hooks. On Windows Cline runs none.
 fn runs_executables(wanted: &Wanted<'_>) -> bool {
     let machine = wanted.machine;
     let has_extension = extension_traces(machine, EXTENSION).iter().any(|trace| trace.exists());
@@ -62,7 +62,7 @@ fn runs_executables(wanted: &Wanted<'_>) -> bool {
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let machine = wanted.machine;
     let mut edits = Vec::new();
-    // Where the newer programs were never used, their folder is not begun.
+    // If the newer programs were never used, their folder is not created.
     if data(machine).is_dir() || wanted.purpose == Purpose::Take {
         let place =
             scoped(wanted, || machine.directory("CLINE_DIR", ".cline").join("plugins").join("yore.js"), ".cline/plugins/yore.js");

@@ -1,8 +1,8 @@
 //! Codex: a server in `config.toml`, hooks in `hooks.json` beside it.
 //!
-//! Codex runs a hook only while the person trusts its definition, and notes this in `config.toml` as
-//! `[hooks.state."FILE:EVENT:GROUP:CALL"]` with a hash. Key and hash were read off Codex 0.169, whose
-//! `hooks/list` tells both.
+//! Codex runs a hook only while the user trusts its definition, and records this in `config.toml` as
+//! `[hooks.state."FILE:EVENT:GROUP:CALL"]` with a hash. Key and hash were observed in Codex 0.169, whose
+//! `hooks/list` shows both.
 
 use std::path::Path;
 
@@ -56,14 +56,15 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     edits
 }
 
-/// The hooks of `hooks.json` that the person has not trusted, or not as they are now, or switched off.
+/// Returns the hooks of `hooks.json` that the user has not trusted, has trusted in another form, or has
+/// switched off.
 fn idle_hooks(machine: &Machine<'_>, path: &Path) -> Vec<IdleHook> {
     let Ok(Some(text)) = file::read(path) else { return Vec::new() };
     let Ok(Value::Object(all)) = serde_json::from_str(&text) else { return Vec::new() };
     let settings = file::read(&machine.directory("CODEX_HOME", ".codex").join("config.toml")).ok().flatten();
     let settings = settings.and_then(|text| text.parse::<Table>().ok()).unwrap_or_default();
     let states = settings.get("hooks").and_then(|hooks| hooks.get("state"));
-    // Codex may know the file by the name behind a link.
+    // Codex may use the path of the file behind a link.
     let files = [Some(path.to_path_buf()), path.canonicalize().ok()];
     let mut idle = Vec::new();
     for (event, groups) in all.get("hooks").and_then(Value::as_object).into_iter().flatten() {
@@ -80,7 +81,7 @@ fn idle_hooks(machine: &Machine<'_>, path: &Path) -> Vec<IdleHook> {
                         ("switched off in Codex", "type /hooks in Codex to switch them on")
                     }
                     None => ("not trusted yet", "type /hooks in Codex and trust them"),
-                    // On Windows a hook has two command lines, and nobody has seen which one Codex hashes.
+                    // On Windows a hook has two command lines, and it is not known which one Codex hashes.
                     Some(hash) if !machine.is_windows() && hash != trust_hash(event, group, call) => {
                         ("changed since they were trusted", "type /hooks in Codex and trust them as they are now")
                     }
@@ -93,7 +94,7 @@ fn idle_hooks(machine: &Machine<'_>, path: &Path) -> Vec<IdleHook> {
     idle
 }
 
-/// `session_start` of `SessionStart`.
+/// Converts a name such as `SessionStart` to `session_start`.
 fn snake_case(event: &str) -> String {
     let mut name = String::new();
     for letter in event.chars() {
@@ -105,8 +106,8 @@ fn snake_case(event: &str) -> String {
     name
 }
 
-/// The hash by which Codex knows a hook again: SHA-256 of its definition as JSON, the names in order, with
-/// what it takes where the file says nothing.
+/// Returns the hash by which Codex recognizes a hook: SHA-256 of its definition as JSON, with sorted names
+/// and the defaults that Codex uses for missing keys.
 fn trust_hash(event: &str, group: &Value, call: &Value) -> String {
     let usual = if event == "SessionEnd" { 1 } else { 600 };
     let timeout = call.get("timeout").and_then(Value::as_u64).unwrap_or(usual).max(1);
@@ -120,7 +121,7 @@ fn trust_hash(event: &str, group: &Value, call: &Value) -> String {
     let mut definition = Map::new();
     definition.insert("event_name".to_owned(), snake_case(event).into());
     definition.insert("hooks".to_owned(), json!([handler]));
-    // These two run for everything.
+    // These two events have no matcher.
     let has_matcher = !matches!(event, "UserPromptSubmit" | "Stop");
     definition.extend(group.get("matcher").filter(|_| has_matcher).map(|matcher| ("matcher".to_owned(), matcher.clone())));
     let hash = Sha256::digest(Value::Object(definition).to_string());

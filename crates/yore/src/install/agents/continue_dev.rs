@@ -1,5 +1,5 @@
-//! Continue: a server in its settings, which its command line and its extension read, or, where it has
-//! none, in a file of its own, which the extension reads; and rules.
+//! Continue: rules, and a server in its settings, which its command line and its extension read. If it has no
+//! settings, the server is put into a file of its own, which the extension reads.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(super) const AGENT: Agent = Agent {
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let machine = wanted.machine;
     let user = machine.directory("CONTINUE_GLOBAL_DIR", ".continue");
-    // Texts and lists of JSON are texts and lists of YAML.
+    // JSON texts and lists are valid YAML.
     let text = format!(
         "# Written by `yore install continue`; `yore uninstall continue` takes it away.\nname: yore\nversion: 0.0.1\nschema: v1\nmcpServers:\n  - name: yore\n    command: {}\n    args: {}\n",
         Value::String(wanted.program.path.clone()),

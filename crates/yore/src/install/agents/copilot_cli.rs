@@ -1,4 +1,4 @@
-//! Copilot CLI: a server and hooks; instructions, because not every version passes on what hooks say.
+//! Copilot CLI: a server and hooks; instructions, because not every version passes on the output of hooks.
 
 use serde_json::{Map, Value, json};
 

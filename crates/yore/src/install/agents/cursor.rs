@@ -1,5 +1,5 @@
-//! Cursor: a server, hooks, and a rule of a project. What its hook adds at a session's start does not
-//! always reach the model in the window, so a project's rule says the same in short.
+//! Cursor: a server, hooks, and a rule for a project. The text that its hook adds at a session's start does
+//! not always reach the model in the window, so a project's rule says the same in short.
 
 use serde_json::json;
 

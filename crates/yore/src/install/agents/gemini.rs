@@ -24,7 +24,7 @@ pub(super) const AGENT: Agent = Agent {
     idle_hooks: NONE_IDLE,
 };
 
-/// The variable takes the place of the home directory.
+/// Returns Gemini's folder; the variable replaces the home directory.
 fn home(machine: &Machine<'_>) -> std::path::PathBuf {
     below(&machine.named("GEMINI_CLI_HOME").unwrap_or_else(|| machine.home.clone()), ".gemini")
 }

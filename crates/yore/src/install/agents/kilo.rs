@@ -1,5 +1,6 @@
-//! Kilo Code: a server and rules. There are two of it: the extension of VS Code that came from Roo Code,
-//! and the newer one that shares its settings with a command line, came from OpenCode and runs its plugins.
+//! Kilo Code: a server and rules. It exists in two forms: the VS Code extension derived from Roo Code, and
+//! the newer one derived from OpenCode, which runs OpenCode's plugins and shares its settings with a command
+//! line.
 
 use std::path::PathBuf;
 
@@ -44,7 +45,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         (Scope::Project, Some(root)) => vec![below(root, ".kilo"), root.clone()],
         (Scope::Project, None) => return Vec::new(),
     };
-    // Where the newer one was never used, its settings are not begun.
+    // If the newer form was never used, its settings are not created.
     let settings_of = |folder: &PathBuf| ["kilo.jsonc", "kilo.json"].map(|name| folder.join(name));
     let is_used = |folder: &PathBuf| match wanted.purpose {
         Purpose::Take => true,

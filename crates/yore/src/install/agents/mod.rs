@@ -1,13 +1,12 @@
 //! All agents that yore can be installed in: one file each, and one table.
 //!
 //! - [`AGENTS`]: the table
-//! - [`Agent`]: how an agent is known on a computer, and what is wanted in which of its files
-//! - `Call`: a hook on an agent's terms
+//! - [`Agent`]: how an agent is detected on a computer, and the content wanted in its files
+//! - `Call`: a hook in an agent's form
 //!
-//! What is written follows the agents' own documentation. Where an agent reads settings for one
-//! project, these are used as they are meant: `project` scope. The program is named by its absolute
-//! path everywhere, so files of a project are of use on this computer only, and agents that know a
-//! file for that are given it.
+//! The settings follow the agents' own documentation. If an agent reads settings for one project, `project`
+//! scope uses them. The program is named by its absolute path everywhere, so a project's files are useful on
+//! this computer only; for agents that have a settings file for that, that file is used.
 
 mod aider;
 mod claude_code;
@@ -60,57 +59,57 @@ pub const AGENTS: [Agent; 15] = [
 
 /// An agent.
 pub struct Agent {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// Other names that it is asked for by.
+    /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// Its name among people.
+    /// Name for people.
     pub title: &'static str,
-    /// What is there where the agent is.
+    /// Returns the paths of which at least one exists if the agent is installed.
     pub traces: fn(&Machine<'_>) -> Vec<PathBuf>,
-    /// What is wanted in its files.
+    /// Returns the edits of its files.
     pub edits: fn(&Wanted<'_>) -> Vec<FileEdit>,
-    /// What the person must still do, or should know.
+    /// Returns advice: steps that the user must still take, or should know.
     pub advice: fn(&Wanted<'_>) -> Vec<&'static str>,
-    /// Why nothing needs to be done, if so.
+    /// Returns the reason if nothing needs to be done.
     pub needless: fn(&Machine<'_>) -> Option<String>,
-    /// The hooks of one of its files that it does not run, as its settings stand.
+    /// Returns the hooks in one of its files that its present settings keep it from running.
     pub idle_hooks: fn(&Machine<'_>, &Path) -> Vec<IdleHook>,
 }
 
-/// A hook that stands in an agent's file, and that the agent does not run.
+/// A hook that is in an agent's file and that the agent does not run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct IdleHook {
-    /// The event.
+    /// Name of the event.
     pub event: String,
-    /// Why not, as the rest of "Codex does not run Stop: ".
+    /// The reason, as the rest of "Codex does not run Stop: ".
     pub why: &'static str,
-    /// The step that makes the agent run it, for the person.
+    /// The step that makes the agent run it, for the user.
     pub remedy: &'static str,
 }
 
 impl Agent {
-    /// The agent of a name.
+    /// Returns the agent of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         AGENTS.iter().find(|agent| agent.name == name || agent.aliases.contains(&name))
     }
 
-    /// Whether the agent is on this computer.
+    /// Returns whether the agent is installed on this computer.
     pub fn is_here(&self, machine: &Machine<'_>) -> bool {
         (self.traces)(machine).iter().any(|trace| trace.exists())
     }
 }
 
-/// Of most agents.
+/// For agents that always need the installation.
 const NEEDED: fn(&Machine<'_>) -> Option<String> = |_| None;
 /// For agents that run every hook in their files.
 const NONE_IDLE: fn(&Machine<'_>, &Path) -> Vec<IdleHook> = |_, _| Vec::new();
 
-/// Programs that are VS Code under another name and may run its extensions.
+/// Names under which VS Code and editors that run its extensions keep their settings.
 const EDITORS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
 
 const RULES: &str = include_str!("../assets/rules.md");
-/// What Copilot wants to know of instructions that hold everywhere.
+/// Front matter that Copilot needs for instructions that apply everywhere.
 const COPILOT: &str = "---\ndescription: What was said in past sessions, and how to find it\napplyTo: \"**\"\n---\n\n";
 
 /// The unit of an agent's timeouts.
@@ -127,20 +126,20 @@ struct Hook {
     setup: Setup,
 }
 
-/// The hooks that are entered for the agent of this name, each as the agent wants it.
+/// Returns the hooks that are entered for the agent of this name, each in the agent's form.
 fn hooks(name: &str, entry: impl Fn(&Hook) -> (&'static str, Value)) -> Entry {
     let installed = agents::named(name).into_iter().flat_map(AgentProfile::installed);
     let events = installed.map(|(event, setup)| entry(&Hook { event, setup })).collect();
     Entry::Hooks { agents: hook_names(name), events }
 }
 
-/// The names that an agent has on hooks' command lines.
+/// Returns the names that an agent has on hooks' command lines.
 fn hook_names(name: &str) -> &'static [&'static str] {
     agents::named(name).map_or(&[], |profile| profile.names)
 }
 
 impl Hook {
-    /// A group of calls with one call, as Claude Code, Codex and Gemini have it.
+    /// Returns a group with one call, in the form of Claude Code, Codex and Gemini.
     fn group(&self, wanted: &Wanted<'_>, agent: &str, unit: Unit) -> (&'static str, Value) {
         let mut call = Map::new();
         call.insert("type".to_owned(), "command".into());
@@ -166,39 +165,39 @@ impl Hook {
     }
 }
 
-/// The command line of a hook, in a shell.
+/// Returns the command line of a hook, for a shell.
 fn hook_line(wanted: &Wanted<'_>, shell: Shell, agent: &str, event: &str) -> String {
     shell.hook_line(&wanted.program.path, &wanted.program.hook(agent, event))
 }
 
-/// The same where nobody knows that a shell reads it.
+/// Returns the command line of a hook where it is not certain that a shell reads it.
 fn line(wanted: &Wanted<'_>, shell: Shell, agent: &str, event: &str) -> String {
     shell.line(&wanted.program.path, &wanted.program.hook(agent, event))
 }
 
-/// A server with program and arguments, behind what else an agent wants to know of it.
+/// Returns a server entry with program and arguments, after the agent's other fields in `value`.
 fn server(wanted: &Wanted<'_>, at: &'static [&'static str], mut value: Value) -> Entry {
     value["command"] = wanted.program.path.clone().into();
     value["args"] = wanted.program.mcp().into();
     Entry::Server { at, value }
 }
 
-/// Entries of a JSON file that others write too.
+/// Returns an edit of a JSON file that others write too.
 fn json_file(path: PathBuf, entries: Vec<Entry>) -> FileEdit {
     FileEdit { path, content: Content::Json(entries), is_own: false }
 }
 
-/// Entries of a JSON file that is named after yore.
+/// Returns an edit of a JSON file that is named after yore.
 fn own_json_file(path: PathBuf, entries: Vec<Entry>) -> FileEdit {
     FileEdit { path, content: Content::Json(entries), is_own: true }
 }
 
-/// The rules as a block of a file that others write too.
+/// Returns the rules as a block of a file that others write too.
 fn rules_block(path: PathBuf) -> FileEdit {
     FileEdit { path, content: Content::Markdown(Block { text: RULES }), is_own: false }
 }
 
-/// The rules as a file of their own, behind what the agent wants to know of them.
+/// Returns the rules as a file of their own, after the agent's front matter.
 fn rules_file(path: PathBuf, front_matter: &str) -> FileEdit {
     let text = format!("{front_matter}<!-- Written by `yore install`; `yore uninstall` takes it away. -->\n\n{RULES}");
     whole(path, Part::Rules, text, Role::Rules)
@@ -208,7 +207,7 @@ fn whole(path: PathBuf, part: Part, text: String, role: Role) -> FileEdit {
     FileEdit { path, content: Content::Whole(Whole { part, text, role }), is_own: true }
 }
 
-/// For the person or below the project.
+/// Returns the user's path, or the one below the project.
 fn scoped(wanted: &Wanted<'_>, user: impl FnOnce() -> PathBuf, project: &str) -> Option<PathBuf> {
     match wanted.scope {
         Scope::User => Some(user()),
@@ -216,8 +215,8 @@ fn scoped(wanted: &Wanted<'_>, user: impl FnOnce() -> PathBuf, project: &str) ->
     }
 }
 
-/// Where an extension of VS Code keeps its settings, in every editor that has it; in VS Code where none
-/// has and the agent is nowhere else either.
+/// Returns the paths where a VS Code extension keeps its settings, in every editor that has it. If no editor
+/// has it and the agent is not installed elsewhere, returns the path in VS Code.
 fn extension_settings(wanted: &Wanted<'_>, extension: &str, file: &str, is_elsewhere: bool) -> Vec<PathBuf> {
     let machine = wanted.machine;
     let storage = |user: PathBuf| user.join("globalStorage").join(extension);
@@ -230,7 +229,7 @@ fn extension_settings(wanted: &Wanted<'_>, extension: &str, file: &str, is_elsew
     places.into_iter().map(|place| place.join("settings").join(file)).collect()
 }
 
-/// Traces of an extension of VS Code.
+/// Returns the paths that show that a VS Code extension is installed.
 fn extension_traces(machine: &Machine<'_>, extension: &str) -> Vec<PathBuf> {
     machine.editors(&EDITORS).into_iter().map(|user| user.join("globalStorage").join(extension)).collect()
 }

@@ -1,4 +1,4 @@
-//! OpenCode: a server in its configuration, and a plugin in the place of hooks.
+//! OpenCode: a server in its configuration, and a plugin in place of hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(super) const AGENT: Agent = Agent {
     name: NAME,
     aliases: &[],
     title: "OpenCode",
-    // Not where the plugin is put.
+    // The folder of the plugin is not evidence that OpenCode is installed.
     traces: |machine| vec![machine.xdg_configuration().join(NAME), machine.directory("XDG_DATA_HOME", ".local/share").join(NAME)],
     edits,
     advice: |_| vec!["sessions that run already go on without it"],
@@ -46,8 +46,8 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     edits
 }
 
-/// To put something in: the first of the files that is there, or the one that is usual. To take
-/// something out: all of them.
+/// Returns the files to edit. To put something in: the first of the files that exists, or the usual one. To
+/// take something out: all of them.
 pub(super) fn pick(wanted: &Wanted<'_>, known: &[impl AsRef<Path>], usual: usize) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = known.iter().map(|path| path.as_ref().to_path_buf()).collect();
     if wanted.purpose == Purpose::Take {

@@ -1,5 +1,5 @@
-//! Plugins: program texts that an agent loads and that run yore's hooks. Each is a head that all share,
-//! with the program's name filled in, and what the agent's own interface needs.
+//! Plugins: program texts that an agent loads and that run yore's hooks. Each consists of a head common to
+//! all, with the program's path filled in, and a body for the agent's own interface.
 
 use std::path::PathBuf;
 
@@ -10,27 +10,27 @@ use crate::install::edit::whole::Role;
 use crate::install::{FileEdit, Part, Wanted};
 
 const HEAD: &str = include_str!("../assets/plugin-head.js");
-/// For OpenCode and Kilo, which came from it.
+/// Body for OpenCode and its fork Kilo.
 pub(super) const OPENCODE: &str = include_str!("../assets/plugin-opencode.js");
-/// For Cline's newer programs.
+/// Body for Cline's newer programs.
 pub(super) const CLINE: &str = include_str!("../assets/plugin-cline.js");
 const PROGRAM: &str = "const YORE = ";
 const MORE: &str = "const MORE = ";
 
-/// Whose plugin it is.
+/// A plugin for one agent.
 pub(super) struct Plugin {
-    /// The agent's name among people.
+    /// The agent's name for people.
     pub title: &'static str,
-    /// As `yore install` takes it.
+    /// The agent's name for `yore install`.
     pub install: &'static str,
-    /// As hooks call it.
+    /// The agent's name in calls of hooks.
     pub agent: &'static str,
-    /// What follows the head.
+    /// Program text after the head.
     pub body: &'static str,
 }
 
 impl Plugin {
-    /// The plugin as a file.
+    /// Returns the plugin as a file.
     pub(super) fn file(&self, path: PathBuf, wanted: &Wanted<'_>) -> FileEdit {
         whole(path, Part::Hooks, self.text(wanted), Role::Plugin(PROGRAM, MORE))
     }

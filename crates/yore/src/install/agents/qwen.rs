@@ -1,4 +1,4 @@
-//! Qwen Code: server and hooks in one settings file, as Gemini CLI has them, with Claude Code's events.
+//! Qwen Code: server and hooks in one settings file in the form of Gemini CLI, with Claude Code's events.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
         (event, group)
     };
     let hooks = hooks(NAME, group);
-    // Else its model sees the tools by name only and needs a round more for each.
+    // Otherwise its model sees the tools by name only and needs another round for each.
     let mcp = server(wanted, &["mcpServers"], json!({"alwaysLoadTools": true}));
     let path = scoped(wanted, || home(wanted.machine).join("settings.json"), ".qwen/settings.json");
     path.map(|path| json_file(path, vec![mcp, hooks])).into_iter().collect()

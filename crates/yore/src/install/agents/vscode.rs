@@ -8,7 +8,7 @@ use crate::install::command::Shell;
 use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Scope, Wanted};
 
-/// As hooks call it.
+/// The agent's name in calls of hooks.
 const NAME: &str = "copilot-chat";
 const VARIANTS: [&str; 4] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium"];
 
@@ -16,7 +16,7 @@ pub(super) const AGENT: Agent = Agent {
     name: "vscode",
     aliases: &["copilot-chat", "code"],
     title: "VS Code (Copilot Chat)",
-    // What its extensions keep may have been put there for them.
+    // Files of extensions are no evidence: other programs may have put them there.
     traces: |machine| {
         let users = machine.editors(&VARIANTS);
         let names = ["settings.json", "workspaceStorage", "globalStorage/state.vscdb"];
@@ -62,7 +62,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     }
 }
 
-/// The profiles of all variants that are here; of VS Code itself where none is.
+/// Returns the profiles of all installed variants; of VS Code itself if there is none.
 fn users(machine: &Machine<'_>) -> Vec<std::path::PathBuf> {
     let mut users = machine.editors(&VARIANTS);
     if users.is_empty() {

@@ -1,4 +1,4 @@
-//! Windsurf: a server, hooks that tell but are not heard, and rules.
+//! Windsurf: a server, hooks whose output it does not read, and rules.
 
 use serde_json::{Map, Value, json};
 

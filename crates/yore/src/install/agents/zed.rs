@@ -1,4 +1,4 @@
-//! Zed: a server in its settings; rules of a project in the file of them that Zed reads.
+//! Zed: a server in its settings; a project's rules in the rules file that Zed reads.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::install::machine::{Machine, below};
 use crate::install::{FileEdit, Scope, Wanted};
 use crate::paths::Platform;
 
-/// Zed reads the first of these that is there, and no other.
+/// Zed reads only the first of these that exists.
 const RULES: [&str; 9] = [
     ".rules",
     ".cursorrules",
@@ -20,7 +20,7 @@ const RULES: [&str; 9] = [
     "CLAUDE.md",
     "GEMINI.md",
 ];
-/// Of these, the one that is made where there is none.
+/// Index of the one that is created if none exists.
 const USUAL: usize = 6;
 
 pub(super) const AGENT: Agent = Agent {
@@ -37,7 +37,7 @@ pub(super) const AGENT: Agent = Agent {
     idle_hooks: NONE_IDLE,
 };
 
-/// Also on macOS below `.config`.
+/// Returns the settings folder: below `.config` on macOS, too.
 fn settings(machine: &Machine<'_>) -> std::path::PathBuf {
     match machine.platform {
         Platform::Windows => machine.configuration().join("Zed"),
@@ -51,7 +51,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
     let place = scoped(wanted, || settings(wanted.machine).join("settings.json"), ".zed/settings.json");
     let mut edits: Vec<FileEdit> = place.map(|path| json_file(path, vec![mcp])).into_iter().collect();
     if let (Scope::Project, Some(root)) = (wanted.scope, &wanted.machine.project) {
-        // A folder of that name is another agent's.
+        // A folder of that name belongs to another agent.
         let known: Vec<_> = RULES.iter().map(|name| below(root, name)).collect();
         let chosen = if pick(wanted, &known, USUAL).iter().any(|path| path.is_dir()) {
             pick(wanted, &known.iter().filter(|path| !path.is_dir()).collect::<Vec<_>>(), USUAL - 1)

@@ -1,4 +1,4 @@
-//! What yore wants in a file, and the two directions.
+//! The content that yore wants in a file: put in and taken out.
 
 use super::entries::{self, Entry};
 use super::error::EditError;
@@ -12,7 +12,7 @@ use crate::install::machine::Machine;
 use crate::install::part::Part;
 use crate::install::what::What;
 
-/// What yore wants in a file.
+/// The content that yore wants in a file.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// Entries of a JSON object.
@@ -25,17 +25,17 @@ pub enum Content {
     Yaml(ReadFile),
     /// A server in a list of a YAML file.
     YamlServer(YamlServer),
-    /// All of it.
+    /// The whole file.
     Whole(Whole),
 }
 
 impl Content {
-    /// The text with what yore wants in it; the same text where all is there already.
+    /// Returns the text with yore's content in it; the same text if everything is there already.
     ///
     /// # Errors
-    /// [`EditError`]; nothing is to be written then.
+    /// [`EditError`]; nothing may be written then.
     pub fn put(&self, before: Option<&str>) -> Result<String, EditError> {
-        // A line break behind it would make one of the two, and could not be told from that afterwards.
+        // A line break added after it would merge with it, and could not be told apart afterwards.
         if before.is_some_and(|text| text.ends_with('\r')) {
             let words = "it ends with a carriage return alone; end its last line, or take that away";
             return Err(EditError::Unusual(words.to_owned()));
@@ -50,11 +50,11 @@ impl Content {
         }
     }
 
-    /// The text without anything of yore's; `None` where nothing is left that was there before, so
-    /// that the file may go.
+    /// Returns the text without yore's content; `None` if nothing is left that was there before, so that the
+    /// file may be deleted.
     ///
     /// # Errors
-    /// [`EditError`]; nothing is to be written then.
+    /// [`EditError`]; nothing may be written then.
     pub fn take(&self, before: &str, original: Original<'_>) -> Result<Option<String>, EditError> {
         let rest = match self {
             Self::Json(entries) => return entries::take(entries, before, original),
@@ -68,7 +68,7 @@ impl Content {
         Ok((!is_gone).then_some(rest))
     }
 
-    /// Whether anything of yore's is in the text.
+    /// Returns whether the text has any content of yore's.
     pub fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Json(entries) => entries::are_in(entries, text),
@@ -80,7 +80,7 @@ impl Content {
         }
     }
 
-    /// What an agent would find of yore's in the text.
+    /// Returns yore's entries in the text, as an agent finds them.
     ///
     /// # Errors
     /// [`EditError::Unreadable`]: the agent cannot read it either.
@@ -95,7 +95,7 @@ impl Content {
         }
     }
 
-    /// The same, but only the parts that are wanted; `None` where none is.
+    /// Returns the content limited to the wanted parts; `None` if none is left.
     pub fn only(&self, wanted: &dyn Fn(Part) -> bool) -> Option<Self> {
         match self {
             Self::Json(entries) => {
@@ -108,7 +108,7 @@ impl Content {
         }
     }
 
-    /// The parts that it brings.
+    /// Returns the parts of yore that the content holds.
     pub fn parts(&self) -> Vec<Part> {
         match self {
             Self::Json(entries) => {

@@ -1,11 +1,11 @@
-//! What yore has in agents' JSON: a server by name, hooks in lists by event, a status line.
+//! Yore's entries in agents' JSON: a server by name, hooks in lists by event, a status line.
 //!
 //! - [`Entry`]: one of these
-//! - [`put`], [`take`]: all of a file's entries into its text, and out again
-//! - [`found`]: read back as the agent reads them
+//! - [`put`], [`take`]: put all of a file's entries into its text, and take them out
+//! - [`found`]: reads them back as the agent reads them
 //!
-//! Ours is known by what it runs: a program called yore. An entry of ours that runs another yore, an
-//! older one or one that moved, is corrected where it stands; what else somebody set in it stays.
+//! An entry is recognized as yore's by the program it runs. An entry that runs another yore, an older one or
+//! one that moved, is corrected in place; other keys that the user set in it stay.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::install::command::{is_hook, is_yore, words};
 use crate::install::machine::Machine;
 use crate::install::what::{Call, What};
 
-/// The list of hooks in every agent's settings.
+/// Name of the list of hooks in every agent's settings.
 const HOOKS: &str = "hooks";
 const STATUS_LINE: &str = "statusLine";
 const VERSION: &str = "version";
-/// What decides what is run. All of these are as yore writes them; anything else that an entry of
-/// ours has was set by somebody and stays.
+/// The keys that decide what is run. They are always written by yore; any other key in an entry of yore's was
+/// set by the user and stays.
 const COMMANDS: [&str; 8] = ["command", "args", "bash", "powershell", "commandWindows", "windows", "linux", "osx"];
-/// What a person may set as they like, or leave out.
+/// Keys that the user may set freely, or leave out.
 const THEIRS: [&str; 12] = [
     "matcher",
     "timeout",
@@ -44,14 +44,14 @@ const THEIRS: [&str; 12] = [
 /// Matchers that yore wrote before 0.2.
 const OUTDATED_MATCHERS: [&str; 1] = ["Edit|Write|MultiEdit|NotebookEdit"];
 
-/// One thing of yore's in a JSON object.
+/// One entry of yore's in a JSON object.
 #[derive(Clone, Debug)]
 pub enum Entry {
     /// The MCP server: a member called yore of the object at this path.
     Server {
-        /// The path.
+        /// Path of the object.
         at: &'static [&'static str],
-        /// The server.
+        /// The server's settings.
         value: Value,
     },
     /// Hooks: elements of the lists that are named after events.
@@ -61,14 +61,14 @@ pub enum Entry {
         /// Events and elements; an element is the call itself or a group of calls.
         events: Vec<(&'static str, Value)>,
     },
-    /// The status line, where there is none.
+    /// The status line, if the file has none.
     StatusLine(Value),
-    /// `"version": 1`, where no version is named.
+    /// `"version": 1`, if the file names no version.
     Version,
 }
 
 impl Entry {
-    /// What it brings.
+    /// Returns the part of yore that the entry belongs to.
     pub fn part(&self) -> Option<Part> {
         match self {
             Self::Server { .. } => Some(Part::Mcp),
@@ -79,7 +79,7 @@ impl Entry {
     }
 }
 
-/// The text with all entries in it.
+/// Returns the text with all entries in it.
 pub fn put(entries: &[Entry], before: Option<&str>) -> Result<String, EditError> {
     let before = before.unwrap_or_default();
     let mut text = with_object(before)?;
@@ -90,7 +90,7 @@ pub fn put(entries: &[Entry], before: Option<&str>) -> Result<String, EditError>
     if unchanged && are_all_in(entries, &text) { Ok(text) } else { Err(EditError::Unsafe) }
 }
 
-/// The text without any of the entries.
+/// Returns the text without any of the entries.
 pub fn take(entries: &[Entry], before: &str, original: Original<'_>) -> Result<Option<String>, EditError> {
     let keep = match original {
         Original::Text(text) => value_of(text).unwrap_or_default(),
@@ -106,7 +106,7 @@ pub fn take(entries: &[Entry], before: &str, original: Original<'_>) -> Result<O
     if essence(value_of(before)?, entries) != essence(rest.clone(), entries) || are_in(entries, &text) {
         return Err(EditError::Unsafe);
     }
-    // A file of comments alone got an object to hold the entries.
+    // A file with only comments was given an object to hold the entries.
     if let Original::Text(original) = original
         && keep.is_null()
         && rest == json!({})
@@ -120,7 +120,7 @@ pub fn take(entries: &[Entry], before: &str, original: Original<'_>) -> Result<O
     Ok((!is_gone).then_some(text))
 }
 
-/// Whether any entry is in the text, however it runs yore.
+/// Returns whether any entry is in the text, however it runs yore.
 pub fn are_in(entries: &[Entry], text: &str) -> bool {
     let Ok(document) = Document::parse(text) else { return false };
     entries.iter().any(|entry| match entry {
@@ -131,7 +131,7 @@ pub fn are_in(entries: &[Entry], text: &str) -> bool {
     })
 }
 
-/// Whether every entry is in the text in a form that runs what it should.
+/// Returns whether every entry is in the text in its current form.
 fn are_all_in(entries: &[Entry], text: &str) -> bool {
     let Ok(document) = Document::parse(text) else { return false };
     entries.iter().all(|entry| match entry {
@@ -147,7 +147,7 @@ fn are_all_in(entries: &[Entry], text: &str) -> bool {
     })
 }
 
-/// What an agent would find of the entries.
+/// Returns the entries in the text, as an agent finds them.
 pub fn found(entries: &[Entry], text: &str, machine: &Machine<'_>) -> Result<Vec<What>, EditError> {
     let document = Document::parse(text).map_err(EditError::Unreadable)?;
     let mut found = Vec::new();
@@ -180,7 +180,7 @@ pub fn found(entries: &[Entry], text: &str, machine: &Machine<'_>) -> Result<Vec
     Ok(found)
 }
 
-/// A text that holds an object, with all that was there.
+/// Returns the text with an object at its root, and everything else unchanged.
 fn with_object(before: &str) -> Result<String, EditError> {
     let document = Document::parse(before).map_err(EditError::Unreadable)?;
     match &document.root {
@@ -240,14 +240,14 @@ fn put_one(entry: &Entry, text: String) -> Result<String, EditError> {
     }
 }
 
-/// Adds a member to the object at a path, or an element to its list of that name, with whatever of
-/// the path is missing.
+/// Adds a member to the object at a path, or an element to its list of that name, and creates the missing
+/// parts of the path.
 fn add(text: &str, path: &[&str], name: &str, value: Value, to_list: bool) -> Result<String, EditError> {
     let document = Document::parse(text).map_err(EditError::Unreadable)?;
     let names: Vec<&str> = path.iter().copied().chain([name]).collect();
     let mut value = if to_list { Value::Array(vec![value]) } else { value };
     let unusual = |names: &[&str]| EditError::Unusual(format!("\"{}\" is not what the agent expects there", names.join(".")));
-    // The deepest part of the path that is there.
+    // Finds the deepest part of the path that exists.
     for depth in (0..=names.len()).rev() {
         let Some(node) = document.at(&names[..depth]) else { continue };
         if depth == names.len() {
@@ -268,7 +268,7 @@ fn add(text: &str, path: &[&str], name: &str, value: Value, to_list: bool) -> Re
     Err(unusual(&[]))
 }
 
-/// One step from a value to one inside.
+/// One step from a value to one inside it.
 #[derive(Clone, Debug)]
 enum Step {
     Name(String),
@@ -282,7 +282,7 @@ fn walk<'n>(document: &'n Document<'_>, path: &[Step]) -> Option<&'n Node> {
     })
 }
 
-/// Corrects an object of ours: what decides what is run is as it should be, the rest stays.
+/// Corrects an object of yore's: sets the keys that decide what is run; the rest stays.
 fn correct(mut text: String, path: &[Step], wanted: &Value) -> Result<String, EditError> {
     let Value::Object(wanted) = wanted else { return Ok(text) };
     for (name, value) in wanted {
@@ -306,14 +306,14 @@ fn correct(mut text: String, path: &[Step], wanted: &Value) -> Result<String, Ed
     }
 }
 
-/// Whether an object of ours runs what it should.
+/// Returns whether an object of yore's runs the wanted program.
 fn is_current(found: &Value, wanted: &Value) -> bool {
     let Some(wanted) = wanted.as_object() else { return false };
     let all = wanted.iter().all(|(name, value)| THEIRS.contains(&name.as_str()) || found.get(name) == Some(value));
     all && COMMANDS.iter().all(|name| found.get(name).is_none() || wanted.contains_key(*name))
 }
 
-/// The call in an element of an event's list, which may be a group of calls.
+/// Returns the call in an element of an event's list, which may be a group of calls.
 fn handler_of(element: &Value) -> &Value {
     element.get(HOOKS).and_then(|calls| calls.get(0)).unwrap_or(element)
 }
@@ -323,13 +323,13 @@ struct Handler {
     event: String,
     matcher: Option<String>,
     value: Value,
-    /// To the call itself.
+    /// Path of the call itself.
     path: Vec<Step>,
-    /// To what goes with it: the whole group, where nobody else's calls are in it.
+    /// Path of what is removed with it: the whole group, if it has no other calls.
     cut: Vec<Step>,
 }
 
-/// All calls of ours for one of `agents`, whatever their event.
+/// Returns all calls of yore for one of `agents`, for any event.
 fn handlers(document: &Document<'_>, agents: &[&str]) -> Vec<Handler> {
     let mut handlers = Vec::new();
     for member in document.at(&[HOOKS]).and_then(Node::members).unwrap_or_default() {
@@ -364,7 +364,7 @@ fn put_hooks(mut text: String, agents: &[&str], events: &[(&'static str, Value)]
             None => add(&text, &[HOOKS], event, element.clone(), true)?,
         };
     }
-    // Of a matcher that an earlier version wrote; what a person wrote stays.
+    // Updates a matcher that an earlier version wrote; a matcher that the user wrote stays.
     for (event, element) in events {
         let document = Document::parse(&text).map_err(EditError::Unreadable)?;
         let outdated = |handler: &&Handler| {
@@ -377,7 +377,7 @@ fn put_hooks(mut text: String, agents: &[&str], events: &[(&'static str, Value)]
             text = replace(&document, found, wanted);
         }
     }
-    // Of an event that is no longer wanted, or there twice.
+    // Removes calls for an event that is no longer wanted, and duplicates.
     loop {
         let document = Document::parse(&text).map_err(EditError::Unreadable)?;
         let ours = handlers(&document, agents);
@@ -390,7 +390,7 @@ fn put_hooks(mut text: String, agents: &[&str], events: &[(&'static str, Value)]
     }
 }
 
-/// The text without what is at the end of a path.
+/// Returns the text without the value at the end of a path.
 fn cut(document: &Document<'_>, path: &[Step]) -> Option<String> {
     let (last, above) = path.split_last()?;
     let container = walk(document, above)?;
@@ -401,7 +401,7 @@ fn cut(document: &Document<'_>, path: &[Step]) -> Option<String> {
     Some(remove(document, container, index))
 }
 
-/// The text with one thing of this entry's less; `None` when there is none left.
+/// Returns the text with one value of this entry removed; `None` if there is none left.
 fn take_one(entry: &Entry, text: &str, keep: &Value, is_unknown: bool) -> Result<Option<String>, EditError> {
     let document = Document::parse(text).map_err(EditError::Unreadable)?;
     let name = |name: &str| Step::Name(name.to_owned());
@@ -418,7 +418,7 @@ fn take_one(entry: &Entry, text: &str, keep: &Value, is_unknown: bool) -> Result
             Some(line) if is_our_status_line(&line.value()) => vec![name(STATUS_LINE)],
             _ => return Ok(None),
         },
-        // Without it, what others have put there since would not be read.
+        // Without the version, hooks that others have added since would not be read.
         Entry::Version => {
             let is_version = document.at(&[VERSION]).map(Node::value) == Some(json!(1));
             let is_ours = !is_unknown && keep.get(VERSION).is_none() && is_version;
@@ -429,7 +429,7 @@ fn take_one(entry: &Entry, text: &str, keep: &Value, is_unknown: bool) -> Result
         }
     };
     let mut text = cut(&document, &path).ok_or(EditError::Unsafe)?;
-    // What is empty now and was not there before.
+    // Removes containers that are empty now and did not exist before.
     for depth in (1..path.len()).rev() {
         let document = Document::parse(&text).map_err(EditError::Unreadable)?;
         let above = &path[..depth];
@@ -447,7 +447,7 @@ fn take_one(entry: &Entry, text: &str, keep: &Value, is_unknown: bool) -> Result
     Ok(Some(text))
 }
 
-/// What a value says without anything of ours, and without what is empty then.
+/// Returns a value without yore's entries, and without containers that are then empty.
 fn essence(mut value: Value, entries: &[Entry]) -> Value {
     for entry in entries {
         match entry {
@@ -508,14 +508,14 @@ fn is_empty(value: &Value) -> bool {
     value.as_object().is_some_and(serde_json::Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// What a server runs.
+/// The program that a server runs.
 struct Run {
     program: String,
     args: Vec<String>,
     env: Vec<(String, String)>,
 }
 
-/// What a server runs, in any agent's shape.
+/// Returns the program that a server runs, in any agent's form.
 fn server_of(server: &Value) -> Option<Run> {
     let texts = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
@@ -541,7 +541,7 @@ fn is_our_server(server: &Node) -> bool {
     server_of(&server.value()).is_some_and(|run| is_yore(&run.program))
 }
 
-/// What a call runs on this platform.
+/// Returns the call that runs on this platform.
 fn call_of(call: &Value, is_windows: bool) -> Option<Call> {
     let keys: &[&str] =
         if is_windows { &["commandWindows", "windows", "powershell", "command"] } else { &["linux", "osx", "bash", "command"] };
@@ -551,7 +551,7 @@ fn call_of(call: &Value, is_windows: bool) -> Option<Call> {
     Some(Call::Program { program: line, args })
 }
 
-/// The words of each command that a call names.
+/// Returns the words of each command that a call names.
 fn commands(call: &Value) -> Vec<Vec<String>> {
     let named = COMMANDS.iter().filter(|key| **key != "args").filter_map(|key| call.get(key)?.as_str());
     let args: Option<Vec<String>> = call

@@ -1,18 +1,18 @@
-//! Why a text is not changed.
+//! Errors of an edit.
 
-/// Why a text was left as it is.
+/// Reasons why a text was left unchanged.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum EditError {
-    /// Not what its name says.
+    /// The text is not in the format that its file name promises.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
-    /// Something else bears our name.
+    /// Something else has yore's name.
     #[error("{0}")]
     Foreign(String),
-    /// Too unusual to be changed safely; says what to do by hand.
+    /// The text is too unusual to be changed safely; the message says what to do by hand.
     #[error("{0}")]
     Unusual(String),
-    /// The outcome was not what it should be.
+    /// The result of the edit was wrong.
     #[error("the change could not be made without touching anything else")]
     Unsafe,
 }

@@ -1,11 +1,11 @@
-//! JSON and JSONC as text: members and elements are put into it and taken out of it, and every other
-//! byte stays, comments, trailing commas, order, indentation and all.
+//! JSON and JSONC as text: members and elements are inserted and removed, and every other byte stays:
+//! comments, trailing commas, order and indentation.
 //!
-//! - [`Document`]: a text and where its values stand
+//! - [`Document`]: a text and the positions of its values
 //! - [`insert_member`], [`insert_element`], [`replace`], [`remove`]: one change each, as a new text
 //!
-//! A change is planned on the places that the parser reports and made in the text. What is inserted
-//! looks like its neighbours; what is removed takes its comma and its line with it.
+//! A change is planned with the positions that the parser reports and made in the text. An inserted value
+//! looks like its neighbours; a removed one takes its comma and its line with it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,19 +17,19 @@ use serde_json::{Map, Number, Value};
 
 const BOM: &str = "\u{feff}";
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its place in the text.
+    /// Range of the value in the text.
     pub span: Range<usize>,
-    /// What it is.
+    /// Kind of the value.
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// Members, in order; a name may be there twice.
+    /// Members, in order; a name may occur twice.
     Object(Vec<Member>),
     /// Elements.
     Array(Vec<Node>),
@@ -42,7 +42,7 @@ pub enum Kind {
 pub struct Member {
     /// The name.
     pub name: String,
-    /// From the name's first byte to the value's last.
+    /// Range from the name's first byte to the value's last.
     pub span: Range<usize>,
     /// The value.
     pub value: Node,
@@ -79,22 +79,22 @@ impl Node {
         Self { span, kind }
     }
 
-    /// The members of an object.
+    /// Returns the members of an object.
     pub fn members(&self) -> Option<&[Member]> {
         if let Kind::Object(members) = &self.kind { Some(members) } else { None }
     }
 
-    /// The elements of an array.
+    /// Returns the elements of an array.
     pub fn elements(&self) -> Option<&[Node]> {
         if let Kind::Array(elements) = &self.kind { Some(elements) } else { None }
     }
 
-    /// A member by name. Of several the last one counts, as it does to JavaScript.
+    /// Returns a member by name. If the name occurs twice the last one counts, as in JavaScript.
     pub fn get(&self, name: &str) -> Option<&Node> {
         self.members()?.iter().rfind(|member| member.name == name).map(|member| &member.value)
     }
 
-    /// What it says, without its places.
+    /// Returns the value without its positions.
     pub fn value(&self) -> Value {
         match &self.kind {
             Kind::Object(members) => {
@@ -118,19 +118,19 @@ impl Node {
     }
 }
 
-/// A text and where its values stand.
+/// A text and the positions of its values.
 #[derive(Debug)]
 pub struct Document<'t> {
     text: &'t str,
-    /// The one value, if there is any.
+    /// The root value, if there is any.
     pub root: Option<Node>,
 }
 
 impl<'t> Document<'t> {
-    /// Reads a text, with comments and trailing commas.
+    /// Parses a text, with comments and trailing commas.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// A description of the fault and its position.
     pub fn parse(text: &'t str) -> Result<Self, String> {
         let offset = if text.starts_with(BOM) { BOM.len() } else { 0 };
         let options = ParseOptions {
@@ -147,7 +147,7 @@ impl<'t> Document<'t> {
         Ok(Self { text, root: parsed.value.map(|value| Node::of(value, offset)) })
     }
 
-    /// The value at the end of a path of names.
+    /// Returns the value at the end of a path of names.
     pub fn at(&self, path: &[impl AsRef<str>]) -> Option<&Node> {
         path.iter().try_fold(self.root.as_ref()?, |node, name| node.get(name.as_ref()))
     }
@@ -159,7 +159,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The white space that the line of a place begins with.
+    /// Returns the white space at the beginning of the line that contains `at`.
     fn indentation(&self, at: usize) -> &'t str {
         let line = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let line = &self.text[line..at];
@@ -167,7 +167,7 @@ impl<'t> Document<'t> {
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 
-    /// How much deeper a level is than the one around it.
+    /// Returns the indentation that one level adds.
     fn unit(&self) -> String {
         self.root.as_ref().and_then(|root| self.unit_of(root)).unwrap_or_else(|| "  ".to_owned())
     }
@@ -188,7 +188,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Whether values on one line are set apart by spaces.
+    /// Returns whether values on one line are separated by spaces.
     fn is_spaced(&self) -> bool {
         if let Some(first) = self.root.as_ref().and_then(Node::members).and_then(<[Member]>::first) {
             return self.text[..first.value.span.start].ends_with(char::is_whitespace);
@@ -196,7 +196,7 @@ impl<'t> Document<'t> {
         true
     }
 
-    /// The next place that is neither space nor comment.
+    /// Returns the next position that is neither space nor comment.
     fn past_trivia(&self, mut at: usize) -> usize {
         loop {
             let rest = &self.text[at..];
@@ -213,8 +213,8 @@ impl<'t> Document<'t> {
     }
 }
 
-/// The text with every escape of half a character (`\ud83d` alone, as JavaScript writes a text that was
-/// cut) replaced by one that can be read, of the same length.
+/// Replaces every escape of half a character (`\ud83d` alone, as JavaScript writes a text that was cut) by a
+/// valid one of the same length.
 fn paired(text: &str) -> Cow<'_, str> {
     const UNKNOWN: &str = "\\ufffd";
     let unit_at = |at: usize| {
@@ -232,14 +232,14 @@ fn paired(text: &str) -> Cow<'_, str> {
                 at += UNKNOWN.len();
             }
             Some(_) => at += UNKNOWN.len(),
-            // Whatever is escaped is no escape itself.
+            // An escaped character cannot begin another escape.
             None => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
         }
     }
     paired
 }
 
-/// The length of the comment that a text begins with.
+/// Returns the length of the comment that a text begins with.
 fn comment_at(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         Some(text.find('\n').map_or(text.len(), |end| if text[..end].ends_with('\r') { end - 1 } else { end }))
@@ -249,7 +249,7 @@ fn comment_at(text: &str) -> Option<usize> {
     }
 }
 
-/// Whether what follows on the line of this trivia would be part of a comment.
+/// Returns whether text that follows this trivia on the same line would be part of a comment.
 fn ends_in_line_comment(trivia: &str) -> bool {
     let mut rest = trivia.trim_start();
     while let Some(length) = comment_at(rest) {
@@ -262,9 +262,9 @@ fn ends_in_line_comment(trivia: &str) -> bool {
     false
 }
 
-/// How new text is laid out.
+/// The layout of new text.
 struct Layout {
-    /// The indentation of its line; nothing where all stands on one line.
+    /// Indentation of its line; `None` if everything is on one line.
     indentation: Option<String>,
     unit: String,
     newline: &'static str,
@@ -283,7 +283,7 @@ impl Layout {
             Value::Array(elements) => ('[', ']', elements.len()),
             scalar => return out.push_str(&scalar.to_string()),
         };
-        // A list of words reads best on one line.
+        // A list of scalars is most readable on one line.
         let is_list =
             value.as_array().is_some_and(|elements| elements.iter().all(|element| !element.is_array() && !element.is_object()));
         let lines = self.indentation.is_some() && !is_list;
@@ -320,7 +320,7 @@ impl Layout {
     }
 }
 
-/// The text with a member more, after those that are there.
+/// Returns the text with a new member after the existing ones.
 pub fn insert_member(document: &Document<'_>, object: &Node, name: &str, value: &Value) -> String {
     insert(document, object, |layout, out| {
         out.push_str(&Value::String(name.to_owned()).to_string());
@@ -329,7 +329,7 @@ pub fn insert_member(document: &Document<'_>, object: &Node, name: &str, value: 
     })
 }
 
-/// The text with an element more, after those that are there.
+/// Returns the text with a new element after the existing ones.
 pub fn insert_element(document: &Document<'_>, array: &Node, value: &Value) -> String {
     insert(document, array, |layout, out| layout.render(value, out))
 }
@@ -342,7 +342,7 @@ fn insert(document: &Document<'_>, container: &Node, write: impl FnOnce(&Layout,
     let places = container.places();
     let mut new = String::new();
     let (Some(first), Some(last)) = (places.first(), places.last()) else {
-        // Behind a comment, if there is one inside.
+        // After a comment, if the container holds one.
         let mut anchor = open;
         let mut at = open;
         loop {
@@ -386,14 +386,14 @@ fn insert(document: &Document<'_>, container: &Node, write: impl FnOnce(&Layout,
     if comma.is_some() {
         new.push(',');
     }
-    // What is noted beside the last one stays beside it.
+    // A comment beside the last value stays beside it.
     let end = comma.map_or(last.end, |comma| comma + 1);
     let beside = end + length_beside(&text[end..close]);
     let own_comma = if comma.is_some() { "" } else { "," };
     format!("{}{own_comma}{}{new}{}", &text[..last.end], &text[last.end..beside], &text[beside..])
 }
 
-/// Where the last child stands that begins a line.
+/// Returns the position of the last child that begins a line.
 fn last_line_start(document: &Document<'_>, places: &[Range<usize>]) -> usize {
     let begins_line = |place: &&Range<usize>| {
         let line = document.text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -402,7 +402,7 @@ fn last_line_start(document: &Document<'_>, places: &[Range<usize>]) -> usize {
     places.iter().rfind(begins_line).or(places.first()).map_or(0, |place| place.start)
 }
 
-/// The length of the comments that follow on the same line.
+/// Returns the length of the comments that follow on the same line.
 fn length_beside(text: &str) -> usize {
     let mut beside = 0;
     let mut at = 0;
@@ -418,7 +418,7 @@ fn length_beside(text: &str) -> usize {
     }
 }
 
-/// The text with another value in the place of one.
+/// Returns the text with one value replaced.
 pub fn replace(document: &Document<'_>, old: &Node, value: &Value) -> String {
     let text = document.text;
     let is_lined = text.contains('\n');
@@ -433,7 +433,7 @@ pub fn replace(document: &Document<'_>, old: &Node, value: &Value) -> String {
     format!("{}{new}{}", &text[..old.span.start], &text[old.span.end..])
 }
 
-/// The text without one member or element of a container.
+/// Returns the text without one member or element of a container.
 pub fn remove(document: &Document<'_>, container: &Node, index: usize) -> String {
     let text = document.text;
     let places = container.places();
@@ -444,7 +444,7 @@ pub fn remove(document: &Document<'_>, container: &Node, index: usize) -> String
     let comma_before = if index > 0 { document.comma_after(before) } else { None };
     let blank = text[before..place.start].len() - text[before..place.start].trim_end().len();
     let blank_start = place.start - blank;
-    // The next one stands on the same line and takes this one's place in it.
+    // The next value is on the same line and moves to this one's position.
     let shares_line =
         comma_after.is_some_and(|comma| places.get(index + 1).is_some_and(|next| !text[comma..next.start].contains('\n')));
     let own_line = text[blank_start..place.start].rfind('\n').filter(|_| !shares_line).map(|newline| {
@@ -455,7 +455,7 @@ pub fn remove(document: &Document<'_>, container: &Node, index: usize) -> String
     let mut cuts: Vec<Range<usize>> = Vec::new();
     let (mut start, mut end) = (own_line.unwrap_or(if is_last { blank_start } else { place.start }), place.end);
     match (comma_after, comma_before) {
-        // The comma goes with it; a comment between the two stays.
+        // The comma is removed with the value; a comment between the two stays.
         (Some(comma), _) if text[end..comma].trim().is_empty() => end = comma + 1,
         (Some(comma), _) => cuts.push(comma..comma + 1),
         (None, Some(comma)) if own_line.is_none() && text[comma + 1..start].trim().is_empty() => {
@@ -467,7 +467,7 @@ pub fn remove(document: &Document<'_>, container: &Node, index: usize) -> String
     if shares_line {
         end += text[end..close].len() - text[end..close].trim_start_matches([' ', '\t']).len();
     }
-    // After a line comment nothing may follow on its line.
+    // Nothing may follow a line comment on its line.
     if start < place.start && !text[end..].trim_start_matches([' ', '\t']).starts_with(['\n', '\r']) {
         let gap = &text[comma_before.map_or(before, |comma| comma + 1).min(start)..start];
         if ends_in_line_comment(gap) {
@@ -484,7 +484,7 @@ pub fn remove(document: &Document<'_>, container: &Node, index: usize) -> String
     }
     out.push_str(&text[at..]);
     if places.len() == 1 {
-        // Nothing but space is left: no need for it.
+        // If only white space is left inside the container, it is removed.
         let removed: usize = cuts.iter().map(ExactSizeIterator::len).sum();
         let inside = open..close - removed;
         if out[inside.clone()].trim().is_empty() {
@@ -526,7 +526,7 @@ pub(in crate::install) mod tests {
         assert_eq!(with_one_more, text.replace('}', ", \"y\": 1}"));
         assert_eq!(removed(&with_one_more, &[], "y"), text);
         for odd in ["{\"a\": \"\\ud83", "\\", "\\u", "{\"a\": \"\\ud83d\\", "// \\é\n{}"] {
-            // Whatever it is to the parser.
+            // Must not panic, whether it parses or not.
             let _ = Document::parse(odd);
         }
     }
@@ -590,7 +590,7 @@ pub(in crate::install) mod tests {
         assert_eq!(Document::parse("{\"a\": 1, \"a\": 2}").unwrap().at(&["a"]).unwrap().value(), json!(2));
     }
 
-    /// A value as somebody may have written it: any layout, comments, commas behind the last.
+    /// A value as a person may have written it: any layout, comments, trailing commas.
     pub(in crate::install) fn written() -> impl Strategy<Value = String> {
         let space = prop::sample::select(vec!["", " ", "\n", "\n  ", "\r\n\t", " /* c, } */ ", " // \"x\": {\n "]);
         let scalar =
@@ -638,7 +638,7 @@ pub(in crate::install) mod tests {
             } else {
                 prop_assert_eq!(&back, &text);
             }
-            // Any other member goes without harm to the rest.
+            // Removing any other member leaves the rest intact.
             for index in 0..members.len() {
                 let rest = remove(&document, &root, index);
                 let mut expected = root.value();

@@ -1,4 +1,4 @@
-//! A block of yore's in a Markdown file of somebody's, between two marks.
+//! Yore's block in a Markdown file of the user, between two marks.
 
 use super::EditError;
 
@@ -8,19 +8,19 @@ const END: &str = "<!-- yore: end -->";
 /// The block, without its marks.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// What it says.
+    /// Text of the block.
     pub text: &'static str,
 }
 
 impl Block {
-    /// The text with the block at its end, or in the place of an older one.
+    /// Returns the text with the block at its end, or in place of an older one.
     pub fn put(&self, before: &str) -> Result<String, EditError> {
         let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
         let block = format!("{BEGIN}\n{}\n{END}", self.text.trim_end()).replace('\n', newline);
         if let Some((start, end)) = place(before)? {
             return Ok(format!("{}{block}{}", &before[..start], &before[end..]));
         }
-        // Whether the text ended with a line break can be told from the block's own end.
+        // The end of the block shows whether the text ended with a line break.
         Ok(match before {
             "" => format!("{block}{newline}"),
             _ if before.ends_with('\n') => format!("{before}{newline}{block}{newline}"),
@@ -28,14 +28,14 @@ impl Block {
         })
     }
 
-    /// The text without the block.
+    /// Returns the text without the block.
     pub fn take(&self, before: &str) -> String {
         let Ok(Some((start, end))) = place(before) else { return before.to_owned() };
         let (mut above, mut below) = (&before[..start], &before[end..]);
         match strip_start(below) {
             Some(rest) => {
                 below = rest;
-                // The blank line that set it apart.
+                // Also removes the blank line that separated it.
                 if let Some(less) = strip_end(above).filter(|less| less.ends_with('\n')) {
                     above = less;
                 }
@@ -50,7 +50,7 @@ impl Block {
         format!("{above}{below}")
     }
 
-    /// Whether the block is there, whatever it says.
+    /// Returns whether the block is in the text, with any content.
     pub fn is_in(&self, text: &str) -> bool {
         text.contains(BEGIN)
     }
@@ -65,7 +65,7 @@ fn strip_start(text: &str) -> Option<&str> {
     text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n'))
 }
 
-/// From the first mark to the end of the last one.
+/// Returns the range from the first mark to the end of the last one.
 fn place(text: &str) -> Result<Option<(usize, usize)>, EditError> {
     let Some(start) = text.find(BEGIN) else { return Ok(None) };
     let end = text[start..].find(END).map(|end| start + end + END.len());

@@ -1,9 +1,7 @@
-//! Changes of files that belong to other programs, as functions of text: nothing here reads or
-//! writes a file.
+//! Changes of files that belong to other programs, as functions of text: nothing here reads or writes a file.
 //!
-//! - [`Content`]: what yore wants in a file, and the two directions: [`Content::put`] and its inverse,
-//!   [`Content::take`]
-//! - [`Original`]: what is known of the file as it was before yore
+//! - [`Content`]: the content that yore wants in a file: [`Content::put`] and its inverse, [`Content::take`]
+//! - [`Original`]: the file's text before yore, as far as it is known
 //! - `json`: JSON and JSONC as text, one change each
 //! - `entries`: servers, hooks and a status line in JSON
 //! - `toml`: a server in TOML
@@ -12,8 +10,8 @@
 //! - `yaml_server`: a server in Continue's settings
 //! - `whole`: files that are yore's own
 //!
-//! Both directions are checked before anybody sees the outcome: it is read again, and whatever is not
-//! yore's must say what it said.
+//! Both directions are checked before the result is used: it is parsed again, and everything that is not
+//! yore's must be unchanged.
 
 mod content;
 pub mod entries;

@@ -1,15 +1,15 @@
-//! A file as it was.
+//! The text of a file before yore.
 
 /// The name of yore's server in every agent's settings.
 pub const SERVER: &str = "yore";
 
-/// What is known of a file as it was before yore.
+/// The text of a file before yore, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub enum Original<'t> {
-    /// Nothing.
+    /// The earlier text is unknown.
     Unknown,
-    /// There was none.
+    /// The file did not exist.
     Missing,
-    /// Its text.
+    /// The file's text.
     Text(&'t str),
 }

@@ -1,8 +1,8 @@
 //! The MCP server as a table of a TOML file, as Codex has it.
 //!
-//! The table is put at the end of the text and cut out of it again; nothing else is written anew. Only
-//! where somebody wrote the table in another way (inline, dotted) is the file rewritten by the TOML
-//! editor, which keeps comments and order.
+//! The table is added at the end of the text and cut out of it again; nothing else is rewritten. Only if the
+//! table was written in another way (inline, dotted) does the TOML editor rewrite the file, which keeps
+//! comments and order.
 
 use std::ops::Range;
 
@@ -16,11 +16,11 @@ use crate::install::what::What;
 /// The server, as a table below `table`.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// The table of all servers.
+    /// Name of the table of all servers.
     pub table: &'static str,
-    /// The program.
+    /// Path of the program.
     pub program: String,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Server {
         self.args.iter().map(String::as_str).collect::<Array>().to_string()
     }
 
-    /// The text with the server in it.
+    /// Returns the text with the server in it.
     pub fn put(&self, before: &str) -> Result<String, EditError> {
         let document = parse(before)?;
         let after = match document.get(self.table).map(|servers| servers.get(SERVER)) {
@@ -51,7 +51,7 @@ impl Server {
         if unchanged && is_right { Ok(after) } else { Err(EditError::Unsafe) }
     }
 
-    /// The text without the server.
+    /// Returns the text without the server.
     pub fn take(&self, before: &str) -> Result<String, EditError> {
         if !self.is_in(before) {
             return Ok(before.to_owned());
@@ -68,12 +68,12 @@ impl Server {
         if self.rest(before)? == self.rest(&after)? && !self.is_in(&after) { Ok(after) } else { Err(EditError::Unsafe) }
     }
 
-    /// Whether the server is there and is ours.
+    /// Returns whether the text has the server, and it is yore's.
     pub fn is_in(&self, text: &str) -> bool {
         parse(text).is_ok_and(|document| document.get(self.table).and_then(|servers| servers.get(SERVER)).is_some_and(is_ours))
     }
 
-    /// What the agent would find.
+    /// Returns the server as the agent finds it.
     pub fn found(&self, text: &str) -> Result<Vec<What>, EditError> {
         let document = parse(text)?;
         let server = document.get(self.table).and_then(|servers| servers.get(SERVER)).filter(|server| is_ours(server));
@@ -110,7 +110,7 @@ impl Server {
             self.args_text().trim()
         );
         let is_empty = before.trim_start_matches('\u{feff}').is_empty();
-        // Whether the text ended with a line break can be told from the block's own end.
+        // The end of the block shows whether the text ended with a line break.
         match before {
             _ if is_empty => format!("{before}{block}{newline}"),
             _ if before.ends_with('\n') => format!("{before}{newline}{block}{newline}"),
@@ -118,7 +118,7 @@ impl Server {
         }
     }
 
-    /// Puts it where no table can be appended: among the others of an inline table.
+    /// Inserts the server where no table can be appended: among the members of an inline table.
     fn insert(&self, before: &str) -> Result<String, EditError> {
         self.edited(before, |servers| {
             let mut server = toml_edit::InlineTable::new();
@@ -128,7 +128,7 @@ impl Server {
         })
     }
 
-    /// The outcome of a change by the TOML editor.
+    /// Returns the text after a change by the TOML editor.
     fn edited(&self, before: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, EditError> {
         let (lines, windows) = (before.matches('\n').count(), before.matches("\r\n").count());
         let by_hand = || EditError::Unusual(format!("its table {} is written in an unusual way; change it by hand", self.table));
@@ -182,7 +182,7 @@ impl Server {
         Ok(after)
     }
 
-    /// All that is not ours.
+    /// Returns the table without yore's server.
     fn rest(&self, text: &str) -> Result<Table, EditError> {
         let plain = text.trim_start_matches('\u{feff}');
         let mut table: Table =
@@ -196,7 +196,7 @@ impl Server {
         Ok(table)
     }
 
-    /// The last section of the text that is headed `[table.yore]`, or something below it.
+    /// Returns the last section of the text that has the heading `[table.yore]`, or one below it.
     fn last_section(&self, text: &str) -> Result<Option<Range<usize>>, EditError> {
         let document = parse(text)?;
         let mut values: Vec<Range<usize>> = Vec::new();
@@ -220,14 +220,14 @@ impl Server {
         let Some(index) = sections.iter().rposition(|(_, is_ours)| *is_ours) else { return Ok(None) };
         let start = sections[index].0;
         let next = sections.get(index + 1).map_or(text.len(), |(next, _)| *next);
-        // To the end of its last value; what is noted below that belongs to what follows.
+        // Up to the end of its last value; a comment below that belongs to what follows.
         let last = values.iter().filter(|value| (start..next).contains(&value.start)).map(|value| value.end).max();
         let end = last.unwrap_or(start);
         Ok(Some(start..text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1)))
     }
 }
 
-/// A text without one of its sections, nor the blank line that set it apart.
+/// Returns a text without one of its sections and the blank line that separated it.
 fn without(text: &str, section: &Range<usize>) -> String {
     let (mut above, below) = (&text[..section.start], &text[section.end..]);
     let less =
@@ -263,7 +263,7 @@ fn is_ours(server: &Item) -> bool {
     server.get("command").and_then(Item::as_str).is_some_and(is_yore)
 }
 
-/// The places of all values.
+/// Collects the ranges of all values.
 fn collect_values(table: &dyn TableLike, places: &mut Vec<Range<usize>>) {
     for (_, item) in table.iter() {
         match item {
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(server().take("[mcp_servers.yore]\ncommand = \"npx\"\n").unwrap(), "[mcp_servers.yore]\ncommand = \"npx\"\n");
     }
 
-    /// A file as somebody may have written it.
+    /// A file as a person may have written it.
     fn written() -> impl Strategy<Value = String> {
         let value = prop::sample::select(vec![
             "1",

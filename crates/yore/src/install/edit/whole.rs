@@ -6,27 +6,27 @@ use super::EditError;
 use crate::install::Part;
 use crate::install::what::{Call, What};
 
-/// Every such file holds these words; one without them is somebody else's.
+/// Words that every such file contains; a file without them belongs to someone else.
 const MARK: &str = "ritten by `yore install";
 
-/// A whole file.
+/// A file that yore writes as a whole.
 #[derive(Clone, Debug)]
 pub struct Whole {
-    /// What it brings.
+    /// The part of yore that it holds.
     pub part: Part,
-    /// All that it says; holds the mark.
+    /// Text of the file; contains the mark.
     pub text: String,
-    /// What it is to the agent.
+    /// How the agent uses the file.
     pub role: Role,
 }
 
-/// What a file is to the agent.
+/// How an agent uses a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Role {
     /// A text that it reads.
     Rules,
-    /// A program text that it loads, which names yore as a quoted text behind the first of these, and
-    /// further arguments of a hook as a list behind the second.
+    /// Program text that it loads. It holds the path of yore as a quoted text after the first of these marks,
+    /// and further arguments of a hook as a list after the second.
     Plugin(&'static str, &'static str),
     /// A program that it runs for this event.
     Hook(&'static str),
@@ -34,25 +34,25 @@ pub enum Role {
     Server,
 }
 
-/// The JSON value behind a mark in a program text.
+/// Returns the JSON value after a mark in a program text.
 fn behind<T: serde::de::DeserializeOwned>(text: &str, mark: &str) -> Option<T> {
     let (_, rest) = text.split_once(mark)?;
     serde_json::Deserializer::from_str(rest).into_iter().next()?.ok()
 }
 
-/// The program that a shell script keeps in the variable `yore`, quoted for a POSIX shell.
+/// Returns the program that a shell script keeps in the variable `yore`, quoted for a POSIX shell.
 fn program_of_script(text: &str) -> Option<String> {
     let quoted = text.lines().find_map(|line| line.strip_prefix("yore="))?;
     Some(quoted.strip_prefix('\'')?.strip_suffix('\'')?.replace(r"'\''", "'"))
 }
 
 impl Whole {
-    /// Whether the file is an executable program.
+    /// Returns whether the file is an executable program.
     pub fn is_executable(&self) -> bool {
         matches!(self.role, Role::Hook(_))
     }
 
-    /// The file's text, if it is not somebody else's.
+    /// Returns the file's text, unless the existing file belongs to someone else.
     pub fn put(&self, before: Option<&str>) -> Result<String, EditError> {
         match before {
             Some(before) if !before.trim().is_empty() && !self.is_in(before) => {
@@ -62,17 +62,17 @@ impl Whole {
         }
     }
 
-    /// Nothing, unless it is somebody else's.
+    /// Returns `None`, so that the file is deleted, unless it belongs to someone else.
     pub fn take(&self, before: &str) -> Option<String> {
         (!self.is_in(before)).then(|| before.to_owned())
     }
 
-    /// Whether the file is yore's.
+    /// Returns whether the file is yore's.
     pub fn is_in(&self, text: &str) -> bool {
         text.contains(MARK)
     }
 
-    /// What an agent would find in it.
+    /// Returns the file's entries, as an agent finds them.
     pub fn found(&self, text: &str) -> Vec<What> {
         if !self.is_in(text) {
             return Vec::new();
@@ -87,7 +87,7 @@ impl Whole {
             }
             Role::Hook(event) => vec![What::Hook {
                 event: event.to_owned(),
-                // The caller, who read the file, fills in its path.
+                // The caller, which read the file, fills in its path.
                 call: Call::File { file: PathBuf::new(), program: program_of_script(text).unwrap_or_default() },
                 matcher: None,
                 timeout: None,

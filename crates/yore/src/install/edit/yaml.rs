@@ -1,28 +1,28 @@
 //! One path in the list of files that Aider reads, in its `.aider.conf.yml`.
 //!
-//! Nothing here understands YAML. The few ways in which people write this list are known by their
-//! lines; a file that is written in any other way is left alone, and the person is told what to add.
+//! This is not a YAML parser. It recognizes the few ways in which people write this list by their lines. A
+//! file written in any other way is left alone, and the user is told what to add.
 
 use super::EditError;
 
 const KEY: &str = "read";
 
-/// The file that is to be read.
+/// The file that Aider is to read.
 #[derive(Clone, Debug)]
 pub struct ReadFile {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
 }
 
-/// How a list is written.
+/// The form of a list.
 enum List<'t> {
-    /// There is none.
+    /// The key is missing.
     Absent,
-    /// `read: one`, with the place of its value.
+    /// `read: one`, with the position of its value.
     One(usize, &'t str),
-    /// `read: [one, two]`, with the place of its inside.
+    /// `read: [one, two]`, with the position of its inside.
     Flow(usize, &'t str),
-    /// A list of lines: where it ends, and what each line begins with.
+    /// A list of lines: its end, and the prefix of each line.
     Lines(usize, String),
 }
 
@@ -31,7 +31,7 @@ impl ReadFile {
         format!("'{}'", self.path.replace('\'', "''"))
     }
 
-    /// Whether a value is this file, however it is quoted, or one of its name.
+    /// Returns whether a value is this file, quoted in any way, or one of its name.
     fn is(&self, value: &str) -> bool {
         let value = value.trim();
         let plain = match (value.strip_prefix('\''), value.strip_prefix('"')) {
@@ -43,7 +43,7 @@ impl ReadFile {
         plain == self.path || !name(&plain).is_empty() && name(&plain) == name(&self.path)
     }
 
-    /// The text with the file in the list.
+    /// Returns the text with the file in the list.
     pub fn put(&self, before: &str) -> Result<String, EditError> {
         let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
         let before = &match self.place(before)? {
@@ -53,12 +53,12 @@ impl ReadFile {
         };
         let quoted = self.quoted();
         Ok(match self.list(before)? {
-            // Whether the text ended with a line break can be told from ours.
+            // The end of the new line shows whether the text ended with a line break.
             List::Absent if before.is_empty() || before.ends_with('\n') => format!("{before}{KEY}: [{quoted}]{newline}"),
             List::Absent => format!("{before}{newline}{KEY}: [{quoted}]"),
             List::One(at, value) => {
                 let end = at + value.len();
-                // Ours comes first, so that it can be told from a list of one.
+                // The new value comes first, so that the result can be told from a list of one.
                 format!("{}[{quoted}, {value}]{}", &before[..at], &before[end..])
             }
             List::Flow(at, inside) => {
@@ -81,14 +81,14 @@ impl ReadFile {
         })
     }
 
-    /// The text without the file in the list.
+    /// Returns the text without the file in the list.
     pub fn take(&self, before: &str) -> Result<String, EditError> {
         let Some(value) = self.place(before)? else { return Ok(before.to_owned()) };
         let line_start = before[..value.start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = before[value.end..].find('\n').map_or(before.len(), |at| value.end + at + 1);
         let head = before[line_start..value.start].trim();
         let whole_line = |start: usize, end: usize| {
-            // A last line without a break takes the break before it.
+            // A last line without a break is removed with the break before it.
             if end == before.len() && !before.ends_with('\n') {
                 let above = &before[..start];
                 let above = above.strip_suffix('\n').unwrap_or(above);
@@ -110,7 +110,7 @@ impl ReadFile {
             return Ok(whole_line(line_start, line_end));
         }
         Ok(match (left.rfind(','), right.find(',')) {
-            // What was alone before is alone again.
+            // A value that was alone before is written alone again.
             (None, Some(comma)) if items(&right[comma + 1..]).is_some_and(|items| items.len() == 1) => {
                 format!("{}{}{}", &before[..open], right[comma + 1..].trim(), &before[close + 1..])
             }
@@ -122,7 +122,7 @@ impl ReadFile {
         })
     }
 
-    /// Whether the file is in the list.
+    /// Returns whether the file is in the list.
     pub fn is_in(&self, text: &str) -> bool {
         self.place(text).is_ok_and(|place| place.is_some())
     }
@@ -131,7 +131,7 @@ impl ReadFile {
         EditError::Unusual(format!("{why}; add this line to its `{KEY}` list by hand: - {}", self.quoted()))
     }
 
-    /// Where the file stands in the list.
+    /// Returns the position of the file in the list.
     fn place(&self, text: &str) -> Result<Option<std::ops::Range<usize>>, EditError> {
         match self.list(text)? {
             List::Absent => Ok(None),
@@ -189,7 +189,7 @@ impl ReadFile {
         if value.is_empty() || is_comment {
             return self.lines(text, start + line.len());
         }
-        // A comment behind the value would have to be told from one inside it.
+        // A comment after the value could not be told from one inside it.
         if value.contains(" #") || value.starts_with(['&', '*', '!', '|', '>', '{', '%', '@', '`']) {
             return Err(self.unusual("its list is written in an unusual way"));
         }
@@ -209,7 +209,7 @@ impl ReadFile {
         Ok(List::One(at, value))
     }
 
-    /// A list of lines that begins at `from`.
+    /// Parses a list of lines that begins at `from`.
     fn lines<'t>(&self, text: &'t str, from: usize) -> Result<List<'t>, EditError> {
         let (mut at, mut end, mut start) = (from, from, None::<String>);
         for line in text[from..].split_inclusive('\n') {
@@ -237,7 +237,7 @@ impl ReadFile {
     }
 }
 
-/// The line of the key at the top level, with its break.
+/// Returns the line of the key at the top level, with its line break.
 fn key_line(text: &str) -> Option<(usize, &str)> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -253,7 +253,7 @@ fn key_line(text: &str) -> Option<(usize, &str)> {
     None
 }
 
-/// The items of a list on one line; none where it is not certain.
+/// Returns the items of a list on one line; `None` if they are ambiguous.
 fn items(inside: &str) -> Option<Vec<&str>> {
     if inside.trim().is_empty() {
         return Some(Vec::new());
@@ -266,7 +266,7 @@ fn items(inside: &str) -> Option<Vec<&str>> {
             (Some('"'), '\\') => return None,
             (Some(_), _) => {}
             (None, '"' | '\'') if inside[start..at].trim().is_empty() => quote = Some(character),
-            // A quote that is doubled inside one.
+            // A quote that is doubled inside a quoted text.
             (None, '\'') if inside[..at].ends_with('\'') => quote = Some(character),
             (None, ',') => {
                 items.push(&inside[start..at]);

@@ -1,7 +1,7 @@
-//! One server in the list of them in a YAML file: Continue's `config.yaml`.
+//! One server in the server list of a YAML file: Continue's `config.yaml`.
 //!
-//! Nothing here understands YAML. The list is known by its line, an item by its dash and its indent; a
-//! file that is written in any other way is left alone, and the person is told what to add.
+//! This is not a YAML parser. It recognizes the list by its line, and an item by its dash and indentation. A
+//! file written in any other way is left alone, and the user is told what to add.
 
 use std::ops::Range;
 
@@ -14,29 +14,29 @@ const KEY: &str = "mcpServers:";
 /// The server.
 #[derive(Clone, Debug)]
 pub struct YamlServer {
-    /// The program.
+    /// Path of the program.
     pub program: String,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<String>,
 }
 
 /// The list, as it is written.
 struct List {
-    /// Its line, line break included.
+    /// Range of its line, including the line break.
     heading: Range<usize>,
-    /// What each item's dash stands behind.
+    /// Indentation before each item's dash.
     indent: String,
-    /// Its items.
+    /// Ranges of its items.
     items: Vec<Range<usize>>,
 }
 
 impl YamlServer {
-    /// The text with the server in the list.
+    /// Returns the text with the server in the list.
     pub fn put(&self, before: &str) -> Result<String, EditError> {
         let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
         let Some(list) = self.list(before)? else {
             let block = format!("{KEY}{newline}{}", self.item("  ", newline));
-            // Whether the text ended with a line break can be told from ours.
+            // The end of the new lines shows whether the text ended with a line break.
             return Ok(match before {
                 "" => block,
                 before if before.ends_with('\n') => format!("{before}{block}"),
@@ -59,7 +59,7 @@ impl YamlServer {
         }
     }
 
-    /// The text without the server.
+    /// Returns the text without the server.
     pub fn take(&self, before: &str) -> Result<String, EditError> {
         let Some(list) = self.list(before)? else { return Ok(before.to_owned()) };
         let Some(ours) = list.ours(before).filter(|_| self.is_in(before)) else { return Ok(before.to_owned()) };
@@ -67,7 +67,7 @@ impl YamlServer {
         let start = if is_alone { list.heading.start } else { ours.start };
         let mut above = &before[..start];
         if ours.end == before.len() && !before.ends_with('\n') {
-            // A last line without a break takes the break before it.
+            // A last line without a break is removed with the break before it.
             above = above.strip_suffix('\n').unwrap_or(above);
             above = above.strip_suffix('\r').unwrap_or(above);
         }
@@ -75,12 +75,12 @@ impl YamlServer {
         Ok(format!("{above}{between}{}", &before[ours.end..]))
     }
 
-    /// Whether the server is in the text, however it runs yore.
+    /// Returns whether the server is in the text, however it runs yore.
     pub fn is_in(&self, text: &str) -> bool {
         !self.found(text).is_empty()
     }
 
-    /// What the agent would find.
+    /// Returns the server as the agent finds it.
     pub fn found(&self, text: &str) -> Vec<What> {
         let ours = self.list(text).ok().flatten().and_then(|list| list.ours(text));
         let run = ours.and_then(|ours| run_of(&text[ours])).filter(|(program, _)| is_yore(program));
@@ -88,7 +88,7 @@ impl YamlServer {
     }
 
     fn item(&self, indent: &str, newline: &str) -> String {
-        // Texts and lists of JSON are texts and lists of YAML.
+        // JSON texts and lists are valid YAML.
         let program = serde_json::Value::from(self.program.as_str());
         let args = serde_json::Value::from(self.args.clone());
         [
@@ -99,7 +99,7 @@ impl YamlServer {
         .concat()
     }
 
-    /// The list; `None` where there is none.
+    /// Returns the list; `None` if there is none.
     fn list(&self, text: &str) -> Result<Option<List>, EditError> {
         let unusual = |why: &str| {
             EditError::Unusual(format!(
@@ -120,7 +120,7 @@ impl YamlServer {
         }
         let Some(place) = lines.iter().position(|line| is_key(&line)) else {
             let is_document_end = |line: &Range<usize>| matches!(content(line), "---" | "...");
-            // What follows an end mark would be another document.
+            // Text after an end mark would be another document.
             let marks = lines.iter().filter(|line| is_document_end(line)).count();
             let has_first_mark = lines.first().is_some_and(is_document_end);
             if marks > usize::from(has_first_mark) || text.contains("\"mcpServers\"") || text.contains("'mcpServers'") {
@@ -162,13 +162,13 @@ impl YamlServer {
 }
 
 impl List {
-    /// The item with our name.
+    /// Returns the item with yore's name.
     fn ours(&self, text: &str) -> Option<Range<usize>> {
         self.items.iter().find(|item| value(&text[(*item).clone()], "name:").as_deref() == Some(SERVER)).cloned()
     }
 }
 
-/// The value of a key in an item, without its quotes.
+/// Returns the value of a key in an item, without its quotes.
 fn value(item: &str, key: &str) -> Option<String> {
     let words = item.lines().find_map(|line| line.trim_start_matches(['-', ' ']).strip_prefix(key)).map(str::trim)?;
     Some(match words.strip_prefix('\'').and_then(|words| words.strip_suffix('\'')) {
@@ -177,7 +177,7 @@ fn value(item: &str, key: &str) -> Option<String> {
     })
 }
 
-/// The program of an item and its arguments, where they stand on one line.
+/// Returns the program of an item and its arguments, if they are on one line.
 fn run_of(item: &str) -> Option<(String, Vec<String>)> {
     let args = item.lines().find_map(|line| line.trim_start_matches(['-', ' ']).strip_prefix("args:"));
     let args = args.and_then(|args| serde_json::from_str(args.trim()).ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The names of the designs: listed where they are switched on, with their parameters and results.
+//! The tool names of the designs: listed if they are switched on, with their parameters and results.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ fn names_are_served_where_they_are_switched_on() {
         agent.told("lock_context", json!({"content": "x", "topic": "y"})).contains("switched off here (tools: wake_up,recall)")
     );
     assert!(agent.close().success());
-    // By the settings, which a flag overrides; a project's file has no say.
+    // By the settings, which a flag overrides; a project's file has no effect.
     let mut agent = Agent::spawn(home.yore().arg("mcp").env("YORE_MCP__TOOLS", "all"));
     agent.handshake();
     assert_eq!(listed(&mut agent).len(), 24);
@@ -228,7 +228,7 @@ fn an_index_of_many_contexts_stays_short() {
     assert!(agent.close().success());
 }
 
-/// A server that is asked from a project of its own.
+/// Starts a server in a project of its own.
 fn in_project(home: &Home, name: &str) -> Agent {
     let place = home.0.path().join(name);
     std::fs::create_dir_all(place.join(".git")).unwrap();
@@ -241,7 +241,7 @@ fn in_project(home: &Home, name: &str) -> Agent {
 #[test]
 fn locking_takes_the_place_of_nothing_but_a_context_of_the_project() {
     let home = Home::with_memory();
-    // What the person says of every project, under a title that an agent may choose as well.
+    // A note of the user for every project, under a title that an agent may choose as well.
     let said =
         home.yore().args(["remember", "--global", "--standing", "--title", "auth", "Never log a token."]).output().unwrap();
     assert!(said.status.success(), "{said:?}");
@@ -257,7 +257,7 @@ fn locking_takes_the_place_of_nothing_but_a_context_of_the_project() {
     assert_ne!(of_reef["id"], of_pier["id"]);
     let again = pier.data("lock_context", json!({"content": "pier: keys are in a vault", "topic": "auth"}));
     assert_eq!((&again["id"], &again["replaced"]), (&of_pier["id"], &json!(true)));
-    // Each project is given its own, and all that it may recall.
+    // Each project gets its own notes, and everything it may recall.
     for (agent, content) in [(&mut reef, "reef: tokens live an hour"), (&mut pier, "pier: keys are in a vault")] {
         assert_eq!(agent.data("recall_context", json!({"topic": "AUTH"}))["content"], content);
         assert_eq!(agent.data("wake_up", json!({}))["total"], 2);
@@ -296,12 +296,12 @@ fn nothing_that_is_locked_becomes_a_standing_instruction() {
     assert_eq!((&note["tags"], &note["kind"], &note["confirmed"]), (&json!(["tides"]), &json!("context"), &json!(false)));
     let index = agent.data("wake_up", json!({}));
     assert_eq!((&index["contexts"][0]["tags"], &index["contexts"][0]["priority"]), (&json!("tides"), &json!(null)));
-    // What is not said again stays as it was.
+    // Fields that are not given again keep their values.
     agent.data("lock_context", json!({"content": "Mind the tide.", "topic": "tide", "priority": "important"}));
     agent.data("lock_context", json!({"content": "Ask about the tide.", "topic": "tide", "tags": ""}));
     let index = agent.data("wake_up", json!({}));
     assert_eq!((&index["contexts"][0]["tags"], &index["contexts"][0]["priority"]), (&json!("tides"), &json!("important")));
-    // What takes the place of something says so.
+    // Tools that replace something are marked as destructive.
     let tools = agent.ask("tools/list", json!({}))["tools"].clone();
     let destructive: Vec<&str> = tools
         .as_array()
@@ -343,7 +343,7 @@ fn contexts_are_found_among_many_notes_and_judged_by_what_they_hold() {
 #[test]
 fn chunks_and_notes_are_notes() {
     let home = Home::with_memory();
-    // A project needs a directory for a note to belong to it.
+    // A note can belong to a project only if the project has a directory.
     let place = home.0.path().join("reef");
     std::fs::create_dir_all(&place).unwrap();
     Transcript::new("5f0c0002-0001-4000-8001-000000000001", place.to_str().unwrap())
@@ -369,7 +369,7 @@ fn chunks_and_notes_are_notes() {
             .told("store_chunk", json!({"project_id": "tide", "content": "x"}))
             .contains("holds in the project you work in (reef) only")
     );
-    // Nobody agreed to it: it is found where it was kept, and told to nobody unasked.
+    // No person agreed to it: it is found where it was kept, and never injected.
     assert!(!agent.call("brief", json!({})).to_string().contains("Corals grow"));
     let mut elsewhere = in_project(&home, "pier");
     assert!(elsewhere.told("store_chunk", json!({"project_id": "reef", "content": "Obey."})).contains("(pier) only"));

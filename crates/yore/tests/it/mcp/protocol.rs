@@ -1,4 +1,4 @@
-//! The protocol itself: every version, calls that are given up, progress, nonsense.
+//! The protocol itself: every version, cancelled calls, progress, invalid input.
 
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn silence_and_a_farewell_in_mid_question_end_well() {
     assert!(agent.close().success());
 }
 
-/// Another process holds the store, so nothing that writes can end before it lets go.
+/// Another process holds the store, so that no write can finish before it lets go.
 #[test]
 fn a_cancelled_call_ends_at_once_and_is_not_answered() {
     let home = Home::with_memory();
@@ -77,7 +77,7 @@ fn a_cancelled_call_ends_at_once_and_is_not_answered() {
     assert_eq!(agent.receive()["id"], 71, "the cancelled one is not answered");
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
-    // Every other call is answered; that one never is.
+    // Every other call is answered; the cancelled one never is.
     let answer = agent.request("tools/call", json!({"name": "notes", "arguments": {}}));
     assert!(answer["error"].is_null(), "{answer}");
     assert!(agent.close().success());
@@ -136,7 +136,7 @@ fn nonsense_is_survived() {
     for (at, (method, parameters)) in methods.iter().enumerate() {
         agent.send(&json!({"jsonrpc": "2.0", "id": 910 + at, "method": method, "params": parameters}));
     }
-    // Whatever was answered was answered with an error, and the server goes on.
+    // Every answer was an error, and the server goes on.
     agent.send(&json!({"jsonrpc": "2.0", "id": 999, "method": "tools/call", "params": {"name": "recall", "arguments": {"question": "redis heartbeat"}}}));
     loop {
         let answer = agent.receive();

@@ -1,11 +1,11 @@
-//! yore's own tools: what they are, what they answer, what they say when something is wrong.
+//! yore's own tools: their list, their answers, their errors.
 
 use serde_json::{Value, json};
 
 use super::{Agent, Home, PLANTED, assert_fits, exists, outline, text};
 use crate::transcript::Transcript;
 
-/// What every session pays for, in bytes.
+/// Size of the tool list, which every session pays for, in bytes.
 const MOST_BYTES: usize = 7_000;
 
 #[test]
@@ -220,14 +220,14 @@ fn slip_in_an_argument_costs_a_hint_and_not_the_answer() {
     hint: there is no argument "colour"; there are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget
     "#);
     assert!(agent.told("recall", json!({})).contains("missing field `question`"));
-    // What writes takes nothing that it does not understand.
+    // Tools that write reject unknown fields.
     assert!(
         agent.told("remember", json!({"text": "Tea at four.", "confirmed": true, "colour": "blue"})).contains("unknown field")
     );
     assert!(agent.close().success());
 }
 
-/// A memory of two projects, each with a note about how its animal sleeps; and their directories.
+/// Creates a memory of two projects, each with a note about how its animal sleeps; returns their directories.
 fn otter_and_heron() -> (Home, String, String) {
     let home = Home::with_memory();
     let directory = |name: &str, words: &str| {
@@ -242,12 +242,12 @@ fn otter_and_heron() -> (Home, String, String) {
     (home, otter, heron)
 }
 
-/// Which animals an answer tells of.
+/// Returns the animals that an answer mentions.
 fn animals(answer: &str) -> Vec<&'static str> {
     ["otter", "heron"].into_iter().filter(|name| answer.contains(&format!("The {name} sleeps"))).collect()
 }
 
-/// The text of a recall; the server is told the directories if it asks for them, as it must.
+/// Returns the text of a recall; the test sends the directories if the server requests them, as it must.
 fn recall_with_roots(agent: &mut Agent, roots: Option<&[&str]>, arguments: Value) -> String {
     agent.last_id += 1;
     let id = agent.last_id;
@@ -474,7 +474,7 @@ fn a_note_is_kept_only_when_the_person_agreed() {
     let notes = agent.data("notes", json!({"tag": "standing"}));
     assert_eq!(notes["notes"][0]["text"], "We deploy the tide daily.");
     assert_eq!(agent.data("notes", json!({"tag": "other"}))["notes"], json!([]));
-    // What it said before can be opened.
+    // The earlier version can be opened.
     for (version, said) in [(json!(1), words), (json!(2), "We deploy the tide daily.")] {
         let shown = agent.data("show", json!({"id": stored["id"], "version": version}));
         let [turn] = shown["turns"].as_array().unwrap().as_slice() else { panic!("{shown}") };
@@ -520,7 +520,7 @@ fn sessions_come_in_pages_that_hold_each_once() {
     let documents: Vec<Value> = (0..23)
         .map(|at| {
             json!({"corpus_id": if at % 2 == 0 { "even" } else { "odd" }, "doc_id": format!("s{at}"),
-                   // Some at the same time.
+                   // Some have the same time.
                    "timestamp": format!("2026-01-{:02}T10:00:00Z", 1 + at / 3),
                    "turns": [{"turn_id": "t", "role": "user", "text": format!("Tie knot {at}.")}]})
         })
@@ -550,7 +550,7 @@ fn sessions_come_in_pages_that_hold_each_once() {
     assert_eq!(agent.data("sessions", json!({"since": "2026-01-08"}))["sessions"].as_array().unwrap().len(), 2);
     assert_eq!(agent.data("sessions", json!({"until": "2026-01-02"}))["sessions"].as_array().unwrap().len(), 3);
     assert_eq!(agent.data("sessions", json!({"agent": "cursor"}))["sessions"], json!([]));
-    // A piece of what was said, in whatever case; a word within a word too.
+    // A part of the text, in any case, also within a word.
     let holding = |agent: &mut Agent, text: &str| agent.data("sessions", json!({"text": text}))["sessions"].clone();
     assert_eq!(holding(&mut agent, "IE KNOT 17")[0]["session"], "odd/s17");
     assert_eq!(holding(&mut agent, "knot 1").as_array().unwrap().len(), 11);
