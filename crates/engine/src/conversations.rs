@@ -1,28 +1,28 @@
-//! Conversations as people browse them: summaries, and the exchanges of one (S1-022 to S1-027).
+//! Conversations for browsing: summaries, and the exchanges of one conversation.
 
 use yore_core::exchange::{Exchanges, TurnShape, exchanges};
 use yore_core::time::UtcMillis;
 
 use crate::store::{ConversationFilter, ConversationSummary, EpisodeKey, ProjectKey, Store, StoreResult};
 
-/// Which conversations to list; an empty list means any.
+/// Filter for listing conversations; an empty list matches any.
 #[derive(Clone, Debug)]
 pub struct ConversationsRequest {
-    /// At most so many, last used first.
+    /// Maximum number of conversations, last used first.
     pub limit: usize,
-    /// Last used not before (inclusive).
+    /// Only conversations last used at or after this time.
     pub since: Option<UtcMillis>,
-    /// Begun before (exclusive).
+    /// Only conversations begun before this time.
     pub until: Option<UtcMillis>,
-    /// Only those with code blocks.
+    /// Only conversations with code blocks.
     pub has_code: bool,
     /// Names, ids or directories of projects.
     pub projects: Vec<String>,
     /// Source kinds, such as `claude-code`.
     pub agents: Vec<String>,
-    /// Only those whose title or words hold this, in whatever case.
+    /// Only conversations whose title or text contains this, ignoring case.
     pub text: Option<String>,
-    /// Side conversations too.
+    /// Include side conversations.
     pub with_subagents: bool,
 }
 
@@ -41,7 +41,7 @@ impl Default for ConversationsRequest {
     }
 }
 
-/// The conversations of a store; `projects` are the rows of those that were asked for.
+/// Lists the conversations of a store; `projects` are the rows of the requested projects.
 pub(crate) fn list(
     store: &Store,
     request: &ConversationsRequest,
@@ -71,12 +71,12 @@ pub(crate) fn list(
     Ok(found)
 }
 
-/// A piece of somebody's words as [`Store::conversation_says`] takes it; `None` for one that is blank.
+/// Normalises a search text for [`Store::conversation_says`]; `None` if it is blank.
 pub(crate) fn looked_for(text: Option<&str>) -> Option<String> {
     text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_lowercase)
 }
 
-/// The exchanges of a conversation.
+/// Returns the exchanges of a conversation.
 pub(crate) fn exchanges_of(store: &Store, episode: EpisodeKey) -> StoreResult<Exchanges> {
     let native_id = store.conversation(episode)?.map(|summary| summary.native_id).unwrap_or_default();
     let turns = store.episode_turns(episode)?;
