@@ -36,7 +36,7 @@ pub enum EmbedError {
     Description {
         /// The `model.json`.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         detail: String,
     },
     /// The vocabulary of the model differs from the built-in one.

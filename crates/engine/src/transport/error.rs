@@ -14,7 +14,7 @@ pub enum FetchError {
     Address {
         /// The text, cut.
         address: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         detail: String,
     },
     /// The address uses another protocol.
@@ -59,7 +59,7 @@ pub enum FetchError {
     /// The page is too large.
     #[error("the page has more than {limit} bytes")]
     TooLarge {
-        /// What is allowed.
+        /// Maximum number of bytes.
         limit: u64,
     },
     /// The server redirects too many times.
@@ -87,7 +87,7 @@ pub enum FetchError {
     /// The page has no text.
     #[error("{address} has no text")]
     NoText {
-        /// The address that gave it.
+        /// The address of the page.
         address: String,
     },
     /// The server's answer is not valid.
@@ -95,7 +95,7 @@ pub enum FetchError {
     Protocol {
         /// The host.
         host: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         detail: String,
     },
     /// The proxy's address is not valid.

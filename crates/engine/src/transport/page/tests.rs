@@ -171,7 +171,7 @@ fn name_that_leads_into_the_private_network_is_refused_wherever_it_appears() {
     });
     let fetcher = Fetcher::guarded(settings(), Guard { allow_private: false, allowed: vec![HERE], given: Some(names) }).unwrap();
     let fetch = |address: &str| fetcher.fetch(address, &Conditional::default());
-    // Of several addresses, the client connects only to allowed ones.
+    // The client connects only to the allowed ones of several addresses.
     assert!(fetch(&format!("http://outside.example:{}/", server.port)).is_ok());
     // One look-up for one connection: the checked address is the one that is connected to.
     assert_eq!(*asked.lock().unwrap(), 1);
