@@ -9,7 +9,7 @@ use super::keys::{EpisodeKey, ProjectKey, json_of};
 use super::transaction::View;
 use super::{Store, StoreResult};
 
-/// How many sessions and turns an agent contributed.
+/// Number of sessions and turns of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AgentCount {
     /// Source kind.
@@ -24,21 +24,21 @@ pub struct AgentCount {
     pub turns: u64,
 }
 
-/// A count by name.
+/// Number of turns of a role.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpisodeCount {
     /// Role of turns.
     pub role: String,
-    /// How many.
+    /// Number of turns.
     pub turns: u64,
 }
 
 /// Redactions of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RedactionCount {
-    /// What was found.
+    /// Kind of the secret.
     pub kind: String,
-    /// How often.
+    /// Number of redactions.
     pub count: u64,
 }
 
@@ -49,11 +49,11 @@ pub struct SkipCount {
     pub source: String,
     /// Stable reason.
     pub reason: String,
-    /// What exactly, such as the unknown type.
+    /// Detail of the reason, such as the unknown type.
     pub detail: String,
-    /// How often.
+    /// Number of lines.
     pub count: u64,
-    /// An example: file and line.
+    /// File of an example.
     pub path: String,
     /// 1-based line of the example.
     pub line: u64,
@@ -62,11 +62,11 @@ pub struct SkipCount {
 /// Everything that `stats` shows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StoreStats {
-    /// By agent.
+    /// Counts by agent.
     pub agents: Vec<AgentCount>,
-    /// By role.
+    /// Counts by role.
     pub roles: Vec<EpisodeCount>,
-    /// Projects.
+    /// Number of projects.
     pub projects: u64,
     /// Turns that several sessions share and that are stored once.
     pub shared_turns: u64,
@@ -74,7 +74,7 @@ pub struct StoreStats {
     pub forgotten_episodes: u64,
     /// Source files read.
     pub files: u64,
-    /// Of these, gone by now; the archive has them.
+    /// Those of the files that no longer exist; the archive has their content.
     pub gone_files: u64,
     /// Bytes of the source files that are archived.
     pub source_bytes: u64,
@@ -92,7 +92,7 @@ pub struct StoreStats {
     pub skips: Vec<SkipCount>,
 }
 
-/// A project as `projects` lists it.
+/// A project in the list of projects.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectSummary {
     /// Row.
@@ -101,7 +101,7 @@ pub struct ProjectSummary {
     pub id: ProjectId,
     /// Name.
     pub name: String,
-    /// The names by which it is recognised: (kind, as recorded).
+    /// The aliases by which it is recognised: (kind, as recorded).
     pub aliases: Vec<(String, String)>,
     /// Sessions, without sub-agents.
     pub sessions: u64,
@@ -111,7 +111,7 @@ pub struct ProjectSummary {
     pub updated: Option<UtcMillis>,
 }
 
-/// An episode as `sessions` lists it.
+/// An episode in the list of sessions.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpisodeSummary {
     /// Row.
@@ -122,13 +122,13 @@ pub struct EpisodeSummary {
     pub agent: String,
     /// The agent's own session id.
     pub native_id: String,
-    /// What it is.
+    /// Kind of the episode.
     pub kind: EpisodeKind,
     /// Recorded title, or the first words of the first human turn.
     pub title: Option<String>,
     /// Name of the project.
     pub project: Option<String>,
-    /// The directory it began in.
+    /// The directory in which it began.
     pub cwd: Option<String>,
     /// Time of the first turn.
     pub started: Option<UtcMillis>,
@@ -136,23 +136,23 @@ pub struct EpisodeSummary {
     pub updated: Option<UtcMillis>,
     /// Turns, shared ones included.
     pub turns: u64,
-    /// When it was soft-forgotten.
+    /// Time when it was soft-forgotten.
     pub forgotten: Option<UtcMillis>,
-    /// What it points to: (kind, value).
+    /// Links of the episode: (kind, value).
     pub links: Vec<(String, String)>,
 }
 
-/// In which order sessions are listed.
+/// Sort order of a list of sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SessionOrder {
     /// Last used first.
     #[default]
     Recent,
-    /// As they began.
+    /// Oldest beginning first.
     Oldest,
 }
 
-/// Which episodes are listed.
+/// Filter for listing episodes.
 struct Wanted<'w> {
     projects: &'w [ProjectKey],
     with_subagents: bool,
@@ -162,12 +162,12 @@ struct Wanted<'w> {
 }
 
 impl Store {
-    /// What is known of the data directory under a name.
+    /// Returns a fact about the data directory by its name.
     pub(crate) fn fact(&self, name: &str) -> StoreResult<Option<String>> {
         self.read(|view| view.first_value("SELECT value FROM fact WHERE name = ?1", [name]))
     }
 
-    /// Notes what is known of the data directory.
+    /// Stores a fact about the data directory.
     pub(crate) fn set_fact(&self, name: &str, value: &str) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute(
@@ -178,10 +178,11 @@ impl Store {
         })
     }
 
-    /// Gives names (titles, directories, paths, labels and the like) that `becomes` changes their new form, unless it
-    /// is a dry run; gives how many.
+    /// Replaces names (titles, directories, paths, labels and the like) by the result of `becomes`, unless it
+    /// is a dry run; returns the number of changed names.
     pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {
-        /// Tables and columns with names; one that may hold each name once gives way to the row that has the new one.
+        /// Tables and columns with names. If a column may hold each name only once, the row with the old name
+        /// is replaced by the one that already has the new name.
         const NAMES: [(&str, &str); 16] = [
             ("episode", "title"),
             ("episode", "cwd"),
@@ -220,17 +221,18 @@ impl Store {
         })
     }
 
-    /// Whether anything was written with the data directory's key: lines, or what must not come back.
+    /// Returns whether anything was written with the data directory's key: lines, or hashes of content that
+    /// must not be read again.
     pub(crate) fn is_keyed(&self) -> StoreResult<bool> {
         self.read(|view| view.value("SELECT EXISTS (SELECT 1 FROM segment) OR EXISTS (SELECT 1 FROM tombstone)", []))
     }
 
-    /// How many sessions and messages were forgotten for good.
+    /// Returns the number of sessions and messages that were forgotten for good.
     pub(crate) fn tombstone_count(&self) -> StoreResult<u64> {
         self.read(|view| view.count("SELECT count(*) FROM tombstone", []))
     }
 
-    /// Counts everything.
+    /// Collects all statistics of the store.
     pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
         self.read(|view| {
             let sum = |sql: &'static str| view.value::<Option<i64>>(sql, []).map(|sum| sum.unwrap_or(0) as u64);
@@ -287,7 +289,7 @@ impl Store {
         })
     }
 
-    /// All projects, last used first.
+    /// Returns all projects, last used first.
     pub(crate) fn projects(&self) -> StoreResult<Vec<ProjectSummary>> {
         self.read(|view| {
             let mut projects = view.all(
@@ -323,7 +325,7 @@ impl Store {
         })
     }
 
-    /// All projects by row, id and name, without counts.
+    /// Returns row, id and name of all projects, without counts.
     pub(crate) fn project_names(&self) -> StoreResult<Vec<(ProjectKey, ProjectId, String)>> {
         self.read(|view| {
             view.all("SELECT id, uid, name FROM project ORDER BY id", [], |row| {
@@ -332,33 +334,33 @@ impl Store {
         })
     }
 
-    /// The projects that have this alias, in key form or as it was met.
+    /// Returns the projects that have this alias, in key form or in its original form.
     pub(crate) fn projects_by_alias(&self, recorded: &str, key: &str) -> StoreResult<Vec<ProjectKey>> {
         self.read(|view| {
             view.column("SELECT DISTINCT project_id FROM project_alias WHERE recorded = ?1 OR value = ?2", params![recorded, key])
         })
     }
 
-    /// The directories by which projects are recognised, as they were recorded.
+    /// Returns the directories by which projects are recognised, as recorded.
     pub(crate) fn project_directories(&self) -> StoreResult<Vec<String>> {
         self.read(|view| {
             view.column("SELECT DISTINCT recorded FROM project_alias WHERE kind = 'directory' ORDER BY recorded", [])
         })
     }
 
-    /// The project known by an alias.
+    /// Returns the project with an alias.
     pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<ProjectKey>> {
         self.read(|view| {
             view.first_value("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2", params![kind, value])
         })
     }
 
-    /// Gives a project another name.
+    /// Renames a project.
     pub(crate) fn rename_project(&self, project: ProjectKey, name: &str) -> StoreResult<()> {
         self.write(|tx| tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", params![project, name]).map(drop))
     }
 
-    /// Makes one project of two: everything of `from` belongs to `into` afterwards.
+    /// Merges two projects: everything of `from` belongs to `into` afterwards.
     pub(crate) fn merge_projects(&self, from: ProjectKey, into: ProjectKey) -> StoreResult<()> {
         self.write(|tx| {
             for sql in [
@@ -374,7 +376,8 @@ impl Store {
         })
     }
 
-    /// Episodes in order, at most `limit`. `projects` empty means all; sub-agents only if asked.
+    /// Returns the episodes in order, at most `limit`. Empty `projects` means all; sub-agents only on
+    /// request.
     pub(crate) fn episodes(
         &self,
         projects: &[ProjectKey],
@@ -387,7 +390,7 @@ impl Store {
         self.listed(&wanted, order, limit)
     }
 
-    /// Sessions that people had, last used first: of a project, or with a native id.
+    /// Returns sessions with a person, last used first: those of a project, or with a native id.
     pub(crate) fn sessions_lately(
         &self,
         project: Option<ProjectKey>,
@@ -451,7 +454,7 @@ impl Store {
 }
 
 impl View<'_> {
-    /// The first line of the first human turn, at most 100 characters.
+    /// Returns the first line of the first human turn, at most 100 characters.
     fn first_human_words(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
         let words: Option<Vec<u8>> = self.first_value(
             "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id

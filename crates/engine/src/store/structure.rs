@@ -1,6 +1,6 @@
-//! The shape of turns: code blocks, files, tool calls with their outcome, reported errors. Written
-//! in the transaction that writes a turn's words, and again from the words alone for turns that are
-//! older than these tables. Conversations are listed from here (S1-022, S1-023).
+//! The shape of turns: code blocks, files, tool calls with their outcome, reported errors. It is written in
+//! the transaction that writes a turn's text, and again from the text alone for turns that are older than
+//! these tables. Summaries of conversations are also made here.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -18,24 +18,24 @@ use super::transaction::View;
 use super::upsert::Upserter;
 use super::{Store, StoreResult, words};
 
-/// A path that is longer is data.
+/// A longer path is considered data.
 const MAX_PATH_BYTES: usize = 1024;
-/// A name of a tool or language that is longer is cut.
+/// Longer names of tools and languages are cut.
 const MAX_NAME_BYTES: usize = 120;
-/// Files of one turn; a turn that names more is a listing.
+/// Maximum number of files of one turn; a turn that names more is a listing.
 const MAX_FILES: usize = 64;
-/// Turns whose shape is made again in one transaction.
+/// Turns whose shape is written again in one transaction.
 const RESHAPED_TURNS: usize = 500;
-/// Paths that a name of a file may stand for, and places of each that are looked at.
+/// Maximum number of paths that a file name may match, and of turns read for each.
 const MAX_NAMED_PATHS: usize = 100;
 const MAX_PLACES: usize = 2_000;
-/// Files of a summary.
+/// Maximum number of files of a summary.
 const SUMMARY_FILES: usize = 50;
 
-/// A conversation as it is listed (S1-023).
+/// A conversation in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConversationSummary {
-    /// Yore's id of it.
+    /// Yore's id of the conversation.
     pub id: EpisodeId,
     /// The agent's own id of the session.
     pub native_id: String,
@@ -47,9 +47,9 @@ pub struct ConversationSummary {
     pub created: Option<UtcMillis>,
     /// Time of the last message.
     pub updated: Option<UtcMillis>,
-    /// Messages that a person or the agent said, tools not counted.
+    /// Messages of the person and the agent, without tool turns.
     pub message_count: u64,
-    /// Whether a message has a code block.
+    /// True if a message has a code block.
     pub has_code: bool,
     /// Name of the project.
     pub project: Option<String>,
@@ -57,34 +57,34 @@ pub struct ConversationSummary {
     pub languages: Vec<String>,
     /// The beginning of the first human message on one line.
     pub preview: String,
-    /// Files that it touches, changed ones first, then those that are met most; at most 50.
+    /// Files that it touches, changed ones first, then the most frequent; at most 50.
     pub files: Vec<String>,
 }
 
-/// Which conversations; an empty list means any.
+/// Filter for conversations; an empty list matches any.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConversationFilter<'f> {
     /// Rows of projects.
     pub projects: &'f [ProjectKey],
     pub agents: &'f [String],
-    /// Last used not before (inclusive).
+    /// Only conversations last used at or after this time.
     pub since: Option<UtcMillis>,
-    /// Begun before (exclusive).
+    /// Only conversations begun before this time.
     pub until: Option<UtcMillis>,
     pub has_code: bool,
     pub with_subagents: bool,
 }
 
-/// Which changes of a file.
+/// Filter for the changes of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChangeFilter<'f> {
     /// The last components of its path.
     pub file: &'f str,
     /// Rows of projects.
     pub projects: &'f [ProjectKey],
-    /// Not those of this session, by its native id, nor of its sub-agents.
+    /// Native id of a session to leave out, together with its sub-agents.
     pub session: Option<&'f str>,
-    /// Only what was known then (exclusive).
+    /// Only changes from before this time.
     pub as_of: Option<i64>,
 }
 
@@ -93,18 +93,18 @@ pub(crate) struct ChangeFilter<'f> {
 pub(crate) struct Change {
     /// Row of the turn that changed it.
     pub turn: TurnKey,
-    /// Row of the turn in which a person asked for it.
+    /// Row of the turn in which a person requested it.
     pub asked: Option<TurnKey>,
 }
 
-/// What a turn's source records of its tools.
+/// Tools and files of a turn as recorded by its source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RecordedShape {
     pub tools: Vec<ToolUse>,
     pub files: Vec<FileUse>,
 }
 
-/// What the words of a turn tell.
+/// Shape of a turn as found in its text.
 struct WordsShape<'t> {
     code: Vec<CodeBlock>,
     mentioned: Vec<&'t str>,
@@ -122,20 +122,20 @@ impl<'t> WordsShape<'t> {
     }
 }
 
-/// Binds the call of a tool to its answer within an episode: agents' own ids may repeat between
-/// sessions. The keys of an episode lie together, so that a batch touches few pages of the index.
+/// Returns the key that connects a tool call with its answer within an episode: agents' own ids may repeat
+/// between sessions. The keys of an episode are adjacent, so that a batch touches few pages of the index.
 fn call_key(episode: EpisodeKey, call_id: &str) -> i64 {
     let mut bytes = [0; 8];
     bytes[..5].copy_from_slice(&blake3::hash(call_id.as_bytes()).as_bytes()[..5]);
     episode.get().wrapping_shl(40) | i64::from_le_bytes(bytes)
 }
 
-/// The last component of a path in lower case; empty for a directory.
+/// Returns the last component of a path in lower case; empty for a directory.
 fn name_of(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or("").to_lowercase()
 }
 
-/// Whether a path ends with these components, whatever the separators and the case of letters.
+/// Returns whether a path ends with these components, ignoring separators and case.
 fn ends_with_components(path: &str, suffix: &str) -> bool {
     fn parts(path: &str) -> impl Iterator<Item = String> + '_ {
         path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").map(str::to_lowercase)
@@ -145,7 +145,7 @@ fn ends_with_components(path: &str, suffix: &str) -> bool {
 }
 
 impl Upserter<'_, '_> {
-    /// Writes the shape of a turn, in the place of an older one where it is replaced.
+    /// Writes the shape of a turn; replaces an older one if `is_replaced`.
     pub(super) fn write_shape(&mut self, id: TurnKey, episode: EpisodeKey, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if is_replaced {
             self.clear_shape(id)?;
@@ -159,7 +159,7 @@ impl Upserter<'_, '_> {
         files.extend(shape.mentioned.iter().map(|path| (*path, FileAction::Mentioned)));
         self.write_files(id, &mut files)?;
         self.write_code(id, &shape.code)?;
-        // What a person refused is no error.
+        // A call that a person refused is not an error.
         let is_refused = turn.tools.iter().any(|tool| tool.outcome == Some(Outcome::Cancelled));
         if turn.is_error && !is_refused || shape.reports_error {
             self.run("INSERT OR IGNORE INTO turn_error (turn_id) VALUES (?1)", id)?;
@@ -167,7 +167,7 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    /// Writes what the words of a turn tell of its shape, beside what its source recorded.
+    /// Writes the shape found in a turn's text, in addition to what its source recorded.
     fn reshape(&mut self, id: TurnKey, role: Role, is_error: bool, text: &str, tool_text: &str) -> StoreResult<()> {
         let shape = WordsShape::of(role, text, tool_text);
         let mut files = shape.mentioned.iter().map(|path| (*path, FileAction::Mentioned)).collect();
@@ -197,8 +197,8 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    /// Writes tool calls and answers; each side gets what only the other tells. A new call was not
-    /// answered before: its answer stands behind it, and finds it.
+    /// Writes tool calls and answers; each side gets the data that only the other has. A new call has no
+    /// answer yet: its answer comes later, and finds the call.
     fn write_tools(&mut self, id: TurnKey, episode: EpisodeKey, tools: &[ToolUse], is_replaced: bool) -> StoreResult<()> {
         for (seq, tool) in tools.iter().enumerate() {
             let key = tool.call_id.as_deref().filter(|call| !call.is_empty()).map(|call| call_key(episode, call));
@@ -223,7 +223,7 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    /// Gives a call the outcome that its answer, turn `id`, tells; returns the tool's name.
+    /// Gives a call the outcome from its answer, turn `id`; returns the tool's name.
     fn answer(&mut self, key: i64, id: TurnKey, outcome: Outcome) -> StoreResult<Option<LabelKey>> {
         let call = match self.calls.get(&key) {
             Some(call) => Some(*call),
@@ -239,7 +239,7 @@ impl Upserter<'_, '_> {
         Ok(name)
     }
 
-    /// The outcome that an answer to a call of turn `id` told before.
+    /// Returns the outcome from an earlier answer to a call of turn `id`.
     fn outcome_of(&self, key: i64, id: TurnKey) -> StoreResult<Option<Outcome>> {
         let found: Option<String> = self.tx.first_value(
             "SELECT outcome FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND outcome IS NOT NULL LIMIT 1",
@@ -249,7 +249,8 @@ impl Upserter<'_, '_> {
     }
 
     fn write_files(&mut self, id: TurnKey, files: &mut Vec<(&str, FileAction)>) -> StoreResult<()> {
-        // The most that is done to a file comes first; of too many the mere mentions go.
+        // The strongest action on a file comes first; if there are too many files, those that are only
+        // mentioned are dropped.
         files.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         let mut seen: HashSet<&str> = HashSet::new();
         files.retain(|(path, _)| !path.is_empty() && path.len() <= MAX_PATH_BYTES && seen.insert(path));
@@ -278,7 +279,7 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    /// Row of a path.
+    /// Returns the row of a path.
     fn path(&mut self, path: &str) -> StoreResult<i64> {
         if let Some(id) = self.paths.get(path) {
             return Ok(*id);
@@ -298,15 +299,14 @@ fn cut(text: &str, bytes: usize) -> &str {
 }
 
 impl Store {
-    /// Number of turns whose words have not been looked through yet, counted up to `limit`.
+    /// Returns the number of turns whose text has not been analysed yet, counted up to `limit`.
     pub(crate) fn shape_queue_length(&self, limit: usize) -> StoreResult<usize> {
         self.read(|view| {
             view.count("SELECT count(*) FROM (SELECT 1 FROM shape_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
         })
     }
 
-    /// Looks the words of turns through that are older than the shape tables, some at a time; says
-    /// whether some are left.
+    /// Analyses some of the turns that are older than the shape tables; returns whether some are left.
     pub(crate) fn reshape(&self) -> StoreResult<bool> {
         if self.shape_queue_length(1)? == 0 {
             return Ok(false);
@@ -347,7 +347,7 @@ impl Store {
         })
     }
 
-    /// Rows of the turns that hold what a filter asks for ([`Filter::asks_for_content`]).
+    /// Returns the rows of the turns with the content that a filter requires ([`Filter::asks_for_content`]).
     pub(crate) fn turns_holding(&self, filter: &Filter) -> StoreResult<HashSet<TurnKey>> {
         self.read(|view| {
             let mut passing: Option<HashSet<TurnKey>> = None;
@@ -388,8 +388,8 @@ impl Store {
         })
     }
 
-    /// The last change of a file in each session, latest first. Of a file that is met everywhere
-    /// only the places that were stored last are looked at.
+    /// Returns the last change of a file in each session, latest first. For a file that occurs very often,
+    /// only the latest stored turns are read.
     pub(crate) fn last_changes(&self, filter: &ChangeFilter<'_>, limit: usize) -> StoreResult<Vec<Change>> {
         self.read(|view| {
             let mut written: Vec<TurnKey> = Vec::new();
@@ -421,8 +421,8 @@ impl Store {
         })
     }
 
-    /// What the sources of these turns record of tools and files, in the order of `rows`. The id of
-    /// a call binds call and answer; it is not the agent's own.
+    /// Returns the tools and files that the sources of these turns recorded, in the order of `rows`. The id
+    /// of a call connects call and answer; it is not the agent's own.
     pub(crate) fn recorded_shapes(&self, rows: &[TurnKey]) -> StoreResult<Vec<RecordedShape>> {
         self.read(|view| {
             let mut shapes = Vec::with_capacity(rows.len());
@@ -454,7 +454,7 @@ impl Store {
         })
     }
 
-    /// Rows of conversations, last used first.
+    /// Returns the rows of conversations, last used first.
     pub(crate) fn conversation_rows(&self, filter: &ConversationFilter<'_>) -> StoreResult<Vec<EpisodeKey>> {
         self.read(|view| {
             let projects = json_of(filter.projects);
@@ -474,7 +474,7 @@ impl Store {
         })
     }
 
-    /// Whether the title or the prose of a conversation holds `text`, which is in lower case.
+    /// Returns whether the title or the prose of a conversation contains `text`, which is in lower case.
     pub(crate) fn conversation_says(&self, episode: EpisodeKey, text: &str) -> StoreResult<bool> {
         self.read(|view| {
             let title: Option<String> = view.first_value("SELECT title FROM episode WHERE id = ?1", [episode])?.flatten();
@@ -497,7 +497,7 @@ impl Store {
         })
     }
 
-    /// The summary of a conversation; `None` when it is gone or forgotten.
+    /// Returns the summary of a conversation; `None` if it does not exist or is forgotten.
     pub(crate) fn conversation(&self, episode: EpisodeKey) -> StoreResult<Option<ConversationSummary>> {
         self.read(|view| {
             let found = view.first(
@@ -556,7 +556,7 @@ impl Store {
 }
 
 impl View<'_> {
-    /// Rows of the paths that end with these components.
+    /// Returns the rows of the paths that end with these components.
     fn paths_ending(&self, suffix: &str) -> StoreResult<Vec<i64>> {
         let suffix = suffix.trim().trim_end_matches(['/', '\\']);
         let found: Vec<(i64, String)> = self.all("SELECT id, text FROM path WHERE name = ?1", [name_of(suffix)], |row| {
@@ -566,7 +566,7 @@ impl View<'_> {
         Ok(found.into_iter().filter(|(_, path)| is_named && ends_with_components(path, suffix)).map(|(row, _)| row).collect())
     }
 
-    /// The words of the first human message, or of the first message at all.
+    /// Returns the text of the first human message, or of the first message at all.
     fn first_prose(&self, episode: EpisodeKey) -> StoreResult<Option<String>> {
         let stored: Option<Vec<u8>> = self.first_value(
             "SELECT words FROM (SELECT id, position FROM turn WHERE episode_id = ?1
