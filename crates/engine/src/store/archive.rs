@@ -13,7 +13,7 @@ use super::{Store, StoreError, StoreResult};
 /// A run of consecutive lines of one blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRun {
-    /// The blob.
+    /// Key of the blob.
     pub blob: BlobKey,
     /// First line within it, from 0.
     pub first: u32,
@@ -34,9 +34,9 @@ pub(crate) struct StoredBlob {
 /// One segment of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentRow {
-    /// Place among the file's segments.
+    /// Position among the file's segments.
     pub seq: i64,
-    /// What it holds.
+    /// Lines of the segment.
     pub run: LineRun,
 }
 

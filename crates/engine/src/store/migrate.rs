@@ -17,7 +17,7 @@ const APPLICATION_ID: i32 = 0x796f_7265;
 /// One step, never edited after a release.
 struct Migration {
     version: i32,
-    /// Whether it touches ground or derived tables, so that a backup is owed.
+    /// True if it changes ground or derived tables, so that a backup is needed.
     is_precious: bool,
     sql: &'static str,
 }
