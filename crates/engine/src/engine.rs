@@ -521,6 +521,7 @@ impl Engine {
     /// Returns the exchanges of a conversation, by id as for [`Self::conversation`].
     ///
     /// # Errors
+    /// [`EngineError::UnknownSession`] if there is none, [`EngineError::AmbiguousId`] if there are several.
     pub fn exchanges(&self, id: &str) -> Result<Exchanges, EngineError> {
         Ok(conversations::exchanges_of(&self.store, self.conversation_row(id)?)?)
     }

@@ -56,7 +56,7 @@ const FILES_BY_INDEX: &str = "source_file by name";
 /// Result of a rescue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Saved {
-    /// Blobs that hold what their hash says.
+    /// Number of blobs whose content matches their hash.
     pub blobs: u64,
     /// Lost blobs that files refer to.
     pub lost_blobs: BTreeSet<i64>,
