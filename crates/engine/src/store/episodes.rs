@@ -257,8 +257,8 @@ impl Store {
         })
     }
 
-    /// Returns the last text of the agent before the next human turn, which is the outcome of this turn; the
-    /// turn itself, if it is that text.
+    /// Returns the last turn of the agent after this turn and before the next human turn, which is the outcome
+    /// of this turn; `None` if there is none.
     pub(crate) fn conclusion(&self, turn: TurnKey) -> StoreResult<Option<ShownTurn>> {
         self.read(|view| {
             let sql = format!(

@@ -125,8 +125,8 @@ impl Store {
         })
     }
 
-    /// Removes the titles of `episodes` and of all episodes in `files`; returns the files that contain these
-    /// titles.
+    /// Removes the titles of `episodes` and of all episodes in `files`; returns `files` and
+    /// the other files with content of these episodes.
     pub(crate) fn clear_titles(&self, files: &[FileKey], episodes: &[EpisodeKey]) -> StoreResult<Vec<FileKey>> {
         self.write(|tx| {
             let mut cleared: BTreeSet<EpisodeKey> = episodes.iter().copied().collect();

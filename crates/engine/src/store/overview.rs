@@ -181,8 +181,8 @@ impl Store {
     /// Replaces names (titles, directories, paths, labels and the like) by the result of `becomes`, unless it
     /// is a dry run; returns the number of changed names.
     pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {
-        /// Tables and columns with names. If a column may hold each name only once, the row with the old name
-        /// is replaced by the one that already has the new name.
+        /// Tables and columns with names. If a column may hold each name only once and another row has the new
+        /// name already, the row gets the new name with a random suffix.
         const NAMES: [(&str, &str); 16] = [
             ("episode", "title"),
             ("episode", "cwd"),
