@@ -1,8 +1,8 @@
 //! Gives turns the vectors that they lack, newest first, one text at a time.
 //!
-//! The queue is in the store, vectors and queue change in one transaction, and a text that was
-//! embedded before is not embedded again: being killed at any point costs the texts since the
-//! last commit, a second's work at most.
+//! The queue is in the store, vectors and queue change in one transaction, and a text that was embedded
+//! before is not embedded again. A killed process loses only the texts since the last commit, a second's work
+//! at most.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,43 +20,44 @@ const READ_TURNS: usize = 32;
 /// Texts, or time, between two commits.
 const COMMIT_TEXTS: usize = 32;
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
-/// Failures on a turn, before it is tried again only when somebody asks.
+/// Failures on a turn after which it is tried again only on request.
 const MOST_FAILURES: u32 = 5;
 
-/// Turns shorter than this, in characters, are embedded with the end of what was said before: "yes,
+/// Turns shorter than this, in characters, are embedded together with the end of the previous message: "yes,
 /// do that" alone has no meaning to find.
 const SHORT_CHARS: usize = 300;
-/// How much of what was said before.
+/// Characters taken from the end of the previous message.
 const BEFORE_CHARS: usize = 300;
-/// Raised whenever the text that is embedded for a turn changes.
+/// Version of the text that is embedded for a turn; raised whenever that text changes.
 const TEXT_VERSION: u32 = 1;
 
-/// Everything that decides the vectors of a turn. Of another identity they are made anew.
+/// Returns the identity of everything that decides the vectors of a turn. When it changes, all vectors are
+/// made again.
 pub(crate) fn identity(embedder: &TextEmbedder) -> String {
     format!("{} chunker {CHUNKER_VERSION} tokens {CHUNK_TOKENS} text {TEXT_VERSION}", embedder.identity())
 }
 
-/// What embedding did.
+/// Result of an embedding run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EmbedReport {
     /// Turns that have their vectors now.
     pub turns: u64,
     /// Texts that the model was run on.
     pub embedded: u64,
-    /// Texts whose vector was known.
+    /// Texts whose vector was already known.
     pub reused: u64,
-    /// Texts that the model failed on; they are found by their words and the static table.
+    /// Texts that the model failed on; search finds them by their words and the static table.
     pub failed: u64,
     /// Turns that still wait.
     pub waiting: u64,
-    /// Whether another process is embedding; it will do the rest.
+    /// True if another process is embedding; that process will do the rest.
     pub is_busy: bool,
-    /// Whether the caller stopped it.
+    /// True if the caller stopped the run.
     pub is_stopped: bool,
 }
 
-/// Works the queue off, with the turns on which the model failed before; with `is_asked` also those on which
-/// it failed [`MOST_FAILURES`] times. `go_on` is told after each commit and says whether to.
+/// Embeds the queued turns and those on which the model failed before; with `is_asked` also those on which it
+/// failed [`MOST_FAILURES`] times. Calls `go_on` after each commit, and stops if that returns `false`.
 pub(crate) fn run(
     store: &Store,
     directory: &Path,
@@ -104,7 +105,7 @@ pub(crate) fn run(
     }
     report.waiting = store.unembedded_count(10_000_000)?;
     if report.waiting == 0 {
-        // Nothing asks for vectors of another model any more.
+        // No query needs vectors of another model any more.
         store.drop_other_vectors(row)?;
     }
     Ok(report)
@@ -154,7 +155,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// The text whose vectors are the turn's.
+    /// Returns the text that is embedded for the turn.
     fn text(&self, turn: &IndexedTurn) -> Result<String, EngineError> {
         let own = turn.spoken();
         if own.trim().is_empty() || turn.is_document || own.chars().nth(SHORT_CHARS).is_some() {
@@ -171,7 +172,7 @@ impl Batch<'_> {
     }
 
     fn vector(&self, text: &str, report: &mut EmbedReport) -> Result<Vec<f32>, EmbedError> {
-        // The cache is a convenience of measurements: one that fails is as good as none.
+        // The cache only speeds up measurements: if it fails, the text is embedded as if there were no cache.
         if let Some(vector) = self.cache.and_then(|cache| cache.get(CacheHash::of(text)).ok().flatten()) {
             report.reused += 1;
             return Ok(vector);

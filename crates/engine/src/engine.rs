@@ -1,4 +1,4 @@
-//! The facade: what voices call, in plain data types.
+//! The facade that the command line, the daemon and the servers call, with plain data types.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -19,35 +19,35 @@ use crate::platform;
 use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
 use crate::store::{SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
 
-/// How often and how long a hard forgetting waits for the index: a minute in all.
+/// Number and length of the pauses in which a hard forgetting waits for the index: a minute in all.
 const PURGE_TRIES: u32 = 1200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
 /// Turns embedded between two updates of the vector index.
 const EMBEDDED_PER_SYNC: u64 = 1_000;
-/// An answer counts the turns that lack vectors up to here.
+/// Maximum number of turns without vectors that an answer counts.
 const COUNTED_UNEMBEDDED: usize = 1_000;
 const COUNTED_UNEMBEDDED_U64: u64 = COUNTED_UNEMBEDDED as u64;
 
-/// How the engine is opened.
+/// Settings of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// The data directory.
     pub directory: PathBuf,
-    /// Whether to create what is missing.
+    /// True to create the data directory and its files if they are missing.
     pub create: bool,
     /// The store's settings.
     pub store: StoreOptions,
-    /// Regular expressions for secrets that no rule knows.
+    /// Regular expressions for secrets that no built-in rule matches.
     pub redaction_patterns: Vec<String>,
-    /// The folder of the local embedding model, where there is one.
+    /// The folder of the local embedding model, if there is one.
     pub model: Option<PathBuf>,
-    /// Threads that one text is embedded with.
+    /// Threads that embed one text.
     pub model_threads: usize,
     /// The clock.
     pub now: fn() -> UtcMillis,
 }
 
-/// The full-text index in numbers.
+/// Statistics of the full-text index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct IndexHealth {
     /// Turns it holds.
@@ -60,18 +60,18 @@ pub struct IndexHealth {
     pub bytes: u64,
 }
 
-/// The vectors in numbers.
+/// Statistics of the vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct VectorHealth {
     /// Turns in the static table's index.
     pub static_turns: u64,
-    /// Which model made the others, if any.
+    /// Model that made the other vectors, if any.
     pub model: Option<String>,
     /// Turns in that model's index.
     pub model_turns: u64,
     /// Turns that have its vectors.
     pub embedded_turns: u64,
-    /// Its vectors.
+    /// Number of its vectors.
     pub vectors: u64,
     /// Vectors of models used before.
     pub others: u64,
@@ -86,17 +86,17 @@ pub struct VectorHealth {
 /// Everything that `stats` shows.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Statistics {
-    /// What is stored.
+    /// Statistics of the store.
     pub store: StoreStats,
-    /// The index.
+    /// Statistics of the full-text index.
     pub index: IndexHealth,
-    /// The vectors.
+    /// Statistics of the vectors.
     pub vectors: VectorHealth,
     /// Bytes of the whole data directory.
     pub directory_bytes: u64,
 }
 
-/// Remembers and retrieves. Shared freely between threads.
+/// Stores and retrieves. Threads may share it freely.
 #[derive(Debug)]
 pub struct Engine {
     options: EngineOptions,
@@ -118,7 +118,7 @@ impl Engine {
     /// Opens a data directory.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] when there is nothing and `create` is false; everything that
+    /// [`StoreError::Missing`] when the data directory is empty and `create` is false; everything else that
     /// [`StoreError`] names.
     pub fn open(options: EngineOptions) -> Result<Self, EngineError> {
         let store = Store::open(&options.directory, options.create, options.store.clone())?;
@@ -138,14 +138,14 @@ impl Engine {
         &self.options.directory
     }
 
-    /// Reads histories into the archive and the store. The index takes them with
-    /// [`Self::sync_index`]; recall finds them before.
+    /// Reads histories into the archive and the store. [`Self::sync_index`] adds them to the index; recall
+    /// finds them before that.
     pub fn ingest(&self, request: &IngestRequest, observer: &mut dyn Observer) -> Result<IngestReport, EngineError> {
         Ok(self.reader()?.run(request, observer)?)
     }
 
-    /// Stores a document that somebody gives, a note or a page, in the place of what was known
-    /// under its name. The index takes it with [`Self::sync_index`].
+    /// Stores a document given by the caller, a note or a page, and replaces what was stored under its name.
+    /// [`Self::sync_index`] adds it to the index.
     pub fn put_document(
         &self,
         source: &str,
@@ -156,12 +156,12 @@ impl Engine {
         Ok(self.reader()?.put(source, document, request)?)
     }
 
-    /// The directories by which projects are recognised, as they were recorded.
+    /// Returns the directories by which projects are recognised, as recorded.
     pub fn project_directories(&self) -> Result<Vec<String>, EngineError> {
         Ok(self.store.project_directories()?)
     }
 
-    /// How a unit of a source stood when it was last read, and what its giver left with it.
+    /// Returns the stamp of a unit when it was last read, and the reader state stored with it.
     pub fn known_unit(&self, source: &str, name: &str) -> Result<Option<(Stamp, String)>, EngineError> {
         Ok(self
             .store
@@ -169,11 +169,10 @@ impl Engine {
             .map(|row| (Stamp { size: row.checkpoint.size, version: row.checkpoint.mtime_ns }, row.checkpoint.reader_state)))
     }
 
-    /// Brings the indexes up to date: full text first, then vectors. When another process is doing
-    /// so, waits for it as long as it makes progress, at most until `patience_ms` have passed
-    /// without any.
+    /// Brings the indexes up to date: full text first, then vectors. If another process is doing so, waits as
+    /// long as that makes progress, at most `patience_ms` without any.
     pub fn sync_index(&self, patience_ms: u64, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, EngineError> {
-        // Turns of an older yore are looked through once.
+        // Turns stored by an older yore are processed once.
         while self.store.reshape()? {}
         self.restore_note_versions()?;
         let index = self.index()?;
@@ -215,7 +214,7 @@ impl Engine {
         Ok(self.store.index_state("note-versions")?.is_some())
     }
 
-    /// The same for the vector indexes alone.
+    /// Brings only the vector indexes up to date, with the same wait.
     fn sync_vectors(&self, patience_ms: u64) -> Result<(), EngineError> {
         let semantic = self.semantic()?;
         let mut waited = 0;
@@ -226,10 +225,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether turns wait for the indexes that a question in this mode asks. These are opened for that: what an
-    /// index lacks that was found damaged waits from then on.
+    /// Returns whether turns wait for the indexes that a query in this mode uses. Opens these indexes first:
+    /// opening queues the turns that a damaged index lacks.
     pub fn is_behind(&self, mode: SearchMode) -> Result<bool, EngineError> {
-        // Their errors are told by the question itself.
+        // The query itself reports their errors.
         let _ = self.index();
         if mode != SearchMode::Lexical {
             let _ = self.semantic();
@@ -237,7 +236,7 @@ impl Engine {
         Ok(self.queued()? > 0)
     }
 
-    /// Makes the full-text index anew where its files are damaged; the damaged files.
+    /// Rebuilds the full-text index if its files are damaged; returns the damaged files.
     ///
     /// # Errors
     /// When the store fails, or the new index cannot be written.
@@ -250,14 +249,14 @@ impl Engine {
         Ok(damaged)
     }
 
-    /// Whatever there is of the full-text index, sound or not, is made anew at the next use.
+    /// Discards the full-text index, sound or not; the next use rebuilds it.
     fn drop_index(&self) -> Result<(), EngineError> {
         self.store.clear_index_state("lexical")?;
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
     }
 
-    /// Number of turns that wait for an index, counted up to 1,000,000.
+    /// Returns the number of turns that wait for an index, counted up to 1,000,000.
     pub fn queued(&self) -> Result<usize, EngineError> {
         let queues = [
             self.store.queue_length(1_000_000)?,
@@ -268,12 +267,12 @@ impl Engine {
         Ok(queues.into_iter().max().unwrap_or(0))
     }
 
-    /// Gives the turns that lack them vectors of the local model, newest first. `go_on` is told
-    /// after each commit and says whether to; whatever was done stays done. A turn on which the model
-    /// failed is tried again the next time, after five failures only if `is_asked`: somebody wants it.
+    /// Embeds the turns that lack vectors of the local model, newest first. Calls `go_on` after each commit,
+    /// and stops if that returns `false`; committed work is kept. A turn on which the model failed is tried
+    /// again the next time; after five failures only if `is_asked`, that is on request.
     ///
     /// # Errors
-    /// [`EngineError::NoModel`] when no folder was named; everything that loading the model says.
+    /// [`EngineError::NoModel`] when no folder was configured; every error of loading the model.
     pub fn embed(
         &self,
         cache: Option<&EmbedCache>,
@@ -285,8 +284,8 @@ impl Engine {
         let keys = Keys::of(&self.store, directory)?;
         let mut since_sync = 0;
         let report = embedding::run(&self.store, directory, &keys.embedding, &model, cache, is_asked, &mut |report| {
-            // Vectors answer soon after they are made, not only after the last one is. What
-            // cannot be taken now is taken at the end.
+            // New vectors are searchable soon after they are made, not only after the last one. If the update
+            // fails here, the one at the end makes up for it.
             if report.turns >= since_sync + EMBEDDED_PER_SYNC {
                 since_sync = report.turns;
                 let _ = self.sync_vectors(0);
@@ -297,22 +296,22 @@ impl Engine {
         Ok(report)
     }
 
-    /// Number of turns that lack vectors of the local model.
+    /// Returns the number of turns that lack vectors of the local model.
     pub fn unembedded(&self) -> Result<u64, EngineError> {
         Ok(self.store.unembedded_count(10_000_000)?)
     }
 
-    /// Identity of the local model, which is loaded for it.
+    /// Loads the local model and returns its identity and its dimensions.
     pub fn model_identity(&self) -> Result<(String, usize), EngineError> {
         let model = self.model()?;
         Ok((model.identity(), model.dimensions()))
     }
 
-    /// Answers a question from what is known. What the answer had to do without is in
-    /// [`RecallAnswer::missing`], never an error.
+    /// Answers a query. Parts that were unavailable are listed in [`RecallAnswer::missing`]; they are not
+    /// errors.
     pub fn recall(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
         match self.recall_as_it_is(request) {
-            // Its files may be damaged where no question looked before.
+            // Its files may be damaged at a place that no query has read before.
             Err(error @ EngineError::Index(IndexError::Failed { .. })) => match self.mend_index() {
                 Ok(damaged) if damaged.is_empty() => Err(error),
                 Ok(_) => self.recall_as_it_is(request),
@@ -334,7 +333,7 @@ impl Engine {
         };
         let lexical = self.index()?;
         let asked = Asked { store: &self.store, lexical: &lexical, semantic, model_vector };
-        // One tokenizer remembers its stems from question to question; a second voice brings its own.
+        // The shared tokenizer caches its stems from query to query; a concurrent query uses its own.
         let mut answer = match self.tokenizer.try_lock() {
             Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),
             Err(_) => retrieve::recall(&asked, &mut Tokenizer::default(), request),
@@ -343,7 +342,7 @@ impl Engine {
         Ok(answer)
     }
 
-    /// The question's vector by the local model, if there are vectors to compare it with.
+    /// Embeds the query with the local model, if there are vectors to compare it with.
     fn question_vector(&self, question: &str, missing: &mut Vec<Missing>) -> Result<Option<Vec<f32>>, EngineError> {
         let Some(chosen) = self.store.chosen_embedder()? else {
             missing.push(Missing::vectors("no turn has vectors of the local model yet".to_owned()));
@@ -378,17 +377,17 @@ impl Engine {
         }
     }
 
-    /// How rare terms are in what was said: their inverse document frequencies.
+    /// Returns the inverse document frequencies of terms in the full-text index.
     pub(crate) fn rarity(&self, terms: &[String]) -> Result<Vec<f32>, EngineError> {
         Ok(self.index()?.rarity(terms)?)
     }
 
-    /// Turns that the full-text index holds.
+    /// Returns the number of turns that the full-text index holds.
     pub(crate) fn indexed(&self) -> Result<u64, EngineError> {
         Ok(self.index()?.len())
     }
 
-    /// Counts everything.
+    /// Collects the statistics of store, indexes and vectors.
     pub fn statistics(&self) -> Result<Statistics, EngineError> {
         Ok(Statistics {
             store: self.store.stats()?,
@@ -398,17 +397,17 @@ impl Engine {
         })
     }
 
-    /// The files that histories were read from.
+    /// Returns the files that histories were read from.
     pub fn source_files(&self) -> Result<Vec<SourceFileSummary>, EngineError> {
         Ok(self.store.source_files()?)
     }
 
-    /// When the transcript that is named after a session, by the agent's own id, was read last.
+    /// Returns when the transcript named after a session, by the agent's own id, was last read.
     pub fn last_read_of(&self, session: &str) -> Result<Option<UtcMillis>, EngineError> {
         Ok(self.store.last_read_of(session)?)
     }
 
-    /// Reads the archive again with the readers of today, then makes the index anew.
+    /// Reads the archive again with the current readers, then rebuilds the index.
     pub fn reindex(
         &self,
         options: &ReaderOptions,
@@ -423,7 +422,8 @@ impl Engine {
         Ok((report, index))
     }
 
-    /// Leaves no byte of what was removed: in the backups, which it gives, the indexes, the database, its log.
+    /// Erases every byte of removed content from the backups, which it returns, the indexes, the database and
+    /// its log.
     pub(crate) fn finish_removal(&self) -> Result<Vec<PathBuf>, EngineError> {
         let backups = self.store.purge_backups()?;
         self.purge_index()?;
@@ -434,9 +434,9 @@ impl Engine {
         Ok(backups)
     }
 
-    /// Leaves no byte of deleted words in the index. Forgotten is said only when it is so: while
-    /// another process writes the index, this waits, and fails if that takes too long. The purge
-    /// stays owed then, and the next to bring the index up to date does it.
+    /// Erases every byte of deleted text from the index. Reports success only when that is done: while
+    /// another process writes the index, this waits, and fails if that takes too long. The purge then stays
+    /// pending, and the next index update does it.
     fn purge_index(&self) -> Result<(), EngineError> {
         for _ in 0..PURGE_TRIES {
             if !self.index()?.sync(&self.store, true, &mut |_| {})?.is_busy {
@@ -447,49 +447,49 @@ impl Engine {
         Err(StoreError::Busy(self.index()?.directory().to_path_buf()).into())
     }
 
-    /// Files of the full-text index that are damaged.
+    /// Returns the number of damaged files of the full-text index.
     pub(crate) fn damaged_index_files(&self) -> Result<usize, EngineError> {
         Ok(self.index()?.damaged_files()?.len())
     }
 
-    /// What is damaged of the vector indexes, in words; nothing where they cannot be opened.
+    /// Describes the damage to the vector indexes; empty if they cannot be opened.
     pub(crate) fn vector_damage(&self) -> Vec<String> {
         self.semantic().map(SemanticIndex::damage).unwrap_or_default()
     }
 
-    /// Whether a local model was named.
+    /// Returns whether a local model was configured.
     pub(crate) fn has_model_folder(&self) -> bool {
         self.options.model.is_some()
     }
 
-    /// Gives the memory of the local model back, if it is loaded; the next question or text that
-    /// needs it loads it again.
+    /// Frees the memory of the local model if it is loaded; the next query or text that needs it loads it
+    /// again.
     pub fn drop_model(&self) -> bool {
         self.model.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
     }
 
-    /// Whether questions can be answered in full: the model's folder is there, and turns have
-    /// vectors of a local model.
+    /// Returns whether full searches are possible: the model's folder exists, and a local model has been
+    /// chosen for the vectors.
     pub fn can_answer_in_full(&self) -> Result<bool, EngineError> {
         Ok(self.options.model.as_deref().is_some_and(Path::exists) && self.store.chosen_embedder()?.is_some())
     }
 
-    /// The store, for the queue of work.
+    /// Returns the store, for the other modules of this crate.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The time by the engine's clock.
+    /// Returns the time of the engine's clock.
     pub(crate) fn now(&self) -> UtcMillis {
         (self.options.now)()
     }
 
-    /// What reads into the store.
+    /// Returns the reader that writes into the store.
     pub(crate) fn reader(&self) -> Result<Ingest<'_>, EngineError> {
         Ok(Ingest::new(&self.store, &self.options.directory, |key| self.redactor(key), self.options.now)?)
     }
 
-    /// The rules of redaction, compiled once for a key.
+    /// Returns the redaction rules, compiled once for each key.
     fn redactor(&self, key: &[u8; 32]) -> Result<Arc<Redactor>, RedactionPatternError> {
         let mut shared = self.redactor.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = shared.as_ref().filter(|known| known.is_of(key)) {
@@ -500,7 +500,7 @@ impl Engine {
         Ok(made)
     }
 
-    /// Redacts what leaves unasked once more: a rule may be younger than what it should have met.
+    /// Redacts text again that is about to be injected unasked: a rule may be newer than the stored text.
     pub(crate) fn redact_again<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
         let mut texts = texts.peekable();
         if texts.peek().is_none() {
@@ -523,14 +523,14 @@ impl Engine {
         if let Some(index) = &*self.index.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(index));
         }
-        // One thread opens it, the others wait.
+        // One thread opens the index, the others wait.
         let mut held = self.index.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = &*held {
             return Ok(Arc::clone(index));
         }
         let directory = &self.options.directory;
         let index = match LexicalIndex::open(directory, &self.store) {
-            // Where nothing can be written, what is known is searched in memory.
+            // In a read-only directory, the index is built in memory.
             Err(_) if !self.store.is_passive() && !platform::is_writable(directory) => {
                 LexicalIndex::in_memory(directory, &self.store)?
             }

@@ -1,4 +1,4 @@
-//! What can go wrong with the engine.
+//! Errors of the engine.
 
 use std::path::PathBuf;
 
@@ -8,19 +8,19 @@ use crate::ingest::IngestError;
 use crate::store::StoreError;
 use crate::transport::FetchError;
 
-/// What can go wrong, by who can mend it.
+/// An error of the engine, grouped by the part that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The full-text index.
+    /// The full-text index failed.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// Reading histories.
+    /// Reading histories failed.
     #[error(transparent)]
     Ingest(#[from] IngestError),
-    /// The local model.
+    /// The local model failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
     /// A page was not fetched.
@@ -29,7 +29,7 @@ pub enum EngineError {
     /// A note that cannot be kept: it is empty, or too long.
     #[error("{0}")]
     BadNote(&'static str),
-    /// No name for a project, and why.
+    /// A project name that cannot be used, and the reason.
     #[error("{0}")]
     BadProjectName(&'static str),
     /// No backup can be restored.
@@ -37,24 +37,24 @@ pub enum EngineError {
     NoBackup {
         /// The data directory.
         directory: PathBuf,
-        /// Those that are there and are damaged.
+        /// Backups that exist and are damaged.
         damaged: Vec<PathBuf>,
     },
-    /// A local model is needed, and none was named.
+    /// A local model is needed, and none was configured.
     #[error("no local model is here")]
     NoModel,
     /// No project is known by this name.
     #[error("no project is known as {name:?}")]
     UnknownProject {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Names of the known ones.
+        /// Names of the known projects.
         known: Vec<String>,
     },
-    /// No session is known by this id.
+    /// No session has this id.
     #[error("no session is known as {0:?}")]
     UnknownSession(String),
-    /// Neither session nor turn is known by this id.
+    /// Neither a session nor a turn has this id.
     #[error("nothing is known as {0:?}")]
     UnknownId(String),
     /// A note has no such version.
@@ -62,23 +62,23 @@ pub enum EngineError {
     UnknownVersion {
         /// The note's id.
         note: String,
-        /// How many versions it has.
+        /// Number of its versions.
         count: u64,
     },
-    /// The beginning of an id fits several.
+    /// Several ids begin with this one.
     #[error("{id:?} is the beginning of several ids")]
     AmbiguousId {
-        /// What was asked for.
+        /// The requested beginning.
         id: String,
-        /// Some of what it fits.
+        /// Some of the ids that begin with it.
         candidates: Vec<String>,
     },
-    /// The id is a sub-agent's, which is forgotten with its session only.
+    /// The id belongs to a sub-agent, which is forgotten with its session only.
     #[error("{id:?} is a side conversation of session {session}")]
     NotASession {
-        /// What was asked for.
+        /// The requested id.
         id: String,
-        /// The session it belongs to.
+        /// The session that the sub-agent belongs to.
         session: String,
     },
 }
@@ -111,7 +111,7 @@ impl EngineError {
         }
     }
 
-    /// The store's own error, where that is what went wrong.
+    /// Returns the error of the store if that is the cause.
     pub fn store_error(&self) -> Option<&StoreError> {
         match self {
             Self::Store(error) | Self::Index(IndexError::Store(error)) | Self::Ingest(IngestError::Store(error)) => Some(error),
@@ -119,8 +119,8 @@ impl EngineError {
         }
     }
 
-    /// Whether the same call may succeed later without anybody asking differently: another process
-    /// in the way, a full disk, a file system that is away for a moment.
+    /// Returns whether the same call may succeed later unchanged: another process was in the way, the disk
+    /// was full, or a file system was away for a moment.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Index(IndexError::DiskFull(_)) | Self::Ingest(IngestError::DataDirectory { .. }) => true,

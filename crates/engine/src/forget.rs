@@ -6,15 +6,15 @@ use crate::ingest::ForgetTarget;
 use crate::ingest::source::note;
 use crate::store::{EpisodeKey, Forgotten};
 
-/// What to forget.
+/// Session or note to forget.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ForgetRequest {
-    /// The session or note: id, short id, native id or an unambiguous beginning; of a note the id of
-    /// its words too.
+    /// Id, short id, native id or unambiguous beginning of a session or note; for a note also the id of its
+    /// text.
     pub session: String,
-    /// For good: from the archive, the index and the backups.
+    /// Remove it permanently: from the archive, the index and the backups.
     pub is_hard: bool,
-    /// Only say what would go.
+    /// Only report what would be removed.
     pub is_dry_run: bool,
     /// Undo a soft forgetting.
     pub restore: bool,
@@ -41,7 +41,7 @@ impl Engine {
         };
         let (row, agent, native) = match sessions.as_slice() {
             [] if request.is_hard && self.reader()?.is_buried(request.session.trim())? => {
-                // It is gone; what a killed process may have left undone is done now.
+                // It is already removed; this finishes what a killed process may have left undone.
                 return self.finish_forgetting(Forgotten { is_hard: true, ..Forgotten::default() }, request.is_dry_run);
             }
             [] => return Err(EngineError::UnknownSession(request.session.clone())),
@@ -83,7 +83,7 @@ impl Engine {
         self.finish_forgetting(outcome, false)
     }
 
-    /// The last steps of a hard forgetting: the index, the backups, the log.
+    /// Does the last steps of a hard forgetting: the index, the backups, the log.
     fn finish_forgetting(&self, mut outcome: Forgotten, is_dry_run: bool) -> Result<Forgotten, EngineError> {
         if !is_dry_run {
             outcome.backups.extend(self.finish_removal()?);

@@ -1,5 +1,5 @@
-//! Looks at everything that can be wrong with a memory. What is found are facts; whoever tells a person finds the
-//! words and the advice.
+//! Checks everything that can be wrong with a memory. The findings are plain facts; the caller that shows
+//! them adds the wording and the advice.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::ingest::{Keys, changed_within, damaged_blobs, is_there, size_with_log
 use crate::platform;
 use crate::store::{BlobKey, RowKey, StoreError};
 
-/// Sources that changed within so much time are not said to be behind: whoever reads them has not had the time.
+/// A source that changed within this time is not reported as behind: its reader has not had the time.
 const BEING_WRITTEN: Duration = Duration::from_secs(60);
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// As it should be.
@@ -27,103 +27,103 @@ pub enum Severity {
     Broken,
 }
 
-/// One thing that was looked at, and how it is.
+/// One result of an examination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The database opens; what is in it was not looked at.
+    /// The database opens; its content was not checked.
     StoreUnchecked(PathBuf),
     /// The whole database is sound.
     StoreSound(PathBuf),
-    /// What SQLite says of damage.
+    /// The damage that SQLite reports, a line each.
     StoreDamaged(Vec<String>),
-    /// Every blob of the archive holds what its hash says.
+    /// The content of every blob of the archive matches its hash.
     BlobsSound,
-    /// These do not.
+    /// The content of these blobs does not match their hashes.
     BlobsDamaged(Vec<i64>),
-    /// The archive cannot be read, and why.
+    /// The archive cannot be read, and the reason.
     BlobsUnreadable(String),
-    /// Every turn says what the archive says.
+    /// Every turn in the database matches the archive.
     TurnsSound,
-    /// Turns that the archive has and the database has not, and turns that say something else.
+    /// Some turns of the archive are missing from the database or have other content there.
     TurnsDiffer {
-        /// How many are not there.
+        /// Number of missing turns.
         missing: u64,
-        /// How many are different.
+        /// Number of turns with other content.
         changed: u64,
     },
-    /// The turns cannot be compared, and why.
+    /// The turns cannot be compared, and the reason.
     TurnsUnreadable(String),
     /// The key is not the one that the memory was written with, or cannot be read.
     KeyRefused {
-        /// What is wrong.
+        /// Message of the error.
         error: String,
-        /// Whether the right key would mend it.
+        /// True if the right key would solve the problem.
         is_other: bool,
     },
-    /// Some of what is kept was redacted with other rules than today's.
+    /// Some of the stored content was redacted with other rules than the current ones.
     RedactionDue,
-    /// So many source files changed a moment ago and are not read yet.
+    /// Number of source files that changed a moment ago and are not read yet.
     SourcesBeingWritten(u64),
     /// Every source was read to its end.
     SourcesRead,
-    /// So many are gone; the archive has them.
+    /// Number of sources that no longer exist; the archive has their content.
     SourcesGone(u64),
-    /// Some have bytes that are not archived.
+    /// Some sources have bytes that are not archived.
     SourcesBehind {
-        /// How many.
+        /// Number of these sources.
         files: u64,
-        /// How many bytes.
+        /// Number of bytes that are not archived.
         bytes: u64,
-        /// How many others are gone, and archived.
+        /// Number of other sources that no longer exist; the archive has their content.
         gone: u64,
     },
-    /// The full-text index holds all turns: so many.
+    /// The full-text index holds all turns; the number is theirs.
     IndexWhole(u64),
-    /// So many turns wait for it.
+    /// Number of turns that wait for the full-text index.
     IndexBehind(u64),
-    /// It does not hold as many turns as it should.
+    /// The full-text index does not hold as many turns as it should.
     IndexDiffers {
-        /// That it holds.
+        /// Turns that it holds.
         indexed: u64,
-        /// That it should hold.
+        /// Turns that it should hold.
         expected: u64,
     },
-    /// So many of its files are damaged.
+    /// Number of damaged files of the full-text index.
     IndexFilesDamaged(usize),
-    /// The vector indexes cannot be used, and why.
+    /// The vector indexes cannot be used, and the reason.
     VectorsUnusable(String),
-    /// The static table's index holds so many turns, all that have words.
+    /// The index of the static table holds all turns that have words; the number is theirs.
     VectorsWhole(u64),
-    /// So many turns wait for the vector indexes.
+    /// Number of turns that wait for the vector indexes.
     VectorsBehind(u64),
-    /// A vector index is damaged, and how.
+    /// A vector index is damaged; the text describes the damage.
     VectorFilesDamaged(String),
-    /// All turns have vectors of the local model: so many.
+    /// All turns have vectors of the local model; the number is theirs.
     Embedded(u64),
-    /// Some do not.
+    /// Some turns have no vectors of the local model.
     Unembedded {
-        /// That lack vectors.
+        /// Turns without vectors.
         waiting: u64,
-        /// That have them.
+        /// Turns with vectors.
         embedded: u64,
     },
-    /// The local model failed on some.
+    /// The local model failed on some turns.
     EmbedFailed {
-        /// How many.
+        /// Number of these turns.
         turns: u64,
-        /// What it said last.
+        /// Message of the last failure.
         error: String,
     },
     /// Only the owner can read the data directory.
     Private,
-    /// Others can read these.
+    /// Other users can read these paths.
     OpenToOthers(Vec<PathBuf>),
-    /// So many backups from upgrades lie beside the database.
+    /// Number of backups from upgrades beside the database.
     UpgradeBackups(usize),
 }
 
 impl Finding {
-    /// A stable code of what was looked at.
+    /// Stable code of the thing that was checked.
     pub fn code(&self) -> &'static str {
         match self {
             Self::StoreUnchecked(_) | Self::StoreSound(_) | Self::StoreDamaged(_) => "store",
@@ -144,7 +144,7 @@ impl Finding {
         }
     }
 
-    /// How bad it is.
+    /// Returns the severity of the finding.
     pub fn severity(&self) -> Severity {
         match self {
             Self::StoreSound(_)
@@ -181,11 +181,11 @@ impl Finding {
 }
 
 impl Engine {
-    /// Looks at everything that can be wrong; with `deep` every blob, turn and index file is read, as a reader with
-    /// these options would read them.
+    /// Checks everything that can be wrong. With `deep`, reads every blob, turn and index file too, as a
+    /// reader with these options would read them.
     ///
     /// # Errors
-    /// When the store or an index cannot be asked at all.
+    /// When the store or an index cannot be queried at all.
     pub fn examine(&self, deep: Option<&ReaderOptions>) -> Result<Vec<Finding>, EngineError> {
         let mut findings = Vec::new();
         match deep {
@@ -215,8 +215,8 @@ impl Engine {
         Ok(findings)
     }
 
-    /// The database, the archive and the turns, read to the last byte. Damage is never an error here: it is what is
-    /// looked for.
+    /// Checks the database, the archive and the turns to the last byte. Damage is a finding here, never an
+    /// error.
     fn examine_content(&self, options: &ReaderOptions) -> [Finding; 3] {
         let store = match self.store().integrity_problems() {
             Ok(problems) if problems.is_empty() => Finding::StoreSound(self.store().path().to_path_buf()),
@@ -252,7 +252,7 @@ impl Engine {
         let (mut files, mut bytes, mut gone, mut being_written) = (0u64, 0u64, 0u64, 0u64);
         for file in self.source_files()? {
             let path = Path::new(&file.path);
-            // Notes and pages are no files, and a part of a database is there as long as that is.
+            // Notes and pages are not files. A part of a database exists as long as the database does.
             if !path.is_absolute() || !path.exists() && is_there(path) {
                 continue;
             }
@@ -263,8 +263,8 @@ impl Engine {
             let unread = if file.grows_at_its_end {
                 meta.len().saturating_sub(file.archived_bytes)
             } else {
-                // What is not read on from its end is archived in another form, and what stands in a database's log
-                // counts as part of it.
+                // A source that is not read on from its end is archived in another form, and the log of a
+                // database counts as part of its size.
                 let size = size_with_log(path).unwrap_or(meta.len());
                 if file.size == meta.len() { 0 } else { size.abs_diff(file.size) }
             };
@@ -321,7 +321,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes all permissions on the data directory from others.
+    /// Removes all permissions of other users from the data directory.
     pub fn make_private(&self) -> Result<(), EngineError> {
         for path in private_paths(self.directory()) {
             platform::make_private(&path).map_err(|error| StoreError::Io { path, error })?;
@@ -330,7 +330,7 @@ impl Engine {
     }
 }
 
-/// The data directory and everything in it that must be private.
+/// Returns the data directory and its entries, all of which must be private.
 fn private_paths(directory: &Path) -> Vec<PathBuf> {
     let mut paths = vec![directory.to_path_buf()];
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -1,15 +1,14 @@
-//! Work that is done later, by whoever has the time: a durable queue.
+//! A durable queue of background work.
 //!
-//! - [`Work`]: what can be done, a kind each; [`Lane`]: jobs that one thread does one after another
-//! - [`NewJob`], [`Job`]: work that is asked for, and in the queue
-//! - [`JobWorker`]: this process as one that works; its jobs return to the queue when it dies
-//! - the facade's methods: ask for work, take it, say how it ended
+//! - [`Work`]: the kinds of work; [`Lane`]: jobs that one thread does one after another
+//! - [`NewJob`], [`Job`]: a request for work, and a job in the queue
+//! - [`JobWorker`]: this process as a worker; its jobs return to the queue when it dies
+//! - methods of the facade: request work, take it, report how it ended
 //!
-//! A target waits once, however often it is asked for, from the moment at which it was first asked
-//! for: what goes on without a pause is not put off for ever. A failure that passes by itself is
-//! tried again for ever, after 1, 2, 4, 8, and then each 10 seconds; one that does not is given up
-//! after [`MOST_FAILURES`], stays visible, and is tried again when its target changes or somebody
-//! asks. A job that fails keeps no other waiting.
+//! A target waits in the queue once, however often it is requested, and its delay counts from the first
+//! request, so that constant requests never put it off. A transient failure is retried without limit, after
+//! 1, 2, 4, 8, and then each 10 seconds. A job with any other failure is given up after [`MOST_FAILURES`],
+//! stays visible, and is retried when its target changes or on request. A failing job delays no other.
 
 use std::path::PathBuf;
 
@@ -22,15 +21,15 @@ use crate::ingest::source::Stamp;
 use crate::ingest::{Holder, IngestError, SourceRoot};
 use crate::store::{Failed, JobRow, NewJob as NewRow, StoreResult};
 
-/// Failures of the kind that no waiting mends, before a job is given up.
+/// Failures that are not transient before a job is given up.
 pub const MOST_FAILURES: u32 = 5;
 /// Pauses after a failure in milliseconds; the last one repeats.
 const PAUSES: [UtcMillis; 5] = [1_000, 2_000, 4_000, 8_000, 10_000];
-/// An error's words are kept up to this many bytes.
+/// Maximum bytes kept of an error's text.
 const LONGEST_ERROR: usize = 500;
 
-/// What is to be done, with all that it needs. A further kind is a variant here, an arm in each of its methods, its
-/// name in [`Lane`]'s kinds, and an arm where its lane is worked off.
+/// A piece of work with all that it needs. To add a kind, add a variant here, an arm in each of its methods,
+/// its name in [`Lane`]'s kinds, and an arm where its lane is processed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Work {
     /// Read what is new in a unit: the file that holds it.
@@ -39,32 +38,32 @@ pub enum Work {
     Scan(SourceRoot),
     /// Keep the memory itself in order.
     Upkeep(Upkeep),
-    /// Something that this version does not know: it is shown, and never done.
+    /// Work of a kind that this version does not support: it is shown, and never done.
     Unknown {
         /// Its stored name.
         kind: String,
-        /// What it is about.
+        /// Its stored target.
         target: String,
-        /// What it needs beside that.
+        /// Its stored payload.
         payload: String,
     },
 }
 
-/// Work that comes back.
+/// Recurring maintenance work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Upkeep {
     /// Copy the database, if the last copy is a day old and something was written since.
     Backup,
-    /// Read the full-text index through, and make it anew where it is damaged.
+    /// Read the whole full-text index, and rebuild it if it is damaged.
     CheckIndex,
 }
 
-/// Jobs that one thread works off: those of one lane never wait for those of another.
+/// A group of jobs that one thread does; jobs of one lane never wait for those of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Reading what agents write.
     Capture,
-    /// Keeping the memory in order, which may take minutes and is waited for by nobody.
+    /// Maintenance of the memory, which may take minutes and has no waiting user.
     Upkeep,
 }
 
@@ -73,7 +72,7 @@ const SCAN: &str = "scan";
 const UPKEEP: &str = "upkeep";
 
 impl Lane {
-    /// The stored names of its kinds. What is of none of them, a newer yore's, is left alone.
+    /// Returns the stored names of its kinds. A job of any other kind, from a newer yore, is left alone.
     fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Capture => &[INGEST, SCAN],
@@ -83,7 +82,7 @@ impl Lane {
 }
 
 impl Upkeep {
-    /// All of it.
+    /// All kinds of upkeep.
     pub const ALL: [Self; 2] = [Self::Backup, Self::CheckIndex];
 
     /// The stored name.
@@ -94,7 +93,7 @@ impl Upkeep {
         }
     }
 
-    /// Milliseconds between two runs. Whether a backup is due depends on the last one, too.
+    /// Returns the milliseconds between two runs. A backup also depends on the age of the last one.
     fn every_ms(self) -> UtcMillis {
         const HOUR: UtcMillis = 60 * 60 * 1_000;
         match self {
@@ -115,7 +114,7 @@ impl Work {
         }
     }
 
-    /// What it is about, for people: a path, or a name.
+    /// Returns the target for display: a path, or a name.
     pub fn target(&self) -> String {
         match self {
             Self::Ingest(root) | Self::Scan(root) => root.path.display().to_string(),
@@ -124,7 +123,7 @@ impl Work {
         }
     }
 
-    /// The histories that it reads.
+    /// Returns the histories that it reads.
     pub fn root(&self) -> Option<&SourceRoot> {
         match self {
             Self::Ingest(root) | Self::Scan(root) => Some(root),
@@ -132,7 +131,7 @@ impl Work {
         }
     }
 
-    /// The jobs that it is done among, if it can be done.
+    /// Returns its lane, or `None` if this version cannot do it.
     pub fn lane(&self) -> Option<Lane> {
         match self {
             Self::Ingest(_) | Self::Scan(_) => Some(Lane::Capture),
@@ -141,8 +140,8 @@ impl Work {
         }
     }
 
-    /// Target and payload as they are stored: of a kind and a target one job waits. `None` for a path that is not
-    /// UTF-8.
+    /// Returns target and payload as stored; the queue holds one job for each kind and target. `None` for a
+    /// path that is not UTF-8.
     fn stored(&self) -> Option<(String, &str)> {
         match self {
             Self::Ingest(root) => Some((root.path.to_str()?.to_owned(), &root.source)),
@@ -153,7 +152,7 @@ impl Work {
         }
     }
 
-    /// The work of a row.
+    /// Converts a row into work.
     fn read(kind: String, target: String, payload: String) -> Self {
         let read = match kind.as_str() {
             INGEST => Some(Self::Ingest(SourceRoot { source: payload.clone(), path: PathBuf::from(&target) })),
@@ -168,39 +167,39 @@ impl Work {
     }
 }
 
-/// Work to be asked for.
+/// A request for work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewJob {
-    /// What is to be done.
+    /// The work to do.
     pub work: Work,
-    /// How long it waits for more of the same, from now, in milliseconds.
+    /// Time in milliseconds, from now, to wait for more requests of the same work.
     pub delay_ms: UtcMillis,
-    /// How the target stands, where that is known: a target that was given up is tried again only
-    /// when it stands differently, or always where that is not known.
+    /// State of the target, if known. A target that was given up is retried only when its state differs, or
+    /// always if the state is not known.
     pub stamp: Option<Stamp>,
 }
 
-/// Work that was taken from the queue, or is shown in it.
+/// A job that was taken from the queue, or is listed in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "JobAsTold", from = "JobAsTold")]
 pub struct Job {
     /// Its number.
     pub id: i64,
-    /// What is to be done.
+    /// The work to do.
     pub work: Work,
-    /// When it was first asked for.
+    /// Time of the first request.
     pub arrived: UtcMillis,
-    /// From when on it may be done.
+    /// Earliest time at which it may be done.
     pub not_before: UtcMillis,
     /// Failures in a row.
     pub failures: u32,
-    /// Of these, those that no waiting mends.
+    /// Those of the failures that were not transient.
     pub bad_failures: u32,
-    /// Code and words of the last failure.
+    /// Code and text of the last failure.
     pub error: Option<(String, String)>,
 }
 
-/// A job as `--json` has it.
+/// A job as serialized, for example for `--json`.
 #[derive(Serialize, Deserialize)]
 struct JobAsTold {
     id: i64,
@@ -244,43 +243,43 @@ impl From<JobRow> for Job {
     }
 }
 
-/// How a job failed.
+/// Reason why a job failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Stable code.
     pub code: String,
-    /// What went wrong, without a word of what was read.
+    /// Description of the error, without any of the text that was read.
     pub text: String,
-    /// Whether waiting may mend it.
+    /// True if the error may pass by itself.
     pub is_transient: bool,
 }
 
 impl Failure {
-    /// A failure of the whole call.
+    /// Converts an error of the whole call.
     pub fn of(error: &EngineError) -> Self {
         Self { code: error.code().to_owned(), text: error.to_string(), is_transient: error.is_transient() }
     }
 }
 
-/// The queue in numbers.
+/// Numbers of jobs in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobCounts {
-    /// That wait.
+    /// Jobs that wait.
     pub queued: u64,
-    /// That are being done.
+    /// Jobs that are being done.
     pub leased: u64,
-    /// That were given up.
+    /// Jobs that were given up.
     pub dead: u64,
 }
 
-/// This process as one that works jobs off. When it ends, however it ends, its jobs are free.
+/// This process as a worker. When the process ends, however it ends, its jobs are free.
 #[derive(Debug)]
 pub struct JobWorker {
     holder: Holder,
 }
 
 impl Engine {
-    /// Makes this process one that works.
+    /// Registers this process as a worker.
     ///
     /// # Errors
     /// When the data directory's locks cannot be written.
@@ -292,8 +291,8 @@ impl Engine {
         Ok(JobWorker { holder: Holder::new(&directory, random).map_err(fail)? })
     }
 
-    /// Asks for work; tells of each job whether none of its kind and target waited yet. What lies under a name
-    /// that is not UTF-8 is not asked for: no unit has such a name.
+    /// Requests work; returns for each job true if no job of its kind and target was waiting yet. Skips work
+    /// whose path is not UTF-8: no unit has such a name.
     pub fn queue_jobs(&self, jobs: &[NewJob]) -> Result<Vec<bool>, EngineError> {
         let now = self.now();
         let stored: Vec<Option<(String, &str)>> = jobs.iter().map(|job| job.work.stored()).collect();
@@ -316,14 +315,14 @@ impl Engine {
         Ok(stored.iter().map(|stored| stored.is_some() && is_new.next().unwrap_or(false)).collect())
     }
 
-    /// Takes jobs of a lane that are due, at most `limit`.
+    /// Takes up to `limit` jobs of a lane that are due.
     pub fn take_jobs(&self, worker: &JobWorker, lane: Lane, limit: usize) -> Result<Vec<Job>, EngineError> {
         let owner = worker.holder.name();
         let rows = self.store().take_jobs(owner, lane.kinds(), self.now(), limit)?;
         let (jobs, unknown): (Vec<Job>, Vec<Job>) =
             rows.into_iter().map(Job::from).partition(|job| job.work.lane() == Some(lane));
         for job in unknown {
-            // Of a kind that is known, but with something that is not: it is put aside, and shown.
+            // The kind is known, but not the target or payload: the job is given up, and stays visible.
             let text = "this version of yore does not know what is to be done".to_owned();
             let failure = Failure { code: "job/unknown".to_owned(), text, is_transient: false };
             self.fail_job(worker, &Job { bad_failures: MOST_FAILURES, ..job }, &failure, None)?;
@@ -331,18 +330,18 @@ impl Engine {
         Ok(jobs)
     }
 
-    /// Milliseconds until a job of a lane is due, 0 when one is; `None` when none waits.
+    /// Returns the milliseconds until a job of a lane is due, 0 if one is due; `None` if none waits.
     pub fn next_job_in(&self, lane: Lane) -> Result<Option<UtcMillis>, EngineError> {
         let now = self.now();
         Ok(self.store().next_job(lane.kinds(), now)?.map(|due| (due - now).max(0)))
     }
 
-    /// Makes units due that wait for more of the same; returns how many.
+    /// Makes ingestion jobs due that still wait for more of the same; returns their number.
     pub fn hurry_ingestion(&self) -> Result<usize, EngineError> {
         Ok(self.store().hurry_jobs(INGEST, self.now())?)
     }
 
-    /// Asks for the upkeep that is due. A computer that slept catches up, and so does one whose clock was set back.
+    /// Requests the upkeep that is due, also after the computer slept or its clock was set back.
     pub fn queue_due_upkeep(&self) -> Result<(), EngineError> {
         let now = self.now();
         let mut due = Vec::new();
@@ -355,28 +354,28 @@ impl Engine {
         self.queue_jobs(&due).map(drop)
     }
 
-    /// Notes that upkeep was done now.
+    /// Records that upkeep was done now.
     pub fn note_upkeep(&self, upkeep: Upkeep) -> Result<(), EngineError> {
         Ok(self.store().note_run(upkeep.as_str(), self.now())?)
     }
 
-    /// How many jobs of a lane are due or being done.
+    /// Returns the number of jobs of a lane that are due or being done.
     pub fn pressing_jobs(&self, lane: Lane) -> Result<u64, EngineError> {
         Ok(self.store().pressing_jobs(lane.kinds(), self.now())?)
     }
 
-    /// These jobs are done.
+    /// Removes jobs that are done.
     pub fn finish_jobs(&self, worker: &JobWorker, jobs: &[i64]) -> Result<(), EngineError> {
         Ok(self.store().finish_jobs(worker.holder.name(), jobs)?)
     }
 
-    /// Puts jobs back that were not begun, or were interrupted.
+    /// Returns jobs to the queue that were not begun, or were interrupted.
     pub fn return_jobs(&self, worker: &JobWorker, jobs: &[i64]) -> Result<(), EngineError> {
         Ok(self.store().return_jobs(worker.holder.name(), jobs)?)
     }
 
-    /// A job failed: it is tried again after a pause, or given up. Says whether it was given up;
-    /// `stamp` is how its target stands then.
+    /// Records the failure of a job, which is retried after a pause or given up. Returns whether it was given
+    /// up; `stamp` is the state of its target at the failure.
     pub fn fail_job(&self, worker: &JobWorker, job: &Job, failure: &Failure, stamp: Option<Stamp>) -> Result<bool, EngineError> {
         let failures = job.failures.saturating_add(1);
         let bad_failures = job.bad_failures + u32::from(!failure.is_transient);
@@ -395,17 +394,17 @@ impl Engine {
         Ok(is_dead)
     }
 
-    /// Puts back what processes had taken that are dead by now; returns how many jobs.
+    /// Returns the jobs of dead processes to the queue; returns their number.
     pub fn recover_jobs(&self, worker: &JobWorker) -> Result<usize, EngineError> {
         Ok(self.store().recover_jobs(|owner| worker.holder.is_alive(owner))?)
     }
 
-    /// Tries again what was given up: one target, or all.
+    /// Retries the jobs that were given up: those of one target, or all.
     pub fn revive_jobs(&self, target: Option<&str>) -> Result<usize, EngineError> {
         Ok(self.store().revive_jobs(target, self.now())?)
     }
 
-    /// What was given up, longest ago first.
+    /// Lists the jobs that were given up, longest ago first.
     pub fn dead_jobs(&self, limit: usize) -> Result<Vec<Job>, EngineError> {
         self.listed(self.store().jobs("dead", limit))
     }
@@ -414,12 +413,12 @@ impl Engine {
         Ok(rows?.into_iter().map(Job::from).collect())
     }
 
-    /// Whether a file was read, as a whole or in parts.
+    /// Returns whether a file was read, as a whole or in parts.
     pub fn knows_file(&self, source: &str, path: &str) -> Result<bool, EngineError> {
         Ok(self.store().knows_file(source, path)?)
     }
 
-    /// A lane of the queue in numbers.
+    /// Returns the number of jobs of a lane by state.
     pub fn job_counts(&self, lane: Lane) -> Result<JobCounts, EngineError> {
         let (queued, leased, dead) = self.store().job_counts(lane.kinds())?;
         Ok(JobCounts { queued, leased, dead })
@@ -434,7 +433,7 @@ mod tests {
     use crate::EngineOptions;
     use crate::store::StoreOptions;
 
-    /// One clock for each thread would be better; tests of this module take turns instead.
+    /// The tests share one clock, so they run one after another.
     static CLOCK: AtomicI64 = AtomicI64::new(0);
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
@@ -494,7 +493,7 @@ mod tests {
         pass(200);
         let jobs = taken(&fixture);
         assert_eq!((jobs.len(), jobs[0].arrived), (1, 1_000_000));
-        // What comes while it is read is read afterwards.
+        // Bytes that arrive during the read are read afterwards.
         fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
         fixture.engine.finish_jobs(&fixture.worker, &[jobs[0].id]).unwrap();
         assert_eq!(fixture.engine.next_job_in(Lane::Capture).unwrap(), Some(5_000));
@@ -582,7 +581,7 @@ mod tests {
         pass(5_000);
         let other = fixture.engine.job_worker().unwrap();
         assert_eq!(fixture.engine.take_jobs(&other, Lane::Capture, 10).unwrap().len(), 1);
-        // The same was asked for again meanwhile: it waits once.
+        // Meanwhile the same target was requested again: it waits once.
         fixture.engine.queue_jobs(&[file("/t/a")]).unwrap();
         assert_eq!(fixture.engine.recover_jobs(&fixture.worker).unwrap(), 0);
         drop(other);
@@ -636,7 +635,7 @@ mod tests {
             assert_eq!(fixture.engine.next_job_in(lane).unwrap(), None);
         }
         assert_eq!(fixture.engine.store().jobs("queued", 10).unwrap().len(), 1);
-        // Of a kind that is known, but with something that is not.
+        // The kind is known, but not the target.
         let row = NewRow { kind: UPKEEP, target: "polish", payload: "", arrived: 1, not_before: 1, stamp: None };
         fixture.engine.store().queue_jobs(&[row]).unwrap();
         assert_eq!(fixture.engine.take_jobs(&fixture.worker, Lane::Upkeep, 10).unwrap(), []);

@@ -1,9 +1,9 @@
-//! Remembers and retrieves, synchronously, behind one facade: [`Engine`].
+//! Stores and retrieves, synchronously, behind one facade: [`Engine`].
 //!
 //! A module uses modules of lower levels only; `ARCHITECTURE.md` has the list, "Levels of the engine".
 //!
-//! There is no async, no printing, and no reading of environment or home here: paths, time and
-//! settings are arguments.
+//! There is no async, no printing, and no reading of the environment or the home directory here: paths, time
+//! and settings are arguments.
 
 pub mod document;
 pub mod embed;

@@ -1,13 +1,14 @@
-//! Notes: what a person asks to remember, or an agent on their behalf. Curated words, kept as they
-//! are, in the project they were given for or, without one, everywhere.
+//! Notes that a person, or an agent on the person's behalf, asks to remember. Their text is kept unchanged,
+//! in the project that they were given for or, without one, for all projects.
 //!
-//! - [`RememberRequest`], [`Remembered`]: a note that is given, or given anew in the place of another
-//! - [`NotesRequest`], [`NoteSummary`]: the notes that hold where somebody asks
+//! - [`RememberRequest`], [`Remembered`]: a note to store, new or in the place of another
+//! - [`NotesRequest`], [`NoteSummary`]: the notes that apply to a place
 //!
-//! A note is forgotten like a session ([`Engine::forget`]). It is a document of one message: a note
-//! that is given anew keeps its id and its project. Its old words answer no more, except to a question
-//! about what was known then; every version can be loaded ([`Engine::load_note`]). Whether words are known is asked, and what is new is stored, while nobody else may store or
-//! forget; so two who give the same words at once, or one who tries again, leave one note.
+//! A note is forgotten like a session ([`Engine::forget`]). It is a document of one message: a replaced note
+//! keeps its id and its project. Its old text is no longer found, except by a query about an earlier time;
+//! every version can be loaded ([`Engine::load_note`]). The check for a known text and the storing happen
+//! under one lock, during which no other process stores or forgets, so that concurrent or repeated requests
+//! with the same text leave one note.
 
 use std::io;
 
@@ -29,126 +30,126 @@ use crate::ingest::{GivenDocument, IngestReport, IngestRequest, ProjectNames, na
 use crate::retrieve::{project_around, project_here, projects_named};
 use crate::store::{StoreError, StoredNote};
 
-/// The tag that makes a note a standing instruction, and finds those that are: another word for [`NoteKind::Standing`].
+/// The tag that makes a note a standing instruction, and finds these: another name for
+/// [`NoteKind::Standing`].
 pub const STANDING: &str = "standing";
-/// How long remembering waits for another process that writes the index; what is queued is searched
+/// Maximum time that remembering waits for another process that writes the index; a queued note is searched
 /// in memory.
 const INDEX_PATIENCE_MS: u64 = 500;
-/// Ids that fit an ambiguous beginning, as far as they are told.
+/// Maximum number of ids that the error for an ambiguous id lists.
 const TOLD: usize = 9;
 
 /// A note to remember.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct RememberRequest {
-    /// The note whose place it takes, by any id that [`Engine::note`] takes; `None`: a new one.
+    /// The note to replace, by any id that [`Engine::note`] takes; `None` for a new note.
     pub replaces: Option<String>,
-    /// The words.
+    /// Text of the note.
     pub text: String,
-    /// A title; lock_context calls it topic (S3-036). A note that is replaced keeps its own unless
-    /// one is given, and loses it by an empty one.
+    /// Title; lock_context calls it topic. A replaced note keeps its title unless one is given; an empty
+    /// title removes it.
     pub title: Option<String>,
-    /// Words to find it by; [`STANDING`] makes it a standing instruction. A note that is replaced
-    /// keeps its own unless some are given, and loses them by an empty one.
+    /// Tags to find it by; [`STANDING`] makes it a standing instruction. A replaced note keeps its tags
+    /// unless some are given; an empty tag removes them.
     pub tags: Vec<String>,
-    /// What it is for; `None`: a note, or what the note that is replaced was for. Only an agent's words under a title are
-    /// a context.
+    /// Kind of the note; `None` for [`NoteKind::Note`], or for the kind of the replaced note. Only an agent's
+    /// text with a title can be a context.
     pub kind: Option<NoteKind>,
-    /// How much it matters. A note that is replaced keeps its own unless one is given.
+    /// Priority. A replaced note keeps its priority unless one is given.
     pub priority: Option<Priority>,
-    /// Whether an agent keeps it without asking the person.
+    /// True if an agent stores it without asking the person.
     pub is_unconfirmed: bool,
-    /// The agent's own id of the session in which it is given.
+    /// The agent's own id of the session that gives it.
     pub session: Option<String>,
-    /// A JSON object of whatever else is kept with it. A note that is replaced keeps its own unless one is given.
+    /// A JSON object with additional data. A replaced note keeps its own unless one is given.
     pub metadata: Option<String>,
-    /// The directory whose project it belongs to; `None`: it holds everywhere. A note that is
-    /// replaced stays where it belongs.
+    /// The directory whose project it belongs to; `None` for all projects. A replaced note keeps its project.
     pub directory: Option<String>,
-    /// Whether an agent wrote it, not the person.
+    /// True if an agent wrote it, not the person.
     pub is_by_agent: bool,
 }
 
-/// What became of it.
+/// Result of remembering a note.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Remembered {
     /// Yore's id of the note.
     pub episode: EpisodeId,
-    /// Of its words.
+    /// Id of the note's text.
     pub turn: TurnId,
-    /// Secrets that were redacted.
+    /// Number of secrets that were redacted.
     pub redactions: u64,
-    /// The same words were a note of this project already: nothing was stored. (If the words are
-    /// known, but a tag is new, or the title of one that had none, or a person now says what an agent
-    /// noted, the note that is known is given anew with both. Under another title they are another
-    /// note.)
+    /// True if the same text was a note of this project already: nothing was stored. (The known note is
+    /// updated if the same text comes with a new tag, or with a title that it lacks, or from a person after
+    /// an agent. With another title the text is another note.)
     pub was_known: bool,
 }
 
-/// Which notes.
+/// Filter for listing notes.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct NotesRequest {
-    /// The project that is asked from.
+    /// The project that the caller is in.
     pub here: Option<ProjectNames>,
-    /// `Current` and `CurrentOnly`: this project's notes and those that hold everywhere;
-    /// `Projects`: theirs only; `All`: all.
+    /// `Current` and `CurrentOnly`: notes of this project and those for all projects; `Projects`: notes of
+    /// these only; `All`: all notes.
     pub scope: ScopeChoice,
-    /// Only those with one of these tags; empty: any. [`STANDING`] means those of that kind too.
+    /// Only notes with one of these tags; empty matches any. [`STANDING`] also matches notes of that kind.
     pub tags: Vec<String>,
-    /// Only of this kind.
+    /// Only notes of this kind.
     pub kind: Option<NoteKind>,
-    /// Only those that a person gave or agreed to, or only others.
+    /// Only notes that a person gave or confirmed (`true`), or only others (`false`).
     pub is_confirmed: Option<bool>,
-    /// Only those with this title, whatever the case of letters.
+    /// Only notes with this title, ignoring case.
     pub title: Option<String>,
-    /// At most so many, latest first.
+    /// Maximum number of notes, latest first.
     pub limit: usize,
 }
 
-/// A note.
+/// One version of a note.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct NoteSummary {
     /// Yore's id of the note.
     pub episode: EpisodeId,
-    /// Of its words.
+    /// Id of the note's text.
     pub turn: TurnId,
-    /// What is known of it beside the words, its title among it.
+    /// Title, tags and other properties of the note.
     #[serde(flatten)]
     pub facts: NoteFacts,
-    /// Name of its project; `None`: it holds everywhere.
+    /// Name of its project; `None` if it is for all projects.
     pub project: Option<String>,
-    /// When it was given, or last given anew.
+    /// Time when it was given, or last replaced.
     pub at: Option<UtcMillis>,
-    /// Whether an agent wrote it.
+    /// True if an agent wrote it.
     pub is_by_agent: bool,
-    /// Which version this is, from 1. The newest, unless another one was asked for.
+    /// Number of this version, from 1. The newest version, unless another one was requested.
     pub version: u64,
-    /// When the next version took its place; `None` for the newest.
+    /// Time when the next version replaced it; `None` for the newest.
     pub until: Option<UtcMillis>,
-    /// When the whole note was loaded last.
+    /// Time when the whole note was last loaded.
     pub accessed: Option<UtcMillis>,
-    /// How often it was.
+    /// Number of times that the whole note was loaded.
     pub access_count: u64,
-    /// The words.
+    /// Text of the note.
     pub text: String,
 }
 
-/// Which version of a note.
+/// Selects a version of a note.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub enum WhichVersion {
-    /// The one that holds.
+    /// The current version.
     #[default]
     Newest,
-    /// By its number, from 1.
+    /// The version with this number, from 1.
     Number(u64),
-    /// The one that held just before this instant.
+    /// The version that was current just before this instant.
     AsOf(UtcMillis),
 }
 
 impl Engine {
-    /// Stores a note, searchable at once.
+    /// Stores a note, which is searchable at once.
     ///
     /// # Errors
-    /// [`EngineError::BadNote`]; as [`Self::put_document`]; as [`Self::note`] for the note to replace.
+    /// [`EngineError::BadNote`]; those of [`Self::put_document`]; those of [`Self::note`] for the note to
+    /// replace.
     pub fn remember(&self, request: &RememberRequest) -> Result<Remembered, EngineError> {
         if request.text.trim().is_empty() {
             return Err(EngineError::BadNote("the note is empty"));
@@ -157,11 +158,11 @@ impl Engine {
             return Err(EngineError::BadNote("the note is longer than 1 MiB"));
         }
         let mut reader = self.reader()?;
-        // From here on nobody else stores or forgets.
+        // From here on no other process stores or forgets.
         let turn = reader.begin()?;
         let now = self.now();
         let (wanted, known) = self.wanted(request, now, &|record| reader.redacted(record))?;
-        // Versions are told apart by when they were given.
+        // Each version has its own time, by which versions are distinguished.
         let at = known.as_ref().and_then(|known| known.at).map_or(now, |before| now.max(before.saturating_add(1)));
         let (stored, redactions) = wanted.as_stored(at, &|record| reader.redacted(record));
         let remembered =
@@ -170,7 +171,7 @@ impl Engine {
             return Ok(remembered(true));
         }
         let name = note_unit(&wanted.id);
-        // Two edits in one millisecond are two.
+        // Two edits in one millisecond get two versions.
         let before = self.known_unit(KIND, &name)?.map_or(i64::MIN, |(stamp, _)| stamp.version);
         let document = GivenDocument {
             name,
@@ -178,16 +179,16 @@ impl Engine {
             state: String::new(),
             records: note_records(&wanted.note(at)),
         };
-        // What somebody gives is kept, whatever may be captured from agents.
+        // A note is stored whatever the settings say about capturing from agents.
         let report = reader.put_in_turn(&turn, &Notes, document, &IngestRequest::new(Vec::new()))?;
         drop(turn);
         self.is_stored(&report)?;
-        // It is kept by now, and found in the queue if the index cannot take it.
+        // The note is stored by now; a search finds it in the queue if the index cannot be updated.
         let _ = self.sync_index(INDEX_PATIENCE_MS, &mut |_| {});
         Ok(remembered(false))
     }
 
-    /// The notes that hold where somebody asks, latest first.
+    /// Returns the notes that match the request, latest first.
     pub fn notes(&self, request: &NotesRequest) -> Result<Vec<NoteSummary>, EngineError> {
         let NotesRequest { here, scope, tags, kind, is_confirmed, title, limit } = request;
         let projects = match scope {
@@ -219,7 +220,8 @@ impl Engine {
         Ok(found.into_iter().map(NoteSummary::from).collect())
     }
 
-    /// The note with this id, short id, or unambiguous beginning of one: the episode's or the turn's.
+    /// Returns the note with this id, short id, or unambiguous beginning of one: that of the episode or of
+    /// the turn.
     ///
     /// # Errors
     /// [`EngineError::UnknownId`], [`EngineError::AmbiguousId`].
@@ -227,10 +229,11 @@ impl Engine {
         self.stored_note(id).map(NoteSummary::from)
     }
 
-    /// The whole note with this id, in one of its versions, and counts that it was loaded.
+    /// Returns the whole note with this id, in one of its versions, and counts the access.
     ///
     /// # Errors
-    /// As [`Self::note`]; [`EngineError::UnknownVersion`] where there is no such version, or none was given yet then.
+    /// Those of [`Self::note`]; [`EngineError::UnknownVersion`] if the note has no such version, or none at
+    /// that time.
     pub fn load_note(&self, id: &str, which: WhichVersion) -> Result<NoteSummary, EngineError> {
         if !self.store().is_passive() {
             self.restore_note_versions()?;
@@ -269,7 +272,7 @@ impl Engine {
         }
     }
 
-    /// The note as it is to be, and the one whose place it takes.
+    /// Returns the note to store, and the known note that it replaces.
     fn wanted(
         &self,
         request: &RememberRequest,
@@ -288,10 +291,10 @@ impl Engine {
         })
     }
 
-    /// A note that was never given before, in the project that its directory belongs to.
+    /// Makes a note with a new id, in the project of its directory.
     fn new_note(&self, request: &RememberRequest, at: UtcMillis) -> Result<Wanted, EngineError> {
         let directory = match &request.directory {
-            // Below a known project it is that project's.
+            // A directory below that of a known project belongs to that project.
             Some(directory) => {
                 let around = project_around(self.store(), &names_of(directory))?;
                 Some(around.and_then(|(_, above)| above).unwrap_or_else(|| directory.clone()))
@@ -308,10 +311,10 @@ impl Engine {
         })
     }
 
-    /// The note that has these words already, where the wanted one belongs.
+    /// Returns the note with the same text in the same project, if there is one.
     fn note_of(&self, wanted: &Wanted, stored: &Stored) -> Result<Option<StoredNote>, EngineError> {
         let project = match &wanted.directory {
-            // A project that nobody knows has no notes.
+            // An unknown project has no notes.
             Some(directory) => match project_here(self.store(), &names_of(directory))? {
                 Some(project) => Some(project),
                 None => return Ok(None),
@@ -323,12 +326,12 @@ impl Engine {
         let title = stored.facts.title.as_deref();
         let mut same: Vec<StoredNote> =
             found.into_iter().filter(|note| note.text == stored.text && stored.may_be(note)).collect();
-        // One of the same title before one without.
+        // Prefers a note of the same title to one without.
         let first = same.iter().position(|note| is_same_title(note.facts.title.as_deref(), title)).unwrap_or(0);
         Ok((first < same.len()).then(|| same.swap_remove(first)))
     }
 
-    /// Whether the one document that was put is there.
+    /// Fails unless the one document that was put is stored.
     fn is_stored(&self, report: &IngestReport) -> Result<(), EngineError> {
         if let Some((path, error)) = report.unread().next() {
             return Err(StoreError::Io { path: path.clone(), error: io::Error::other(error.clone()) }.into());
@@ -337,12 +340,12 @@ impl Engine {
     }
 }
 
-/// The title that a request gives, if it gives one.
+/// Returns the title of a request, if it gives one.
 fn given_title(request: &RememberRequest) -> Option<String> {
     request.title.as_deref().map(one_line).filter(|title| !title.is_empty())
 }
 
-/// What a request says of a note beside its words; what it does not say is as it was, its title apart.
+/// Returns the facts of a request; those that it does not give are taken from `known`, except the title.
 fn facts_of(request: &RememberRequest, known: Option<&NoteFacts>) -> Result<NoteFacts, EngineError> {
     let known = known.cloned().unwrap_or_default();
     let mut tags = tags_of(&request.tags);
@@ -360,7 +363,7 @@ fn facts_of(request: &RememberRequest, known: Option<&NoteFacts>) -> Result<Note
         None => known.title.is_some(),
     };
     let wanted = if is_standing { NoteKind::Standing } else { request.kind.unwrap_or(known.kind) };
-    // What a person says is the person's own, and a context is known by its title.
+    // Only an agent's text can be a context, and a context is identified by its title.
     let may_be_context = request.is_by_agent && has_title;
     let kind = if wanted == NoteKind::Context && !may_be_context { NoteKind::Note } else { wanted };
     Ok(NoteFacts {
@@ -383,7 +386,7 @@ impl From<StoredNote> for NoteSummary {
     }
 }
 
-/// A note as it is to be.
+/// A note to store.
 struct Wanted {
     id: String,
     text: String,
@@ -393,7 +396,8 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Other words for a note: it stays where it belongs, and what is not said stays as it was.
+    /// Replaces the text of a note: the note keeps its project, and everything that the request does not
+    /// give.
     fn in_place_of(known: &StoredNote, request: &RememberRequest) -> Result<Self, EngineError> {
         let title = match &request.title {
             Some(_) => given_title(request),
@@ -408,8 +412,8 @@ impl Wanted {
         })
     }
 
-    /// The same words again: what is new about them is added. What a person gave, an agent does not
-    /// change by saying it as well.
+    /// Adds what is new to a note with the same text. An agent that repeats a person's note does not change
+    /// it.
     fn said_again(known: &StoredNote, request: &RememberRequest) -> Result<Self, EngineError> {
         let was_by_agent = known.role == Role::Assistant;
         let may_add = was_by_agent || !request.is_by_agent;
@@ -423,9 +427,9 @@ impl Wanted {
                 kind: if before.kind == NoteKind::Standing { before.kind } else { said.kind },
                 title: given_title(request).or_else(|| before.title.clone()),
                 tags: tags_of(&tags),
-                // Where it was first said.
+                // The session in which it was first given.
                 session: before.session.clone().or(said.session),
-                // Who is asked about it once has agreed.
+                // A note that a person confirmed once stays confirmed.
                 is_confirmed: before.is_confirmed || said.is_confirmed,
                 ..said
             };
@@ -444,7 +448,7 @@ impl Wanted {
         Note { id, text, facts, directory: directory.as_deref(), is_by_agent: *is_by_agent, at }
     }
 
-    /// What will be stored of it, and how many secrets will not.
+    /// Returns the note as it will be stored, and the number of secrets that were redacted.
     fn as_stored(&self, at: UtcMillis, redacted: &dyn Fn(Value) -> (Value, u64)) -> (Stored, u64) {
         let mut stored = Stored { text: String::new(), facts: NoteFacts::default(), is_by_agent: self.is_by_agent };
         let mut redactions = 0;
@@ -461,7 +465,7 @@ impl Wanted {
     }
 }
 
-/// What is stored of a note, redacted.
+/// The stored form of a note, redacted.
 struct Stored {
     text: String,
     facts: NoteFacts,
@@ -469,14 +473,15 @@ struct Stored {
 }
 
 impl Stored {
-    /// Whether a note is all that already. In which session it was said does not make it another.
+    /// Returns whether a known note has the same content already. The session in which it was given is
+    /// ignored.
     fn is(&self, known: &StoredNote) -> bool {
         let facts = NoteFacts { session: known.facts.session.clone(), ..self.facts.clone() };
         known.text == self.text && known.facts == facts && (known.role == Role::Assistant) == self.is_by_agent
     }
 
-    /// Whether a note with the same words may be this one: neither has a title that the other has
-    /// not, and a context is known by its title.
+    /// Returns whether a known note with the same text may be this one: the titles are equal or one of them
+    /// is missing, but a context needs the same title.
     fn may_be(&self, known: &StoredNote) -> bool {
         let (title, known_title) = (self.facts.title.as_deref(), known.facts.title.as_deref());
         let is_context = self.facts.kind == NoteKind::Context;
@@ -485,8 +490,7 @@ impl Stored {
     }
 }
 
-/// Tags as they are kept: one line each, without a hash before them, each once whatever the case of
-/// letters, in order.
+/// Normalises tags: one line each, without a leading hash, each once ignoring case, sorted.
 fn tags_of(given: &[String]) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
     for tag in given {
@@ -500,7 +504,7 @@ fn tags_of(given: &[String]) -> Vec<String> {
     tags
 }
 
-/// Whether two titles are one, whatever the case of letters.
+/// Returns whether two titles are equal, ignoring case.
 fn is_same_title(one: Option<&str>, other: Option<&str>) -> bool {
     one.map(str::to_lowercase) == other.map(str::to_lowercase)
 }

@@ -1,10 +1,10 @@
-//! Web pages that somebody asks to remember: fetched, cut into sections, put under their address.
+//! Fetches web pages on request, cuts them into sections, and stores them under their address.
 //!
-//! - [`Engine::fetch_page`]: the way from an address to the store
-//! - [`FetchOptions`], [`PageReport`]: what to do, and what came of it
-//! - `PageState`: what is kept of a page beside its sections, so that asking again is cheap
+//! - [`Engine::fetch_page`]: fetches, cuts and stores a page
+//! - [`FetchOptions`], [`PageReport`]: settings and result
+//! - `PageState`: data kept of a page beside its sections, which makes a repeated fetch cheap
 //!
-//! Nothing is fetched unasked, and nothing that a page names is fetched with it.
+//! Pages are fetched only on request, and without the resources that they link to.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -26,18 +26,18 @@ use crate::transport::{Conditional, Content, Exchange, FetchError, FetchSettings
 /// The source that pages belong to.
 const SOURCE: &str = "web";
 
-/// How a page is fetched and kept.
+/// Settings for fetching and storing a page.
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
     /// Limits and permissions of the request.
     pub settings: FetchSettings,
-    /// How it is stored; its roots are not looked at.
+    /// Settings for storing it; the roots are ignored.
     pub ingest: IngestRequest,
-    /// The directory whose project the page belongs to; `None`: to none.
+    /// The directory whose project the page belongs to; `None` for no project.
     pub directory: Option<String>,
-    /// Fetch it even if the server would say that it is as it was.
+    /// Fetch it even if the server would report it as unchanged.
     pub is_forced: bool,
-    /// Carries the requests; `None`: the network.
+    /// Carries the requests; `None` for the network.
     pub exchange: Option<Arc<dyn Exchange>>,
 }
 
@@ -53,38 +53,38 @@ impl Default for FetchOptions {
     }
 }
 
-/// What became of a page.
+/// Effect of a fetch on the stored page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageChange {
-    /// It was not known.
+    /// The page was not stored before.
     New,
-    /// Its new sections took the place of the old ones.
+    /// New sections replaced the old ones.
     Changed,
-    /// It says what it said.
+    /// The content is the same as before.
     Unchanged,
 }
 
-/// What came of fetching a page.
+/// Result of fetching a page.
 #[derive(Clone, Debug)]
 pub struct PageReport {
-    /// The address that it is known by.
+    /// The address under which the page is stored.
     pub address: String,
-    /// Where it is: the address that it gives itself, or that redirections led to.
+    /// Its location: the address that the page gives itself, or that redirections led to.
     pub location: String,
     /// Its title.
     pub title: Option<String>,
-    /// What became of it.
+    /// Effect on the stored page.
     pub change: PageChange,
-    /// Sections that it has; 0 when the server said that it is as it was.
+    /// Number of its sections; 0 if the server reported no change.
     pub sections: usize,
-    /// What was stored.
+    /// Result of storing it.
     pub ingest: IngestReport,
 }
 
-/// What is known of a page besides its sections.
+/// Data stored of a page besides its sections.
 #[derive(Debug, Default, Deserialize, Serialize)]
 struct PageState {
-    /// The address that gave it at last.
+    /// The address that the page came from after all redirections.
     #[serde(default)]
     address: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,19 +93,19 @@ struct PageState {
     last_modified: Option<String>,
     #[serde(default)]
     title: Option<String>,
-    /// Where it said that it is.
+    /// The location of the page, as in [`PageReport`].
     #[serde(default)]
     location: String,
     #[serde(default)]
     fetched_ms: UtcMillis,
-    /// How it was cut.
+    /// Version of the code that cut the page.
     #[serde(default)]
     cutter: i64,
 }
 
 impl Engine {
-    /// Fetches a page and puts its sections in the place of what was known under its address. The
-    /// index takes them with [`Engine::sync_index`].
+    /// Fetches a page and replaces the sections stored under its address. [`Engine::sync_index`] adds them to
+    /// the index.
     ///
     /// # Errors
     /// [`EngineError::Fetch`] for everything between the address and the text; those of
@@ -113,7 +113,7 @@ impl Engine {
     pub fn fetch_page(&self, address: &str, options: &FetchOptions) -> Result<PageReport, EngineError> {
         let name = shown_address(address)?;
         let known = self.known_unit(SOURCE, &name)?;
-        // What cannot be read was written by another version: fetched as if it were new.
+        // Another version wrote a state that cannot be parsed: the page is fetched as if it were new.
         let state: Option<PageState> = known.as_ref().and_then(|(_, state)| serde_json::from_str(state).ok());
         let condition = state
             .as_ref()
@@ -157,7 +157,8 @@ impl Engine {
             modified_ms: text.modified_ms,
         };
         let mut records = document_records(&facts, &text.document);
-        // Of the page alone: an hour later it is still the same page.
+        // The stamp depends on the page alone, not on the time of the fetch, so that an unchanged page keeps
+        // its stamp.
         let stamp = stamp_of(&records);
         if facts.modified_ms.is_none() {
             facts.modified_ms = Some(now);
@@ -223,7 +224,7 @@ impl PageText {
     }
 }
 
-/// The text of a PDF, by the process that may die of it.
+/// Extracts the text of a PDF in a separate process, because the extractor may crash.
 fn pdf_text(page: &Page, bytes: &[u8], options: &ReaderOptions) -> Result<String, FetchError> {
     let Some(program) = &options.pdf_extractor else {
         return Err(FetchError::ContentType { address: page.address.clone(), content_type: "application/pdf".to_owned() });
@@ -234,10 +235,11 @@ fn pdf_text(page: &Page, bytes: &[u8], options: &ReaderOptions) -> Result<String
     pdf::ask(program, file).map_err(|error| unreadable(error.as_str()))
 }
 
-/// Bytes as a file that is nowhere on disk: what was fetched is not written before it is redacted.
+/// Returns the bytes as a file without a place on disk: nothing that was fetched is written before it is
+/// redacted.
 fn piped(bytes: Vec<u8>) -> io::Result<File> {
     let (reader, mut writer) = io::pipe()?;
-    // Ends when all is read, or when the reader is gone.
+    // The thread ends when all is read, or when the reader is gone.
     std::thread::spawn(move || {
         let _ = writer.write_all(&bytes);
     });
@@ -261,7 +263,7 @@ fn stamp_of(records: &[Value]) -> Stamp {
     Stamp { size, version: i64::from_le_bytes(version) }
 }
 
-/// A time as HTTP writes it: `Fri, 02 Jan 2026 10:00:00 GMT`.
+/// Parses a time as HTTP writes it: `Fri, 02 Jan 2026 10:00:00 GMT`.
 fn http_date(words: &str) -> Option<UtcMillis> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut parts = words.split_once(',')?.1.split_whitespace();

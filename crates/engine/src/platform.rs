@@ -1,5 +1,5 @@
-//! What differs between operating systems: privacy of what we write, which file systems cannot
-//! guard a database, how work steps back or is limited. One place, so that the rest of the engine is portable.
+//! Differences between operating systems: private files, file systems that cannot guard a database, and
+//! priority and limits of processes. They are in one place, so that the rest of the engine is portable.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -31,7 +31,8 @@ pub fn write_new_private_file(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whether a file of some size can be written in a directory now: it is there, may be written, and has room.
+/// Returns whether a small file can be written in a directory now: the directory exists, is writable, and has
+/// room.
 pub fn is_writable(directory: &Path) -> bool {
     let probe = directory.join(format!("probe.{}", std::process::id()));
     let written = write_new_private_file(&probe, &[0; 16_384]);
@@ -39,19 +40,18 @@ pub fn is_writable(directory: &Path) -> bool {
     written.is_ok()
 }
 
-/// Makes the names in a directory last, where the system can be told to.
+/// Makes the names in a directory durable, where the system supports that.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// The advisory lock of a file, which keeps other processes out as long as the value is kept. The
-/// operating system gives it back however a process ends.
+/// The advisory lock of a file, which keeps other processes out as long as the value exists. The operating
+/// system releases it however a process ends.
 #[derive(Debug)]
 pub struct FileLock(File);
 
 impl FileLock {
-    /// Opens the file to lock, which is created for its owner alone if it is missing. Nothing is
-    /// locked yet.
+    /// Opens the file to lock, and creates it for its owner alone if it is missing. Nothing is locked yet.
     pub fn open(path: &Path) -> io::Result<Self> {
         create_private_file(path)?;
         Self::open_existing(path)
@@ -62,8 +62,8 @@ impl FileLock {
         OpenOptions::new().write(true).open(path).map(Self)
     }
 
-    /// Locks, and says whether it could; `false` while another holds the lock. Fails where the
-    /// file system has no locks.
+    /// Tries to lock and returns whether it succeeded; `false` while another process holds the lock. Fails
+    /// where the file system has no locks.
     pub fn try_lock(&self) -> io::Result<bool> {
         match self.0.try_lock() {
             Ok(()) => Ok(true),
@@ -72,12 +72,12 @@ impl FileLock {
         }
     }
 
-    /// Locks as soon as no other holds the lock.
+    /// Waits until no other process holds the lock, and locks.
     pub fn wait(&self) -> io::Result<()> {
         self.0.lock()
     }
 
-    /// The lock of `path`, or `None` while another holds it.
+    /// Takes the lock of `path`, or returns `None` while another process holds it.
     pub fn take(path: &Path) -> io::Result<Option<Self>> {
         let lock = Self::open(path)?;
         Ok(lock.try_lock()?.then_some(lock))
@@ -103,7 +103,7 @@ fn private_options() -> OpenOptions {
     options
 }
 
-/// Whether others than the owner may read or write this file or directory. Always `false` where
+/// Returns whether users other than the owner may read or write this file or directory. Always `false` where
 /// permissions are access control lists that the home directory passes on.
 pub fn is_open_to_others(path: &Path) -> io::Result<bool> {
     #[cfg(unix)]
@@ -117,7 +117,7 @@ pub fn is_open_to_others(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Takes every permission from others.
+/// Removes every permission of other users.
 pub fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -131,24 +131,24 @@ pub fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets everything else on this computer go first, for work that nobody waits for. Holds for the
-/// calling thread and those that it starts; elsewhere than on Unix nothing happens.
+/// Lowers the priority of the calling thread and of those that it starts, for work without a waiting user;
+/// has no effect except on Unix.
 pub fn lower_priority() {
     #[cfg(unix)]
     {
-        // A system that refuses is no reason not to work.
+        // If the system refuses, the work is done all the same.
         let _ = rustix::process::nice(10);
     }
 }
 
-/// Lets the system end this process when it takes more memory or more seconds of the processor;
-/// elsewhere than on Unix nothing happens.
+/// Lets the system end this process when it takes more memory or more seconds of the processor; has no effect
+/// except on Unix.
 pub fn limit_resources(memory_bytes: u64, cpu_seconds: u64) {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, setrlimit};
         for (resource, limit) in [(Resource::As, memory_bytes), (Resource::Cpu, cpu_seconds), (Resource::Core, 0)] {
-            // What cannot be limited is still ended by whoever waits.
+            // A process without a limit is still ended by the process that waits for it.
             let _ = setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) });
         }
     }
@@ -158,17 +158,17 @@ pub fn limit_resources(memory_bytes: u64, cpu_seconds: u64) {
     }
 }
 
-/// Leaves the terminal and session that started this process, so that it does not end with them;
-/// elsewhere than on Unix nothing happens.
+/// Leaves the terminal and session that started this process, so that it does not end with them; has no
+/// effect except on Unix.
 pub fn leave_terminal() {
     #[cfg(unix)]
     {
-        // Whoever leads a session already has none to leave.
+        // Fails for a process that already leads a session; it has no other session to leave.
         let _ = rustix::process::setsid();
     }
 }
 
-/// 256 random bits in hex: a secret that nobody guesses.
+/// Returns 256 random bits in hex: a secret that cannot be guessed.
 ///
 /// # Errors
 /// When the system gives no randomness.
@@ -178,8 +178,8 @@ pub fn random_token() -> io::Result<String> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The name of the network file system that holds `path`, if it is one. Known on Linux, from the
-/// table of mounts; elsewhere SQLite itself reports what it cannot lock.
+/// Returns the name of the network file system that holds `path`, if it is on one. Known on Linux, from the
+/// table of mounts; elsewhere SQLite itself reports files that it cannot lock.
 pub fn network_file_system(path: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
     let path = path.canonicalize().ok()?;

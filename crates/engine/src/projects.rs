@@ -45,7 +45,7 @@ impl Engine {
         Ok(here.directory().filter(|_| is_project).map(str::to_owned))
     }
 
-    /// The one project of a name, an id or a directory.
+    /// Returns the only project with a name, an id or a directory.
     fn only_project(&self, name: &str) -> Result<ProjectKey, EngineError> {
         match retrieve::projects_named(self.store(), &[name.to_owned()])?.as_slice() {
             [row] => Ok(*row),
@@ -61,11 +61,11 @@ impl Engine {
         }
     }
 
-    /// Gives a project another name; `project` is its name, its id or a directory. It is found by its
-    /// directories and its repository as before.
+    /// Renames a project; `project` is its name, its id or a directory. Its directories and its repository
+    /// still identify it.
     ///
     /// # Errors
-    /// [`EngineError::BadProjectName`] where the name is none or another project has it.
+    /// [`EngineError::BadProjectName`] when the name is not valid or another project has it.
     pub fn rename_project(&self, project: &str, name: &str) -> Result<(), EngineError> {
         const LONGEST: usize = 100;
         let name = name.trim();
@@ -79,7 +79,7 @@ impl Engine {
         Ok(self.store().rename_project(row, name)?)
     }
 
-    /// Makes one project of two: `from` is known as `into` afterwards.
+    /// Merges the project `from` into `into`.
     pub fn merge_projects(&self, from: &str, into: &str) -> Result<(), EngineError> {
         let (from, into) = (self.only_project(from)?, self.only_project(into)?);
         if from != into {

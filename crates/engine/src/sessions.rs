@@ -16,9 +16,9 @@ pub struct SessionsRequest {
     pub projects: Vec<String>,
     /// Source kinds, such as `claude-code`.
     pub agents: Vec<String>,
-    /// Last used not before (inclusive).
+    /// Only conversations last used at or after this time.
     pub since: Option<UtcMillis>,
-    /// Begun before (exclusive).
+    /// Only conversations begun before this time.
     pub until: Option<UtcMillis>,
     /// Only sessions with a code block.
     pub has_code: bool,

@@ -7,25 +7,25 @@ use crate::error::EngineError;
 use crate::ingest::write_archived;
 use crate::store::ShownTurn;
 
-/// What to show.
+/// Turn or session to show.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ShowRequest {
     /// Id, short id or native id of a turn or session, or an unambiguous beginning of one.
     pub id: String,
-    /// Of a turn: how many turns before and after it.
+    /// Number of turns before and after, if the id names a turn.
     pub surroundings: usize,
 }
 
 /// A turn with its surroundings, or a whole episode.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ShowAnswer {
-    /// The episode.
+    /// Id of the episode.
     pub episode: EpisodeId,
-    /// Its turns, or those around the one asked for.
+    /// Turns of the episode, or those around the requested turn.
     pub turns: Vec<ShownTurn>,
-    /// The turn asked for.
+    /// The requested turn.
     pub focus: Option<TurnId>,
-    /// Turns of the episode before the first one shown, and after the last.
+    /// Number of turns of the episode before the first one shown, and after the last.
     pub hidden: (usize, usize),
 }
 
@@ -67,7 +67,7 @@ impl Engine {
         }
     }
 
-    /// Writes the transcripts that hold a session, as they are archived (redacted), to `out`.
+    /// Writes the archived (redacted) transcripts of a session to `out`.
     pub fn write_original(&self, id: &str, out: &mut dyn std::io::Write) -> Result<(), EngineError> {
         let shown = self.show(&ShowRequest { id: id.to_owned(), surroundings: 0 })?;
         let files = self.store().files_of_episode(&shown.episode)?;

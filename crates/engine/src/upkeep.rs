@@ -1,5 +1,5 @@
-//! The data directory kept whole: backups made and restored, a damaged database repaired, what older rules of
-//! redaction let through taken out.
+//! Keeps the data directory intact: makes and restores backups, repairs a damaged database, and removes what
+//! older redaction rules let through.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,32 +15,32 @@ use crate::ingest::{self, Keys, Observer, ReindexReport, ScanReport};
 use crate::platform::{self, FileLock};
 use crate::store::{Backup, Content, RowKey, Salvage, Store, StoreError, StoredBlob, backup};
 
-/// Automatic backups are this far apart.
+/// Minimum time between two automatic backups.
 const BETWEEN_BACKUPS_MS: i64 = 20 * 3600 * 1000;
 
-/// What a repair saved, and what it could not.
+/// Result of a repair: what was saved, and what was lost.
 #[derive(Clone, Debug, Default)]
 pub struct RepairReport {
-    /// Where the damaged database lies now.
+    /// New path of the damaged database.
     pub replaced: Option<PathBuf>,
-    /// Blobs of the archive that are whole.
+    /// Blobs of the archive that are intact.
     pub blobs: u64,
     /// Blobs that are lost.
     pub lost_blobs: u64,
-    /// Sources with lost lines: path, number of lines, whether the source still exists.
+    /// Sources with lost lines: path, number of lines, and true if the source still exists.
     pub lost: Vec<(String, u64, bool)>,
-    /// Rows that were too damaged to be kept.
+    /// Rows that were too damaged to keep.
     pub refused_rows: u64,
-    /// What reading the archive again gave.
+    /// Result of reading the archive again.
     pub reindex: ReindexReport,
 }
 
 impl Engine {
-    /// Copies the database and its key into the data directory, or to `target`, and sees to it that the copy is
-    /// whole. Of those in the data directory only the newest `keep` stay.
+    /// Copies the database and its key into the data directory, or to `target`, and verifies the copy. In the
+    /// data directory, only the newest `keep` backups stay.
     ///
     /// # Errors
-    /// [`StoreError::Backup`]: there is no room, or the database is damaged; older backups stay then.
+    /// [`StoreError::Backup`] when there is no room, or the database is damaged; older backups stay then.
     pub fn back_up(&self, target: Option<&Path>, keep: usize) -> Result<Backup, EngineError> {
         let made = self.store().back_up(target, self.now())?;
         let remove = |backup: &Path| {
@@ -65,7 +65,7 @@ impl Engine {
         Ok(made)
     }
 
-    /// As [`Engine::back_up`], where the last one is from another day and something was written since.
+    /// Does [`Engine::back_up`] if the last backup is from another day and the database was written since.
     ///
     /// # Errors
     /// As [`Engine::back_up`].
@@ -81,7 +81,7 @@ impl Engine {
         if is_due && self.store().is_keyed()? { self.back_up(None, keep).map(Some) } else { Ok(None) }
     }
 
-    /// When the database or its log was written last.
+    /// Returns when the database or its log was last written.
     fn written_at(&self) -> Option<UtcMillis> {
         let path = self.store().path();
         let log = path.with_extension("db-wal");
@@ -92,7 +92,7 @@ impl Engine {
         modified(path).max(modified(&log))
     }
 
-    /// Whether something is kept that was never looked through with today's rules of redaction.
+    /// Returns whether some stored content was never scanned with the current redaction rules.
     ///
     /// # Errors
     /// As [`Engine::scan`].
@@ -100,12 +100,12 @@ impl Engine {
         Ok(self.store().is_keyed()? && !self.reader()?.is_scanned()?)
     }
 
-    /// Looks through everything that is kept with today's rules of redaction, and takes out what older ones let
-    /// through: from the archive, the turns, the indexes and the backups. A dry run only says
-    /// what would go.
+    /// Scans all stored content with the current redaction rules, and removes what older rules let through
+    /// from the archive, the turns, the indexes and the backups. A dry run only reports what would be
+    /// removed.
     ///
     /// # Errors
-    /// As ingestion. What was begun is finished by the next call.
+    /// Those of ingestion. The next call finishes what this one began.
     pub fn scan(
         &self,
         is_dry_run: bool,
@@ -115,7 +115,8 @@ impl Engine {
         const OWED: &str = "scan";
         let mut reader = self.reader()?;
         if !is_dry_run {
-            // Until all of it is done: a process that is killed leaves turns and indexes behind.
+            // The marker stays until everything is done: a killed process leaves old turns and indexes
+            // behind.
             self.store().set_index_state(OWED, if self.store().index_state(OWED)?.is_some() { "again" } else { "begun" })?;
         }
         let report = reader.scan(is_dry_run, observer)?;
@@ -132,7 +133,7 @@ impl Engine {
         Ok(report)
     }
 
-    /// Goes on with another key than the memory was written with, or with a new one.
+    /// Accepts a key other than the one the memory was written with, or a new one.
     ///
     /// # Errors
     /// The key file can be neither read nor written.
@@ -142,27 +143,27 @@ impl Engine {
     }
 }
 
-/// The backups of a data directory that can be restored, newest first.
+/// Returns the backups of a data directory that can be restored, newest first.
 pub fn backups(directory: &Path) -> Vec<Backup> {
     backup::list(directory)
 }
 
-/// What a restoring did.
+/// Result of a restore.
 #[derive(Clone, Debug)]
 pub struct Restored {
-    /// The backup that was taken.
+    /// The backup that was restored.
     pub from: Backup,
-    /// Newer ones that are damaged.
+    /// Newer backups that are damaged.
     pub damaged: Vec<PathBuf>,
-    /// Where the database lies now whose place it took.
+    /// New path of the database that was replaced.
     pub replaced: Option<PathBuf>,
 }
 
-/// Puts a backup in the place of the database: `which`, or the newest that is whole. The database that was there
-/// is kept. What the indexes hold is made anew. Nobody else may have the data directory open.
+/// Replaces the database by a backup: `which`, or the newest that is intact. The replaced database is kept.
+/// The indexes are rebuilt. No other process may have the data directory open.
 ///
 /// # Errors
-/// [`EngineError::NoBackup`] where there is none that is whole.
+/// [`EngineError::NoBackup`] when no backup is intact.
 pub fn restore(options: &EngineOptions, which: Option<&Path>) -> Result<Restored, EngineError> {
     let data = &options.directory;
     let _turn = take_turn(data)?;
@@ -194,11 +195,11 @@ pub fn restore(options: &EngineOptions, which: Option<&Path>) -> Result<Restored
     Ok(Restored { from, damaged, replaced })
 }
 
-/// Saves what is whole of a damaged database into a new one, which takes its place, and reads the archive again.
-/// The damaged one is kept. Nobody else may have the data directory open.
+/// Saves the intact part of a damaged database into a new one, which replaces it, and reads the archive
+/// again. The damaged database is kept. No other process may have the data directory open.
 ///
 /// # Errors
-/// Everything that [`StoreError`] names; the damaged database is where it was then.
+/// Every [`StoreError`]; the damaged database then stays at its place.
 pub fn repair(options: &EngineOptions, reader: &ReaderOptions, observer: &mut dyn Observer) -> Result<RepairReport, EngineError> {
     let data = &options.directory;
     let turn = take_turn(data)?;
@@ -245,19 +246,19 @@ pub fn repair(options: &EngineOptions, reader: &ReaderOptions, observer: &mut dy
     })
 }
 
-/// Whether a blob holds what its hash says.
+/// Returns whether the content of a blob matches its hash.
 fn is_whole(hash: &[u8; 32], raw_bytes: usize, data: &[u8]) -> bool {
     ingest::unpack(data, raw_bytes, hash).is_some()
 }
 
-/// What a blob's data holds, whatever its row says of it.
+/// Returns the content that a blob's data decompresses to, ignoring what its row claims.
 fn content_of(data: &[u8]) -> Option<Content> {
     let bytes = ingest::decompressed(data)?;
     let lines = memchr::memchr_iter(b'\n', &bytes).count() as i64 + 1;
     Some(Content { hash: *blake3::hash(&bytes).as_bytes(), raw_bytes: bytes.len(), lines })
 }
 
-/// A blob of so many empty lines.
+/// Makes a blob of `count` empty lines.
 fn empty_lines(count: u32) -> StoredBlob {
     let raw = vec![b'\n'; count.saturating_sub(1) as usize];
     let data = zstd::bulk::compress(&raw, 1).unwrap_or_default();
@@ -271,7 +272,7 @@ fn take_turn(data: &Path) -> Result<FileLock, EngineError> {
     Ok(ingest::take_turn(&locks, &|| false).map_err(fail)?)
 }
 
-/// Lets the indexes be made anew: they may hold what the database does not know.
+/// Marks the indexes to be rebuilt: they may hold turns that the database lacks.
 fn forget_indexes(options: &EngineOptions) -> Result<(), EngineError> {
     let store = Store::open(&options.directory, false, options.store.clone())?;
     store.clear_index_state("lexical")?;
@@ -281,7 +282,7 @@ fn forget_indexes(options: &EngineOptions) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Copies a file for its owner alone, whole or not at all.
+/// Copies a file so that only its owner can read it; leaves no partial copy.
 fn copy_private(from: &Path, to: &Path) -> Result<(), EngineError> {
     let copy = || -> io::Result<()> {
         match fs::remove_file(to) {
@@ -303,7 +304,7 @@ fn copy_private(from: &Path, to: &Path) -> Result<(), EngineError> {
     })
 }
 
-/// Puts a backup's key beside its database; one that differs is kept beside the database that was replaced.
+/// Puts a backup's key beside its database; a different key is kept beside the replaced database.
 fn put_key(data: &Path, key: &Path, now: UtcMillis) -> Result<(), EngineError> {
     let fail = |error| EngineError::from(StoreError::Io { path: data.join("key"), error });
     let Ok(wanted) = fs::read(key) else { return Ok(()) };

@@ -1,30 +1,30 @@
-//! Long texts into pieces, with their lines.
+//! Cuts long texts into pieces, and counts their lines.
 
 use std::ops::Range;
 
 use super::keys::Keys;
 use super::{Document, Section};
 
-/// The key of what stands before everything that has a name.
+/// The key of text before the first named section.
 pub(super) const TOP: &str = "(top)";
 
-/// Collects the sections of one text.
+/// Collects the sections of a text.
 pub(super) struct Sections<'t> {
     text: &'t str,
-    /// Where each line begins.
+    /// Byte offset of each line.
     lines: Vec<usize>,
     keys: Keys,
     sections: Vec<Section>,
 }
 
-/// Where a section belongs.
+/// Location of a section.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'p> {
-    /// What its key is made of.
+    /// Components of its key.
     pub path: &'p [String],
-    /// What is shown.
+    /// Headings to show for it.
     pub heading: &'p [String],
-    /// The line that it begins at, if that is before its words.
+    /// First line of the section, if that is before its text.
     pub from: Option<usize>,
 }
 
@@ -34,7 +34,7 @@ impl<'t> Sections<'t> {
         Self { text, lines, keys: Keys::default(), sections: Vec::new() }
     }
 
-    /// Adds what stands at `place`, in as many sections as there are pieces.
+    /// Adds the text at `place` as one section for each piece.
     pub(super) fn add(
         &mut self,
         place: Place<'_>,
@@ -58,23 +58,23 @@ impl<'t> Sections<'t> {
         }
     }
 
-    /// Whether nothing was added.
+    /// Returns whether no section was added.
     pub(super) fn is_empty(&self) -> bool {
         self.sections.is_empty()
     }
 
-    /// All that was added.
+    /// Returns the document with all sections.
     pub(super) fn into_document(self, title: Option<String>, language: Option<&str>) -> Document {
         Document { title, language: language.map(str::to_owned), sections: self.sections }
     }
 
-    /// 1-based.
+    /// Returns the 1-based line of an offset.
     fn line_of(&self, offset: usize) -> u64 {
         self.lines.partition_point(|start| *start <= offset) as u64
     }
 }
 
-/// How finely a text is taken apart.
+/// Granularity of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grain {
     Paragraph,
@@ -91,7 +91,7 @@ pub(super) fn pieces(text: &str, range: Range<usize>, size: usize) -> Vec<Range<
     found
 }
 
-/// The same, but first of all between the given parts, which follow each other.
+/// The same, but cuts between the given parts first, which follow each other.
 pub(super) fn pieces_of(text: &str, parts: &[Range<usize>], size: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let parts = parts.iter().filter_map(|part| without_blank_ends(text, part.clone()));
@@ -128,7 +128,7 @@ fn cut(text: &str, range: Range<usize>, size: usize, grain: Grain, found: &mut V
     }
 }
 
-/// Joins neighbours up to `size`; `finer` takes those that are longer by themselves.
+/// Joins neighbouring parts up to `size`; `finer` cuts those that are longer by themselves.
 fn pack(
     parts: impl Iterator<Item = Range<usize>>,
     size: usize,
@@ -153,7 +153,7 @@ fn pack(
     found.extend(open);
 }
 
-/// Lines, without those that are blank.
+/// Returns the lines that are not blank.
 fn lines(text: &str, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = range.start;
     text[range].split_inclusive('\n').filter_map(move |line| {
@@ -163,7 +163,7 @@ fn lines(text: &str, range: Range<usize>) -> impl Iterator<Item = Range<usize>> 
     })
 }
 
-/// Runs of lines that no blank line parts.
+/// Returns the runs of lines without a blank line between them.
 fn paragraphs(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for line in lines(text, range) {
@@ -175,7 +175,7 @@ fn paragraphs(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// The range without blank lines before and white space after; the indentation of its first line
+/// Returns the range without leading blank lines and trailing white space; the indentation of its first line
 /// stays.
 pub(super) fn without_blank_ends(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let part = &text[range.clone()];

@@ -1,9 +1,8 @@
-//! Code: a section for each definition, with the comments before it, under the path of symbols
-//! that leads to it. What stands between definitions (imports, constants) stays together.
+//! Cuts code into a section for each definition, with the comments before it, under the path of its enclosing
+//! symbols. The lines between definitions (imports, constants) stay together.
 //!
-//! Small classes and blocks of methods are one section; of large ones each method is its own, and
-//! what is between them belongs to the whole. Text in which nothing is defined is cut at blank
-//! lines.
+//! Small classes and blocks of methods are one section. In large ones each method is a section, and the lines
+//! between methods belong to the class. Text without definitions is cut at blank lines.
 
 use std::ops::{ControlFlow, Range};
 
@@ -13,16 +12,16 @@ use super::Document;
 use super::blocks::{Place, Sections, TOP, pieces};
 use super::text;
 
-/// A definition with members is taken apart when it is longer.
+/// A longer definition with members is split into its members.
 const WHOLE_BYTES: usize = 1_500;
-/// Longer definitions are cut.
+/// Longer definitions are cut into pieces.
 const SECTION_BYTES: usize = 2_500;
 /// Longer names are cut.
 const MAX_NAME_CHARS: usize = 120;
-/// Definitions within definitions are looked at so deep.
+/// Maximum nesting of definitions that are searched.
 const MAX_DEPTH: usize = 24;
 
-/// A language that we have the grammar of.
+/// A language with a built-in grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// Rust.
@@ -45,17 +44,17 @@ pub enum Language {
 
 /// Kinds of nodes of a grammar.
 struct Grammar {
-    /// Definitions that are not looked into.
+    /// Definitions whose inside is not searched.
     leaves: &'static [&'static str],
     /// Definitions whose members are definitions.
     containers: &'static [&'static str],
-    /// What a definition may be wrapped in, and the field that holds it.
+    /// Nodes that wrap a definition, and the field that holds it.
     wrappers: &'static [(&'static str, &'static str)],
-    /// What only holds definitions together.
+    /// Nodes that only group definitions.
     transparent: &'static [&'static str],
-    /// What belongs to the definition that follows it.
+    /// Nodes that belong to the definition that follows them.
     leading: &'static [&'static str],
-    /// Definitions only where their value is a function.
+    /// Declarations that are definitions only if their value is a function.
     values: &'static [&'static str],
 }
 
@@ -130,11 +129,11 @@ const C: Grammar = Grammar {
 };
 
 impl Language {
-    /// Every one.
+    /// All languages.
     pub const ALL: [Self; 8] =
         [Self::Rust, Self::Python, Self::JavaScript, Self::TypeScript, Self::Tsx, Self::Go, Self::Java, Self::C];
 
-    /// The language of files whose names end so (without the dot, in lower case).
+    /// Returns the language of files with this extension (without the dot, in lower case).
     pub fn of_extension(extension: &str) -> Option<Self> {
         Some(match extension {
             "rs" => Self::Rust,
@@ -149,7 +148,7 @@ impl Language {
         })
     }
 
-    /// Its name.
+    /// Returns the name of the language.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rust => "rust",
@@ -192,11 +191,11 @@ impl Language {
     }
 }
 
-/// Something that has a name, with what belongs to it.
+/// A named definition, with its comments and members.
 struct Definition {
     /// From its comments to the end of its last line.
     range: Range<usize>,
-    /// Its name, within what it is defined in.
+    /// Its name within the enclosing definition.
     name: Vec<String>,
     members: Vec<Definition>,
 }
@@ -220,10 +219,10 @@ pub fn cut(source: &str, language: Language) -> Document {
     sections.into_document(None, Some(language.as_str()))
 }
 
-/// `None` when it takes too long.
+/// Parses the source; `None` when it takes too long.
 fn parse(source: &str, language: Language) -> Option<Tree> {
     let mut parser = language.parser()?;
-    // The parser asks once in many steps: far more of them than a text can need ends it.
+    // The parser calls this once in many steps: far more calls than a text can need end the parse.
     let mut left = source.len().max(10_000);
     let mut is_patient = |_: &tree_sitter::ParseState| {
         left = left.saturating_sub(1);
@@ -234,7 +233,7 @@ fn parse(source: &str, language: Language) -> Option<Tree> {
     parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
 }
 
-/// Adds the definitions of a part of the text, and what is between them.
+/// Adds the definitions of a part of the text, and the text between them.
 fn add_parts(
     sections: &mut Sections<'_>,
     source: &str,
@@ -245,7 +244,7 @@ fn add_parts(
 ) {
     let mut at = range.start;
     for (number, definition) in definitions.iter().enumerate() {
-        // What is between is named after what follows, so that it stays what it is when
+        // Text between definitions is named after the next definition, so that its key stays the same when
         // something is added elsewhere.
         let mut key = path.to_vec();
         match number {
@@ -277,18 +276,18 @@ fn add_between(
     heading: &[String],
     language: Language,
 ) {
-    // Nothing but brackets says nothing.
+    // Text of brackets only has no content.
     if range.start < range.end && source[range.clone()].chars().any(char::is_alphanumeric) {
         let found = pieces(source, range, text::TEXT_BYTES);
         sections.add(Place { path: key, heading, from: None }, &found, |_| Some(language.as_str().to_owned()));
     }
 }
 
-/// Finds definitions, in order and beside each other.
+/// Finds the definitions that are not nested, in order.
 struct Finder<'s> {
     source: &'s str,
     grammar: &'static Grammar,
-    /// Where the last one ended.
+    /// End of the last definition.
     from: usize,
 }
 
@@ -297,14 +296,14 @@ impl Finder<'_> {
         if depth > MAX_DEPTH {
             return;
         }
-        // Comments that nothing but a line's end parts from what comes next.
+        // Comments that are separated from the next node by no more than a line break.
         let mut lead: Option<Range<usize>> = None;
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
             let start = self.line_start(child.start_byte());
             if self.grammar.leading.contains(&child.kind()) {
                 lead = match (start, lead) {
-                    // At the end of a line of code.
+                    // A comment after code on the same line.
                     (None, _) => None,
                     (Some(_), Some(lead)) if self.is_adjacent(lead.end, child.start_byte()) => Some(lead.start..child.end_byte()),
                     (Some(start), _) => Some(start..child.end_byte()),
@@ -335,7 +334,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The definition that a node is, or holds.
+    /// Returns the node itself if it is a definition, or the definition that it holds.
     fn definition<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
         let is_definition = |node: &Node<'_>| {
             let kind = node.kind();
@@ -360,7 +359,7 @@ impl Finder<'_> {
                 let of = field("type").unwrap_or_else(unnamed);
                 vec![field("trait").map_or_else(|| format!("impl {of}"), |what| format!("impl {what} for {of}"))]
             }
-            // Go: the receiver's type is what it is a method of.
+            // Go: a method belongs to the type of its receiver.
             "method_declaration" if node.child_by_field_name("receiver").is_some() => {
                 let receiver = field("receiver").unwrap_or_default();
                 let of = receiver
@@ -385,7 +384,7 @@ impl Finder<'_> {
         }
     }
 
-    /// C: the name inside pointers, parameters and brackets.
+    /// Returns the name inside pointers, parameters and brackets, for C.
     fn declared(&self, node: Node<'_>) -> Option<String> {
         let mut inner = node.child_by_field_name("declarator")?;
         for _ in 0..MAX_DEPTH {
@@ -402,30 +401,30 @@ impl Finder<'_> {
         words.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_NAME_CHARS).collect()
     }
 
-    /// The beginning of the line, if nothing but white space is before `at`.
+    /// Returns the beginning of the line, if only white space is before `at`.
     fn line_start(&self, at: usize) -> Option<usize> {
         let before = &self.source[..at];
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         before[start..].trim().is_empty().then_some(start)
     }
 
-    /// The end of the line, if only punctuation or a comment is after `at`.
+    /// Returns the end of the line, if only punctuation or a comment is after `at`.
     fn line_end(&self, at: usize) -> usize {
         let rest = self.source[at..].split('\n').next().unwrap_or_default();
         let words = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
         let is_quiet = words.is_empty() || words.starts_with("//") || words.starts_with('#');
-        // What ends with its own newline ends before the next line.
+        // A node that includes its newline ends before the next line.
         if is_quiet && !self.source[..at].ends_with('\n') { at + rest.len() } else { at }
     }
 
-    /// Whether no blank line is between the two places.
+    /// Returns whether there is no blank line between the two positions.
     fn is_adjacent(&self, end: usize, start: usize) -> bool {
         let end = self.source[..end].trim_end().len().min(start);
         self.source.as_bytes()[end..start].iter().filter(|byte| **byte == b'\n').count() <= 1
     }
 }
 
-/// Whether the value of a declaration is a function.
+/// Returns whether the value of a declaration is a function.
 fn holds_function(node: &Node<'_>) -> bool {
     let is_function = |node: Node<'_>| {
         matches!(node.kind(), "arrow_function" | "function_expression" | "function" | "generator_function" | "class")

@@ -1,15 +1,15 @@
-//! The main text of a web page, as Markdown: headings, lists, code and tables stay, navigation and
-//! scripts go.
+//! Extracts the main text of a web page as Markdown: keeps headings, lists, code and tables, and removes
+//! navigation and scripts.
 //!
-//! - [`read`]: HTML in, a [`Page`] out; [`cut`]: a page into sections
-//! - [`Page`]: the text, and what the page says of itself
-//! - `Scan`: the tags of a page written anew, plain and well nested
-//! - `LinkedData`: what the page says of itself in JSON
+//! - [`read`]: parses HTML into a [`Page`]; [`cut`]: cuts a page into sections
+//! - [`Page`]: the text and the metadata of a page
+//! - `Scan`: rewrites the tags of a page, plain and well nested
+//! - `LinkedData`: the JSON metadata of a page
 //!
-//! A page may be made to hurt its reader: a million open tags cost a tree builder the square of
-//! that, and formatting left open is repeated in every paragraph. So the tree is built from what
-//! `Scan` writes, not from the page: known tags only, each closed, at most [`MAX_DEPTH`] deep and
-//! [`MAX_ELEMENTS`] in all; whatever is beyond that loses its tags and keeps its words.
+//! A page may be built to attack its reader: a million open tags cost a tree builder quadratic time, and
+//! formatting left open is repeated in every paragraph. So the tree is built from the output of `Scan`, not
+//! from the page: known tags only, each closed, at most [`MAX_DEPTH`] deep and [`MAX_ELEMENTS`] in all.
+//! Beyond these limits, tags are dropped and their text is kept.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -21,37 +21,38 @@ use url::Url;
 
 use super::{Document, markdown};
 
-/// More of a page is not looked at.
+/// Bytes of a page that are read.
 const MAX_HTML_BYTES: usize = 10 << 20;
-/// Tags beyond this lose themselves, not their words.
+/// Maximum number of tags. Further tags are dropped, and their text is kept.
 const MAX_ELEMENTS: usize = 50_000;
-/// So do tags within so many others.
+/// Maximum depth of nested tags; deeper ones are dropped the same way.
 const MAX_DEPTH: usize = 100;
-/// So do formatting tags within so many other formatting tags: a tree builder repeats them.
+/// Maximum depth of nested formatting tags, because a tree builder repeats them; deeper ones are dropped too.
 const MAX_FORMATTING: usize = 8;
-/// So do lists, quotes and tables within so many others: each indents all lines within it.
+/// Maximum depth of nested lists, quotes and tables, because each indents all lines within it; deeper ones
+/// are dropped too.
 const MAX_INDENTED: usize = 24;
 /// Longer values of attributes are cut.
 const MAX_ATTRIBUTE_BYTES: usize = 512;
-/// A tag's attributes beyond this are not looked at.
+/// Maximum number of attributes read of a tag.
 const MAX_ATTRIBUTES: usize = 40;
-/// Facts in the head of a page beyond this are not looked at.
+/// Maximum number of metadata elements read in the head of a page.
 const MAX_FACTS: usize = 300;
-/// Longer linked data says no more.
+/// Longer linked data is ignored.
 const MAX_LINKED_BYTES: usize = 256 * 1024;
-/// A text this short is no article if the page says more.
+/// A shorter text is not taken as the article if the page has more.
 const SHORT_ARTICLE_CHARS: usize = 400;
 
-/// What a page says.
+/// The text and metadata of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     /// Its title.
     pub title: Option<String>,
-    /// Who wrote it.
+    /// Its author.
     pub author: Option<String>,
-    /// When it was published, or last changed if that is all that it says; as written.
+    /// Date of publication, or of the last change if that is the only date; as written.
     pub date: Option<String>,
-    /// The address that it gives itself, if it is one of the same host.
+    /// The canonical address of the page, if it is on the same host.
     pub canonical: Option<String>,
     /// Its main text, as Markdown.
     pub text: String,
@@ -88,12 +89,12 @@ pub(crate) fn cut(page: &Page) -> Document {
 
 fn reader(clean: &str) -> Readability {
     let config = Config { keep_classes: true, disable_json_ld: true, ..Config::default() };
-    // Without an address there is nothing to refuse.
+    // Without an address, the constructor cannot fail.
     Readability::new(clean, None, Some(config)).unwrap_or_else(|_| Readability::from(clean))
 }
 
-/// What readability takes for the article; what the page marks as its main part where that is
-/// more by far; everything where both are next to nothing.
+/// Returns the article found by readability; the part that the page marks as its main part, if that is far
+/// longer; the whole page, if both are nearly empty.
 fn main_text(clean: &str, mut article: Readability) -> String {
     let has_main = article.doc.select("main, [role=main]").length() == 1;
     let text = match article.parse() {
@@ -119,27 +120,27 @@ fn main_text(clean: &str, mut article: Readability) -> String {
     if words_in(&body) > length.saturating_add(length / 2) { body } else { text }
 }
 
-/// Letters and digits: what a text says, whatever marks it has.
+/// Counts letters and digits, the length of a text without its markup.
 fn words_in(text: &str) -> usize {
     text.chars().filter(|character| character.is_alphanumeric()).count()
 }
 
-/// One element of a document as Markdown.
+/// Converts one element of a document to Markdown.
 fn markdown(page: &Readability, selector: &str) -> String {
-    // Signs that link a heading to itself are no words.
+    // Signs that link a heading to itself are not text.
     for link in page.doc.select("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a").nodes() {
         if !link.text().chars().any(char::is_alphanumeric) {
             link.remove_from_parent();
         }
     }
-    // Where a link leads says little to a reader of the text and much to an index.
+    // The target of a link is of little use to a reader of the text, but adds many terms to an index.
     page.doc.select("a").rename("span");
     let text = page.doc.select_single(selector).nodes().first().map(|node| node.md(None).to_string()).unwrap_or_default();
     plain(&text)
 }
 
-/// Markdown without the escapes that only a renderer needs: they would part `a_name` in two. At
-/// the beginning of a line they stay, where they keep words from becoming a heading or a list.
+/// Removes Markdown escapes that only a renderer needs: they would split `a_name` in two. Escapes at the
+/// beginning of a line stay, because they keep text from becoming a heading or a list.
 fn plain(markdown: &str) -> String {
     let mut text = String::with_capacity(markdown.len());
     let mut fence: Option<usize> = None;
@@ -201,15 +202,15 @@ fn unescape(line: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Words in one line, or none.
+/// Returns the text as one line, or `None` if it is empty.
 fn line(words: Option<String>) -> Option<String> {
     let words = words?.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = words.floor_char_boundary(words.len().min(300));
     (!words.is_empty()).then(|| words[..end].to_owned())
 }
 
-/// The address that a page gives itself. That of another host is not believed: anybody could
-/// speak in its name.
+/// Returns the canonical address of a page. One on another host is ignored: any page could pose as another
+/// host's.
 fn canonical(said: Option<&str>, base: Option<&Url>) -> Option<String> {
     let base = base?;
     let mut url = base.join(said?.trim()).ok()?;
@@ -218,7 +219,7 @@ fn canonical(said: Option<&str>, base: Option<&Url>) -> Option<String> {
     (is_same && url.password().is_none()).then(|| url.into())
 }
 
-/// What a page says of itself in JSON (schema.org).
+/// Metadata of a page in JSON (schema.org).
 #[derive(Default)]
 struct LinkedData {
     title: Option<String>,
@@ -242,7 +243,7 @@ impl LinkedData {
     }
 
     fn take(&mut self, object: &Value) {
-        // Of all that a page describes, articles have dates.
+        // Articles are recognised by a date or a headline among all objects that a page describes.
         if !object["datePublished"].is_string() && !object["headline"].is_string() {
             return;
         }
@@ -256,30 +257,30 @@ impl LinkedData {
     }
 }
 
-/// How a tag is treated.
+/// The treatment of a tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tag {
-    /// A part of its own: ends a paragraph.
+    /// Kept; a block, which ends a paragraph.
     Block,
-    /// A block that indents what is in it.
+    /// Kept; a block that indents its content.
     Indenting,
-    /// An item, row or cell: ends the one before it.
+    /// Kept; an item, row or cell, which ends the previous one.
     Item,
-    /// Within a line.
+    /// Kept; within a line.
     Inline,
-    /// Within a line, and repeated by a tree builder when it is left open.
+    /// Kept; within a line, and repeated by a tree builder when left open.
     Formatting,
-    /// Never closed.
+    /// Kept; never closed.
     Void,
-    /// Goes, with all that is in it.
+    /// Dropped with its content.
     Hidden,
-    /// Goes; what is in it stays, parted from what is around it.
+    /// Dropped; its content stays, separated from the text around it.
     Unknown,
-    /// Goes; what is in it stays, in the middle of a word if need be.
+    /// Dropped; its content stays, joined to the text around it, even within a word.
     Through,
 }
 
-/// The names of tags that we know, in lower case.
+/// Returns the name and treatment of a tag, known ones by their lower-case name.
 fn tag_of(name: &str) -> (&'static str, Tag) {
     const TAGS: [(&str, Tag); 100] = [
         ("a", Tag::Formatting),
@@ -386,7 +387,7 @@ fn tag_of(name: &str) -> (&'static str, Tag) {
     TAGS.binary_search_by(|(known, _)| (*known).cmp(name)).map_or(("", Tag::Unknown), |at| TAGS[at])
 }
 
-/// Which open items a new one ends, and which tags it must not look beyond.
+/// Returns the open items that a new one ends, and the tags at which the search for them stops.
 fn ends(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
     match name {
         "li" => (&["li"], &["ul", "ol", "menu", "table"]),
@@ -397,12 +398,12 @@ fn ends(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
     }
 }
 
-/// Attributes by which readability tells an article from its surroundings, and some that Markdown
+/// Attributes by which readability distinguishes an article from its surroundings, and some that Markdown
 /// shows.
 const ATTRIBUTES: [&str; 12] =
     ["aria-hidden", "class", "datetime", "dir", "hidden", "href", "id", "itemprop", "lang", "rel", "role", "start"];
 
-/// A page, written anew.
+/// The rewritten page.
 #[derive(Default)]
 struct Scan<'h> {
     head: String,
@@ -410,13 +411,13 @@ struct Scan<'h> {
     open: Vec<(&'static str, Tag)>,
     elements: usize,
     facts: usize,
-    /// JSON that the page gives of itself.
+    /// JSON metadata of the page.
     linked: Vec<&'h str>,
     canonical: Option<String>,
-    /// Of the first element that tells a time as its own publication.
+    /// Date of the first element marked as the date of publication.
     date: Option<String>,
     has_title: bool,
-    /// Tags that are never closed from here on.
+    /// Tags without a closing tag from here on.
     unclosed: HashSet<&'static str>,
 }
 
@@ -452,7 +453,7 @@ impl<'h> Scan<'h> {
         let _ = write!(self.body, "</{name}>");
     }
 
-    /// Reads what begins with the `<` at `here`; gives the place after it.
+    /// Reads the markup that begins with the `<` at `here`; returns the position after it.
     fn markup(&mut self, html: &'h str, here: usize) -> usize {
         let rest = &html[here..];
         let after = |needle: &str, from: usize| {
@@ -483,7 +484,7 @@ impl<'h> Scan<'h> {
             return;
         }
         if let Some(at) = self.open.iter().rposition(|(open, _)| *open == name) {
-            // A formatting tag ends nothing but itself and what is in its line.
+            // A formatting tag closes only itself and inline tags.
             let is_inline = matches!(self.open[at].1, Tag::Formatting | Tag::Inline);
             if is_inline && self.open[at..].iter().any(|(_, tag)| !matches!(tag, Tag::Formatting | Tag::Inline)) {
                 return;
@@ -506,7 +507,7 @@ impl<'h> Scan<'h> {
         let (attributes, end) = attributes(html, here + 1 + raw_name.len());
         match tag {
             Tag::Unknown => {
-                // Words on both sides stay apart.
+                // The space separates the words on both sides.
                 self.body.push(' ');
                 end
             }
@@ -523,12 +524,12 @@ impl<'h> Scan<'h> {
         }
     }
 
-    /// Leaves out a tag with all that is in it; gives the place after it.
+    /// Skips a tag with its content; returns the position after it.
     fn hidden(&mut self, html: &'h str, name: &'static str, attributes: &Attributes<'_>, from: usize) -> usize {
         let close = if self.unclosed.contains(name) { None } else { find_close(html, from, name) };
         let Some((close, after)) = close else {
             self.unclosed.insert(name);
-            // The rest of a script or style is no text, whatever comes.
+            // The rest of an unclosed script or style is never text.
             return if matches!(name, "script" | "style") { html.len() } else { from };
         };
         let content = &html[from..close];
@@ -615,7 +616,7 @@ impl<'h> Scan<'h> {
         self.body.push('>');
     }
 
-    /// Closes a paragraph that a block ends.
+    /// Closes the paragraph that a block ends.
     fn end_paragraph(&mut self) {
         let lines = self.open.iter().rev().take_while(|(_, tag)| matches!(tag, Tag::Inline | Tag::Formatting)).count();
         let at = self.open.len() - lines;
@@ -625,15 +626,14 @@ impl<'h> Scan<'h> {
     }
 }
 
-/// The name at the beginning of a text, in lower case, of at most so many bytes that it can be
-/// one of ours.
+/// Returns the tag name at the beginning of a text, in lower case.
 fn name_at(text: &str) -> String {
     let is_end = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>');
     let length = text.bytes().position(is_end).unwrap_or(text.len());
     text[..length].to_ascii_lowercase()
 }
 
-/// A tag's attributes, names in lower case, values as written.
+/// Attributes of a tag, names in lower case, values as written.
 struct Attributes<'h>(Vec<(String, &'h str)>);
 
 impl<'h> Attributes<'h> {
@@ -646,7 +646,7 @@ impl<'h> Attributes<'h> {
     }
 }
 
-/// Reads attributes from `at` on; gives the place after the tag.
+/// Reads attributes from `at` on; returns the position after the tag.
 fn attributes(html: &str, mut at: usize) -> (Attributes<'_>, usize) {
     let bytes = html.as_bytes();
     let mut found = Vec::new();
@@ -661,7 +661,7 @@ fn attributes(html: &str, mut at: usize) -> (Attributes<'_>, usize) {
             Some(_) => {}
         }
         let start = at;
-        // A name may begin with `=`, and then it is part of it.
+        // An attribute name may begin with `=`, which is then part of it.
         at += 1;
         while bytes.get(at).is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'>' | b'=')) {
             at += 1;
@@ -690,7 +690,7 @@ fn attributes(html: &str, mut at: usize) -> (Attributes<'_>, usize) {
             };
         }
         if found.len() < MAX_ATTRIBUTES {
-            // Both ends stand beside ASCII characters; a name may begin in the middle of none.
+            // Both ends are next to ASCII characters, so they are character boundaries.
             let name = html.get(name.0..name.1).unwrap_or_default().to_ascii_lowercase();
             found.push((name, html.get(value.0..value.1).unwrap_or_default()));
         }
@@ -702,7 +702,7 @@ fn write_attribute(out: &mut String, name: &str, value: &str) {
     let _ = write!(out, " {name}=\"{}\"", value[..end].replace('"', "&quot;"));
 }
 
-/// Where the closing tag of `name` begins and ends, from `from` on.
+/// Returns the beginning and end of the closing tag of `name`, from `from` on.
 fn find_close(html: &str, from: usize, name: &str) -> Option<(usize, usize)> {
     let bytes = html.as_bytes();
     let mut at = from;

@@ -1,23 +1,23 @@
-//! Names of sections: where they stand, and a number where several stand in the same place.
+//! Names of sections: the path of each, and a number if several have the same path.
 
 use std::collections::HashMap;
 
 /// Longer names are cut.
 const MAX_PART_CHARS: usize = 120;
 
-/// Hands out each name once.
+/// Gives each section a unique name.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     used: HashMap<String, u32>,
 }
 
 impl Keys {
-    /// The path as a name; the second of equal ones ends in `~2`.
+    /// Returns the path as a name; the second of equal ones ends in `~2`.
     pub(super) fn take(&mut self, path: &[String]) -> String {
         self.take_name(path.iter().map(|part| short(part)).collect::<Vec<_>>().join("/"))
     }
 
-    /// The name of the second, third and so on piece of what has the name `key`.
+    /// Returns the name of a further piece, from the second on, of the section named `key`.
     pub(super) fn take_piece(&mut self, key: &str, number: usize) -> String {
         self.take_name(format!("{key}+{number}"))
     }

@@ -1,4 +1,4 @@
-//! Markdown: a section for each heading, its text cut between blocks where it is long.
+//! Cuts Markdown into a section for each heading; long sections are cut between blocks.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use super::blocks::{Place, Sections, TOP, pieces_of};
 /// Longer sections are cut between blocks.
 const SECTION_BYTES: usize = 2_000;
 
-/// What stands at the top level of the text.
+/// A block at the top level of the text.
 enum Block {
     Heading { level: HeadingLevel, words: String },
     Front(String),
     Other { fence: Option<String> },
 }
 
-/// Cuts at headings. The title is the front matter's, else the first heading of the first level.
+/// Cuts at headings. The title is that of the front matter, else the first heading of the first level.
 pub fn cut(text: &str) -> Document {
     let blocks = blocks(text);
     let mut sections = Sections::new(text);
@@ -25,7 +25,7 @@ pub fn cut(text: &str) -> Document {
     let mut headings: Vec<(HeadingLevel, String)> = Vec::new();
     let mut at = 0;
     while at <= blocks.len() {
-        // The heading, if it is one, and what follows up to the next.
+        // The heading, if the block is one, and the blocks up to the next heading.
         let (heading, first) = match blocks.get(at) {
             Some((range, Block::Heading { level, words })) => (Some((range.clone(), *level, words)), at + 1),
             Some(_) => (None, at),
@@ -53,7 +53,7 @@ pub fn cut(text: &str) -> Document {
             }
         }
         let body_end = blocks.get(next).map_or(text.len(), |(range, _)| range.start).max(body_start);
-        // What the parser passes over in silence, such as link definitions, goes with what is before.
+        // Text that the parser skips, such as link definitions, belongs to the block before it.
         let mut starts: Vec<usize> = vec![body_start];
         starts.extend(blocks[first..next].iter().skip(1).map(|(range, _)| range.start).filter(|start| *start > body_start));
         starts.dedup();
@@ -72,7 +72,7 @@ pub fn cut(text: &str) -> Document {
         at = next.max(at + 1);
     }
     if sections.is_empty() && !blocks.is_empty() {
-        // Nothing but headings.
+        // The text has nothing but headings.
         let whole = std::iter::once(0..text.len()).collect::<Vec<_>>();
         let pieces = pieces_of(text, &whole, SECTION_BYTES);
         sections.add(Place { path: &[TOP.to_owned()], heading: &[], from: None }, &pieces, |_| None);
@@ -80,7 +80,7 @@ pub fn cut(text: &str) -> Document {
     sections.into_document(title, Some("markdown"))
 }
 
-/// The blocks of the top level, in order.
+/// Returns the blocks of the top level, in order.
 fn blocks(text: &str) -> Vec<(Range<usize>, Block)> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -128,13 +128,13 @@ fn blocks(text: &str) -> Vec<(Range<usize>, Block)> {
     found
 }
 
-/// `rust` of `rust,ignore`.
+/// Returns `rust` for `rust,ignore`.
 fn fence_language(info: &str) -> Option<String> {
     let word = info.split(|c: char| c.is_whitespace() || matches!(c, ',' | '{' | ':')).find(|word| !word.is_empty())?;
     (word.len() <= 32).then(|| word.to_ascii_lowercase())
 }
 
-/// The value of `title` in YAML or TOML, as far as it stands on one line.
+/// Returns the value of `title` in YAML or TOML, if it is on one line.
 fn front_title(front: &str) -> Option<String> {
     front.lines().find_map(|line| {
         let rest = line.strip_prefix("title")?.trim_start();

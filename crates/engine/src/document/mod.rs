@@ -1,15 +1,15 @@
-//! Texts cut into sections that can be found and quoted by themselves: bytes and a file name in,
-//! a [`Document`] out. Pure functions; whoever calls them reads the file.
+//! Cuts texts into sections that can be found and quoted on their own: takes bytes and a file name, returns a
+//! [`Document`]. The functions are pure; the caller reads the file.
 //!
-//! - `format`: which text is what, and which is none
-//! - [`markdown`], [`code`], [`text`](mod@text): one way of cutting each
+//! - `format`: detects the format of a file, and rejects files that are not text
+//! - [`markdown`], [`code`], [`text`](mod@text): cut one format each
 //! - `html`: the main text of a page
-//! - [`pdf`]: text from PDFs, by a process that may die of them
-//! - `blocks`: long texts into pieces, lines counted
+//! - [`pdf`]: text from PDFs, read by a separate process because the extractor may crash
+//! - `blocks`: cuts long texts into pieces, and counts lines
 //! - `keys`: names of sections
 //!
-//! A section's key says where it stands in the document's own terms (headings, symbols), so that
-//! an edit elsewhere leaves it alone: ids derive from it.
+//! The key of a section is its location in the document's own terms (headings, symbols), so that an edit
+//! elsewhere does not change it: ids derive from the key.
 
 mod blocks;
 pub mod code;
@@ -22,31 +22,31 @@ pub mod text;
 
 pub use format::{Format, Unreadable, read};
 
-/// A text in sections.
+/// A text cut into sections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// What it calls itself.
+    /// The title in the text itself.
     pub title: Option<String>,
     /// `markdown`, `rust`, `text` and so on.
     pub language: Option<String>,
-    /// Its sections, in order; empty when it says nothing.
+    /// Its sections, in order; empty if it has no text.
     pub sections: Vec<Section>,
 }
 
-/// A part of a text that stands for itself.
+/// A part of a text that is found and quoted on its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// Its name in the document: different for each section, the same after edits elsewhere.
+    /// Its name in the document: unique, and unchanged by edits elsewhere.
     pub key: String,
-    /// Headings or symbols that lead to it, outermost first.
+    /// Headings or symbols above it, outermost first.
     pub heading: Vec<String>,
-    /// Its words.
+    /// Its text.
     pub text: String,
     /// 1-based first line.
     pub line: u64,
-    /// Last line.
+    /// 1-based last line.
     pub end_line: u64,
-    /// The programming language in it, where there is one.
+    /// The programming language of the section, if there is one.
     pub language: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Text from PDFs. The library that knows the format panics and loops on odd files, so it runs in
-//! a process of its own: [`extract`] is what that process does, [`ask`] what we do.
+//! Text from PDFs. The PDF library panics and loops on odd files, so it runs in a separate process:
+//! [`extract`] is the work of that process, [`ask`] that of the caller.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,36 +12,36 @@ use super::Document;
 use super::blocks::{Place, Sections, pieces};
 use super::text::TEXT_BYTES;
 
-/// The argument with which a program is asked for the text of the PDF on its standard input.
+/// The argument that makes a program write the text of the PDF on its standard input.
 pub const EXTRACT_COMMAND: &str = "pdf-text";
-/// Parts the pages of the text.
+/// Separates the pages of the text.
 pub const PAGE_BREAK: char = '\u{c}';
-/// More memory than this ends the process that reads a PDF.
+/// Memory limit of the process that reads a PDF.
 pub const MEMORY_BYTES: u64 = 1 << 30;
-/// So do more seconds of the processor.
+/// Limit of its processor time in seconds.
 pub const CPU_SECONDS: u64 = 30;
 
-/// How long a PDF may take in all.
+/// Maximum time for a PDF in all.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a process that has said everything may take to end.
+/// Pause, and number of pauses, in which a process that has closed its output may end.
 const FAREWELL: Duration = Duration::from_millis(10);
 const FAREWELLS: u32 = 200;
 /// Longer texts are cut.
 const MAX_TEXT_BYTES: u64 = 16 << 20;
 
-/// Why a PDF has no text.
+/// The reason why a PDF has no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PdfError {
     /// The process could not be started.
     NoExtractor,
     /// It took too long.
     TooSlow,
-    /// It died, or said that it could not.
+    /// The process died or reported a failure.
     Failed,
 }
 
 impl PdfError {
-    /// A stable name, to count.
+    /// Returns a stable name, for counting.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoExtractor => "extractor does not start",
@@ -51,10 +51,10 @@ impl PdfError {
     }
 }
 
-/// Has `program` read a PDF.
+/// Lets `program` read a PDF.
 ///
 /// # Errors
-/// [`PdfError`]: whatever happened, the process is gone.
+/// [`PdfError`]; the process has ended in every case.
 pub fn ask(program: &Path, file: File) -> Result<String, PdfError> {
     ask_within(program, file, PATIENCE)
 }
@@ -69,14 +69,14 @@ fn ask_within(program: &Path, file: File, patience: Duration) -> Result<String, 
         .map_err(|_| PdfError::NoExtractor)?;
     let (send, receive) = mpsc::channel();
     let output = child.stdout.take();
-    // Not joined: where the process left children, they may hold the pipe open.
+    // The thread is not joined: children that the process left may hold the pipe open.
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let outcome = match output {
             Some(output) => output.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).map(|_| bytes),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         };
-        // Nobody listens any more when it took too long.
+        // After a timeout nothing receives the outcome.
         let _ = send.send(outcome);
     });
     let said = receive.recv_timeout(patience);
@@ -89,7 +89,7 @@ fn ask_within(program: &Path, file: File, patience: Duration) -> Result<String, 
         std::thread::sleep(FAREWELL);
     }
     if status.is_none() {
-        // It may have ended by itself meanwhile; either way nothing is left behind.
+        // The process may have ended by itself meanwhile; either way it is gone afterwards.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -101,9 +101,9 @@ fn ask_within(program: &Path, file: File, patience: Duration) -> Result<String, 
     }
 }
 
-/// The text of a PDF, its pages parted by [`PAGE_BREAK`]; `None` when there is none, or when this
-/// yore was built without PDFs. May panic, loop, or take any amount of memory: call it in a process
-/// that nobody depends on.
+/// Returns the text of a PDF, with [`PAGE_BREAK`] between its pages; `None` if there is none, or if this yore
+/// was built without PDF support. May panic, loop, or take any amount of memory: call it in a process whose
+/// loss does no harm.
 pub fn extract(bytes: &[u8]) -> Option<String> {
     #[cfg(feature = "pdf")]
     {
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// A program that does what the script says.
+    /// Writes a program that runs the script.
     fn program(directory: &Path, script: &str) -> PathBuf {
         let path = directory.join("extractor");
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn process_that_hangs_is_ended() {
         assert_eq!(asked("exec sleep 600", Duration::from_millis(200)), Err(PdfError::TooSlow));
-        // It has said everything, and does not go.
+        // The output is complete, but the process does not end.
         assert_eq!(asked("echo text; exec >&-; exec sleep 600", PATIENCE), Err(PdfError::TooSlow));
     }
 

@@ -1,4 +1,4 @@
-//! Every way of cutting, on small texts; what an edit changes; any bytes at all.
+//! Tests of every format on small texts, of the effect of edits, and on arbitrary bytes.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn by_key(document: &Document) -> BTreeMap<String, String> {
     document.sections.iter().map(|section| (section.key.clone(), section.text.clone())).collect()
 }
 
-/// Makes what is longer than a section that is kept whole.
+/// Makes a text longer than a section that is kept whole.
 fn filler(comment: &str) -> String {
     format!("{comment} the tide tables are read once a day and kept for a week\n").repeat(30)
 }
@@ -266,7 +266,7 @@ fn files_with_keys_are_known_by_name() {
     assert!(format::is_media("a.PNG") && !format::is_media("png") && !format::is_media("a.rs"));
 }
 
-/// A text of sections that can be told apart, in the syntax of a file name.
+/// Makes a text of distinguishable sections, in the syntax of a file name.
 fn text_of(name: &str, bodies: &[String]) -> String {
     bodies
         .iter()
@@ -353,7 +353,7 @@ proptest! {
 const NAMES: [&str; 13] =
     ["a.md", "a.rs", "a.py", "a.js", "a.ts", "a.tsx", "a.go", "a.java", "a.c", "a.txt", "a.toml", "a.html", "a"];
 
-/// Pieces of syntax that meet in odd ways.
+/// Pieces of syntax in odd combinations.
 const WORDS: [&str; 56] = [
     "fn ",
     "tide",

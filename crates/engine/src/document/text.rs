@@ -1,12 +1,12 @@
-//! Plain text, and everything that has no syntax we know: by paragraphs.
+//! Cuts plain text, and every text without a known syntax, by paragraphs.
 
 use super::Document;
 use super::blocks::{Place, Sections, pieces};
 
-/// Paragraphs are joined up to so many bytes.
+/// Paragraphs are joined up to this many bytes.
 pub(super) const TEXT_BYTES: usize = 1_500;
 
-/// Cuts a text at blank lines; `language` is what the caller knows of it.
+/// Cuts a text at blank lines; `language` is the language given by the caller.
 pub fn cut(text: &str, language: Option<&str>) -> Document {
     let mut sections = Sections::new(text);
     for (at, piece) in pieces(text, 0..text.len(), TEXT_BYTES).into_iter().enumerate() {

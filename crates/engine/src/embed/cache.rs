@@ -1,18 +1,18 @@
-//! Vectors that were paid for, kept across runs: for measurements that embed the same texts again
-//! and again. (The vectors of a memory are in its store.)
+//! Vectors kept across runs, for measurements that embed the same texts again and again. (The vectors of a
+//! memory are in its store.)
 //!
-//! One file for each [identity](super::Embedder::identity), so that vectors of different models
-//! never meet:
+//! There is one file for each [identity](super::Embedder::identity), so that vectors of different models are
+//! never mixed:
 //!
 //! ```text
 //! header: "yore-vectors 1\n", dimensions u32, length u32, identity, check 8
 //! record: BLAKE3 of the text 16, vector f32 × dimensions, check 8        (numbers little-endian)
 //! ```
 //!
-//! A check is the BLAKE3 of what stands before it in the header or the record. Records are only
-//! appended, each in one write. A process that is killed leaves at most one torn record at the
-//! end; a power cut may leave several. They fail their check and are cut off by the next writer,
-//! and one that is damaged further in is passed over.
+//! A check is the BLAKE3 of all that precedes it in the header or the record. Records are only appended, each
+//! in one write. A killed process leaves at most one torn record at the end; a power cut may leave several.
+//! Torn records fail their check, and the next writer cuts them off. A damaged record before the end is
+//! skipped.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -26,12 +26,12 @@ const MAGIC: &[u8] = b"yore-vectors 1\n";
 const HASH: usize = 16;
 const CHECK: usize = 8;
 
-/// What a text is known by.
+/// Hash of a text, the key of its vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextHash([u8; HASH]);
 
 impl TextHash {
-    /// Of a text, byte for byte.
+    /// Returns the hash of a text, byte for byte.
     pub fn of(text: &str) -> Self {
         let mut hash = [0; HASH];
         hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..HASH]);
@@ -39,7 +39,7 @@ impl TextHash {
     }
 }
 
-/// What can go wrong with a cache of vectors. It can always be deleted.
+/// An error of a cache of vectors. The cache can always be deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// A file operation failed.
@@ -47,32 +47,32 @@ pub enum CacheError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is no such cache, or one of something else.
+    /// The file is not a cache of vectors, or belongs to something else.
     #[error("{0} is not the cache of vectors that its name says; delete it")]
     Foreign(PathBuf),
-    /// The vector is not as long as those of the cache.
+    /// The vector has a different length than those of the cache.
     #[error("a vector of {found} numbers for the cache {path}, which holds vectors of {expected}")]
     Dimensions {
         /// The file.
         path: PathBuf,
-        /// Numbers in its vectors.
+        /// Numbers in a vector of the cache.
         expected: usize,
-        /// Numbers in the vector.
+        /// Numbers in the given vector.
         found: usize,
     },
 }
 
-/// A file of vectors by text. One process at a time writes; others read what was there when they
+/// A file of vectors by text. One process at a time writes; others read the records that existed when they
 /// opened it.
 #[derive(Debug)]
 pub struct EmbedCache {
     path: PathBuf,
     dimensions: usize,
     state: Mutex<State>,
-    /// Kept locked by the one that writes.
+    /// Lock held by the process that writes.
     lock: Option<FileLock>,
     skipped: usize,
 }
@@ -80,16 +80,16 @@ pub struct EmbedCache {
 #[derive(Debug)]
 struct State {
     file: File,
-    /// Where each text's record begins.
+    /// Offset of each text's record.
     offsets: HashMap<TextHash, u64>,
-    /// Where the next record goes.
+    /// Offset of the next record.
     end: u64,
-    /// Whether something was appended that the disk may not have yet.
+    /// True if records were appended that may not be on disk yet.
     is_dirty: bool,
 }
 
 impl EmbedCache {
-    /// Opens the file for `identity` in `directory`, and makes both if they are not there.
+    /// Opens the file for `identity` in `directory`, and creates both if they are missing.
     pub fn open(directory: &Path, identity: &str, dimensions: usize) -> Result<Self, CacheError> {
         let name = blake3::hash(identity.as_bytes()).to_hex();
         let path = directory.join(format!("{}.vectors", &name[..32]));
@@ -103,7 +103,7 @@ impl EmbedCache {
         let mut begin = vec![0; header.len().min(usize::try_from(length).unwrap_or(usize::MAX))];
         file.read_exact(&mut begin).map_err(failed)?;
         if begin != header {
-            // A torn header is the beginning of a whole one; anything else is somebody else's.
+            // A torn header is the beginning of a valid one; any other content belongs to another program.
             if !header.starts_with(&begin) {
                 return Err(CacheError::Foreign(path));
             }
@@ -119,32 +119,32 @@ impl EmbedCache {
         Ok(Self { dimensions, state: Mutex::new(state), lock, skipped: scan.skipped, path })
     }
 
-    /// Where it lies.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether [`EmbedCache::put`] keeps anything: whether no other process writes.
+    /// Returns whether [`EmbedCache::put`] keeps vectors, that is whether no other process writes.
     pub fn is_writable(&self) -> bool {
         self.lock.is_some()
     }
 
-    /// How many texts have a vector.
+    /// Returns the number of texts that have a vector.
     pub fn len(&self) -> usize {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).offsets.len()
     }
 
-    /// Whether no text has a vector.
+    /// Returns whether no text has a vector.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many damaged records were passed over when it was opened.
+    /// Returns the number of damaged records that were skipped when it was opened.
     pub fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// The vector of a text, if it is here and sound.
+    /// Returns the vector of a text, if it is in the cache and intact.
     pub fn get(&self, text: TextHash) -> Result<Option<Vec<f32>>, CacheError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(offset) = state.offsets.get(&text).copied() else { return Ok(None) };
@@ -152,7 +152,7 @@ impl EmbedCache {
         let read = state.file.seek(SeekFrom::Start(offset)).and_then(|_| state.file.read_exact(&mut record));
         match read {
             Ok(()) => {}
-            // Cut by somebody else: then it is not here.
+            // Another process cut the file: the vector is gone.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             Err(source) => return Err(CacheError::Io { path: self.path.clone(), source }),
         }
@@ -164,7 +164,7 @@ impl EmbedCache {
         Ok(Some(numbers.chunks_exact(4).map(number).collect()))
     }
 
-    /// Keeps the vector of a text. Tells whether it was kept: not if it is here already, and not
+    /// Stores the vector of a text. Returns whether it was stored: not if it is already in the cache, and not
     /// while another process writes.
     pub fn put(&self, text: TextHash, vector: &[f32]) -> Result<bool, CacheError> {
         let mismatch = || CacheError::Dimensions { path: self.path.clone(), expected: self.dimensions, found: vector.len() };
@@ -193,7 +193,7 @@ impl Drop for EmbedCache {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if state.is_dirty {
-            // What the disk does not get is embedded again.
+            // Records that do not reach the disk are embedded again.
             let _ = state.file.sync_data();
         }
     }
@@ -205,7 +205,7 @@ struct Scan {
     skipped: usize,
 }
 
-/// Reads every record. The end is behind the last sound one.
+/// Reads every record. The end is that of the last intact record.
 fn scan(file: &File, begin: u64, dimensions: usize) -> io::Result<Scan> {
     let mut reader = BufReader::with_capacity(1 << 20, file);
     reader.seek(SeekFrom::Start(begin))?;
@@ -226,7 +226,7 @@ fn scan(file: &File, begin: u64, dimensions: usize) -> io::Result<Scan> {
     Ok(scan)
 }
 
-/// Fills the buffer; tells whether there was enough.
+/// Fills the buffer; returns false at the end of the file.
 fn read_whole(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match reader.read_exact(buffer) {
         Ok(()) => Ok(true),
@@ -245,7 +245,7 @@ fn check(bytes: &[u8]) -> [u8; CHECK] {
     check
 }
 
-/// Whose record this is, if it is as it was written.
+/// Returns the text hash of a record, if its check is correct.
 fn sound(record: &[u8]) -> Option<TextHash> {
     let (content, expected) = record.split_at_checked(record.len().checked_sub(CHECK)?)?;
     let text = content.first_chunk::<HASH>()?;
@@ -282,7 +282,7 @@ mod tests {
         TextHash::of(&number.to_string())
     }
 
-    /// Which of `count` texts are there; what is there must be right.
+    /// Returns the numbers below `count` whose texts are in the cache; their vectors must be right.
     fn held(cache: &EmbedCache, count: u8) -> Vec<u8> {
         (0..count)
             .filter(|number| {

@@ -2,69 +2,68 @@ use std::path::{Path, PathBuf};
 
 use super::Role;
 
-/// What can go wrong with a local model. None of it touches what is stored: recall goes on without
-/// the model.
+/// An error of a local model. Stored data is not affected: recall continues without the model.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// A file of the model is not there.
+    /// A file of the model is missing.
     #[error("the model file {0} is not there")]
     Missing(PathBuf),
-    /// A file is not, byte for byte, the one that the model needs: cut short, damaged or exchanged.
+    /// A file is not, byte for byte, the one that the model needs: it is cut short, damaged or replaced.
     #[error("the model file {file} is damaged or another one: {detail}")]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What differs.
+        /// The difference.
         detail: String,
     },
-    /// Nothing says what kind of model a folder holds.
+    /// A folder has neither a known model nor a description.
     #[error("{0} is no model that yore knows, and holds no model.json that describes one")]
     Unknown(PathBuf),
-    /// The folder holds a model for something else.
+    /// The model in the folder has another role.
     #[error("{folder} holds {id}, which is a model for {}, not for {}", .is.purpose(), .wanted.purpose())]
     WrongRole {
         /// The folder.
         folder: PathBuf,
-        /// The model.
+        /// Id of the model.
         id: String,
-        /// What it is for.
+        /// Its role.
         is: Role,
-        /// What was asked for.
+        /// The requested role.
         wanted: Role,
     },
-    /// A description of a model of one's own cannot be used.
+    /// The description of a user's own model cannot be used.
     #[error("{file}: {detail}")]
     Description {
         /// The `model.json`.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         detail: String,
     },
-    /// The model cuts words into other pieces than ours.
+    /// The vocabulary of the model differs from the built-in one.
     #[error("{file} is not the vocabulary of bert-base-uncased, the only one that yore cuts words with: {detail}")]
     Vocabulary {
         /// The file with the vocabulary.
         file: PathBuf,
-        /// What differs.
+        /// The difference.
         detail: String,
     },
-    /// The file is no network that can be run, or one with other inputs or outputs.
+    /// The file is not a usable network, or has other inputs or outputs.
     #[error("the model file {file} cannot be used: {detail}")]
     Unsuitable {
         /// The file.
         file: PathBuf,
-        /// What the runtime says.
+        /// Message of the runtime.
         detail: String,
     },
     /// The model failed on a text.
     #[error("the model {id} failed on a text: {detail}")]
     Run {
-        /// The model.
+        /// Id of the model.
         id: String,
-        /// What the runtime says.
+        /// Message of the runtime.
         detail: String,
     },
-    /// The model gave what is no finite number, or only zeros.
+    /// The model returned a number that is not finite, or only zeros.
     #[error("the model {0} gave numbers that are no vector and no score")]
     NotFinite(String),
     /// A file operation failed.
@@ -72,13 +71,13 @@ pub enum EmbedError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl EmbedError {
-    /// A name for scripts that does not change.
+    /// A stable code for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Missing(_) => "model/missing",
@@ -94,7 +93,7 @@ impl EmbedError {
         }
     }
 
-    /// Whether fetching the model again mends it.
+    /// Returns whether fetching the model again solves the problem.
     pub fn is_mended_by_fetching(&self) -> bool {
         matches!(self, Self::Missing(_) | Self::Damaged { .. })
     }

@@ -1,4 +1,4 @@
-//! A folder with a model: what it is, and whether its bytes are the right ones.
+//! A folder with a model: identifies the model and verifies its files.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,16 +11,17 @@ use sha2::{Digest, Sha256};
 
 use super::{EmbedError, KNOWN, Manifest, ManifestFile, Pooling, Role};
 
-/// The network.
+/// File name of the network.
 pub(super) const MODEL: &str = "model.onnx";
-/// The vocabulary and how text is cut into it. Compared, not used: our own code does the cutting.
+/// File name of the vocabulary and its cutting rules. It is compared, not used: yore's own code cuts the
+/// text.
 const TOKENIZER: &str = "tokenizer.json";
-/// The description of a model of one's own.
+/// File name of the description of a user's own model.
 const DESCRIPTION: &str = "model.json";
 /// SHA-256 of the 30,522 pieces of bert-base-uncased, each with a line feed, in the order of their
 /// ids: the hash of the `vocab.txt` that is published with such models.
 const VOCABULARY_SHA256: &str = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3";
-/// Room for positions in a network of this kind.
+/// Number of positions in a network of this kind.
 const MAX_TOKENS: usize = 512;
 
 /// A folder with `model.onnx` and `tokenizer.json`: a known model, or one that a `model.json` in
@@ -31,16 +32,16 @@ const MAX_TOKENS: usize = 512;
 ///  "prefix": "", "sha256": "…"}
 /// ```
 ///
-/// `id`, `sha256`, which is that of `model.onnx`, and for an embedder `dimensions` must be given.
-/// Every network that is run has an expected hash: the runtime trusts the lengths that a file
-/// states, and a damaged one can make it ask for all memory.
+/// `id`, `sha256`, which is that of `model.onnx`, and for an embedder `dimensions` are required. Every
+/// network that is run has an expected hash: the runtime trusts the lengths in the file, and a damaged file
+/// can make it request all memory.
 #[derive(Clone, Debug)]
 pub struct ModelFolder {
     path: PathBuf,
     facts: Facts,
 }
 
-/// What is known of a model, from the manifest or from a description.
+/// Properties of a model, from the manifest or from a description.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub id: String,
@@ -49,12 +50,12 @@ pub(super) struct Facts {
     pub max_tokens: usize,
     pub pooling: Pooling,
     pub prefix: String,
-    /// The hash that `model.onnx` must have.
+    /// The expected hash of `model.onnx`.
     pub sha256: String,
     pub manifest: Option<&'static Manifest>,
 }
 
-/// `model.json` as it is written.
+/// The content of `model.json`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
@@ -70,8 +71,8 @@ struct Description {
 }
 
 impl ModelFolder {
-    /// Finds out which model a folder holds: what `model.json` says; else the known model that the
-    /// folder is named after; else the one whose `model.onnx` has this size. Reads no model.
+    /// Identifies the model in a folder: by `model.json`; else by the name of the folder, if it is that of a
+    /// known model; else by the size of `model.onnx`. Does not read the model.
     pub fn recognise(path: &Path) -> Result<Self, EmbedError> {
         let description = path.join(DESCRIPTION);
         if description.is_file() {
@@ -86,7 +87,7 @@ impl ModelFolder {
         Ok(Self::known(path, manifest))
     }
 
-    /// The folder of a known model, whatever is in it.
+    /// Returns the folder of a known model, without a look at its files.
     pub fn known(path: &Path, manifest: &'static Manifest) -> Self {
         let facts = Facts {
             id: manifest.id.to_owned(),
@@ -101,29 +102,28 @@ impl ModelFolder {
         Self { path: path.to_path_buf(), facts }
     }
 
-    /// Where it lies.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The model's name.
+    /// Returns the id of the model.
     pub fn id(&self) -> &str {
         &self.facts.id
     }
 
-    /// What the model is for.
+    /// Returns the role of the model.
     pub fn role(&self) -> Role {
         self.facts.role
     }
 
-    /// What yore knows of it, unless it is one's own.
+    /// Returns the manifest of a known model; `None` for a user's own.
     pub fn manifest(&self) -> Option<&'static Manifest> {
         self.facts.manifest
     }
 
-    /// Reads and checks every byte of every file: some tens of milliseconds. Whoever opens a
-    /// folder often may remember this, with size, time and inode of the files, and then open it
-    /// as trusted.
+    /// Reads and checks every byte of every file, in some tens of milliseconds. A caller that opens a folder
+    /// often may remember the result, with size, time and inode of the files, and then open it as trusted.
     pub fn verify(&self) -> Result<(), EmbedError> {
         let model = self.path.join(MODEL);
         match self.facts.manifest {
@@ -135,7 +135,7 @@ impl ModelFolder {
         }
     }
 
-    /// Checks that the vocabulary is ours.
+    /// Checks that the vocabulary equals the built-in one.
     pub(super) fn verify_tokenizer(&self) -> Result<(), EmbedError> {
         match self.facts.manifest.and_then(|manifest| manifest.file(TOKENIZER)) {
             Some(file) => verify_file(&self.path, file),
@@ -150,7 +150,7 @@ impl ModelFolder {
         Err(EmbedError::WrongRole { folder: self.path.clone(), id: self.facts.id.clone(), is: self.facts.role, wanted })
     }
 
-    /// Reads the network. A file that is not the expected one is refused, by its size alone if
+    /// Reads the network. Refuses a file that is not the expected one; compares only its size if
     /// `is_trusted`.
     pub(super) fn read(&self, is_trusted: bool) -> Result<Vec<u8>, EmbedError> {
         let path = self.path.join(MODEL);
@@ -189,7 +189,7 @@ fn expect_hash(path: &Path, expected: &str, found: &str) -> Result<(), EmbedErro
     Err(EmbedError::Damaged { file: path.to_path_buf(), detail })
 }
 
-/// The SHA-256 of a file, in lower-case hexadecimal.
+/// Returns the SHA-256 of a file, in lower-case hexadecimal.
 pub fn file_sha256(path: &Path) -> Result<String, EmbedError> {
     let failed = |error| EmbedError::io(path, error);
     let mut file = File::open(path).map_err(failed)?;
@@ -251,7 +251,7 @@ fn described(file: &Path) -> Result<Facts, EmbedError> {
     Ok(Facts { id, role, dimensions, max_tokens, pooling, prefix, sha256, manifest: None })
 }
 
-/// The part of a `tokenizer.json` that decides what a text becomes.
+/// The part of a `tokenizer.json` that decides how a text is cut.
 #[derive(Deserialize)]
 struct Tokenizer {
     model: WordPieceModel,

@@ -1,18 +1,17 @@
-//! The models that yore knows: what they are for, every byte of their files, and the one package
-//! that they are taken from. A row here is a promise that the numbers in `docs/measurements.md`
-//! were made with exactly these files.
+//! The known models: their roles, every byte of their files, and the one package that they are taken from. A
+//! row here guarantees that the numbers in `docs/measurements.md` were made with exactly these files.
 
-/// What a model is for.
+/// The role of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Text to a vector.
+    /// Converts a text to a vector.
     Embedder,
-    /// A question and a passage to one number.
+    /// Converts a question and a passage to one number.
     Reranker,
 }
 
 impl Role {
-    /// One word.
+    /// Returns the role in one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Embedder => "embedder",
@@ -28,17 +27,17 @@ impl Role {
     }
 }
 
-/// How the states of all tokens become one vector.
+/// The way in which the states of all tokens become one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// The first token's.
+    /// The state of the first token.
     Cls,
-    /// The mean of all.
+    /// The mean of all states.
     Mean,
 }
 
 impl Pooling {
-    /// One word.
+    /// Returns the pooling in one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Cls => "cls",
@@ -52,23 +51,23 @@ impl Pooling {
 pub struct Manifest {
     /// Its name, also that of its folder.
     pub id: &'static str,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// Numbers in a vector; 1 for a reranker.
     pub dimensions: usize,
-    /// Tokens that are read, the special ones included.
+    /// Maximum number of tokens read, including the special ones.
     pub max_tokens: usize,
     /// How the states of all tokens become one vector.
     pub pooling: Pooling,
-    /// What a question is begun with, such as "query: ".
+    /// Prefix of a question, such as "query: ".
     pub prefix: &'static str,
-    /// Under which licence the weights are.
+    /// Licence of the weights.
     pub licence: &'static str,
-    /// Who made it: publisher and name.
+    /// Publisher and original name.
     pub origin: &'static str,
     /// Its files.
     pub files: &'static [ManifestFile],
-    /// Where they come from.
+    /// The package that contains the files.
     pub package: &'static Package,
 }
 
@@ -85,12 +84,12 @@ pub struct ManifestFile {
     pub member: &'static str,
 }
 
-/// A Python package that carries models. Only files are taken from it; nothing of it is run.
+/// A Python package that contains models. Only files are taken from it; none of its code is run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Package {
     /// Its name.
     pub name: &'static str,
-    /// The one version that will do.
+    /// The only accepted version.
     pub version: &'static str,
     /// The name of its wheel.
     pub wheel: &'static str,
@@ -101,17 +100,17 @@ pub struct Package {
 }
 
 impl Manifest {
-    /// The known model of this name.
+    /// Returns the known model of this name.
     pub fn find(id: &str) -> Option<&'static Self> {
         KNOWN.iter().find(|manifest| manifest.id == id)
     }
 
-    /// The file of this name.
+    /// Returns the file of this name.
     pub fn file(&self, name: &str) -> Option<&'static ManifestFile> {
         self.files.iter().find(|file| file.name == name)
     }
 
-    /// The size of all files.
+    /// Returns the size of all files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }

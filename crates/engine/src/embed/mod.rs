@@ -1,13 +1,13 @@
-//! Text to vectors, and pairs of texts to scores: the models that run on this computer.
+//! Converts texts to vectors, and pairs of texts to scores, with models that run on this computer.
 //!
-//! - [`Embedder`]: the embedders there are
-//! - [`StaticTable`]: a vector for each word piece, inside the program
+//! - [`Embedder`]: all kinds of embedders
+//! - [`StaticTable`]: a built-in table with a vector for each word piece
 //! - [`TextEmbedder`]: a transformer in a folder
-//! - [`Reranker`]: reads question and passage together; beside the embedders
-//! - [`ModelFolder`], [`KNOWN`]: what a model's folder holds, and what it should
+//! - [`Reranker`]: reads question and passage together; not an embedder
+//! - [`ModelFolder`], [`KNOWN`]: the actual and the expected content of a model's folder
 //! - [`EmbedCache`]: vectors kept across runs of a measurement
 //!
-//! Nothing here fetches anything or knows where models lie: folders are arguments.
+//! This module fetches nothing and has no paths of its own: folders are arguments.
 
 mod cache;
 mod error;
@@ -28,14 +28,14 @@ pub use transformer::TextEmbedder;
 
 use std::sync::Arc;
 
-/// How a model is loaded.
+/// Options for loading a model.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
-    /// Threads that one text is computed with. More than one shortens the wait for a question and
-    /// lengthens the work.
+    /// Threads that compute one text. More than one shortens the wait for a question, but adds to the total
+    /// work.
     pub threads: usize,
-    /// Whether the caller knows that the files are the right ones (see [`ModelFolder::verify`]):
-    /// then only their sizes are looked at.
+    /// True if the caller has verified the files (see [`ModelFolder::verify`]): then only their sizes are
+    /// checked.
     pub is_trusted: bool,
 }
 
@@ -45,18 +45,18 @@ impl Default for LoadOptions {
     }
 }
 
-/// An embedder, of the kinds there are. Vectors of two of them, or of two versions of one, cannot
-/// be compared: [`Embedder::identity`] is kept with every vector.
+/// An embedder of any kind. Vectors of two of them, or of two versions of one, cannot be compared:
+/// [`Embedder::identity`] is stored with every vector.
 #[derive(Clone, Debug)]
 pub enum Embedder {
-    /// The table inside the program: microseconds a text.
+    /// The built-in table: microseconds a text.
     Static(&'static StaticTable),
     /// A transformer: milliseconds a text.
     Local(Arc<TextEmbedder>),
 }
 
 impl Embedder {
-    /// Numbers in a vector.
+    /// Returns the number of numbers in a vector.
     pub fn dimensions(&self) -> usize {
         match self {
             Self::Static(_) => StaticTable::DIMENSIONS,
@@ -64,8 +64,8 @@ impl Embedder {
         }
     }
 
-    /// Everything that decides what a text's vector is. Vectors are comparable if and only if this
-    /// is equal.
+    /// Returns the identity of everything that decides a text's vector. Vectors are comparable if and only if
+    /// this is equal.
     pub fn identity(&self) -> String {
         match self {
             Self::Static(_) => StaticTable::identity(),
@@ -73,8 +73,7 @@ impl Embedder {
         }
     }
 
-    /// The vector, of length 1, of a text that is to be found; none for a text of which the table
-    /// knows no word.
+    /// Returns the vector, of length 1, of a text to be found; `None` if the table has no word of the text.
     pub fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, EmbedError> {
         match self {
             Self::Static(table) => Ok(by_table(table, text)),
@@ -82,7 +81,7 @@ impl Embedder {
         }
     }
 
-    /// The vector of a question.
+    /// Returns the vector of a question.
     pub fn embed_question(&self, question: &str) -> Result<Option<Vec<f32>>, EmbedError> {
         match self {
             Self::Static(table) => Ok(by_table(table, question)),

@@ -7,12 +7,12 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value};
 
 use super::{EmbedError, LoadOptions};
 
-/// The runtime as vectors are marked with it. A patch release is taken without a new embedding of
-/// everything as long as the numerical tests pass.
+/// Name of the runtime in the identity of vectors. A patch release keeps the name, so that nothing is
+/// embedded again, as long as the numerical tests pass.
 pub(super) const RUNTIME: &str = "rten 0.27";
 
-/// A loaded network. One text at a time: the activations of an int8 network are scaled over the
-/// whole batch, so that a text's numbers would depend on its neighbours.
+/// A loaded network. It runs one text at a time: the activations of an int8 network are scaled over the whole
+/// batch, so that the numbers of a text would depend on its neighbours.
 pub(super) struct Network {
     model: Model,
     ids: NodeId,
@@ -23,14 +23,13 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// Loads a network from the bytes of `file`, whose result is called `output`, or is its only
-    /// one.
+    /// Loads a network from the bytes of `file`. Its result is called `output`, or is its only one.
     pub fn load(file: &Path, bytes: Vec<u8>, output: &str, options: &LoadOptions) -> Result<Self, EmbedError> {
         let unsuitable = |detail: String| EmbedError::Unsuitable { file: file.to_path_buf(), detail };
-        // From memory, so that the bytes that were checked are those that are run, and so that a
-        // network cannot name further files to be read. Mapping the file would save nothing: the
-        // runtime copies weights that lie inside an ONNX file.
-        // Unpacked weights are packed anew for every text, which costs four times the text.
+        // The model is loaded from memory, so that the checked bytes are those that are run, and so that a
+        // network cannot name further files to be read. Mapping the file would save nothing: the runtime
+        // copies weights that are inside an ONNX file.
+        // Unpacked weights are packed again for every text, which costs four times as much as the text.
         let model =
             ModelOptions::with_all_ops().prepack_weights(true).load(bytes).map_err(|error| unsuitable(error.to_string()))?;
         let input = |name: &str| model.find_node(name).filter(|node| model.input_ids().contains(node));
@@ -45,7 +44,7 @@ impl Network {
         Ok(Self { model, ids, mask, types, output, options: RunOptions::default().with_thread_pool(Some(pool)) })
     }
 
-    /// Runs one text; `types` tells for each token which of two texts it belongs to.
+    /// Runs one text; `types` gives for each token the one of two texts that it belongs to.
     pub fn run(&self, ids: &[u32], types: Vec<i32>) -> Result<Value, String> {
         let shape = [1, ids.len()];
         let mask = vec![1; ids.len()];

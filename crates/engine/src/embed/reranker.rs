@@ -6,12 +6,11 @@ use super::folder::{Facts, MODEL, ModelFolder};
 use super::network::{Network, RUNTIME};
 use super::{EmbedError, LoadOptions, Role};
 
-/// Judges how well a passage answers a question, reading both together: slower than comparing
-/// vectors, and better.
+/// Scores how well a passage answers a question, reading both together: slower than comparing vectors, and
+/// better.
 ///
-/// One pair at a time. Twenty pairs in one batch cost about as much CPU, and an
-/// int8 network scales its activations over the batch, so that a passage's score would depend on
-/// which others were asked about.
+/// Scores one pair at a time. Twenty pairs in one batch cost about as much CPU, and an int8 network scales
+/// its activations over the batch, so that the score of a passage would depend on the other passages.
 pub struct Reranker {
     network: Network,
     facts: Facts,
@@ -30,26 +29,26 @@ impl Reranker {
         let is_own = facts.manifest.is_none();
         let reranker = Self { network, facts };
         if is_own {
-            // Nobody knows that it works before it has.
+            // A user's own model is tried once, because it may not work.
             reranker.score("a", "a", 8).map_err(|error| EmbedError::Unsuitable { file, detail: error.to_string() })?;
         }
         Ok(reranker)
     }
 
-    /// The model's name.
+    /// Returns the id of the model.
     pub fn id(&self) -> &str {
         &self.facts.id
     }
 
-    /// Everything that decides what a pair's score is, but for the number of tokens.
+    /// Returns the identity of everything that decides a pair's score, except the number of tokens.
     pub fn identity(&self) -> String {
         let hash = self.facts.sha256.get(..16).unwrap_or_default();
         format!("{} sha256:{hash} {RUNTIME} wordpiece {WORDPIECE_VERSION}", self.facts.id)
     }
 
-    /// How well `passage` answers `question`: a logit, above 0 for what the model takes for an
-    /// answer. At most `max_tokens` tokens of both together are read, no more than the network can
-    /// and no fewer than 8; of the two the longer is cut, at its end.
+    /// Returns how well `passage` answers `question`: a logit, above 0 if the model considers it an answer.
+    /// Reads at most `max_tokens` tokens of both together, limited to the size of the network and at least 8.
+    /// The longer text is cut, at its end.
     pub fn score(&self, question: &str, passage: &str, max_tokens: usize) -> Result<f32, EmbedError> {
         let failed = |detail: String| EmbedError::Run { id: self.facts.id.clone(), detail };
         let room = max_tokens.clamp(8, self.facts.max_tokens) - 3;
@@ -72,8 +71,8 @@ impl Reranker {
     }
 }
 
-/// How many tokens of two texts are kept: of the longer no more than what the shorter leaves, of
-/// two long ones half each.
+/// Returns how many tokens of two texts are kept: the longer gets no more than the shorter leaves, two long
+/// ones half each.
 fn shared_room(room: usize, first: usize, second: usize) -> (usize, usize) {
     let half = room / 2;
     let kept = first.min(half.max(room.saturating_sub(second)));

@@ -1,5 +1,5 @@
-//! The table inside the program: a vector for each word piece, distilled from a sentence model
-//! (`scripts/distill`). A text's vector is the mean of its tokens', which costs microseconds.
+//! The built-in table: a vector for each word piece, distilled from a sentence model (`scripts/distill`). A
+//! text's vector is the mean of its tokens' vectors, which takes microseconds.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -10,33 +10,34 @@ const MAGIC: &[u8; 8] = b"yoreST01";
 const HEADER: usize = 16;
 /// Bytes of a scale.
 const SCALE: usize = 4;
-/// Tokens of a text that count. More than a chunk has, so only a text that nobody cut is cut here.
+/// Maximum number of tokens of a text that count. A chunk has fewer, so this cuts only texts that were not
+/// cut into chunks.
 const MAX_TOKENS: usize = 512;
-/// Beginning of the BLAKE3 hash of the table and the vocabulary. A test knows when it is wrong.
+/// Beginning of the BLAKE3 hash of the table and the vocabulary. A test checks it.
 const HASH: &str = "5d66d3419dd3dd3b";
 
 static BUILTIN: Result<StaticTable, StaticTableError> = StaticTable::parse(include_bytes!("../../assets/static-minilm-256.bin"));
 
-/// Why bytes are no static table.
+/// The reason why bytes are not a static table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StaticTableError {
-    /// They begin with something else.
+    /// The bytes begin with another mark.
     #[error("the static table does not begin with its mark: it is another file, or of another version")]
     Foreign,
-    /// Its vectors are not as long as the program's.
+    /// The vectors have a different length than the program expects.
     #[error("the static table has vectors of {0} numbers, expected are {expected}", expected = StaticTable::DIMENSIONS)]
     Dimensions(usize),
-    /// It was cut, or something was added.
+    /// The table was cut, or bytes were added.
     #[error("the static table is damaged: it has {found} bytes, expected are {expected}")]
     Size {
-        /// Bytes that the header promises.
+        /// Number of bytes according to the header.
         expected: usize,
-        /// Bytes there are.
+        /// Actual number of bytes.
         found: usize,
     },
 }
 
-/// Vectors of word pieces. Copying it copies no vectors.
+/// Vectors of word pieces. A copy shares the vectors.
 #[derive(Clone, Copy)]
 pub struct StaticTable {
     scales: &'static [u8],
@@ -47,20 +48,20 @@ impl StaticTable {
     /// Numbers in a vector.
     pub const DIMENSIONS: usize = 256;
 
-    /// The table inside the program. The compiler has read its header: this costs nothing, and
-    /// fails always or never.
+    /// Returns the built-in table. Its header is parsed at compile time, so this costs nothing, and fails
+    /// always or never.
     pub fn builtin() -> Result<&'static Self, StaticTableError> {
         BUILTIN.as_ref().map_err(|error| *error)
     }
 
-    /// Everything that decides what a text's vector by [`StaticTable::builtin`] is, and where long
-    /// texts are cut. Vectors are comparable if and only if this is equal.
+    /// Returns the identity of everything that decides a text's vector by [`StaticTable::builtin`], including
+    /// the place where long texts are cut. Vectors are comparable if and only if this is equal.
     pub fn identity() -> String {
         format!("static-minilm-256 blake3:{HASH} wordpiece {WORDPIECE_VERSION} chunker {CHUNKER_VERSION} tokens {MAX_TOKENS}")
     }
 
-    /// Writes the vector of `text`, of length 1: the mean of the vectors of its first 512 tokens.
-    /// Tells whether there is one; a text without a word that the table knows has only zeros.
+    /// Writes the vector of `text`, of length 1: the mean of the vectors of its first 512 tokens. Returns
+    /// whether there is one; a text without a word in the table has only zeros.
     pub fn embed(&self, text: &str, out: &mut [f32; Self::DIMENSIONS]) -> bool {
         out.fill(0.0);
         let mut left = MAX_TOKENS;
@@ -73,7 +74,7 @@ impl StaticTable {
         normalise(out)
     }
 
-    /// Adds the vector of a token; none for one that the table does not know.
+    /// Adds the vector of a token, if the table has one.
     #[inline]
     fn add(&self, id: usize, sum: &mut [f32; Self::DIMENSIONS]) {
         let scale = self.scales.get(id * SCALE..).and_then(<[u8]>::first_chunk);
@@ -87,8 +88,8 @@ impl StaticTable {
         }
     }
 
-    /// Magic `yoreST01`; `u32` rows; `u32` numbers in a row; an `f32` scale for each row; the rows
-    /// as `i8`. All little-endian. A token's vector is scale × row, its weight is in the scale.
+    /// Parses a table: magic `yoreST01`; `u32` rows; `u32` numbers in a row; an `f32` scale for each row; the
+    /// rows as `i8`. All little-endian. A token's vector is scale × row, its weight is in the scale.
     const fn parse(bytes: &'static [u8]) -> Result<Self, StaticTableError> {
         let mut at = 0;
         while at < MAGIC.len() {
@@ -121,9 +122,9 @@ const fn le_u32(bytes: &[u8], at: usize) -> usize {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize
 }
 
-/// Brings a vector to length 1, unless it is zero.
+/// Scales a vector to length 1, unless it is zero.
 fn normalise(vector: &mut [f32; StaticTable::DIMENSIONS]) -> bool {
-    // In lanes: a single sum would wait for itself at every step.
+    // Sums in lanes: in a single sum, each step would wait for the previous one.
     let mut lanes = [0.0f32; 16];
     for parts in vector.as_chunks::<16>().0 {
         for (lane, part) in lanes.iter_mut().zip(parts) {
@@ -145,7 +146,7 @@ mod tests {
 
     const DIMENSIONS: usize = StaticTable::DIMENSIONS;
 
-    /// A table in which only these words have vectors: a scale, and the first numbers of the row.
+    /// Makes a table in which only these words have vectors: a scale, and the first numbers of the row.
     fn bytes(words: &[(&str, f32, &[i8])]) -> Vec<u8> {
         let id = |word: &str| {
             let mut ids = Vec::new();

@@ -6,11 +6,11 @@ use super::folder::{Facts, MODEL, ModelFolder};
 use super::network::{Network, RUNTIME};
 use super::{EmbedError, LoadOptions, Pooling, Role};
 
-/// Turns a text into a vector of length 1, with a local network.
+/// Converts a text into a vector of length 1, with a local network.
 ///
-/// One text at a time, so that the vector depends on nothing but the text (see
-/// [`TextEmbedder::identity`] for what else decides). What does not fit into the network is cut
-/// off: whoever wants all of a long text embeds it in pieces.
+/// Embeds one text at a time, so that the vector depends only on the text (and on everything in
+/// [`TextEmbedder::identity`]). Tokens beyond the network's limit are cut off: embed a long text in pieces to
+/// cover all of it.
 pub struct TextEmbedder {
     network: Network,
     facts: Facts,
@@ -29,25 +29,25 @@ impl TextEmbedder {
         let is_own = facts.manifest.is_none();
         let embedder = Self { network, facts };
         if is_own {
-            // Nobody knows that it works before it has.
+            // A user's own model is tried once, because it may not work.
             embedder.embed("a").map_err(|error| EmbedError::Unsuitable { file, detail: error.to_string() })?;
         }
         Ok(embedder)
     }
 
-    /// The model's name.
+    /// Returns the id of the model.
     pub fn id(&self) -> &str {
         &self.facts.id
     }
 
-    /// Numbers in a vector.
+    /// Returns the number of numbers in a vector.
     pub fn dimensions(&self) -> usize {
         self.facts.dimensions
     }
 
-    /// Everything that decides what a text's vector is, and where long texts are cut. Vectors are
-    /// comparable if and only if this is equal. (The processor is left out: kinds of it may round differently, within what
-    /// comparing bears.)
+    /// Returns the identity of everything that decides a text's vector, including the place where long texts
+    /// are cut. Vectors are comparable if and only if this is equal. (The processor is not part of it: kinds
+    /// of processors may round differently, but too little to affect comparisons.)
     pub fn identity(&self) -> String {
         let Facts { id, dimensions, max_tokens, pooling, prefix, sha256, role: _, manifest: _ } = &self.facts;
         let hash = sha256.get(..16).unwrap_or(sha256);
@@ -58,7 +58,7 @@ impl TextEmbedder {
         )
     }
 
-    /// The vector of a text that is to be found.
+    /// Returns the vector of a text to be found.
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
         let limit = self.facts.max_tokens;
         let mut ids = Vec::with_capacity(limit);
@@ -68,7 +68,7 @@ impl TextEmbedder {
         self.vector(&ids)
     }
 
-    /// The vector of a question: some models want it marked as one.
+    /// Returns the vector of a question, which some models need marked with a prefix.
     pub fn embed_question(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
         if self.facts.prefix.is_empty() { self.embed(question) } else { self.embed(&format!("{}{question}", self.facts.prefix)) }
     }

@@ -1,6 +1,7 @@
-//! The one filter that every list obeys: [`CompiledFilter`] says in rows of the store what may be found, and
-//! [`Evaluator`] decides it row by row. Each index reads the values from its own columns through [`FilterValues`], so
-//! that all of them find the same turns. A new condition is a field, a value, and a line in [`Evaluator::passes`].
+//! The filter that every list applies: [`CompiledFilter`] holds the conditions as rows of the store, and
+//! [`Evaluator`] decides them row by row. Each index provides the values from its own columns through
+//! [`FilterValues`], so that all of them find the same turns. To add a condition, add a field, a value, and a
+//! line in [`Evaluator::passes`].
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,48 +9,48 @@ use std::sync::Arc;
 use yore_core::episode::Role;
 use yore_core::time::UtcMillis;
 
-/// What may be found. `None` means anything, an empty set nothing.
+/// The conditions that a turn must meet. `None` matches anything, an empty set nothing.
 #[derive(Clone, Debug, Default)]
 pub struct CompiledFilter {
     /// Rows of projects.
     pub projects: Option<HashSet<i64>>,
-    /// Rows of episodes that belong to no project (0) and pass beside those of `projects`.
+    /// Rows of episodes without a project (0) that pass in addition to those of `projects`.
     pub everywhere: HashSet<i64>,
     /// Rows of branches.
     pub branches: Option<HashSet<i64>>,
-    /// Who spoke.
+    /// Roles of the speakers.
     pub roles: Option<Vec<Role>>,
     /// Rows of episodes.
     pub episodes: Option<HashSet<i64>>,
     /// Rows of turns.
     pub turns: Option<Arc<HashSet<i64>>>,
-    /// Rows of turns that do not hold any more: older versions of notes.
+    /// Rows of turns to leave out: older versions of notes.
     pub superseded: Option<Arc<HashSet<i64>>>,
-    /// Inclusive. A turn without time is not found when this or `until` is set.
+    /// Earliest time, inclusive. A turn without time is not found when this or `until` is set.
     pub since: Option<UtcMillis>,
-    /// Exclusive.
+    /// Latest time, exclusive.
     pub until: Option<UtcMillis>,
 }
 
 impl CompiledFilter {
-    /// Whether everything passes.
+    /// Returns whether everything passes.
     pub fn is_open(&self) -> bool {
-        // Where every project passes, so does what belongs to none.
+        // `everywhere` is ignored: without a condition on projects, turns without a project pass too.
         let Self { projects, everywhere: _, branches, roles, episodes, turns, superseded, since, until } = self;
         let is_any_row = projects.is_none() && branches.is_none() && episodes.is_none() && turns.is_none();
         is_any_row && superseded.is_none() && roles.is_none() && since.is_none() && until.is_none()
     }
 }
 
-/// Time of a turn of which none is known.
+/// Time of a turn whose time is not known.
 pub(crate) const NO_TIME: UtcMillis = UtcMillis::MIN;
 
-/// The number by which the indexes know a role.
+/// Returns the number of a role in the indexes.
 pub(crate) fn role_number(role: Role) -> u8 {
     Role::ALL.iter().position(|known| *known == role).unwrap_or(0) as u8
 }
 
-/// What a filter asks of a turn; 0 stands for "none" among rows.
+/// The values of a turn that a filter compares; row 0 means "none".
 pub(crate) trait FilterValues {
     /// Row of the turn.
     fn turn(&self) -> i64;
@@ -59,14 +60,14 @@ pub(crate) trait FilterValues {
     fn project(&self) -> i64;
     /// Row of its branch.
     fn branch(&self) -> i64;
-    /// By [`role_number`].
+    /// Number of its role, see [`role_number`].
     fn role(&self) -> u8;
-    /// When it was said, or [`NO_TIME`].
+    /// Time when it was said, or [`NO_TIME`].
     fn at(&self) -> UtcMillis;
 }
 
-/// Applies a filter to one turn after another. Neighbouring turns mostly share project, branch and episode, so the
-/// last decision about each is kept.
+/// Applies a filter to one turn after another. Neighbouring turns mostly share project, branch and episode,
+/// so the last decision about each is cached.
 pub(crate) struct Evaluator<'f> {
     filter: &'f CompiledFilter,
     /// A bit for each role that passes.
@@ -90,11 +91,11 @@ impl<'f> Evaluator<'f> {
         }
     }
 
-    /// Whether a turn may be found.
+    /// Returns whether a turn may be found.
     pub(crate) fn passes(&mut self, values: &impl FilterValues) -> bool {
         let filter = self.filter;
         if let Some(projects) = &filter.projects {
-            // The episode decides only for what belongs to no project.
+            // The episode matters only for turns without a project.
             let project = values.project();
             let episode = if project == 0 && !filter.everywhere.is_empty() { values.episode() } else { 0 };
             let passes = || projects.contains(&project) || episode != 0 && filter.everywhere.contains(&episode);
@@ -129,7 +130,7 @@ impl<'f> Evaluator<'f> {
     }
 }
 
-/// A decision about the value that was met last.
+/// The last value and the decision about it.
 struct LastDecision<T>(Option<(T, bool)>);
 
 impl<T> Default for LastDecision<T> {

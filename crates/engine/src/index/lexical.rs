@@ -1,11 +1,11 @@
-//! Full text by BM25 (Robertson and Zaragoza 2009; k1 1.2, b 0.75), on tantivy: block-max WAND
-//! finds the best turns without scoring every one that has a common word.
+//! Full-text search by BM25 (Robertson and Zaragoza 2009; k1 1.2, b 0.75), on tantivy: block-max WAND finds
+//! the best turns without scoring every turn that has a common word.
 //!
-//! The index is a cache beside the database. The store queues every turn whose words changed;
-//! [`LexicalIndex::sync`] takes the queue in order and empties it only after the index has
-//! committed, so a crash in between makes some turns be indexed twice, to the same effect. What is
-//! still queued when somebody asks is searched in memory. A token ties index and database
-//! together: an index of another database, another tokenizer or a damaged one is made anew.
+//! The index is a cache beside the database. The store queues every turn whose text changed;
+//! [`LexicalIndex::sync`] processes the queue in order and empties it only after the index has committed, so
+//! a crash in between only makes some turns be indexed twice, with the same result. A query searches turns
+//! that are still queued in memory. A token ties index and database together: an index is rebuilt if it is
+//! damaged, or belongs to another database or tokenizer.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -33,33 +33,33 @@ use super::hit::{Address, TurnHit};
 use super::tokenizer::{NAME, YoreTokenizer};
 use crate::store::{EpisodeKey, IndexedTurn, LabelKey, ProjectKey, RowKey, Store, StoreError, TurnKey};
 
-/// Fact of the store: words were deleted that the index must not keep a byte of.
+/// Fact of the store: text was deleted of which the index must not keep a byte.
 const PURGE: &str = "purge";
 /// Raised whenever the fields change.
 const SCHEMA_NUMBER: u32 = 2;
 /// Memory that indexing may use before it writes a segment.
 const WRITER_BYTES: usize = 48 * 1024 * 1024;
-/// Turns between two commits: what a crash makes us index again.
+/// Turns between two commits; after a crash, at most these are indexed again.
 const COMMIT_TURNS: usize = 50_000;
 /// Turns read from the store at once.
 const READ_TURNS: usize = 500;
-/// Queued turns that a question searches in memory; more wait for the index.
+/// Queued turns that a query searches in memory; further ones must wait for the index.
 const MAX_PENDING: usize = 2_000;
-/// Times that checking the files begins again.
+/// Maximum number of retries when checking the files.
 const CHECK_TRIES: u32 = 3;
-/// Terms of a very long question that are looked up, rarest first.
+/// Maximum number of terms of a long query that are searched for, rarest first.
 const MAX_QUERY_TERMS: usize = 48;
 
-/// What can go wrong with the full-text index. It can always be deleted and rebuilt.
+/// An error of the full-text index. The index can always be deleted and rebuilt.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is no index that can be used, and none may be begun now.
+    /// There is no usable index, and none may be created now.
     #[error("there is no index {0} yet")]
     Missing(PathBuf),
-    /// No space left where the index lies.
+    /// No space is left for the index.
     #[error("no space left for the index {0}")]
     DiskFull(PathBuf),
     /// A vector index failed.
@@ -68,31 +68,31 @@ pub enum IndexError {
     /// The index directory failed.
     #[error("the index {path}: {detail}")]
     Failed {
-        /// The index.
+        /// The index directory.
         path: PathBuf,
-        /// What the engine says.
+        /// Message of the library.
         detail: String,
     },
 }
 
-/// What bringing the index up to date did.
+/// Result of an index update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SyncReport {
     /// Turns indexed.
     pub indexed: u64,
     /// Turns removed.
     pub removed: u64,
-    /// Whether the index was made from nothing.
+    /// True if the index was built from nothing.
     pub is_rebuilt: bool,
-    /// Whether another process is writing the index; it will take the queue.
+    /// True if another process is writing the index; that process will process the queue.
     pub is_busy: bool,
 }
 
-/// How to search.
+/// Options of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchOptions {
     pub limit: usize,
-    /// Weight of tool inputs and outputs beside what was said.
+    /// Weight of tool inputs and outputs relative to spoken text.
     pub tool_weight: f32,
 }
 
@@ -110,7 +110,7 @@ struct Fields {
     tool: Field,
 }
 
-/// A commit of the index, by its file's time and size, and what was counted in it.
+/// A commit of the index, identified by time and size of its file, with its counts.
 #[derive(Clone, Copy)]
 struct SeenCommit {
     stamp: (SystemTime, u64),
@@ -124,15 +124,15 @@ pub(crate) struct LexicalIndex {
     reader: IndexReader,
     fields: Fields,
     is_new: bool,
-    /// Nothing of it is on disk.
+    /// True if no part of it is on disk.
     is_in_memory: bool,
-    /// The commit that was seen last.
+    /// The commit that was read last.
     seen: Mutex<Option<SeenCommit>>,
 }
 
 impl LexicalIndex {
-    /// Opens the index that belongs to the store's token, or starts an empty one. `parent` is the
-    /// data directory.
+    /// Opens the index that belongs to the store's token, or creates an empty one. `parent` is the data
+    /// directory.
     pub(crate) fn open(parent: &Path, store: &Store) -> Result<Self, IndexError> {
         let directory = parent.join("index").join(format!("lexical-{SCHEMA_NUMBER}-{TOKENIZER_VERSION}"));
         let (schema, fields) = schema();
@@ -153,8 +153,8 @@ impl LexicalIndex {
             return Err(IndexError::Missing(directory));
         }
         let io = |error: std::io::Error| io_failure(&directory, &error);
-        // Nothing usable: clear it away, older formats included, and begin again, one process
-        // at a time; the second finds what the first made.
+        // No usable index: delete it, older formats included, and create a new one, one process at a time; a
+        // second process finds the index of the first.
         let turnstile = parent.join("index.lock");
         crate::platform::create_private_file(&turnstile).map_err(io)?;
         let turnstile = std::fs::OpenOptions::new().write(true).open(&turnstile).map_err(io)?;
@@ -182,8 +182,8 @@ impl LexicalIndex {
         Self::with_index(directory, index, fields, true)
     }
 
-    /// An index in memory of all that the store holds, for where nothing can be written: a full disk, a medium that is
-    /// only read. It is gone with the process.
+    /// Makes an index in memory of everything in the store, for places without write access: a full disk, a
+    /// read-only medium. It is lost when the process ends.
     pub(crate) fn in_memory(parent: &Path, store: &Store) -> Result<Self, IndexError> {
         let directory = parent.join("index");
         let fail = |error: TantivyError| failure(&directory, error);
@@ -213,13 +213,13 @@ impl LexicalIndex {
         Ok(Self { directory, index, reader, fields, is_new, is_in_memory: false, seen: Mutex::default() })
     }
 
-    /// Takes the store's queue. With `purge`, what was removed leaves no byte behind.
+    /// Processes the store's queue. With `purge`, no byte of removed text stays in the index.
     pub(crate) fn sync(&self, store: &Store, purge: bool, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, IndexError> {
         let mut report = SyncReport { is_rebuilt: self.is_new, ..SyncReport::default() };
         if self.is_in_memory {
             return Ok(report);
         }
-        // A purge that a killed process still owes.
+        // A killed process may not have finished its purge.
         let purge = purge || store.index_state(PURGE)?.is_some();
         if !purge && store.queue_length(1)? == 0 {
             return Ok(report);
@@ -235,7 +235,7 @@ impl LexicalIndex {
             Err(TantivyError::LockFailure(LockError::LockBusy, _)) => return Ok(SyncReport { is_busy: true, ..report }),
             Err(error) => return Err(fail(error)),
         };
-        // What a killed process left behind would be in the way of new files of the same name.
+        // Files left by a killed process would conflict with new files of the same name.
         writer.garbage_collect_files().wait().map_err(fail)?;
         let token = store.index_state("lexical")?.unwrap_or_default();
         let mut is_empty = self.reader.searcher().num_docs() == 0;
@@ -246,7 +246,7 @@ impl LexicalIndex {
             let count = queued.len();
             for (seq, row, turn) in queued {
                 after = seq;
-                // The first time that an empty index meets a turn there is nothing to replace.
+                // An empty index has nothing to replace when a turn occurs for the first time.
                 if !is_empty || !seen.insert(row) {
                     writer.delete_term(Term::from_field_u64(self.fields.row, row.get() as u64));
                 }
@@ -297,8 +297,8 @@ impl LexicalIndex {
         Ok(())
     }
 
-    /// The best turns for a question, best first; what is still queued included. Equal scores
-    /// come newest first.
+    /// Returns the best turns for a query, best first, including queued ones. Equal scores are ordered newest
+    /// first.
     pub(crate) fn search(
         &self,
         store: &Store,
@@ -311,7 +311,7 @@ impl LexicalIndex {
         }
         let filled = self.refresh()?;
         let mut hits = self.search_index(&self.reader.searcher(), filled, question, filter, options)?;
-        // In memory there is all of it.
+        // The index in memory is complete.
         let pending = if self.is_in_memory { Vec::new() } else { store.queued_turns(0, MAX_PENDING)? };
         if !pending.is_empty() {
             let queued: HashSet<TurnKey> = pending.iter().map(|(_, row, _)| *row).collect();
@@ -325,8 +325,8 @@ impl LexicalIndex {
         Ok(hits)
     }
 
-    /// How rare each term is in what was said: BM25's inverse document frequency over the turns that
-    /// the index holds. A term that it does not hold is as rare as can be.
+    /// Returns the rarity of each term: BM25's inverse document frequency over the turns in the index. A term
+    /// that is not in the index gets the highest value.
     pub(crate) fn rarity(&self, terms: &[String]) -> Result<Vec<f32>, IndexError> {
         let searcher = self.reader.searcher();
         let turns = searcher.num_docs() as f32;
@@ -341,37 +341,37 @@ impl LexicalIndex {
             .collect()
     }
 
-    /// Number of turns in the index.
+    /// Returns the number of turns in the index.
     pub(crate) fn len(&self) -> u64 {
         self.reader.searcher().num_docs()
     }
 
-    /// Queued turns that a question looks at, at most.
+    /// Returns the maximum number of queued turns that a query searches.
     pub(crate) fn most_pending(&self) -> usize {
-        // In memory there is all of it.
+        // The index in memory is complete.
         if self.is_in_memory { usize::MAX } else { MAX_PENDING }
     }
 
-    /// The directory.
+    /// Returns the directory of the index.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Damaged files, by their checksums.
+    /// Returns the files whose checksums do not match.
     pub(crate) fn damaged_files(&self) -> Result<Vec<PathBuf>, IndexError> {
         let mut tries = 0;
         loop {
             match self.index.validate_checksum() {
                 Ok(damaged) => return Ok(damaged.into_iter().collect()),
-                // Another process merged segments meanwhile, and took away the files of those.
+                // Another process merged segments meanwhile, and deleted their files.
                 Err(_) if tries < CHECK_TRIES => tries += 1,
                 Err(error) => return Err(failure(&self.directory, error)),
             }
         }
     }
 
-    /// Indexes what is queued in memory, beside the statistics of nothing else: scores are of the
-    /// same kind, not of the same scale, which matters for a few turns and a few seconds.
+    /// Searches queued turns with an index in memory that has only their statistics: the scores are of the
+    /// same kind as others, but not on the same scale, which matters only for a few turns and a few seconds.
     fn search_pending(
         &self,
         pending: Vec<(i64, TurnKey, Option<IndexedTurn>)>,
@@ -434,8 +434,8 @@ impl LexicalIndex {
             .collect())
     }
 
-    /// Takes notice of what another process committed, and counts how many turns have words and
-    /// how many have tool text.
+    /// Loads commits of other processes, and returns the numbers of turns with spoken text and with tool
+    /// text.
     fn refresh(&self) -> Result<[u64; 2], IndexError> {
         if self.is_in_memory {
             return self.count_filled(&self.reader.searcher()).map_err(|error| failure(&self.directory, error));
@@ -456,7 +456,7 @@ impl LexicalIndex {
         }
     }
 
-    /// Turns with words, and turns with tool text.
+    /// Counts turns with spoken text, and turns with tool text.
     fn count_filled(&self, searcher: &Searcher) -> Result<[u64; 2], TantivyError> {
         let mut filled = [0; 2];
         for segment in searcher.segment_readers() {
@@ -472,8 +472,8 @@ impl LexicalIndex {
         FieldStatistics { searcher, filled: [(self.fields.text, filled[0]), (self.fields.tool, filled[1])] }
     }
 
-    /// The terms that the index knows, each with how many turns hold it in what was said and in
-    /// what tools took and gave; of a pasted log only the rarest.
+    /// Returns the query's terms that are in the index, each with the number of turns that have it in spoken
+    /// text and in tool text; of a pasted log only the rarest terms.
     fn rarest_terms<'q>(&self, searcher: &Searcher, question: &'q Question) -> Result<Vec<KnownTerm<'q>>, TantivyError> {
         let mut known = Vec::new();
         for term in &question.terms {
@@ -525,7 +525,7 @@ impl LexicalIndex {
         if (weight - 1.0).abs() < f32::EPSILON { query } else { Box::new(BoostQuery::new(query, weight)) }
     }
 
-    /// Which part of each turn's score came from tool inputs and outputs.
+    /// Returns the part of each turn's score that comes from tool inputs and outputs.
     pub(crate) fn tool_scores(&self, question: &Question, tool_weight: f32, places: &[Address]) -> Result<Vec<f32>, IndexError> {
         let fail = |error: TantivyError| failure(&self.directory, error);
         let mut scores = vec![0.0; places.len()];
@@ -609,11 +609,11 @@ fn failure(directory: &Path, error: TantivyError) -> IndexError {
         return io_failure(directory, error);
     }
     let text = error.to_string();
-    // Errors of writing arrive wrapped in several layers.
+    // Write errors arrive wrapped in several layers.
     if text.contains("StorageFull") || text.contains("os error 28") {
         return IndexError::DiskFull(directory.to_path_buf());
     }
-    // Which one it was, the engine does not say.
+    // The library does not report the original error.
     let is_lost = matches!(error, TantivyError::ErrorInThread(_));
     let detail = if is_lost { "it could not be written: the disk fails, or is full".to_owned() } else { text };
     IndexError::Failed { path: directory.to_path_buf(), detail }
@@ -626,8 +626,8 @@ pub(super) fn io_failure(directory: &Path, error: &std::io::Error) -> IndexError
     }
 }
 
-/// Lengths are compared with the mean over the turns that have the field at all: most turns have
-/// either words or tool output, and a mean over all of them would make every turn look long.
+/// Compares lengths with the mean over the turns that have the field at all: most turns have either spoken
+/// text or tool output, and with a mean over all turns every turn would seem long.
 struct FieldStatistics<'s> {
     searcher: &'s Searcher,
     filled: [(Field, u64); 2],
@@ -640,7 +640,7 @@ impl Bm25StatisticsProvider for FieldStatistics<'_> {
         if filled == 0 {
             return Ok(tokens);
         }
-        // The mean is this number over all turns.
+        // The caller divides this number by all turns to get the mean.
         let all = Bm25StatisticsProvider::total_num_docs(self.searcher)?;
         Ok((tokens as f64 * all as f64 / filled as f64) as u64)
     }
@@ -654,7 +654,7 @@ impl Bm25StatisticsProvider for FieldStatistics<'_> {
     }
 }
 
-/// A term of a question that the index knows.
+/// A term of a query that is in the index.
 #[derive(Clone, Copy, Debug)]
 struct KnownTerm<'q> {
     term: &'q str,
@@ -674,16 +674,16 @@ struct Found {
     score: Score,
 }
 
-/// Collects the best turns that pass the filter. The filter is asked inside the pruned
-/// enumeration, before a turn takes a place, so the answer is exactly the best of what is allowed.
+/// Collects the best turns that pass the filter. The filter runs inside the pruned enumeration, before a turn
+/// is kept, so the result is exactly the best of the allowed turns.
 struct BestTurns<'f> {
     filter: &'f CompiledFilter,
     limit: usize,
-    /// Scores of the best turns of the segments that were collected, best first.
+    /// Scores of the best turns of the segments collected so far, best first.
     kept: Mutex<Vec<Score>>,
 }
 
-/// The columns of one segment that filters look at.
+/// The columns of one segment that filters read.
 struct Columns {
     row: Column<u64>,
     episode: Column<u64>,
@@ -771,13 +771,13 @@ impl Collector for BestTurns<'_> {
         let columns = Columns::open(reader)?;
         let alive = reader.alive_bitset();
         let mut evaluator = Evaluator::new(self.filter);
-        // What the segments before hold already is the least that a turn must reach here; just
-        // below it, because among equals the newest wins.
+        // A turn must reach the worst score kept from earlier segments; the threshold is just below it,
+        // because among equals the newest wins.
         let begin = {
             let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.get(self.limit.wrapping_sub(1)).map_or(Score::MIN, |worst| worst.next_down())
         };
-        // A min-heap over score, then age: the worst is thrown out first.
+        // A min-heap over score, then age: the worst is removed first.
         let mut best: BinaryHeap<Reverse<Ranked>> = BinaryHeap::with_capacity(self.limit + 1);
         weight.for_each_pruning(begin, reader, &mut |doc, score| {
             if alive.is_none_or(|alive| alive.is_alive(doc)) && evaluator.passes(&DocumentValues(&columns, doc)) {

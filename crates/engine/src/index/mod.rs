@@ -1,4 +1,4 @@
-//! Candidate rows for a question. Everything here may be deleted at any time and is rebuilt from
+//! Indexes that find candidate rows for a query. All of them may be deleted at any time and are rebuilt from
 //! the store.
 
 mod filter;

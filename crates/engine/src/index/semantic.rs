@@ -1,10 +1,10 @@
-//! Candidate turns by nearness of meaning: an index of the static table's vectors, which has every
-//! turn, and one of the local model's, which has those that were embedded.
+//! Finds candidate turns by similarity of meaning, with an index of the static table's vectors for every
+//! turn, and one of the local model's vectors for the embedded turns.
 //!
-//! Both are caches beside the database and follow the store's vector queue as the full-text index
-//! follows its own: the queue is emptied only after the indexes have written. An index that does
-//! not fit the store (missing, damaged, of another store or model, behind or ahead of the queue)
-//! begins empty, and every turn is queued for it again.
+//! Both are caches beside the database and process the store's vector queue as the full-text index processes
+//! its own: the queue is emptied only after the indexes have written. An index that does not match the store
+//! (missing, damaged, of another store or model, behind or ahead of the queue) starts empty, and every turn
+//! is queued for it again.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -25,18 +25,17 @@ use crate::store::{
     TurnKey, VectorKey,
 };
 
-/// Fact of the store: vectors were deleted that the indexes must not keep a byte of.
+/// Fact of the store: vectors were deleted of which the indexes must not keep a byte.
 const PURGE: &str = "purge-vectors";
 /// Turns read from the store at once.
 const READ_TURNS: usize = 500;
-/// Vectors written at once: what an update holds in memory.
+/// Vectors written at once, which an update holds in memory.
 const WRITE_ROWS: usize = 32_768;
-/// Queued turns that a question looks at in memory; more wait for the index.
+/// Queued turns that a query searches in memory; further ones must wait for the index.
 pub(crate) const MOST_PENDING_VECTORS: usize = 500;
-/// What every chunk of a turn but the first is discounted by: a long turn has many chances to be
-/// near anything.
+/// Discount on every chunk of a turn but the first: a long turn has many chances to be near anything.
 const LATER_DISCOUNT: f32 = 0.03;
-/// How often and how long a purge waits for another process that writes.
+/// Number and length of the pauses in which a purge waits for another process that writes.
 const PURGE_TRIES: u32 = 1_200;
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
 
@@ -50,7 +49,7 @@ pub(crate) struct SemanticIndex {
     model: RwLock<Option<Arc<ModelList>>>,
 }
 
-/// The index of the vectors that one embedder made.
+/// The index of one embedder's vectors.
 #[derive(Debug)]
 struct ModelList {
     embedder: EmbedderKey,
@@ -58,8 +57,8 @@ struct ModelList {
 }
 
 impl SemanticIndex {
-    /// Opens the indexes that belong to the store, or empty ones that fill with the next
-    /// [`SemanticIndex::sync`]. `parent` is the data directory.
+    /// Opens the indexes that belong to the store, or empty ones that the next [`SemanticIndex::sync`] fills.
+    /// `parent` is the data directory.
     pub(crate) fn open(parent: &Path, store: &Store) -> Result<Self, IndexError> {
         let directory = parent.join("vectors");
         let table =
@@ -76,7 +75,7 @@ impl SemanticIndex {
         Ok(opened)
     }
 
-    /// The index of the vectors of the embedder that the store wants now.
+    /// Returns the index for the store's current embedder.
     fn model_list(&self, store: &Store) -> Result<Option<Arc<ModelList>>, IndexError> {
         let Some(embedder) = store.chosen_embedder()? else { return Ok(None) };
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -90,7 +89,7 @@ impl SemanticIndex {
         Ok(Some(list))
     }
 
-    /// Takes the store's vector queue; says whether another process is doing so.
+    /// Processes the store's vector queue; returns whether another process is doing so.
     pub(crate) fn sync(&self, store: &Store) -> Result<bool, IndexError> {
         let owes_purge = store.index_state(PURGE)?.is_some();
         if !owes_purge && store.vector_queue_length(1)? == 0 {
@@ -145,7 +144,7 @@ impl SemanticIndex {
                 break;
             }
         }
-        // Once, however many batches there were: each merge writes rows again.
+        // Merges only once after all batches, because each merge rewrites rows.
         statics.merge()?;
         if let Some((_, writer)) = &mut models {
             writer.merge()?;
@@ -175,8 +174,7 @@ impl SemanticIndex {
         vectors
     }
 
-    /// The turns nearest to the question by the static table, best first; those that are still
-    /// queued included.
+    /// Returns the turns nearest to the query by the static table, best first, including queued ones.
     pub(crate) fn search_static(
         &self,
         store: &Store,
@@ -200,7 +198,7 @@ impl SemanticIndex {
         })
     }
 
-    /// The turns nearest to the question by the local model's vectors; the best are scored by the
+    /// Returns the turns nearest to the query by the local model's vectors; the best are scored with the
     /// vectors in the store.
     pub(crate) fn search_model(
         &self,
@@ -223,18 +221,18 @@ impl SemanticIndex {
         })
     }
 
-    /// Whether some turns wait for the local model.
+    /// Returns whether some turns wait for the local model.
     pub(crate) fn lacks_model_vectors(&self, store: &Store) -> Result<bool, IndexError> {
         Ok(store.unembedded_count(1)? > 0)
     }
 
-    /// Whether a turn is in the index of the local model's vectors.
+    /// Returns whether a turn is in the index of the local model's vectors.
     pub(crate) fn has_model_vector(&self, row: TurnKey) -> bool {
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
         held.as_ref().is_some_and(|list| list.index.contains(row.get()))
     }
 
-    /// What is queued changes the hits: it is scored in memory.
+    /// Scores queued turns in memory and updates the hits with them.
     fn with_pending(
         &self,
         store: &Store,
@@ -273,8 +271,8 @@ impl SemanticIndex {
         Ok(hits)
     }
 
-    /// Leaves no byte of deleted vectors: everything is removed, and made again by the next
-    /// [`SemanticIndex::sync`].
+    /// Erases every byte of deleted vectors: removes everything; the next [`SemanticIndex::sync`] rebuilds
+    /// it.
     pub(crate) fn purge(&self, store: &Store) -> Result<(), IndexError> {
         for _ in 0..PURGE_TRIES {
             if store.index_state(PURGE)?.is_none() {
@@ -287,13 +285,13 @@ impl SemanticIndex {
         Err(StoreError::Busy(self.directory.clone()).into())
     }
 
-    /// Turns in the static table's index, and in the local model's.
+    /// Returns the number of turns in the static table's index, and in the local model's.
     pub(crate) fn turns(&self) -> (u64, u64) {
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
         (self.statics.turns(), held.as_ref().map_or(0, |list| list.index.turns()))
     }
 
-    /// Reads every byte of the indexes; what is damaged, in words.
+    /// Reads every byte of the indexes and describes the damage.
     pub(crate) fn damage(&self) -> Vec<String> {
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
         let model = held.as_ref().map(|list| &list.index);
@@ -305,13 +303,13 @@ impl SemanticIndex {
             .collect()
     }
 
-    /// The directory.
+    /// Returns the directory of the indexes.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 }
 
-/// Opens one index; what it lacks is queued.
+/// Opens one index, and queues the turns that it lacks.
 fn open_list(
     store: &Store,
     directory: &Path,

@@ -1,4 +1,4 @@
-//! The core's tokenizer in tantivy's terms.
+//! The core's tokenizer as a tantivy tokenizer.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use yore_core::text;

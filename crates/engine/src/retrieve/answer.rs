@@ -1,4 +1,4 @@
-//! What a question brings.
+//! The answer to a query.
 
 use serde::{Deserialize, Serialize};
 use yore_core::query::{ListPlace, MissingCode, Place, ScorePart, SearchMode};
@@ -7,40 +7,40 @@ use yore_core::time::RecordedTime;
 use crate::error::EngineError;
 use crate::store::ShownTurn;
 
-/// What was found.
+/// Result of a recall.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecallAnswer {
     /// Turns, best first.
     pub hits: Vec<Hit>,
-    /// The sessions they stand in, best first.
+    /// The sessions that contain the hits, best first.
     pub sessions: Vec<SessionHit>,
-    /// Names of the projects that were asked, empty when all were.
+    /// Names of the projects that were searched, empty if all were.
     pub projects: Vec<String>,
-    /// Nothing was asked: only the current project should have been, and the directory belongs
-    /// to none that is known.
+    /// True if nothing was searched: the search was limited to the current project, and the directory belongs
+    /// to no known project.
     pub is_project_unknown: bool,
-    /// Which lists were asked.
+    /// Mode, that is the lists that were searched.
     pub mode: SearchMode,
-    /// What could not be asked, and what would mend it.
+    /// Parts that could not be searched, each with its remedy.
     pub missing: Vec<Missing>,
-    /// The terms that were looked up.
+    /// Terms that were searched for.
     pub terms: Vec<String>,
-    /// Turns that are known but not in the full-text index yet and were searched in memory.
+    /// Number of turns that were not in the full-text index yet and were searched in memory.
     pub pending: usize,
-    /// Turns that match at all are at least this many.
+    /// Lower bound for the number of turns that match at all.
     pub landed: usize,
-    /// Wall time in microseconds: planning, the lists, reading the words.
+    /// Wall time in microseconds: planning, searching the lists, reading the text.
     pub micros: [u64; 3],
 }
 
-/// Something that an answer had to do without.
+/// A part that the answer had to do without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// Stable code.
     pub code: MissingCode,
-    /// What is missing.
+    /// Description of the missing part.
     pub text: String,
-    /// What mends it.
+    /// Command that restores it.
     pub remedy: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Missing {
         Self { code: MissingCode::Vectors, text, remedy: Some("run `yore embed`".to_owned()) }
     }
 
-    /// Turns whose code, files and errors are not known yet, which the filter asks for.
+    /// Some turns were not yet analysed for code, files and errors, which the filter needs.
     pub(crate) fn shape(count: usize) -> Self {
         let text = match count {
             1 => "1 turn was not looked through for code, files and errors yet".to_owned(),
@@ -64,7 +64,7 @@ impl Missing {
         Self { code: MissingCode::Shape, text, remedy: Some("run `yore reindex`".to_owned()) }
     }
 
-    /// More turns wait for an index than a question looks at in memory.
+    /// More turns wait for an index than a query searches in memory.
     pub(super) fn behind(code: MissingCode, index: &str, waiting: usize) -> Self {
         let text = format!("{waiting} turns are not in {index} yet, and not all of them were looked at");
         Self { code, text, remedy: Some("run `yore reindex` if this stays".to_owned()) }
@@ -76,32 +76,32 @@ impl Missing {
     }
 }
 
-/// Something that answers: what was found, and what all of that has in common.
+/// A hit: the item found, and the properties that all kinds of items share.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hit {
     /// From 1.
     pub rank: usize,
     /// Sum of the parts.
     pub score: f32,
-    /// What the score is made of.
+    /// Parts of the score.
     pub parts: Vec<ScorePart>,
-    /// Where the lists had it.
+    /// Places in the lists that proposed it.
     pub lists: Vec<ListPlace>,
-    /// The passage that matches best, in its own words.
+    /// The passage that matches best, verbatim.
     pub quote: String,
-    /// Where the words stand.
+    /// Location of the text.
     pub place: Place,
-    /// When it was said.
+    /// Time when it was said.
     pub time: RecordedTime,
     /// Name of the project.
     pub project: Option<String>,
-    /// What was found.
+    /// The item found.
     pub found: Found,
     /// Lower ranked turns that say the same in nearly the same words, best first.
     pub also: Vec<Place>,
 }
 
-/// What can be found.
+/// Kinds of items that can be found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
@@ -110,7 +110,7 @@ pub enum Found {
 }
 
 impl Hit {
-    /// A turn that nothing ranked yet.
+    /// Makes a hit of a turn that was not ranked.
     pub(crate) fn of_turn(turn: ShownTurn, quote: String) -> Self {
         Self {
             rank: 1,
@@ -127,7 +127,7 @@ impl Hit {
     }
 }
 
-/// A session that answers.
+/// A session with hits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionHit {
     /// Yore's id of the episode.

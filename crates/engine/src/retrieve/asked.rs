@@ -1,16 +1,16 @@
-//! What a question is asked of.
+//! The sources that a query searches.
 
 use crate::index::{LexicalIndex, SemanticIndex};
 use crate::store::Store;
 
-/// What a question is asked of.
+/// The store and indexes that a query searches.
 pub(crate) struct Asked<'a> {
-    /// The words.
+    /// The store, with the text.
     pub store: &'a Store,
-    /// Full text.
+    /// The full-text index.
     pub lexical: &'a LexicalIndex,
-    /// Vectors; `None` where only full text is asked.
+    /// The vector indexes; `None` if only full text is searched.
     pub semantic: Option<&'a SemanticIndex>,
-    /// The question's vector by the local model, in the full program.
+    /// The query's vector by the local model, in the full mode.
     pub model_vector: Option<Vec<f32>>,
 }

@@ -1,4 +1,4 @@
-//! Candidates for an answer: what lists propose, whatever it is.
+//! Candidates for an answer, proposed by the lists.
 
 use yore_core::query::{List, Part};
 use yore_core::time::UtcMillis;
@@ -6,34 +6,34 @@ use yore_core::time::UtcMillis;
 use crate::index::{Address, TurnHit};
 use crate::store::{EpisodeKey, TurnKey};
 
-/// What can be found, by its row.
+/// Row of an item that can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Key {
     /// A turn of a conversation, or a passage of a document.
     Turn(TurnKey),
 }
 
-/// Where a candidate stands.
+/// Location and time of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Standing {
     /// Row of its episode.
     pub episode: EpisodeKey,
-    /// Place in the episode.
+    /// Position in the episode.
     pub position: i64,
-    /// When it was said; the least value where that is not known.
+    /// Time when it was said; the least value if that is not known.
     pub at: UtcMillis,
-    /// Whether it is a passage of a document.
+    /// True if it is a passage of a document.
     pub is_document: bool,
 }
 
-/// What one list says of one candidate.
+/// One list's proposal of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub key: Key,
     pub standing: Standing,
     /// The list's own score; higher is better.
     pub score: f32,
-    /// Where the full-text index has it.
+    /// Its address in the full-text index.
     pub address: Option<Address>,
 }
 
@@ -44,38 +44,38 @@ impl From<TurnHit> for Proposal {
     }
 }
 
-/// What a list contributes to a candidate's score.
+/// The contribution of a list to a candidate's score.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contribution {
     pub list: List,
-    /// The part of the score that it belongs to.
+    /// The part of the score that it counts towards.
     pub part: Part,
     /// From 1.
     pub rank: usize,
     /// The list's own score.
     pub own_score: f32,
-    /// What it adds to the candidate's score.
+    /// Amount added to the candidate's score.
     pub value: f32,
-    /// Where the full-text index has the candidate.
+    /// The candidate's address in the full-text index.
     pub address: Option<Address>,
 }
 
-/// Something that at least one list proposed.
+/// An item that at least one list proposed.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub key: Key,
     pub standing: Standing,
-    /// One for each list that proposed it, in the order of the plan.
+    /// Contributions of the lists that proposed it, in the order of the plan.
     pub contributions: Vec<Contribution>,
 }
 
 impl Candidate {
-    /// The sum of what the lists contribute.
+    /// Returns the sum of the lists' contributions.
     pub(super) fn score(&self) -> f32 {
         self.contributions.iter().map(|contribution| contribution.value).sum()
     }
 
-    /// What a list says of it.
+    /// Returns the contribution of a list.
     pub(super) fn by(&self, list: List) -> Option<&Contribution> {
         self.contributions.iter().find(|contribution| contribution.list == list)
     }

@@ -1,5 +1,5 @@
-//! DISTILL: one order. A turn counts for more beside a turn that answers, and in a session that
-//! answers with several turns.
+//! DISTILL: ranks the candidates. A turn scores higher next to another hit, and in a session with several
+//! hits.
 
 use yore_core::query::{Part, ScorePart};
 use yore_core::rank::{Placed, neighbour_support, session_support};
@@ -11,12 +11,12 @@ use crate::store::{RowKey, SPOKEN_GAP};
 /// A candidate with its final score.
 pub(super) struct Ranked {
     pub candidate: Candidate,
-    /// What was added to the lists' contributions.
+    /// Scores added to the lists' contributions.
     pub support: [ScorePart; 2],
     pub score: f32,
 }
 
-/// Best first; among equals the newest.
+/// Ranks the candidates, best first; equal ones newest first.
 pub(super) fn distill(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
     let mut placed: Vec<Placed> = landed
         .iter()

@@ -1,4 +1,4 @@
-//! LAND: the lists of candidates, on one scale.
+//! LAND: collects the candidates of the lists, on one scale.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::lists::{ListRow, row_of};
 use super::plan::{Plan, Weights};
 use crate::error::EngineError;
 
-/// Asks the lists that the plan names.
+/// Searches the lists of the plan.
 pub(super) fn land(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
     let mut candidates = Candidates::default();
     for planned in &plan.lists {
@@ -20,7 +20,7 @@ pub(super) fn land(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>,
     }
     let mut all = candidates.all;
     if plan.question.are_phrases_required && !plan.question.phrases.is_empty() {
-        // Quoted words must stand there; only full text knows where they do.
+        // Quoted phrases must occur; only the full-text list can check that.
         all.retain(|candidate| candidate.by(List::Words).is_some());
     }
     Ok(all)
@@ -49,7 +49,8 @@ impl Candidates {
             let (list, part, rank) = (row.list, row.part, at + 1);
             let contribution = Contribution { list, part, rank, own_score: score, value: weight * height, address };
             let contributions = &mut self.all[place].contributions;
-            // Two lists of one part (a vector that waits is in both) say the same thing: the later one counts.
+            // Two lists of one part (a vector that waits is in both) measure the same: only the later one
+            // counts.
             contributions.iter_mut().filter(|known| known.part == part).for_each(|known| known.value = 0.0);
             contributions.push(contribution);
         }

@@ -1,5 +1,5 @@
-//! The lists that can be asked, a row each. A further list is a function and a row here, a [`List`], and in
-//! [`super::plan`] its weight and where it is asked.
+//! The lists that can be searched, a row each. To add a list, add a function and a row here, a [`List`], and
+//! in [`super::plan`] its weight and the condition for searching it.
 
 use yore_core::query::{List, Part};
 
@@ -9,16 +9,16 @@ use super::plan::Plan;
 use crate::error::EngineError;
 use crate::index::SearchOptions;
 
-/// A list, and how its scores are put on the common scale ([`yore_core::rank::heights`]).
+/// A list, and the parameters that put its scores on the common scale ([`yore_core::rank::heights`]).
 pub(super) struct ListRow {
     pub list: List,
-    /// The part of a score that it adds to.
+    /// The part of a score that it counts towards.
     pub part: Part,
-    /// The score of what the list does not propose, where that is known.
+    /// Score of an item that the list does not propose, if known.
     pub absent: Option<f32>,
-    /// Scores closer together than this are as good as equal.
+    /// Scores closer together than this count as nearly equal.
     pub spread: f32,
-    /// Below this score the list says nothing.
+    /// Scores below this are ignored.
     pub floor: f32,
     /// Proposes at most [`Plan::depth`] candidates, best first.
     pub propose: fn(&Asked<'_>, &Plan<'_>) -> Result<Vec<Proposal>, EngineError>,
@@ -33,8 +33,8 @@ static LISTS: [ListRow; 3] = [
         part: Part::Meaning,
         absent: None,
         spread: COSINE_SPREAD,
-        // The nearest turns of questions that a memory has no answer to lie around it. The local model's cosines tell
-        // nothing of the kind.
+        // The nearest turns of queries without an answer in a memory score around this value. The local
+        // model's cosines have no such threshold.
         floor: 0.25,
         propose: by_static_table,
     },
@@ -48,7 +48,7 @@ static LISTS: [ListRow; 3] = [
     },
 ];
 
-/// The row of a list.
+/// Returns the row of a list.
 pub(super) fn row_of(list: List) -> Option<&'static ListRow> {
     LISTS.iter().find(|row| row.list == list)
 }

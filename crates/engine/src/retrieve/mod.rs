@@ -1,12 +1,12 @@
-//! Answers a question: PLAN, LAND, DISTILL, TRACE. (ANCHOR and EXPAND come with the graph.)
+//! Answers a query: PLAN, LAND, DISTILL, TRACE. (ANCHOR and EXPAND come with the graph.)
 //!
-//! [`recall`] calls the phases in order; every number that led to a rank is in the answer.
+//! [`recall`] calls the phases in order; the answer contains every number that led to a rank.
 //!
-//! - `request`, `answer`: what goes in and comes out; `asked`: what a question is asked of
-//! - `plan`: everything that is decided before a list is asked; `scope`: names to rows
-//! - `land`: candidates (`candidate`) from the lists (`lists`) that the plan names
-//! - `distill`: one order
-//! - `trace`: words, places, reasons
+//! - `request`, `answer`: input and output; `asked`: the store and indexes to search
+//! - `plan`: all decisions made before a list is searched; `scope`: converts names to rows
+//! - `land`: collects candidates (`candidate`) from the lists (`lists`) of the plan
+//! - `distill`: ranks them
+//! - `trace`: adds text, locations and reasons
 
 mod answer;
 mod asked;
@@ -31,12 +31,12 @@ pub(crate) use self::scope::{project_around, project_here, projects_named};
 use crate::error::EngineError;
 use crate::index::MOST_PENDING_VECTORS;
 
-/// An answer counts the turns whose shape is not known yet up to here.
+/// Maximum number of turns counted that are not analysed yet.
 const COUNTED_UNSHAPED: usize = 100_000;
-/// And those that wait for an index.
+/// Maximum number of turns counted that wait for an index.
 const COUNTED_PENDING: usize = 10_000;
 
-/// Answers a question.
+/// Answers a query.
 pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
     let began = Instant::now();
     let plan = plan::plan(asked, tokenizer, request)?;
@@ -62,7 +62,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     })
 }
 
-/// What the answer had to do without, because it waits to be looked through or indexed.
+/// Returns the parts that the answer had to do without, because they wait for analysis or indexing.
 fn missing(asked: &Asked<'_>, request: &RecallRequest, pending: usize) -> Result<Vec<Missing>, EngineError> {
     let mut missing = Vec::new();
     let unshaped = if request.filter.asks_for_content() { asked.store.shape_queue_length(COUNTED_UNSHAPED)? } else { 0 };

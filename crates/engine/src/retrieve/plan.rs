@@ -1,4 +1,4 @@
-//! PLAN: everything that is decided before a list is asked. Later phases read it, and decide none of it again.
+//! PLAN: makes all decisions before a list is searched. Later phases only read the plan.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,41 +19,42 @@ use crate::store::{EpisodeKey, LabelKey, ProjectKey, RowKey, Store, TurnKey};
 
 /// Least weight of tool output for a pasted error message.
 const ERROR_TOOL_WEIGHT: f32 = 0.5;
-/// What a pasted error message leaves of the weight of meaning: it is found by its words.
+/// Factor for the weight of meaning if the query is a pasted error message: such a message is found by its
+/// words.
 const ERROR_MEANING: f32 = 0.5;
 
-/// What is asked of whom.
+/// The lists to search, and the query to search them with.
 pub(super) struct Plan<'r> {
-    /// As it was asked.
+    /// The request.
     pub request: &'r RecallRequest,
-    /// The question and its wordings, as one text.
+    /// The query and its wordings, as one text.
     pub text: Cow<'r, str>,
-    /// The same, in terms and phrases.
+    /// The same text, as terms and phrases.
     pub question: Question,
-    /// What may answer.
+    /// The compiled filter.
     pub filter: CompiledFilter,
-    /// Names of the projects that are asked; empty when all are.
+    /// Names of the projects to search; empty for all.
     pub projects: Vec<String>,
-    /// Nothing may answer, because the only project that may is not known.
+    /// True if nothing can match, because the search is limited to a project that is not known.
     pub is_project_unknown: bool,
-    /// The name of the lists together.
+    /// Mode, that is the name for the set of lists.
     pub mode: SearchMode,
-    /// The lists that are asked, in this order.
+    /// The lists to search, in this order.
     pub lists: Vec<PlannedList>,
-    /// Each list proposes at most so many.
+    /// Maximum number of proposals of each list.
     pub depth: usize,
-    /// Weight of tool inputs and outputs beside what was said, 0 to 1.
+    /// Weight of tool inputs and outputs relative to the spoken text, 0 to 1.
     pub tool_weight: f32,
 }
 
-/// A list that is asked.
+/// A list to search, with its weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PlannedList {
     pub list: List,
     pub weights: Weights,
 }
 
-/// How much a list's heights count, by what it proposes.
+/// Weights of a list's heights, by the kind of item that it proposes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Weights {
     /// A turn of a conversation.
@@ -67,7 +68,7 @@ impl Weights {
         Self { conversation: weight, document: weight }
     }
 
-    /// Tuned on all development sets together (`docs/measurements.md`).
+    /// Weights tuned on all development sets together (`docs/measurements.md`).
     fn tuned(list: List, mode: SearchMode) -> Self {
         match (list, mode) {
             (List::Words, SearchMode::Full) => Self { conversation: 1.0, document: 0.5 },
@@ -83,7 +84,7 @@ impl Weights {
     }
 }
 
-/// PLAN.
+/// Makes the plan for a request.
 pub(super) fn plan<'r>(
     asked: &Asked<'_>,
     tokenizer: &mut Tokenizer,
@@ -103,7 +104,7 @@ pub(super) fn plan<'r>(
         if asked.model_vector.is_some() {
             lists.push(List::Model);
         }
-        // Turns that the local model has not embedded yet answer by the static table.
+        // The static table finds turns that the local model has not embedded yet.
         if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
             lists.push(List::Static);
         }
@@ -136,8 +137,8 @@ fn weights(list: List, mode: SearchMode, question: &Question, request: &RecallRe
     }
 }
 
-/// Tool output is where errors stand: a question that is a pasted error, or that asks for errors
-/// only, looks there in earnest.
+/// Returns the weight of tool output. Errors occur in tool output, so it is higher if the query is a pasted
+/// error, or asks for errors only.
 fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
     if (question.is_error_message || request.filter.only_errors) && request.tool_weight > 0.0 {
         request.tool_weight.max(ERROR_TOOL_WEIGHT)
@@ -146,8 +147,8 @@ fn tool_weight(question: &Question, request: &RecallRequest) -> f32 {
     }
 }
 
-/// Whether a question has a word that the models know as a word. What they can only spell (a name
-/// that nobody gave them, a slip of the keyboard) is near to other spellings, not to a meaning.
+/// Returns whether a query has a word that the models know as a whole. A word that they can only spell (an
+/// unknown name, a typing error) is near to other spellings, not to a meaning.
 fn has_meaning(question: &str) -> bool {
     let (mut word, mut pieces) = (0..0, 0);
     let mut is_known = false;
@@ -167,15 +168,15 @@ fn has_meaning(question: &str) -> bool {
     is_known || judge(&word, pieces)
 }
 
-/// A request's filter in rows.
+/// A request's filter, compiled to rows.
 struct Scope {
     filter: CompiledFilter,
     projects: Vec<String>,
     is_project_unknown: bool,
 }
 
-/// Names of projects, branches, sessions and files to rows. A branch that nobody recorded matches nothing, and so
-/// does the current project where it is not known but alone may answer.
+/// Converts names of projects, branches, sessions and files to rows. A branch that was never recorded matches
+/// nothing, and neither does an unknown current project if the search is limited to it.
 fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError> {
     let Filter { scope, branches, sessions, agents, roles, kinds, since, until, as_of, .. } = &request.filter;
     let mut filter = CompiledFilter { since: *since, ..CompiledFilter::default() };
@@ -233,8 +234,8 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
     Ok(Scope { filter, projects: names, is_project_unknown })
 }
 
-/// The global scope: documents that a person gave for no project. Sessions of unknown directories
-/// are none: nobody said that they hold elsewhere.
+/// Returns the global scope: documents that a person gave for no project. Sessions of unknown directories are
+/// not in it, because they were never meant for other projects.
 fn everywhere(store: &Store) -> Result<HashSet<i64>, EngineError> {
     let mut rows = HashSet::new();
     for kind in [Notes.kind(), Web.kind()] {

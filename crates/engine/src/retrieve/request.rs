@@ -1,4 +1,4 @@
-//! A question to the memory.
+//! A query to the memory.
 
 use std::borrow::Cow;
 
@@ -8,40 +8,40 @@ use yore_core::text::joined;
 
 use crate::ingest::ProjectNames;
 
-/// A question.
+/// A query.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecallRequest {
-    /// Any text.
+    /// The query text.
     pub question: String,
-    /// Other ways in which the answer may have been said; with some, quotation marks make no phrases.
+    /// Alternative wordings of the answer; if there are any, quotation marks make no phrases.
     #[serde(default)]
     pub wordings: Vec<String>,
-    /// What may answer.
+    /// Filter for the hits.
     pub filter: Filter,
-    /// The project of the directory that is asked from, where one is known.
+    /// The project of the caller's directory, if known.
     pub here: Option<ProjectNames>,
-    /// Which lists are asked. The answer says which were.
+    /// Mode, that is the lists to search. The answer reports the mode that was used.
     pub mode: SearchMode,
-    /// Whether the words count; without them only the nearness of meaning does.
+    /// True if words count; otherwise only similarity of meaning does.
     pub is_worded: bool,
-    /// How many turns to give.
+    /// Maximum number of hits.
     pub limit: usize,
     /// Length of a quote in characters.
     pub quote_chars: usize,
-    /// Weight of tool inputs and outputs beside what was said, 0 to 1.
+    /// Weight of tool inputs and outputs relative to the spoken text, 0 to 1.
     pub tool_weight: f32,
-    /// Weight of the nearness of meaning beside the words, in place of the tuned one.
+    /// Weight of similarity of meaning relative to the words, in place of the tuned one.
     pub meaning_weight: Option<f32>,
-    /// Weight of the best turn nearby in the same conversation beside the turn's own score, 0 to 1.
+    /// Weight of the best nearby turn of the same conversation relative to the turn's own score, 0 to 1.
     pub neighbour_weight: f32,
-    /// Weight of the session's best turns beside the turn's own score, 0 to 1.
+    /// Weight of the session's best turns relative to the turn's own score, 0 to 1.
     pub session_weight: f32,
-    /// Whether near duplicates of a better turn are given with it instead of as hits.
+    /// True if near duplicates of a better turn are listed with it instead of as hits.
     pub is_folded: bool,
 }
 
 impl RecallRequest {
-    /// Asks everything with the usual settings.
+    /// Makes a request that searches everything with the usual settings.
     pub fn new(question: impl Into<String>) -> Self {
         Self {
             question: question.into(),
@@ -60,7 +60,7 @@ impl RecallRequest {
         }
     }
 
-    /// What is looked for: the question, and its wordings below it as one text.
+    /// Returns the text to search for: the question, and its wordings below it as one text.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         joined(&self.question, &self.wordings)
     }

@@ -1,4 +1,4 @@
-//! Names to rows: which projects and sessions a person or an agent means.
+//! Converts the names of projects and sessions that a person or an agent gives to rows.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::store::{EpisodeKey, ProjectKey, Store};
 
-/// The projects with these names, ids (or unambiguous beginnings of them) or directories.
+/// Returns the projects with these names, ids (or unambiguous beginnings of them) or directories.
 pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<ProjectKey>, EngineError> {
     if wanted.is_empty() {
         return Ok(Vec::new());
@@ -44,13 +44,13 @@ pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<Pro
     Ok(rows)
 }
 
-/// The known project of a directory: by its repository, else by the nearest directory above it
-/// that is one, but none above a repository of its own.
+/// Returns the known project of a directory: by its repository, else by the nearest parent directory that is
+/// a project, but by none above a repository of its own.
 pub(crate) fn project_here(store: &Store, here: &ProjectNames) -> Result<Option<ProjectKey>, EngineError> {
     Ok(project_around(store, here)?.map(|(row, _)| row))
 }
 
-/// The same, with the directory above it by which it is known, where it is known by that.
+/// Returns the same, with the parent directory by which the project is known, if it is known by that.
 pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Option<(ProjectKey, Option<String>)>, EngineError> {
     for (alias, _) in &here.aliases {
         if let Some(row) = store.project_by_alias(alias.kind(), alias.value())? {
@@ -65,7 +65,7 @@ pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Optio
     Ok(None)
 }
 
-/// The episodes of the session with this id, or beginning of one.
+/// Returns the episodes of the session with this id, or beginning of one.
 pub(super) fn episodes_named(store: &Store, name: &str) -> Result<Vec<EpisodeKey>, EngineError> {
     let found = store.sessions_named(name, 8)?;
     let sessions: HashSet<&str> = found.iter().map(|(_, _, native)| native.split('/').next().unwrap_or(native)).collect();

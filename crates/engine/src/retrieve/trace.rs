@@ -1,5 +1,4 @@
-//! TRACE: the words, the place, the parts of the score; near duplicates folded into the better
-//! turn.
+//! TRACE: adds text, location and parts of the score; folds near duplicates into the better turn.
 
 use std::collections::HashMap;
 
@@ -16,14 +15,14 @@ use super::{Asked, Hit, RecallRequest, SessionHit};
 use crate::error::EngineError;
 use crate::store::{ShownTurn, TurnKey};
 
-/// More turns than asked for are read, so that folded ones make room for others.
+/// Extra turns read beyond the limit, so that other turns replace folded ones.
 const SPARE: usize = 4;
-/// Similarity from which two passages are one.
+/// Similarity from which two passages count as the same.
 const SAME_PASSAGE: f32 = 0.97;
 /// Rounds of reading more, when nearly everything is a duplicate.
 const ROUNDS: usize = 4;
 
-/// The hits, and the sessions they stand in.
+/// Returns the hits, and the sessions that contain them.
 pub(super) fn trace(
     asked: &Asked<'_>,
     plan: &Plan<'_>,
@@ -64,7 +63,8 @@ pub(super) fn trace(
     Ok((hits, sessions))
 }
 
-/// Which share of its score in the full-text list each turn owes to what tools took and gave.
+/// Returns, for each turn, the share of its score in the full-text list that comes from tool inputs and
+/// outputs.
 fn tool_shares(asked: &Asked<'_>, plan: &Plan<'_>, kept: &[Kept<'_>]) -> Result<Vec<f32>, EngineError> {
     let words: Vec<_> = kept.iter().map(|kept| kept.ranked.candidate.by(List::Words)).collect();
     let places: Vec<_> = words.iter().filter_map(|words| words.and_then(|words| words.address)).collect();
@@ -77,8 +77,8 @@ fn tool_shares(asked: &Asked<'_>, plan: &Plan<'_>, kept: &[Kept<'_>]) -> Result<
     Ok(words.iter().map(share).collect())
 }
 
-/// What the score is made of: the lists' contributions, what was said apart from what tools took and gave, and the
-/// support of others.
+/// Returns the parts of the score: the lists' contributions, with spoken text separate from tool inputs and
+/// outputs, and the support of other turns.
 fn parts(ranked: &Ranked, tool_share: f32) -> Vec<ScorePart> {
     let mut parts: Vec<ScorePart> = Vec::new();
     for contribution in &ranked.candidate.contributions {
@@ -104,8 +104,8 @@ fn lists(candidate: &Candidate) -> Vec<ListPlace> {
     candidate.contributions.iter().map(place).collect()
 }
 
-/// The passage that is shown. Of what a failed tool said it holds the line that says why, before
-/// the passage that the question asks for where that is another one.
+/// Returns the passage to show. For a failed tool, that is the line with the reason, before the passage that
+/// matches the query if that is another one.
 fn quote_of(turn: &ShownTurn, words: &str, question: &Question, request: &RecallRequest, tokenizer: &mut Tokenizer) -> String {
     let chars = request.quote_chars;
     if let Some(block) = asked_code(&turn.text, question, &request.filter, tokenizer) {
@@ -122,7 +122,8 @@ fn quote_of(turn: &ShownTurn, words: &str, question: &Question, request: &Recall
     format!("{line}\n{}", quote(words, question, left, tokenizer))
 }
 
-/// Where code is asked for: the code block that has most of the asked terms, with the line that introduces it.
+/// If the query asks for code, returns the code block with most of the query's terms, and the line that
+/// introduces it.
 fn asked_code<'t>(text: &'t str, question: &Question, filter: &Filter, tokenizer: &mut Tokenizer) -> Option<&'t str> {
     if !filter.has_code && filter.languages.is_empty() {
         return None;
@@ -134,11 +135,11 @@ fn asked_code<'t>(text: &'t str, question: &Question, filter: &Filter, tokenizer
     let blocks = code_blocks(text).into_iter().filter(|block| is_asked(&block.language));
     let passages = blocks.map(|block| &text[block.with_caption(text)]);
     let counted = passages.map(|passage| (asked_terms(passage, question, tokenizer), passage));
-    // The first of several that have as many.
+    // The first of several with the same count.
     counted.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, passage)| passage)
 }
 
-/// A turn that will be given.
+/// A hit in preparation.
 struct Kept<'r> {
     ranked: &'r Ranked,
     turn: ShownTurn,
@@ -146,7 +147,7 @@ struct Kept<'r> {
     also: Vec<Place>,
 }
 
-/// Reads the words of the next turns; a near duplicate goes with the better turn.
+/// Reads the text of the next turns; a near duplicate is attached to the better turn.
 fn read<'r>(
     asked: &Asked<'_>,
     batch: &'r [Ranked],
@@ -163,12 +164,12 @@ fn read<'r>(
         if kept.len() == request.limit {
             break;
         }
-        // A turn that was deleted since the index was asked.
+        // The turn was deleted after the index was searched.
         let Some(turn) = turns.remove(&row_of(ranked)) else { continue };
         let mut shingles = Shingles::default();
         if request.is_folded && !turn.text.is_empty() {
             shingles = Shingles::of(&turn.text);
-            // Passages of files and pages are often alike on purpose; each says something else.
+            // Passages of files and pages are often alike on purpose, and each has its own content.
             let least = if turn.kind == EpisodeKind::Document { SAME_PASSAGE } else { NEAR_DUPLICATE };
             let is_same = |better: &&mut Kept<'_>| {
                 better.turn.kind == turn.kind && !better.turn.text.is_empty() && better.shingles.is_near(&shingles, least)

@@ -1,5 +1,5 @@
-//! Blobs of redacted lines and the segments that put a file together from them. What is stored is
-//! described here, when to merge and how to compress is decided in `ingest::archive`.
+//! Blobs of redacted lines, and the segments that assemble a file from them. This module stores them;
+//! `ingest::archive` decides when to merge and how to compress.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -10,10 +10,10 @@ use super::keys::{BlobKey, FileKey, RowKey};
 use super::transaction::WriteTx;
 use super::{Store, StoreError, StoreResult};
 
-/// Consecutive lines of one blob.
+/// A run of consecutive lines of one blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRun {
-    /// The blob.
+    /// Key of the blob.
     pub blob: BlobKey,
     /// First line within it, from 0.
     pub first: u32,
@@ -21,57 +21,57 @@ pub(crate) struct LineRun {
     pub count: u32,
 }
 
-/// A blob as it is stored.
+/// A stored blob.
 pub(crate) struct StoredBlob {
-    /// Hash of what it holds.
+    /// Hash of the content.
     pub hash: [u8; 32],
     /// Bytes before compression.
     pub raw_bytes: usize,
-    /// Compressed.
+    /// Compressed content.
     pub data: Vec<u8>,
 }
 
 /// One segment of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentRow {
-    /// Place among the file's segments.
+    /// Position among the file's segments.
     pub seq: i64,
-    /// What it holds.
+    /// Lines of the segment.
     pub run: LineRun,
 }
 
 /// A new blob, ready to be stored.
 pub(crate) struct NewBlob {
-    /// Hash of what it holds.
+    /// Hash of the content.
     pub hash: [u8; 32],
     /// Bytes before compression.
     pub raw_bytes: usize,
-    /// Compressed.
+    /// Compressed content.
     pub data: Vec<u8>,
     /// Keyed hash of each line.
     pub line_hashes: Vec<i64>,
-    /// The file's last blobs, whose lines are the first of this one: each with its first line here.
+    /// Last blobs of the file whose lines this blob begins with, each with its first line here.
     pub swallows: Vec<(BlobKey, u32)>,
 }
 
-/// Where a run's lines come from.
+/// Source of a run's lines.
 pub(crate) enum Run {
-    /// The archive has them.
+    /// Lines that are in the archive already.
     Stored(LineRun),
     /// Lines of the new blob.
     New {
-        /// The first, from 0.
+        /// First line, from 0.
         first: u32,
-        /// How many.
+        /// Number of lines.
         count: u32,
     },
 }
 
-/// What storing some lines of a file writes; made outside the transaction.
+/// The writes for storing some lines of a file; made outside the transaction.
 pub(crate) struct ArchivePlan {
-    /// What no blob holds yet.
+    /// Lines that no blob holds yet.
     pub blob: Option<NewBlob>,
-    /// The lines, in order.
+    /// Runs of the lines, in order.
     pub runs: Vec<Run>,
 }
 
@@ -80,7 +80,7 @@ fn segment_row(row: &Row<'_>) -> rusqlite::Result<SegmentRow> {
 }
 
 impl Store {
-    /// Where lines with these keyed hashes may stand already.
+    /// Finds the places where lines with these keyed hashes may already be stored.
     pub(crate) fn find_lines(&self, hashes: &[i64]) -> StoreResult<Vec<Option<(BlobKey, u32)>>> {
         self.read(|view| {
             hashes
@@ -94,7 +94,7 @@ impl Store {
         })
     }
 
-    /// A blob as it is stored; `None` when it is gone, or its row cannot be read.
+    /// Returns a stored blob; `None` if it does not exist, or its row cannot be read.
     pub(crate) fn blob(&self, id: BlobKey) -> StoreResult<Option<StoredBlob>> {
         let found = self.read(|view| {
             view.first("SELECT hash, raw_bytes, data FROM blob WHERE id = ?1", [id], |row| {
@@ -102,7 +102,7 @@ impl Store {
             })
         });
         match found {
-            // Noise made another type or length of it.
+            // Damage has changed its type or length.
             Err(
                 StoreError::Corrupt { .. }
                 | StoreError::Sqlite {
@@ -114,12 +114,12 @@ impl Store {
         }
     }
 
-    /// Every blob that files refer to, and every other one.
+    /// Returns every blob that files refer to, and every other one.
     pub(crate) fn blob_ids(&self) -> StoreResult<Vec<BlobKey>> {
         self.read(|view| view.column("SELECT blob_id FROM segment UNION SELECT id FROM blob ORDER BY 1", []))
     }
 
-    /// The last blobs of a file, the very last first, each with its size before compression.
+    /// Returns the last blobs of a file, the very last first, each with its size before compression.
     pub(crate) fn last_blobs(&self, file: FileKey, generation: i64, limit: usize) -> StoreResult<Vec<(BlobKey, usize)>> {
         self.read(|view| {
             let mut blobs: Vec<(BlobKey, usize)> = Vec::new();
@@ -132,7 +132,7 @@ impl Store {
                     if blobs.iter().all(|(known, _)| *known != blob) {
                         blobs.push((blob, bytes as usize));
                     } else if blobs.last().is_some_and(|(last, _)| *last != blob) {
-                        // A blob that comes twice with another between them cannot be folded.
+                        // A blob that occurs twice with another one in between cannot be merged.
                         return Ok(ControlFlow::Break(()));
                     }
                     Ok(ControlFlow::Continue(()))
@@ -142,7 +142,7 @@ impl Store {
         })
     }
 
-    /// The segments of one generation of a file, in order.
+    /// Returns the segments of one generation of a file, in order.
     pub(crate) fn segments(&self, file: FileKey, generation: i64) -> StoreResult<Vec<SegmentRow>> {
         self.read(|view| {
             view.all(
@@ -153,8 +153,8 @@ impl Store {
         })
     }
 
-    /// The generations before `newest`, each with the runs of its lines, in order, and whether
-    /// the newest holds them too: a unit that is read as a whole each time repeats what it said.
+    /// Returns the generations before `newest`, each with the runs of its lines, in order, and true for a run
+    /// that the newest generation holds too: a unit that is read as a whole each time repeats its lines.
     pub(crate) fn older_generations(&self, file: FileKey, newest: i64) -> StoreResult<BTreeMap<i64, Vec<(LineRun, bool)>>> {
         let rows: Vec<(i64, LineRun)> = self.read(|view| {
             view.all(
@@ -189,7 +189,8 @@ impl Store {
         Ok(older)
     }
 
-    /// Drops generations of a file, and the blobs that nothing refers to any more if `frees_blobs`.
+    /// Deletes generations of a file, and with `frees_blobs` also the blobs that no segment refers to any
+    /// more.
     pub(crate) fn drop_generations(&self, file: FileKey, generations: &[i64], frees_blobs: bool) -> StoreResult<()> {
         if generations.is_empty() {
             return Ok(());
@@ -202,17 +203,17 @@ impl Store {
         })
     }
 
-    /// Every (file, generation) with segments.
+    /// Returns every (file, generation) with segments.
     pub(crate) fn generations(&self) -> StoreResult<Vec<(FileKey, i64)>> {
         self.read(|view| {
             view.all("SELECT DISTINCT file_id, generation FROM segment ORDER BY 1, 2", [], |row| Ok((row.get(0)?, row.get(1)?)))
         })
     }
 
-    /// Stores one generation of a file in place of what was stored of it.
+    /// Replaces what is stored of one generation of a file.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] where another process changed a blob that a plan refers to.
+    /// [`StoreError::LeaseLost`] if another process changed a blob that a plan refers to.
     pub(crate) fn rewrite_generation(&self, file: FileKey, generation: i64, plans: &[ArchivePlan]) -> StoreResult<()> {
         self.write(|tx| {
             let mut runs: Vec<LineRun> = Vec::new();
@@ -237,16 +238,16 @@ impl Store {
 }
 
 impl WriteTx<'_> {
-    /// Adds the lines of a plan to the end of a file. `false` when another process changed a blob that the plan
-    /// refers to: plan again.
+    /// Adds the lines of a plan to the end of a file. Returns `false` if another process changed a blob that
+    /// the plan refers to: plan again.
     pub(super) fn store_lines(&self, file: FileKey, generation: i64, plan: &ArchivePlan) -> StoreResult<bool> {
         let Some(runs) = self.store_blob(plan)? else { return Ok(false) };
         self.append_segments(file, generation, &runs)?;
         Ok(true)
     }
 
-    /// Stores the new blob of a plan; returns where the plan's lines stand then. `None` when another process changed
-    /// a blob that the plan refers to.
+    /// Stores the new blob of a plan, and returns the runs of the plan's lines. `None` if another process
+    /// changed a blob that the plan refers to.
     fn store_blob(&self, plan: &ArchivePlan) -> StoreResult<Option<Vec<LineRun>>> {
         let mut referred: HashSet<BlobKey> =
             plan.runs.iter().filter_map(|run| if let Run::Stored(run) = run { Some(run.blob) } else { None }).collect();
@@ -291,7 +292,7 @@ impl WriteTx<'_> {
         )
     }
 
-    /// Says where the lines of a blob stand, for later lookups.
+    /// Records the positions of a blob's lines for later look-ups.
     fn put_lines(&self, blob: BlobKey, hashes: &[i64]) -> StoreResult<()> {
         for (line, hash) in hashes.iter().enumerate() {
             self.execute(
@@ -339,8 +340,7 @@ impl WriteTx<'_> {
         self.execute("DELETE FROM segment WHERE file_id = ?1 AND generation = ?2", params![file, generation]).map(drop)
     }
 
-    /// Puts `new` in the place of `old` in every file; the lines of `old` begin at line `offset` of
-    /// `new`.
+    /// Replaces `old` by `new` in every file; the lines of `old` begin at line `offset` of `new`.
     fn supersede_blob(&self, old: BlobKey, new: BlobKey, offset: u32) -> StoreResult<()> {
         self.execute(
             "UPDATE segment SET blob_id = ?2, first_line = first_line + ?3 WHERE blob_id = ?1",

@@ -1,7 +1,7 @@
 //! Backups of the database: whole copies, for their owner only, each with the key that it was written with.
 //!
-//! They lie in `backups/store` of the data directory: `yore-MS.db` and `yore-MS.key`, by the time at which they
-//! were made in milliseconds; `replaced-MS.db` is what a restored or repaired database took the place of. An
+//! They are in `backups/store` of the data directory: `yore-MS.db` and `yore-MS.key`, named after the time at
+//! which they were made in milliseconds; `replaced-MS.db` is a database that a restore or repair replaced. An
 //! upgrade leaves `yore.db.backup-SCHEMA` beside the database.
 
 use std::fs;
@@ -17,27 +17,27 @@ use crate::platform;
 /// A backup of the database.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Backup {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// When it was made.
+    /// Time when it was made.
     pub made: UtcMillis,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// Where backups lie.
+/// Returns the directory of the backups.
 pub(crate) fn directory_of(data: &Path) -> PathBuf {
     data.join("backups").join("store")
 }
 
-/// The key beside a backup.
+/// Returns the path of the key beside a backup.
 pub(crate) fn key_of(backup: &Path) -> PathBuf {
     backup.with_extension("key")
 }
 
-/// The backups of a data directory that can be restored, newest first.
+/// Returns the backups of a data directory that can be restored, newest first.
 pub(crate) fn list(data: &Path) -> Vec<Backup> {
-    // Of an upgrade: the file says when.
+    // The time of an upgrade's backup is that of the file.
     let made_by_upgrade = |path: &Path, meta: &fs::Metadata| {
         let is_number = |rest: &&str| rest.bytes().all(|byte| byte.is_ascii_digit());
         path.file_name()?.to_str()?.strip_prefix("yore.db.backup-").filter(is_number)?;
@@ -58,13 +58,13 @@ pub(crate) fn list(data: &Path) -> Vec<Backup> {
     found
 }
 
-/// When a backup was made, by its name.
+/// Returns the time of a backup from its name.
 fn made_of(path: &Path) -> Option<UtcMillis> {
     path.file_name()?.to_str()?.strip_prefix("yore-")?.strip_suffix(".db")?.parse().ok()
 }
 
-/// Everything that holds what the database held at some time: backups, their keys, what was replaced or not
-/// finished.
+/// Returns every file with earlier content of the database: backups, their keys, and databases that were
+/// replaced or not finished.
 pub(crate) fn files(data: &Path) -> Vec<PathBuf> {
     let mut found = migrate::backups(&data.join(DATABASE_FILE));
     found.extend(fs::read_dir(directory_of(data)).into_iter().flatten().flatten().map(|entry| entry.path()));
@@ -72,17 +72,17 @@ pub(crate) fn files(data: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A new name for what a database is moved away to.
+/// Returns a new path for a database that is moved away.
 pub(crate) fn place_of_replaced(data: &Path, now: UtcMillis) -> PathBuf {
     directory_of(data).join(format!("replaced-{now}.db"))
 }
 
 impl Store {
-    /// Copies the database, and the key that lies beside it, to `backups/store` or to `target`; whole or not at
-    /// all. Readers and writers go on meanwhile.
+    /// Copies the database, and the key beside it, to `backups/store` or to `target`; leaves no partial copy.
+    /// Other processes may read and write meanwhile.
     ///
     /// # Errors
-    /// [`StoreError::Backup`] where there is no room, or the database is too damaged to be copied.
+    /// [`StoreError::Backup`] if there is no room, or the database is too damaged to be copied.
     pub(crate) fn back_up(&self, target: Option<&Path>, now: UtcMillis) -> StoreResult<Backup> {
         let data = self.path().parent().unwrap_or(Path::new("."));
         let fail = |error: io::Error| StoreError::Backup { path: self.path().to_path_buf(), detail: error.to_string() };
@@ -94,7 +94,7 @@ impl Store {
                     platform::create_private_directory(above).map_err(fail)?;
                 }
                 platform::create_private_directory(&directory).map_err(fail)?;
-                // Of several in one millisecond each has its own.
+                // Backups made in the same millisecond get different names.
                 (now..).map(|made| directory.join(format!("yore-{made}.db"))).find(|path| !path.exists()).unwrap_or_default()
             }
         };
@@ -114,11 +114,11 @@ impl Store {
     }
 }
 
-/// What is wrong with a database file, by SQLite's own check, by its owner and by `is_whole`, which is asked of the
-/// hash, size and data of each blob; `None` where it can be used.
+/// Returns the problem of a database file, found by SQLite's own check, by its owner, or by `is_whole`, which
+/// is called with the hash, size and data of each blob; `None` if the database can be used.
 ///
 /// # Errors
-/// [`StoreError::Newer`] and [`StoreError::Foreign`] for a database that is not ours to use.
+/// [`StoreError::Newer`] and [`StoreError::Foreign`] for a database that this yore cannot use.
 pub(crate) fn problem(path: &Path, is_whole: impl Fn(&[u8; 32], usize, &[u8]) -> bool) -> StoreResult<Option<String>> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let look = |db: &Connection| -> rusqlite::Result<Option<String>> {
@@ -148,12 +148,12 @@ pub(crate) fn problem(path: &Path, is_whole: impl Fn(&[u8; 32], usize, &[u8]) ->
     look(&db).or_else(|error| Ok(Some(error.to_string())))
 }
 
-/// Puts `source` in the place of the database of a data directory, whose database, if there is one, is moved to
-/// [`place_of_replaced`]. Whoever calls it sees to it that nobody else uses either.
+/// Replaces the database of a data directory by `source`; an existing one is moved to [`place_of_replaced`].
+/// The caller makes sure that no other process uses either.
 ///
 /// # Errors
-/// [`StoreError::Io`]; the database is the old one then, or, if the computer failed between two renames, lies
-/// whole in both other places.
+/// [`StoreError::Io`]; the database is the old one then, or, if the computer failed between two renames,
+/// intact in both other places.
 pub(crate) fn put_in_place(data: &Path, source: &Path, now: UtcMillis) -> StoreResult<Option<PathBuf>> {
     let path = data.join(DATABASE_FILE);
     let fail = |path: &Path| {
@@ -167,7 +167,8 @@ pub(crate) fn put_in_place(data: &Path, source: &Path, now: UtcMillis) -> StoreR
     }
     platform::create_private_directory(&directory).map_err(fail(&directory))?;
     let had_one = path.is_file();
-    // The log first: without it the database is an older, but whole one; it would not fit another database.
+    // The log is moved first: without it the database is an older, but intact one; the log would not match
+    // another database.
     for ending in ["-wal", "-shm", ""] {
         let from = data.join(format!("{DATABASE_FILE}{ending}"));
         let to = directory.join(format!("replaced-{now}.db{ending}"));

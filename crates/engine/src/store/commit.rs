@@ -1,4 +1,5 @@
-//! One transaction of an ingestion: lines, what they say, counts and the checkpoint, all or nothing.
+//! One transaction of an ingestion: lines, the entries read from them, counts and the checkpoint, all or
+//! nothing.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,22 +17,22 @@ use super::transaction::WriteTx;
 use super::upsert::{TurnFacts, UpsertOutcome, Upserter};
 use super::{Store, StoreResult};
 
-/// The names by which the project of a directory is known, surest first, each with the form in which it was met, and
-/// the name to give to it where it is new.
+/// The aliases of a directory's project, most reliable first, each with the form in which it occurred, and
+/// the name for a new project.
 #[derive(Clone, Debug)]
 pub(crate) struct Home<'a> {
-    /// Surest first.
+    /// Aliases with their original form, most reliable first.
     pub aliases: Cow<'a, [(ProjectAlias, String)]>,
-    /// For people.
+    /// Name for display.
     pub name: &'a str,
 }
 
-/// A message, and where it was said.
+/// A message with its context.
 #[derive(Clone, Debug)]
 pub(crate) struct SaidTurn<'a> {
     /// The message.
     pub turn: &'a Turn,
-    /// 1-based line of its first words.
+    /// 1-based first line of its text.
     pub line: u64,
     /// The conversation.
     pub episode: &'a Episode,
@@ -39,49 +40,49 @@ pub(crate) struct SaidTurn<'a> {
     pub begun_in: Option<Home<'a>>,
     /// The project of the turn's directory.
     pub said_in: Option<Home<'a>>,
-    /// What is known of it, where it is a note.
+    /// Properties of the note, if the turn is one.
     pub note: Option<&'a NoteFacts>,
 }
 
-/// Something that a file says.
+/// An entry read from a file.
 #[derive(Clone, Debug)]
 pub(crate) enum Entry<'a> {
     /// A message.
     Turn(SaidTurn<'a>),
     /// A title of an episode.
     Title(EpisodeId, Title),
-    /// A title of whichever episode holds the message with this native id.
+    /// A title of the episode that holds the message with this native id.
     TitleOfMessage(&'a str, Title),
-    /// Something that an episode points to: kind and value.
+    /// A link of an episode: kind and value.
     Link(EpisodeId, &'a str, &'a str),
 }
 
-/// What a part of a file says.
+/// The entries read from a part of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries<'a> {
     /// Kind of the source.
     pub source: &'a str,
-    /// Number of the pass over the whole archive that gave them; 0: they were read from a file.
+    /// Number of the pass over the whole archive that read them; 0 if they were read from a file.
     pub pass: i64,
-    /// Whether they are parts of a document, which a new reading replaces with its time.
+    /// True if they are parts of a document, which a new reading replaces, together with its time.
     pub is_document: bool,
-    /// When they were read.
+    /// Time of the reading.
     pub now: UtcMillis,
-    /// In the order in which they were read.
+    /// The entries, in the order in which they were read.
     pub list: Vec<Entry<'a>>,
 }
 
-/// All that one transaction stores of a file.
+/// Everything that one transaction stores of a file.
 pub(crate) struct Commit<'a> {
-    /// The file, as this reading found it.
+    /// The file's row when this reading began.
     pub file: &'a FileRow,
-    /// How far it is read then.
+    /// The checkpoint after this part.
     pub to: &'a Checkpoint,
-    /// How the checkpoint is moved.
+    /// Parameters for moving the checkpoint.
     pub advance: Advance<'a>,
     /// Its new lines.
     pub lines: Option<&'a ArchivePlan>,
-    /// What they say.
+    /// The entries read from these lines.
     pub entries: &'a Entries<'a>,
     /// Lines that were skipped.
     pub skips: &'a Skips,
@@ -89,29 +90,29 @@ pub(crate) struct Commit<'a> {
     pub redactions: Vec<(&'a str, u64)>,
     /// Keyed hashes of sessions that must not be read again.
     pub buried: Vec<[u8; 16]>,
-    /// Whether a reading of the whole file begins, whose counts replace those of earlier ones.
+    /// True if a reading of the whole file begins, whose counts replace the earlier ones.
     pub begins_anew: bool,
-    /// Where a document was read to its end: its turns. Others that it had before are removed.
+    /// Turns of a document that was read to its end; its other turns are removed.
     pub keeps_only: Option<&'a HashSet<TurnId>>,
 }
 
-/// How many turns were stored.
+/// Numbers of stored turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
     /// New turns.
     pub added: u64,
-    /// Turns that a fuller or better read copy replaced.
+    /// Turns that were replaced by a more complete or better read copy.
     pub updated: u64,
-    /// Turns of other sessions, to which this one now refers.
+    /// Turns of other sessions that this one now refers to.
     pub shared: u64,
 }
 
 impl Store {
-    /// Stores a part of a file. `None` where another process changed a blob that the plan for the lines refers to:
-    /// nothing is stored then; plan again.
+    /// Stores a part of a file. Returns `None` and stores nothing if another process changed a blob that the
+    /// plan for the lines refers to: plan again.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`](super::StoreError::LeaseLost) where another process took the file over.
+    /// [`StoreError::LeaseLost`](super::StoreError::LeaseLost) if another process took the file over.
     pub(crate) fn commit(&self, commit: &Commit<'_>) -> StoreResult<Option<Stored>> {
         let file = commit.file.id;
         self.write(|tx| {
@@ -138,7 +139,7 @@ impl Store {
         })
     }
 
-    /// Stores what the archived lines of a file say to today's readers.
+    /// Stores the entries that the current readers get from the archived lines of a file.
     pub(crate) fn store_again(&self, file: FileKey, entries: &Entries<'_>, skips: &Skips) -> StoreResult<Stored> {
         self.write(|tx| {
             tx.count_skips(file, skips)?;
@@ -151,7 +152,7 @@ impl WriteTx<'_> {
     fn store_entries(&self, file: FileKey, entries: &Entries<'_>) -> StoreResult<Stored> {
         let mut upserter = Upserter::new(self);
         let mut stored = Stored::default();
-        // Titles last: which session a message is of is known once its turn is stored.
+        // Titles come last: the session of a message is known once its turn is stored.
         let is_about_message = |entry: &&Entry<'_>| matches!(entry, Entry::TitleOfMessage(..));
         let (about_messages, others): (Vec<&Entry<'_>>, Vec<&Entry<'_>>) = entries.list.iter().partition(is_about_message);
         for entry in others.into_iter().chain(about_messages) {
@@ -194,7 +195,8 @@ impl Upserter<'_, '_> {
                 self.episode(said.episode, project)?
             }
         };
-        // A directory below the session's first one is the same project; elsewhere it may be another.
+        // A directory below the session's first one belongs to the same project; any other may belong to
+        // another.
         let project = match (&said.turn.cwd, &episode.cwd) {
             (Some(cwd), Some(first)) if !is_within(&normalize_directory(cwd), &normalize_directory(first)) => {
                 self.project_of(said.said_in.as_ref(), entries.now)?.or(episode.project)

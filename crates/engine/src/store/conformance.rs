@@ -1,5 +1,5 @@
-//! The story of a store, told by its verbs alone: what every store must do, whatever keeps its rows. A second store
-//! passes the same story.
+//! A test of the store through its public methods alone: the behaviour that every implementation must have. A
+//! second implementation would have to pass the same test.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -34,7 +34,7 @@ fn episode(native: &str, parent: Option<&str>) -> Episode {
     }
 }
 
-/// Messages whose native ids are UUIDs can be found in other sessions again.
+/// Makes a message id that is a UUID, because only such messages are recognised in other sessions.
 fn message(number: u8) -> String {
     uuid::Uuid::from_bytes([number; 16]).hyphenated().to_string()
 }
@@ -69,7 +69,7 @@ fn entries(list: Vec<Entry<'_>>) -> Entries<'_> {
     Entries { source: AGENT, pass: 0, is_document: false, now: NOON, list }
 }
 
-/// A blob of one line each, as the archive plans it.
+/// Makes the plan for a blob of these lines, as the archive does.
 fn plan_of(lines: &[&str]) -> ArchivePlan {
     let bytes = lines.join("\n").into_bytes();
     ArchivePlan {
@@ -84,7 +84,7 @@ fn plan_of(lines: &[&str]) -> ArchivePlan {
     }
 }
 
-/// Takes a file and commits one part of it, to the end.
+/// Leases a file and commits one part of it, to the end.
 fn commit(store: &Store, path: &str, plan: Option<&ArchivePlan>, entries: &Entries<'_>) -> FileRow {
     let file = store.lease_file(AGENT, path, OWNER, NOON, |_| true).unwrap().unwrap();
     let lines = plan.map_or(0, |plan| plan.runs.len() as u64);
@@ -126,7 +126,7 @@ fn row_of(store: &Store, session: &Episode) -> EpisodeKey {
     store.episodes_by_prefix(&session.native_id, true, 1).unwrap()[0].0
 }
 
-/// Tells the story on an empty store.
+/// Runs the test on an empty store.
 fn story(store: &Store) {
     let session = episode("session-one", None);
     let side = episode("session-one-side", Some("session-one"));
@@ -137,14 +137,15 @@ fn story(store: &Store) {
     let aside = turn(&side, 3, Role::Assistant, "looked at the tide table");
     let system = turn(&session, 4, Role::System, "a reminder that nobody asked for");
 
-    // A batch is committed: words, lines, counts and the checkpoint.
+    // A batch is committed: text, lines, counts and the checkpoint.
     let plan = plan_of(&["a", "bb", "ccc"]);
     let list = vec![said(&session, &asked, 1), said(&session, &answered, 2), said(&side, &aside, 3), said(&session, &system, 3)];
     let file = commit(store, "one.jsonl", Some(&plan), &entries(list.clone()));
     assert_eq!(texts(store, &session), ["which berth is free?", "berth four", "a reminder that nobody asked for"]);
     assert_eq!((turns(store), store.projects().unwrap().len()), (4, 1));
 
-    // The same again adds nothing; a fuller copy takes the place of a shorter one; another session's copy is shared.
+    // The same batch again adds nothing; a more complete copy replaces a shorter one; another session's copy
+    // is shared.
     commit(store, "one.jsonl", None, &entries(list));
     let fuller = Turn { parts: 2, text: "berth four, until six".to_owned(), ..answered.clone() };
     let fork = episode("session-two", None);
@@ -166,7 +167,7 @@ fn story(store: &Store) {
     let listed = store.sessions(&SessionFilter { native_id: Some("session-one"), ..all }, SessionOrder::Recent, 5).unwrap();
     assert_eq!(listed[0].title.as_deref(), Some("Berths"));
 
-    // The archive gives its lines back, and plans that refer to a blob that is gone are refused.
+    // The archive returns its lines, and plans that refer to a missing blob are refused.
     let segments = store.segments(file.id, 1).unwrap();
     assert_eq!(segments.iter().map(|segment| segment.run.count).sum::<u32>(), 3);
     assert_eq!(store.blob(segments[0].run.blob).unwrap().unwrap().data, b"a\nbb\nccc");
@@ -187,7 +188,8 @@ fn story(store: &Store) {
     };
     assert!(store.commit(&part(Some(&stale), OWNER)).unwrap().is_none());
 
-    // A file is one process's: another gets it only when its holder is dead, and what the first commits then is refused.
+    // Only one process has a file: another gets it only when its holder is dead, and a later commit of the
+    // first is refused.
     assert!(store.lease_file(AGENT, "one.jsonl", "2@here", NOON, |_| true).unwrap().is_none());
     assert!(store.lease_file(AGENT, "one.jsonl", "2@here", NOON, |_| false).unwrap().is_some());
     assert!(matches!(store.commit(&part(None, OWNER)), Err(StoreError::LeaseLost(_))));
@@ -206,7 +208,8 @@ fn story(store: &Store) {
     let below = store.descendants(row_of(store, &session)).unwrap();
     assert_eq!(below, [(row_of(store, &side), side.native_id.clone())]);
 
-    // The queues of the indexes hold what recall may return, each turn's last state, until it is dropped.
+    // The queues of the indexes hold the last state of every turn that recall may return, until it is
+    // dropped.
     let queued = store.queued_turns(0, 100).unwrap();
     let wanted: HashSet<String> = queued.iter().filter_map(|(_, _, turn)| turn.as_ref()).map(|turn| turn.text.clone()).collect();
     let expected =
@@ -216,7 +219,7 @@ fn story(store: &Store) {
     store.drop_queued(queued.last().unwrap().0).unwrap();
     assert_eq!(store.queue_length(10).unwrap(), 0);
 
-    // Vectors: turns that lack them, newest first, and what was made of them.
+    // Vectors: turns that lack them, newest first, and the stored vectors.
     let model = store.embedder("a model", 2).unwrap();
     store.choose_embedder(model).unwrap();
     let lacking = store.unembedded_turns(10).unwrap();
@@ -261,7 +264,7 @@ fn story(store: &Store) {
     store.set_forgotten(&rows, None).unwrap();
     assert_eq!(texts(store, &session).len(), 4);
 
-    // A note keeps its turn; what it said before has a turn of its own.
+    // A note keeps its turn; its earlier text gets a turn of its own.
     let note = episode("a-note", None);
     let given = |number: u8, text: &str| Turn {
         id: TurnId::derive(AGENT, "a-note", "text", 0),
@@ -287,7 +290,8 @@ fn story(store: &Store) {
     store.count_access(newest[0].row, NOON).unwrap();
     assert_eq!(store.notes(5, |_| true).unwrap()[0].access_count, 1);
 
-    // Removed: a new reading does not give a turn, a document lost a part, a session is forgotten for good.
+    // Removed: turns that a new reading does not return, parts that a document lost, a session that is
+    // forgotten for good.
     let again =
         Entries { pass: 1, ..entries(vec![said(&session, &asked, 1), said(&session, &fuller, 2), said(&side, &aside, 3)]) };
     store.store_again(file.id, &again, &none).unwrap();

@@ -1,4 +1,4 @@
-//! Opens the database, and hands out connections.
+//! Opens the database, and provides connections.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,10 @@ use super::transaction::{View, WriteTx};
 /// Name of the database in the data directory.
 pub const DATABASE_FILE: &str = "yore.db";
 
-/// Between two attempts to change the journal's mode.
+/// Pause between two attempts to change the journal's mode.
 const MODE_PAUSE: Duration = Duration::from_millis(10);
 
-/// The database. Shared freely between threads: writes take turns, reads do not wait for them.
+/// The database. Threads may share it freely: writes run one at a time, and reads do not wait for them.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -28,11 +28,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database in `directory`, creating both where `create` says so, and upgrades an
-    /// older schema after a backup.
+    /// Opens the database in `directory`, creates both if `create` is set, and upgrades an older schema after
+    /// a backup.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] without `create`, and everything that [`StoreError`] names.
+    /// [`StoreError::Missing`] without `create`; every other [`StoreError`].
     pub fn open(directory: &Path, create: bool, options: StoreOptions) -> StoreResult<Self> {
         let path = directory.join(DATABASE_FILE);
         let store = Self { path, options, writer: Mutex::new(None), readers: Mutex::new(Vec::new()) };
@@ -57,22 +57,22 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether nothing may be upgraded or begun.
+    /// Returns whether upgrades and new indexes are forbidden.
     pub(crate) fn is_passive(&self) -> bool {
         self.options.is_passive
     }
 
-    /// How much the archive is compressed.
+    /// Returns the compression level of the archive.
     pub(crate) fn compression_level(&self) -> i32 {
         self.options.compression_level
     }
 
-    /// The database file.
+    /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Runs `work` on a connection that only reads. Each statement sees what was committed when it began.
+    /// Runs `work` on a read-only connection. Each statement sees everything committed before it began.
     pub(super) fn read<T>(&self, work: impl FnOnce(&View<'_>) -> StoreResult<T>) -> StoreResult<T> {
         self.with_reader(|db| work(&View::new(db, &self.path)))
     }
@@ -108,15 +108,14 @@ impl Store {
         work(db)
     }
 
-    /// Names this database in an error of SQLite.
+    /// Converts an error of SQLite, with the path of this database.
     pub(super) fn fail(&self, error: rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(&self.path, error)
     }
 
-    /// Writes the whole database anew. Deleting overwrites what is deleted, but a page that was
-    /// rebalanced before may hold copies of its rows in the space that it does not use; pages
-    /// that are written anew hold what is there and nothing else. Takes as much space again for
-    /// as long as it lasts.
+    /// Rewrites the whole database. Deleting overwrites the deleted rows, but a page that was rebalanced
+    /// earlier may hold copies of its rows in its unused space; rewritten pages hold the current rows and
+    /// nothing else. Needs the same space again while it runs.
     pub(crate) fn rewrite(&self) -> StoreResult<()> {
         self.with_writer(|db| db.execute_batch("VACUUM").map_err(|error| self.fail(error)))
     }
@@ -126,7 +125,7 @@ impl Store {
         self.with_writer(|db| db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(|error| self.fail(error)))
     }
 
-    /// SQLite's own check of the whole file: empty when it is sound.
+    /// Runs SQLite's own check of the whole file; empty if it is sound.
     pub(crate) fn integrity_problems(&self) -> StoreResult<Vec<String>> {
         self.read(|view| {
             let mut problems: Vec<String> = view.column("PRAGMA integrity_check(20)", [])?;
@@ -149,15 +148,16 @@ impl Store {
     }
 
     pub(super) fn open_reader(&self) -> StoreResult<Connection> {
-        // Read-write, because a reader may have to recover the log after a crash; `query_only`
-        // keeps it from writing anything else. Falls back where the directory cannot be written.
+        // The connection is read-write, because a reader may have to recover the log after a crash;
+        // `query_only` prevents all other writes. It is read-only if the directory cannot be written.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(&self.path, flags)
             .or_else(|_| {
                 Connection::open_with_flags(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             })
             .map_err(|error| self.fail(error))?;
-        // Where nothing can be written, not even what readers share can be made: SQLite is told that nobody writes.
+        // Without write access, not even the memory that readers share can be created: SQLite is then told
+        // that there is no writer.
         let is_usable = |db: &Connection| db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
         let db = match is_usable(&db) {
             Err(rusqlite::Error::SqliteFailure(failure, _))
@@ -183,12 +183,12 @@ impl Store {
         Ok(db)
     }
 
-    /// Whether all that was written is in the database itself.
+    /// Returns whether all writes are in the database file itself.
     fn has_no_log(&self) -> bool {
         self.path.with_extension("db-wal").metadata().map_or(true, |meta| meta.len() == 0)
     }
 
-    /// The database as an address by which SQLite takes it for unchanging.
+    /// Returns the URI that makes SQLite treat the database as immutable.
     fn immutable_address(&self) -> String {
         let path = self.path.to_string_lossy();
         let mut address = String::from("file:");
@@ -213,7 +213,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut db = Connection::open_with_flags(&self.path, flags).map_err(|error| self.fail(error))?;
         db.busy_timeout(self.options.busy_timeout).map_err(|error| self.fail(error))?;
-        // SQLite waits for nobody while it changes the journal's mode, which each of several that open at once does.
+        // SQLite does not wait while it changes the journal's mode, which every process does on opening.
         let mut patience = self.options.busy_timeout.as_millis() / MODE_PAUSE.as_millis();
         while let Err(error) = db.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;

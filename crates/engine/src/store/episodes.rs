@@ -1,4 +1,4 @@
-//! Episodes and turns as they are read: by row, by id, in order.
+//! Reads episodes and turns: by row, by id, in order.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,21 +16,21 @@ use super::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey, json_of};
 use super::transaction::View;
 use super::{Store, StoreResult, words};
 
-/// Distance between two turns that were said one after the other in an episode: room for turns
-/// that another snapshot has in between. What tools took and gave in between adds little to it.
+/// Distance between two consecutive spoken turns of an episode, which leaves room for turns that another
+/// snapshot has in between. Tool turns in between add little to it.
 pub(crate) const SPOKEN_GAP: i64 = 1 << 20;
 
-/// SQL that is true of a turn that recall may return, in a statement that names the table `turn`. A test holds it
-/// to `Role::is_recalled`.
+/// SQL condition for a turn that recall may return, in a statement that names the table `turn`. A test
+/// compares it with `Role::is_recalled`.
 pub(super) const IS_RECALLED: &str = "turn.role NOT IN ('system', 'injected')";
 /// True for the turn of a version of a note that a newer one replaced.
 pub(super) const IS_REPLACED: &str =
     "EXISTS (SELECT 1 FROM note_version WHERE note_version.turn_id = turn.id AND note_version.until_ms IS NOT NULL)";
 
-/// Bytes of a turn that vectors are made of.
+/// Maximum bytes of a turn's text that are used for vectors.
 const SPOKEN_BYTES: usize = 512 * 1024;
 
-/// What the indexes take of a turn.
+/// The data of a turn that the indexes need.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexedTurn {
     pub row: TurnKey,
@@ -39,9 +39,9 @@ pub(crate) struct IndexedTurn {
     pub branch: Option<LabelKey>,
     pub role: Role,
     pub at: Option<UtcMillis>,
-    /// Place in the episode; [`SPOKEN_GAP`] apart.
+    /// Position in the episode; [`SPOKEN_GAP`] apart.
     pub position: i64,
-    /// Whether it is a passage of a file or page, not of a conversation.
+    /// True if it is a passage of a file or page, not of a conversation.
     pub is_document: bool,
     pub speaker: Option<String>,
     pub text: String,
@@ -49,9 +49,9 @@ pub(crate) struct IndexedTurn {
 }
 
 impl IndexedTurn {
-    /// What was said, and by whom where that is a name: what vectors are made of. Nobody speaks a
-    /// passage, which says its own title. Of a text of megabytes the beginning and the end, which
-    /// is more than is ever embedded of one.
+    /// Returns the text for vectors, preceded by the speaker if that is a name. A passage has no speaker, but
+    /// contains its own title. Of a text of megabytes, returns the beginning and the end, which is more than
+    /// is ever embedded.
     pub(crate) fn spoken(&self) -> String {
         let text = match self.text.len() {
             0..=SPOKEN_BYTES => Cow::Borrowed(self.text.as_str()),
@@ -68,10 +68,10 @@ impl IndexedTurn {
     }
 }
 
-/// A turn as it is shown.
+/// A turn for display.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ShownTurn {
-    /// Row in the store; orders nothing, means nothing outside.
+    /// Row in the store; it has no order, and no meaning outside.
     pub(crate) row: TurnKey,
     /// The turn's id.
     pub id: TurnId,
@@ -87,17 +87,17 @@ pub struct ShownTurn {
     pub native_session: String,
     /// The agent's own message id.
     pub native_message: String,
-    /// Who spoke.
+    /// Role of the speaker.
     pub role: Role,
     /// The speaker's name, where there is one.
     pub speaker: Option<String>,
-    /// Whether a tool reported failure.
+    /// True if a tool reported failure.
     pub is_error: bool,
-    /// What was said.
+    /// Spoken text.
     pub text: String,
     /// Tool inputs or output.
     pub tool_text: String,
-    /// When.
+    /// Time when it was said.
     pub time: RecordedTime,
     /// Name of the project.
     pub project: Option<String>,
@@ -105,20 +105,20 @@ pub struct ShownTurn {
     pub branch: Option<String>,
     /// Directory at the time.
     pub cwd: Option<String>,
-    /// Model that spoke.
+    /// Model that wrote it.
     pub model: Option<String>,
-    /// The file that was read.
+    /// Path of the file that it was read from.
     pub path: String,
-    /// 1-based line there.
+    /// 1-based line in that file.
     pub line: u64,
-    /// When the source was found gone, if it was.
+    /// True if the source was found to be missing.
     pub source_gone: bool,
     /// Title of the episode, where one is recorded.
     pub title: Option<String>,
 }
 
 impl ShownTurn {
-    /// Where its words stand.
+    /// Returns the location of its text.
     pub(crate) fn place(&self) -> Place {
         Place {
             episode: self.episode,
@@ -191,7 +191,7 @@ fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
 }
 
 impl Store {
-    /// The turns of these rows that still exist and are not forgotten, in no order.
+    /// Returns the turns of these rows that still exist and are not forgotten, in any order.
     pub(crate) fn shown_turns(&self, rows: &[TurnKey]) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql =
@@ -204,7 +204,8 @@ impl Store {
         })
     }
 
-    /// The turns of an episode in order, those it shares with other sessions included; of a note the newest version.
+    /// Returns the turns of an episode in order, including those it shares with other sessions; for a note,
+    /// the newest version.
     pub(crate) fn episode_turns(&self, episode: EpisodeKey) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
@@ -220,8 +221,8 @@ impl Store {
         })
     }
 
-    /// The last turns of an episode that somebody in this role spoke, last first, those it shares
-    /// with other sessions included.
+    /// Returns the last turns of an episode by a speaker of this role, last first, including those it shares
+    /// with other sessions.
     pub(crate) fn last_spoken(&self, episode: EpisodeKey, role: Role, limit: usize) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
@@ -236,7 +237,7 @@ impl Store {
         })
     }
 
-    /// Asks whether a session called a tool, in its own turns or in turns that it shares.
+    /// Returns whether a session called a tool, in its own turns or in turns that it shares.
     pub(crate) fn has_tool_calls(&self, episode: EpisodeKey) -> StoreResult<bool> {
         self.read(|view| {
             view.value(
@@ -248,7 +249,7 @@ impl Store {
         })
     }
 
-    /// Those of these turns that the sessions with this native id repeat from others.
+    /// Returns those of these turns that the sessions with this native id repeat from others.
     pub(crate) fn shared_with(&self, native_session: &str, turns: &[TurnKey]) -> StoreResult<HashSet<TurnKey>> {
         self.read(|view| {
             let list = json_of(turns);
@@ -261,8 +262,8 @@ impl Store {
         })
     }
 
-    /// The last words of the agent before the next human turn: what came of what happened in this
-    /// turn. Its own, where it is the last.
+    /// Returns the last turn of the agent after this turn and before the next human turn, which is the outcome
+    /// of this turn; `None` if there is none.
     pub(crate) fn conclusion(&self, turn: TurnKey) -> StoreResult<Option<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
@@ -280,7 +281,7 @@ impl Store {
         })
     }
 
-    /// Turns whose id, short id or native id begins with `prefix` (at least 4 characters).
+    /// Returns the turns whose id, short id or native id begins with `prefix` (at least 4 characters).
     pub(crate) fn turns_by_prefix(&self, prefix: &str, limit: usize) -> StoreResult<Vec<TurnKey>> {
         self.read(|view| {
             let mut found = Vec::new();
@@ -298,8 +299,8 @@ impl Store {
         })
     }
 
-    /// Episodes whose id, short id or native id begins with `prefix`; forgotten ones only where
-    /// asked for.
+    /// Returns the episodes whose id, short id or native id begins with `prefix`; forgotten ones only on
+    /// request.
     pub(crate) fn episodes_by_prefix(
         &self,
         prefix: &str,
@@ -315,7 +316,7 @@ impl Store {
                 params![low, high, prefix, with_forgotten, limit as i64],
                 |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
             )?;
-            // An exact native id beats the sessions that merely begin with it (sub-agents do).
+            // An exact native id takes precedence over sessions that merely begin with it (sub-agents do).
             if found.first().is_some_and(|(_, _, native)| native == prefix) {
                 found.truncate(1);
             }
@@ -323,8 +324,8 @@ impl Store {
         })
     }
 
-    /// The sessions that are known and meant by the beginning of an id: a session that is meant brings its
-    /// side conversations along, whose ids begin like its own.
+    /// Returns the sessions that the beginning of an id refers to. Side conversations of a matching session
+    /// are left out; their ids begin like its own.
     pub(crate) fn sessions_named(&self, prefix: &str, limit: usize) -> StoreResult<Vec<(EpisodeKey, String, String)>> {
         let mut found = self.episodes_by_prefix(prefix, false, limit)?;
         if found.len() > 1 {
@@ -337,7 +338,8 @@ impl Store {
         Ok(found)
     }
 
-    /// What was said last before a turn in its episode, by whomever; tools in between say nothing.
+    /// Returns the last spoken text before a turn in its episode, by any speaker; tool turns in between are
+    /// skipped.
     pub(crate) fn said_before(&self, turn: &IndexedTurn) -> StoreResult<Option<String>> {
         self.read(|view| {
             let rows = view.column(
@@ -355,7 +357,7 @@ impl Store {
         })
     }
 
-    /// Rows of the labels with these texts.
+    /// Returns the rows of the labels with these texts.
     pub(crate) fn label_rows(&self, texts: &[String]) -> StoreResult<Vec<LabelKey>> {
         self.read(|view| {
             let mut rows = Vec::new();
@@ -366,7 +368,7 @@ impl Store {
         })
     }
 
-    /// Rows of the episodes of these agents and kinds; an empty list means any.
+    /// Returns the rows of the episodes of these agents and kinds; an empty list matches any.
     pub(crate) fn episode_rows(&self, agents: &[String], kinds: &[EpisodeKind]) -> StoreResult<Vec<EpisodeKey>> {
         self.read(|view| {
             let all: Vec<(EpisodeKey, String, String)> =
@@ -397,7 +399,7 @@ impl Store {
         })
     }
 
-    /// The words of every turn, or `None` where they are gone or cannot be read.
+    /// Calls `each` with the text of every turn, or with `None` if the text is missing or cannot be read.
     pub(crate) fn each_words(&self, mut each: impl FnMut([u8; 16], Option<(&str, &str)>)) -> StoreResult<()> {
         self.read(|view| {
             let sql = "SELECT turn.uid, turn_text.words FROM turn LEFT JOIN turn_text ON turn_text.turn_id = turn.id";
@@ -409,25 +411,25 @@ impl Store {
         })
     }
 
-    /// Counts the turns of a file as found by a reading that could not find them.
+    /// Marks the turns of a file as seen by a pass that could not read them.
     pub(crate) fn keep_turns_of(&self, file: FileKey, pass: i64) -> StoreResult<()> {
         self.write(|tx| tx.execute("UPDATE turn SET reading = ?2 WHERE file_id = ?1", params![file, pass]).map(drop))
     }
 
-    /// The row of the newest turn.
+    /// Returns the row of the newest turn.
     pub(crate) fn newest_turn(&self) -> StoreResult<TurnKey> {
         self.read(|view| view.value("SELECT coalesce(max(id), 0) FROM turn", []))
     }
 
-    /// The number of the last reading of the whole archive.
+    /// Returns the number of the last pass over the whole archive.
     pub(crate) fn last_pass(&self) -> StoreResult<i64> {
         self.read(|view| view.value("SELECT coalesce(max(reading), 0) FROM turn", []))
     }
 }
 
 impl View<'_> {
-    /// What the lexical index needs of a turn; `None` when the turn is gone, forgotten, or of a
-    /// role that recall never looks at.
+    /// Returns the data of a turn for the full-text index; `None` if the turn does not exist, is forgotten,
+    /// or has a role that recall ignores.
     pub(crate) fn indexed_turn(&self, row: TurnKey) -> StoreResult<Option<IndexedTurn>> {
         self.first(&INDEXED_TURN, [row], |found| {
             let words: Vec<u8> = found.get(6)?;
@@ -449,8 +451,8 @@ impl View<'_> {
     }
 }
 
-/// The range of 16-byte ids whose hex form begins with `prefix`, hyphens ignored; `None` when it
-/// is no hex or shorter than 4 digits.
+/// Returns the range of 16-byte ids whose hex form begins with `prefix`, ignoring hyphens; `None` if it is
+/// not hex or shorter than 4 digits.
 fn uuid_range(prefix: &str) -> Option<([u8; 16], [u8; 16])> {
     let digits: Vec<u8> = prefix
         .chars()

@@ -1,10 +1,10 @@
-//! What can go wrong with the store.
+//! Errors of the store.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// What can go wrong with the store, by what the caller can do about it.
+/// An error of the store, grouped by what the caller can do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no database yet.
@@ -17,24 +17,24 @@ pub enum StoreError {
         path: PathBuf,
         /// Its schema.
         found: i32,
-        /// The newest schema that this program knows.
+        /// The newest schema that this program supports.
         known: i32,
     },
     /// An older yore wrote the database, and it may not be upgraded now.
     #[error("the database {0} waits for an upgrade")]
     Older(PathBuf),
-    /// The file is some other program's database.
+    /// The file is the database of another program.
     #[error("{0} is a database, but not yore's")]
     Foreign(PathBuf),
-    /// The file is damaged, or no database at all.
+    /// The file is damaged, or not a database at all.
     #[error("the database {path} is damaged: {detail}")]
     Corrupt {
         /// The database.
         path: PathBuf,
-        /// SQLite's words.
+        /// Message of SQLite.
         detail: String,
     },
-    /// No space left where the database lies.
+    /// No space is left for the database.
     #[error("no space left for {0}")]
     DiskFull(PathBuf),
     /// The database or its directory cannot be written.
@@ -42,13 +42,13 @@ pub enum StoreError {
     ReadOnly {
         /// The database.
         path: PathBuf,
-        /// The system's words.
+        /// Message of the system.
         detail: String,
     },
     /// Another process held the database for longer than the busy timeout.
     #[error("{0} is busy: another process has been writing for too long")]
     Busy(PathBuf),
-    /// WAL needs shared memory, which network file systems do not give.
+    /// WAL needs shared memory, which network file systems do not provide.
     #[error("{path} lies on a network file system ({kind}), where SQLite cannot guard it")]
     NetworkFileSystem {
         /// The data directory.
@@ -61,7 +61,7 @@ pub enum StoreError {
     Backup {
         /// The database.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         detail: String,
     },
     /// Another process took over the file that was being read.
@@ -105,7 +105,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the same call may succeed later without anybody doing anything (S5-014).
+    /// Returns whether the same call may succeed later without any action.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Busy(_) | Self::LeaseLost(_))
     }

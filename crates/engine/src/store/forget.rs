@@ -1,6 +1,5 @@
-//! Deletion. Soft: nothing answers from the session any more, and it can be restored. Hard: its
-//! words are in no byte of the database afterwards; the archive is rewritten by
-//! `ingest::forget`, which calls the steps here.
+//! Deletion. Soft: the session is in no answer any more, and can be restored. Hard: no byte of its text is
+//! left in the database; `ingest::forget` rewrites the archive and calls the steps here.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -21,37 +20,37 @@ const UNUSED_LABELS: &str = "DELETE FROM label WHERE id NOT IN ( SELECT branch_i
                  UNION SELECT language_id FROM code_block WHERE language_id IS NOT NULL UNION SELECT name_id
                  FROM tool_use WHERE name_id IS NOT NULL)";
 
-/// What was, or would be, forgotten.
+/// Result of forgetting, or of a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Forgotten {
     /// Native ids of the session and its sub-agents.
     pub episodes: Vec<String>,
-    /// Turns they hold.
+    /// Number of their turns.
     pub turns: u64,
     /// Lines removed from the archive (hard only).
     pub archive_lines: u64,
-    /// Backups that hold the words too and were deleted (hard only).
+    /// Backups with the text that were deleted (hard only).
     pub backups: Vec<PathBuf>,
-    /// Whether nothing can bring it back.
+    /// True if it cannot be restored.
     pub is_hard: bool,
 }
 
-/// What is forgotten for good. The lines of the archive went before.
+/// The content to delete permanently. Its lines have already been removed from the archive.
 pub(crate) struct Forgetting<'a> {
     /// The agent of the session.
     pub agent: &'a str,
-    /// Native ids of its messages: copies of them in other sessions go too.
+    /// Native ids of its messages; copies of them in other sessions are deleted too.
     pub messages: &'a HashSet<String>,
     /// The session and its sub-agents.
     pub episodes: &'a [EpisodeKey],
-    /// Keyed hashes of what must not be read again.
+    /// Keyed hashes of the content that must not be read again.
     pub tombstones: &'a [[u8; 16]],
-    /// When.
+    /// Time of the deletion.
     pub now: UtcMillis,
 }
 
 impl Store {
-    /// Kind of an episode and the native id of its parent.
+    /// Returns the kind of an episode and the native id of its parent.
     pub(crate) fn episode_kind(&self, episode: EpisodeKey) -> StoreResult<Option<(EpisodeKind, Option<String>)>> {
         self.read(|view| {
             view.first("SELECT kind, parent_native_id FROM episode WHERE id = ?1", [episode], |row| {
@@ -60,7 +59,7 @@ impl Store {
         })
     }
 
-    /// Number of turns of these episodes.
+    /// Returns the number of turns of these episodes.
     pub(crate) fn count_turns(&self, episodes: &[EpisodeKey]) -> StoreResult<u64> {
         self.read(|view| {
             let mut sum = 0;
@@ -82,7 +81,8 @@ impl Store {
         })
     }
 
-    /// Deletes episodes with their turns, the copies of their messages, and every string and blob that only they used.
+    /// Deletes episodes with their turns, the copies of their messages, and every string and blob that only
+    /// they used.
     pub(crate) fn forget(&self, what: &Forgetting<'_>) -> StoreResult<()> {
         self.write(|tx| {
             for message in what.messages {
@@ -94,8 +94,8 @@ impl Store {
         })
     }
 
-    /// Removes the turns up to row `up_to` that the reading `reading` of the whole archive did not
-    /// see; returns how many.
+    /// Removes the turns up to row `up_to` that the pass `pass` over the whole archive did not see; returns
+    /// their number.
     pub(crate) fn sweep_turns(&self, pass: i64, up_to: TurnKey) -> StoreResult<u64> {
         self.write(|tx| {
             let unseen = tx.column("SELECT id FROM turn WHERE reading <> ?1 AND id <= ?2", params![pass, up_to])?;
@@ -104,7 +104,7 @@ impl Store {
         })
     }
 
-    /// Episodes of an agent that hold or repeat one of these messages.
+    /// Returns the episodes of an agent that own or repeat one of these messages.
     pub(crate) fn episodes_with_messages<'m>(
         &self,
         agent: &str,
@@ -125,7 +125,8 @@ impl Store {
         })
     }
 
-    /// Takes the titles of `episodes` and of all that `files` speak of away; gives the files that tell them.
+    /// Removes the titles of `episodes` and of all episodes in `files`; returns `files` and
+    /// the other files with content of these episodes.
     pub(crate) fn clear_titles(&self, files: &[FileKey], episodes: &[EpisodeKey]) -> StoreResult<Vec<FileKey>> {
         self.write(|tx| {
             let mut cleared: BTreeSet<EpisodeKey> = episodes.iter().copied().collect();
@@ -149,10 +150,10 @@ impl Store {
         self.write(|tx| tx.batch(UNUSED_LABELS))
     }
 
-    /// Deletes every backup, what an upgrade, a restoring or a repair left included.
+    /// Deletes every backup, including those left by an upgrade, a restore or a repair.
     ///
     /// # Errors
-    /// [`StoreError::Io`] naming the first that could not be deleted.
+    /// [`StoreError::Io`] with the first that could not be deleted.
     pub(crate) fn purge_backups(&self) -> StoreResult<Vec<PathBuf>> {
         let found = self.backups();
         for backup in &found {
@@ -161,14 +162,15 @@ impl Store {
         Ok(found)
     }
 
-    /// Every file that holds what the database held at some time.
+    /// Returns every file with earlier content of the database.
     pub(crate) fn backups(&self) -> Vec<PathBuf> {
         self.path().parent().map(backup::files).unwrap_or_default()
     }
 }
 
 impl WriteTx<'_> {
-    /// Deletes turns and all that hangs on them, and tells the indexes: the only way in which a turn is removed.
+    /// Deletes turns with everything that belongs to them, and queues them for the indexes: the only way in
+    /// which a turn is removed.
     pub(super) fn remove_turns(&self, turns: &[TurnKey]) -> StoreResult<()> {
         for turn in turns {
             self.execute("INSERT INTO lexical_queue (turn_id) VALUES (?1)", [turn])?;
@@ -178,8 +180,8 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Removes the turns of a document that its new reading does not give any more; the archive
-    /// keeps the old text. Older versions of a note stay.
+    /// Removes the turns of a document that its new reading does not return any more; the archive keeps the
+    /// old text. Older versions of a note stay.
     pub(super) fn retire_turns(&self, file: FileKey, given: &HashSet<TurnId>) -> StoreResult<()> {
         let stored: Vec<(TurnKey, [u8; 16])> = self.all(
             "SELECT id, uid FROM turn WHERE file_id = ?1
@@ -211,7 +213,7 @@ impl WriteTx<'_> {
         self.release_vectors()
     }
 
-    /// Deletes the turns of any session of an agent with this native id: copies of what is forgotten.
+    /// Deletes the turns of any session of an agent with this native id: copies of forgotten messages.
     fn delete_copies(&self, agent: &str, message: &str) -> StoreResult<()> {
         self.remove_turns(&self.column(
             "SELECT turn.id FROM turn JOIN episode ON episode.id = episode_id WHERE turn.native_id = ?1 AND agent = ?2",
@@ -220,7 +222,7 @@ impl WriteTx<'_> {
         self.execute("DELETE FROM pending_title WHERE message = ?1 AND agent = ?2", params![message, agent]).map(drop)
     }
 
-    /// Remembers, by keyed hash, what must not be read again.
+    /// Records, as keyed hashes, the content that must not be read again.
     pub(super) fn bury(&self, hashes: &[[u8; 16]], now: UtcMillis) -> StoreResult<()> {
         for hash in hashes {
             self.execute("INSERT OR IGNORE INTO tombstone (hash, created_ms) VALUES (?1, ?2)", params![hash, now])?;

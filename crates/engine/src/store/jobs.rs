@@ -1,4 +1,4 @@
-//! The durable queue of work: what is asked for, who does it, what failed.
+//! The durable queue of work: requests, workers, failures.
 
 use rusqlite::{Row, params};
 use yore_core::time::UtcMillis;
@@ -6,7 +6,7 @@ use yore_core::time::UtcMillis;
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreResult};
 
-/// No job waits longer: one that seems to was put there before the clock was set back.
+/// Maximum wait of a job: a longer one was queued before the clock was set back.
 const MOST_WAIT_MS: UtcMillis = 600_000;
 
 /// A row of the queue.
@@ -25,7 +25,7 @@ pub(crate) struct JobRow {
     pub stamp: Option<(u64, i64)>,
 }
 
-/// Something to put into the queue.
+/// A job to put into the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewJob<'a> {
     pub kind: &'a str,
@@ -33,19 +33,19 @@ pub(crate) struct NewJob<'a> {
     pub payload: &'a str,
     pub arrived: UtcMillis,
     pub not_before: UtcMillis,
-    /// How the target stands, where that is known: what was given up is tried again when it
-    /// differs, or always where it is not known.
+    /// State of the target, if known: a job that was given up is retried if the state differs, or always if
+    /// the state is not known.
     pub stamp: Option<(u64, i64)>,
 }
 
-/// How a job that failed goes on.
+/// Parameters for recording a job's failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failed<'a> {
     pub failures: u32,
     pub bad_failures: u32,
     pub code: &'a str,
     pub text: &'a str,
-    /// When it is tried again; `None` gives it up.
+    /// Time of the next attempt; `None` gives the job up.
     pub again: Option<UtcMillis>,
     pub stamp: Option<(u64, i64)>,
 }
@@ -77,8 +77,8 @@ fn json_of(kinds: &[&str]) -> String {
 }
 
 impl Store {
-    /// Puts jobs into the queue; tells of each whether it is new there. One that waits already
-    /// waits no longer for it.
+    /// Puts jobs into the queue; returns for each whether it is new there. A job that already waits is not
+    /// delayed by another request.
     pub(crate) fn queue_jobs(&self, jobs: &[NewJob<'_>]) -> StoreResult<Vec<bool>> {
         if jobs.is_empty() {
             return Ok(Vec::new());
@@ -111,9 +111,9 @@ impl Store {
         })
     }
 
-    /// Takes up to `limit` jobs of these kinds that are due, those that wait longest first.
+    /// Takes up to `limit` jobs of these kinds that are due, longest waiting first.
     pub(crate) fn take_jobs(&self, owner: &str, kinds: &[&str], now: UtcMillis, limit: usize) -> StoreResult<Vec<JobRow>> {
-        // Most looks find nothing: they write nothing.
+        // Most calls find no job, and then write nothing.
         if self.next_job(kinds, now)?.is_none_or(|due| due > now) {
             return Ok(Vec::new());
         }
@@ -130,7 +130,7 @@ impl Store {
         })
     }
 
-    /// When the next job of these kinds is due, if any waits.
+    /// Returns when the next job of these kinds is due, if any waits.
     pub(crate) fn next_job(&self, kinds: &[&str], now: UtcMillis) -> StoreResult<Option<UtcMillis>> {
         self.read(|view| {
             let sql = format!(
@@ -141,10 +141,10 @@ impl Store {
         })
     }
 
-    /// Makes jobs of a kind due that wait for more of the same; returns how many. What failed keeps
-    /// its pause.
+    /// Makes jobs of a kind due that wait for more of the same; returns their number. Failed jobs keep their
+    /// pause.
     pub(crate) fn hurry_jobs(&self, kind: &str, now: UtcMillis) -> StoreResult<usize> {
-        // Mostly there is nothing to hurry: that writes nothing.
+        // Mostly there is nothing to hurry, and then nothing is written.
         let waits: bool = self.read(|view| {
             view.value(
                 "SELECT EXISTS (SELECT 1 FROM job WHERE state = 'queued' AND kind = ?1 AND failures = 0 AND not_before_ms > ?2)",
@@ -162,7 +162,7 @@ impl Store {
         })
     }
 
-    /// How many jobs of these kinds are due or being done.
+    /// Returns the number of jobs of these kinds that are due or being done.
     pub(crate) fn pressing_jobs(&self, kinds: &[&str], now: UtcMillis) -> StoreResult<u64> {
         self.read(|view| {
             let sql = format!(
@@ -173,7 +173,7 @@ impl Store {
         })
     }
 
-    /// Takes jobs that are done off the queue.
+    /// Removes jobs that are done from the queue.
     pub(crate) fn finish_jobs(&self, owner: &str, jobs: &[i64]) -> StoreResult<()> {
         if jobs.is_empty() {
             return Ok(());
@@ -186,13 +186,14 @@ impl Store {
         })
     }
 
-    /// Puts a job that failed back, or aside for good.
+    /// Returns a failed job to the queue, or gives it up.
     pub(crate) fn fail_job(&self, owner: &str, job: i64, failed: &Failed<'_>) -> StoreResult<()> {
         self.write(|tx| {
             let Some(row) = tx.leased_job(owner, job)? else { return Ok(()) };
             match failed.again {
                 Some(again) => {
-                    // What came meanwhile is the same work: one row waits, with what is known of both.
+                    // A request that arrived meanwhile is for the same work: one row waits, with the data of
+                    // both.
                     let is_waiting = tx.execute(
                         "UPDATE job SET failures = ?3, bad_failures = ?4, error_code = ?5, error_text = ?6,
                                     not_before_ms = max(not_before_ms, ?7), arrived_ms = min(arrived_ms, ?8)
@@ -240,7 +241,7 @@ impl Store {
         })
     }
 
-    /// Puts jobs back as they were taken: they are due at once, and no failure is counted.
+    /// Returns jobs to the queue as they were: they are due at once, and no failure is counted.
     pub(crate) fn return_jobs(&self, owner: &str, jobs: &[i64]) -> StoreResult<()> {
         if jobs.is_empty() {
             return Ok(());
@@ -248,7 +249,7 @@ impl Store {
         self.write(|tx| jobs.iter().try_for_each(|job| tx.return_job(owner, *job)))
     }
 
-    /// Puts the jobs of those who are dead back; returns how many.
+    /// Returns the jobs of dead processes to the queue; returns their number.
     pub(crate) fn recover_jobs(&self, is_alive: impl Fn(&str) -> bool) -> StoreResult<usize> {
         let leased: Vec<(i64, String)> = self.read(|view| {
             view.all("SELECT id, lease_owner FROM job WHERE state = 'leased'", [], |row| {
@@ -263,7 +264,7 @@ impl Store {
         Ok(orphaned.len())
     }
 
-    /// Takes jobs that were given up back into the queue, due now: those of a target, or all.
+    /// Returns jobs that were given up to the queue, due now: those of a target, or all.
     pub(crate) fn revive_jobs(&self, target: Option<&str>, now: UtcMillis) -> StoreResult<usize> {
         self.write(|tx| {
             let dead: Vec<(i64, String, String)> = {
@@ -288,7 +289,7 @@ impl Store {
         })
     }
 
-    /// Jobs in a state, those that wait longest first.
+    /// Returns the jobs in a state, longest waiting first.
     pub(crate) fn jobs(&self, state: &str, limit: usize) -> StoreResult<Vec<JobRow>> {
         self.read(|view| {
             let sql = format!("SELECT {COLUMNS} FROM job WHERE state = ?1 ORDER BY not_before_ms, id LIMIT ?2");
@@ -296,17 +297,17 @@ impl Store {
         })
     }
 
-    /// When work of this name was done last.
+    /// Returns when work of this name was last done.
     pub(crate) fn last_run(&self, name: &str) -> StoreResult<Option<UtcMillis>> {
         self.read(|view| view.first_value("SELECT at_ms FROM last_run WHERE name = ?1", [name]))
     }
 
-    /// Notes when work of this name was done.
+    /// Records when work of this name was done.
     pub(crate) fn note_run(&self, name: &str, at: UtcMillis) -> StoreResult<()> {
         self.write(|tx| tx.execute("INSERT OR REPLACE INTO last_run (name, at_ms) VALUES (?1, ?2)", params![name, at]).map(drop))
     }
 
-    /// How many jobs of these kinds wait, are being done, and were given up.
+    /// Returns how many jobs of these kinds wait, are being done, and were given up.
     pub(crate) fn job_counts(&self, kinds: &[&str]) -> StoreResult<(u64, u64, u64)> {
         self.read(|view| {
             view.one(
@@ -318,10 +319,10 @@ impl Store {
         })
     }
 
-    /// Whether a file was read, as a whole or in parts.
+    /// Returns whether a file was read, as a whole or in parts.
     pub(crate) fn knows_file(&self, source: &str, path: &str) -> StoreResult<bool> {
         self.read(|view| {
-            // `$` follows `#`, behind which a part is named.
+            // `$` is the character after `#`, which precedes the name of a part.
             view.value(
                 "SELECT EXISTS (SELECT 1 FROM source_file WHERE source = ?1 AND path = ?2)
                      OR EXISTS (SELECT 1 FROM source_file WHERE source = ?1 AND path > ?2 || '#' AND path < ?2 || '$')",

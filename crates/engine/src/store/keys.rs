@@ -1,13 +1,13 @@
-//! Keys of rows: a number each, which means something in one table only, and nothing outside of this database.
+//! Keys of rows: numbers that are valid for one table only, and only within this database.
 
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 
-/// A number that names a row of a table.
+/// A number that identifies a row of a table.
 pub(crate) trait RowKey: Copy {
-    /// The key with this number.
+    /// Makes the key with this number.
     fn new(number: i64) -> Self;
-    /// The number, for an index that keeps it.
+    /// Returns the number, for an index that stores it.
     fn get(self) -> i64;
 }
 
@@ -52,7 +52,7 @@ keys! {
     FileKey;
     /// A blob of the archive.
     BlobKey;
-    /// An embedder, whose vectors are stored.
+    /// An embedder with stored vectors.
     EmbedderKey;
     /// A vector of a chunk.
     VectorKey;
@@ -60,7 +60,7 @@ keys! {
     LabelKey;
 }
 
-/// A row of a table that nothing outside of the store names.
+/// A row of a table that is used only inside the store.
 impl RowKey for i64 {
     fn new(number: i64) -> Self {
         number
@@ -71,7 +71,7 @@ impl RowKey for i64 {
     }
 }
 
-/// Keys as JSON, for `json_each`.
+/// Returns keys as JSON, for `json_each`.
 pub(super) fn json_of<K: RowKey>(keys: &[K]) -> String {
     let numbers: Vec<i64> = keys.iter().map(|key| key.get()).collect();
     serde_json::Value::from(numbers).to_string()

@@ -1,6 +1,6 @@
-//! Numbered migrations over `user_version`, forward only, all that are due in one transaction. Before the
-//! first of a series that touches ground or derived tables an existing database is backed up once; a
-//! newer one is refused.
+//! Numbered migrations over `user_version`, forward only, all due ones in one transaction. An existing
+//! database is backed up once before the first of a series that changes ground or derived tables; a newer
+//! database is refused.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const APPLICATION_ID: i32 = 0x796f_7265;
 /// One step, never edited after a release.
 struct Migration {
     version: i32,
-    /// Whether it touches ground or derived tables, so that a backup is owed.
+    /// True if it changes ground or derived tables, so that a backup is needed.
     is_precious: bool,
     sql: &'static str,
 }
@@ -34,17 +34,17 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 9, is_precious: true, sql: include_str!("migrations/0009_notes.sql") },
 ];
 
-/// Copies that are made before an upgrade gives up, where another process writes during each. Opening counts as
-/// writing where the other one changes the journal's mode.
+/// Maximum number of copies before an upgrade gives up because another process writes during each. Opening
+/// counts as writing if the other process changes the journal's mode.
 const MOST_COPIES: u32 = 10;
 
 /// The schema that this program reads and writes.
 pub const SCHEMA_VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 
-/// The database's schema version.
+/// Returns the database's schema version.
 ///
 /// # Errors
-/// [`StoreError::Newer`] or [`StoreError::Foreign`] when it is not ours to touch.
+/// [`StoreError::Newer`] or [`StoreError::Foreign`] if this yore must not change the database.
 pub(super) fn check(db: &Connection, path: &Path) -> StoreResult<i32> {
     let fail = |error| StoreError::from_sqlite(path, error);
     let version: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
@@ -59,14 +59,15 @@ pub(super) fn check(db: &Connection, path: &Path) -> StoreResult<i32> {
     Ok(version)
 }
 
-/// Brings the database to [`SCHEMA_VERSION`], wholly or not at all. Two processes may try at once: the
-/// second looks again inside its transaction.
+/// Upgrades the database to [`SCHEMA_VERSION`], completely or not at all. If two processes try at once, the
+/// second checks again inside its transaction.
 pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> StoreResult<()> {
     let fail = |error| StoreError::from_sqlite(path, error);
     if check(db, path)? == SCHEMA_VERSION {
         return Ok(());
     }
-    // One backs up and upgrades, the others find it done. Where locks do not work, nobody is waited for.
+    // One process backs up and upgrades, the others then find it done. Without working locks, there is no
+    // wait.
     let _turn = turn(path).ok();
     let version = check(db, path)?;
     let owes_backup = MIGRATIONS.iter().any(|step| step.version > version && step.is_precious);
@@ -78,7 +79,7 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
             back_up(db, path, version)?;
         }
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
-        // An older yore may have written while the copy was made.
+        // An older yore may have written during the copy.
         if !makes_backup || commits_of_others(&tx).map_err(fail)? == commits {
             break tx;
         }
@@ -96,12 +97,12 @@ pub(super) fn run(db: &mut Connection, path: &Path, options: &StoreOptions) -> S
     tx.commit().map_err(fail)
 }
 
-/// A number that changes with each commit of another connection.
+/// Returns a number that changes with each commit of another connection.
 fn commits_of_others(db: &Connection) -> rusqlite::Result<i64> {
     db.query_row("PRAGMA data_version", [], |row| row.get(0))
 }
 
-/// Waits for whoever upgrades this database now.
+/// Waits for the process that is upgrading this database.
 fn turn(path: &Path) -> io::Result<FileLock> {
     let locks = path.parent().unwrap_or(Path::new(".")).join("locks");
     platform::create_private_directory(&locks)?;
@@ -110,7 +111,7 @@ fn turn(path: &Path) -> io::Result<FileLock> {
     Ok(lock)
 }
 
-/// The backups beside a database, oldest schema first.
+/// Returns the backups beside a database, oldest schema first.
 pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
     let Some(directory) = path.parent() else { return Vec::new() };
     let mut found: Vec<PathBuf> = std::fs::read_dir(directory)
@@ -126,15 +127,15 @@ pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Copies the database to `yore.db.backup-VERSION`, whole or not at all.
+/// Copies the database to `yore.db.backup-VERSION`; leaves no partial copy.
 fn back_up(db: &Connection, path: &Path, version: i32) -> StoreResult<()> {
     copy_database(db, path, &path.with_file_name(format!("yore.db.backup-{version}")))
 }
 
-/// Copies the database of a connection to `target`, for its owner only, whole or not at all.
+/// Copies the database of a connection to `target`, for its owner only; leaves no partial copy.
 ///
 /// # Errors
-/// [`StoreError::Backup`] where there is no room, or a page cannot be read.
+/// [`StoreError::Backup`] if there is no room, or a page cannot be read.
 pub(super) fn copy_database(db: &Connection, path: &Path, target: &Path) -> StoreResult<()> {
     let fail = |detail: String| StoreError::Backup { path: path.to_path_buf(), detail };
     let mut partial = target.to_path_buf().into_os_string();
@@ -145,12 +146,12 @@ pub(super) fn copy_database(db: &Connection, path: &Path, target: &Path) -> Stor
     let size =
         |pragma| db.query_row(pragma, [], |row| row.get::<_, i64>(0)).map_err(|error| StoreError::from_sqlite(path, error));
     let bytes = size("PRAGMA page_count")?.saturating_mul(size("PRAGMA page_size")?).unsigned_abs();
-    // A file system that does not say how much is free is tried.
+    // If the file system does not report its free space, the copy is tried.
     if let Ok(free) = fs4::available_space(target.parent().unwrap_or(Path::new("."))) {
         room_for(bytes, free).map_err(fail)?;
     }
     platform::create_private_file(&partial).map_err(|error| fail(error.to_string()))?;
-    // Into an existing empty file, so that it is never readable by others, not even briefly.
+    // The copy is written into an existing empty file, so that others can never read it, not even briefly.
     let Some(name) = partial.to_str() else { return Err(fail("the path is not UTF-8".to_owned())) };
     let made = db.execute("VACUUM INTO ?1", [name]).map_err(|error| fail(error.to_string()));
     let made = made.and_then(|_| std::fs::rename(&partial, target).map_err(|error| fail(error.to_string())));
@@ -160,8 +161,8 @@ pub(super) fn copy_database(db: &Connection, path: &Path, target: &Path) -> Stor
     made
 }
 
-/// Checks that `free` bytes hold a copy of a database of `bytes` and the upgrade behind it, whose log may grow as
-/// large again.
+/// Checks that `free` bytes are enough for a copy of a database of `bytes` and the following upgrade, whose
+/// log may become as large again.
 fn room_for(bytes: u64, free: u64) -> Result<(), String> {
     const MARGIN: u64 = 16 << 20;
     let needed = bytes.saturating_mul(2).saturating_add(MARGIN);

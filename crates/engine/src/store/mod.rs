@@ -1,24 +1,25 @@
 //! All of SQLite: one file, one writer at a time, any number of readers (WAL).
 //!
-//! - [`Store`] (`connection`): opens, migrates and hands out connections; `options`, `error`
-//! - `migrate`: numbered migrations, each in a transaction after a backup
+//! - [`Store`] (`connection`): opens, migrates and provides connections; `options`, `error`
+//! - `migrate`: numbered migrations, in a transaction after a backup
 //! - `transaction`: statements, with errors that name the database
-//! - `keys`: which row
-//! - `commit`: what an ingestion stores in one transaction
+//! - `keys`: keys of rows
+//! - `commit`: the data that an ingestion stores in one transaction
 //! - `upsert`, `episodes`, `words`: projects, episodes, turns: written, read, packed
 //! - `archive`: blobs and segments
-//! - `backup`, `salvage`: copies of the database, and what can be saved of a damaged one
-//! - `sources`: files that were read, how far, by whom, what was skipped
-//! - `queue`: turns that the lexical index must still take
-//! - `structure`: code, files, tools and errors of turns; conversations as they are listed
-//! - `vectors`: what was embedded, and turns that the embedder and the vector indexes must still take
-//! - `jobs`: work that waits
-//! - `notes`: notes, and what belongs to no project
-//! - `forget`: deletion that leaves nothing; the one way to remove a turn
+//! - `backup`, `salvage`: copies of the database, and rescue of data from a damaged one
+//! - `sources`: source files with checkpoints, leases and skipped lines
+//! - `queue`: turns that wait for the lexical index
+//! - `structure`: code, files, tools and errors of turns; summaries of conversations
+//! - `vectors`: embedded texts, and turns that wait for the embedder and the vector indexes
+//! - `jobs`: background work that waits
+//! - `notes`: notes, and other documents without a project
+//! - `forget`: complete deletion; the one way to remove a turn
 //! - `overview`: counts for people
 //!
-//! Rows and SQL never leave this module, domain types do: callers say what they want done, and only this module
-//! begins transactions. Every statement has fixed text and bound parameters. A migrated table is described in `migrations/`.
+//! Rows and SQL never leave this module, domain types do: callers ask for operations, and only this module
+//! begins transactions. Every statement has fixed text and bound parameters. The migrations in `migrations/`
+//! describe the tables.
 
 mod archive;
 pub(crate) mod backup;

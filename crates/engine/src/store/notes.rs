@@ -1,5 +1,5 @@
-//! Notes, version by version, and what else belongs to no project: read by what holds where. What a document's new
-//! text says anew is forgotten before it is stored.
+//! Notes in all their versions, and other documents without a project. Titles and links from a document's old
+//! text are deleted before its new text is stored.
 
 use std::ops::ControlFlow;
 
@@ -15,37 +15,37 @@ use super::transaction::WriteTx;
 use super::upsert::{EpisodeRow, TurnFacts, UpsertOutcome, Upserter};
 use super::{Store, StoreResult, words};
 
-/// A version of a note as it is stored.
+/// A stored version of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredNote {
     /// Row of the episode.
     pub row: EpisodeKey,
     pub episode: EpisodeId,
-    /// The turn of its words.
+    /// Id of the turn with its text.
     pub turn: TurnId,
     pub native_id: String,
     pub facts: NoteFacts,
-    /// Row and name.
+    /// Row and name of its project.
     pub project: Option<(ProjectKey, String)>,
     /// The directory that it was given for.
     pub directory: Option<String>,
     pub role: Role,
     pub at: Option<UtcMillis>,
-    /// From 1.
+    /// Number of the version, from 1.
     pub version: u64,
-    /// When the next version took its place.
+    /// Time when the next version replaced it.
     pub until: Option<UtcMillis>,
-    /// When the whole note was loaded last.
+    /// Time when the whole note was last loaded.
     pub accessed: Option<UtcMillis>,
-    /// How often it was.
+    /// Number of times that it was loaded.
     pub access_count: u64,
     pub is_forgotten: bool,
-    /// Empty until the note is wanted.
+    /// Text of the note; empty until `notes` selects it.
     pub text: String,
 }
 
 impl StoredNote {
-    /// Whether this is its id, or that of its words, or (from 4 digits on) the beginning of one.
+    /// Returns whether this is its id, or that of its text, or (from 4 digits on) the beginning of one.
     pub(crate) fn is_known_as(&self, id: &str) -> bool {
         let digits: String = id.chars().filter(|letter| *letter != '-').map(|letter| letter.to_ascii_lowercase()).collect();
         let begins = |whole: String| digits.len() >= 4 && whole.starts_with(&digits);
@@ -58,7 +58,7 @@ const COLUMNS: &str = "episode.id, episode.uid, turn.uid, episode.native_id, pro
     note_version.is_confirmed, note_version.session, note_version.metadata, note_version.until_ms, note.accessed_ms, note.access_count,
     (SELECT count(*) FROM note_version AS known WHERE known.episode_id = note_version.episode_id AND known.at_ms <= note_version.at_ms),
     turn_text.words";
-/// Where the packed words stand in a row.
+/// Column of the packed text in a row.
 const WORDS: usize = 21;
 const JOINS: &str = "JOIN note ON note.episode_id = note_version.episode_id JOIN episode ON episode.id = note_version.episode_id
     JOIN turn ON turn.id = note_version.turn_id JOIN turn_text ON turn_text.turn_id = turn.id
@@ -100,7 +100,8 @@ fn text_of(row: &Row<'_>) -> rusqlite::Result<String> {
 }
 
 impl Store {
-    /// The first notes that are wanted, latest first, each in its newest version; forgotten ones are asked about as well.
+    /// Returns the first notes that `is_wanted` selects, latest first, each in its newest version;
+    /// `is_wanted` is called with forgotten notes too.
     pub(crate) fn notes(&self, limit: usize, mut is_wanted: impl FnMut(&StoredNote) -> bool) -> StoreResult<Vec<StoredNote>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM note_version {JOINS} WHERE note_version.until_ms IS NULL ORDER BY turn.at_ms DESC, turn.id DESC"
@@ -122,14 +123,14 @@ impl Store {
         })
     }
 
-    /// Every version of a note, the first one first.
+    /// Returns every version of a note, the first one first.
     pub(crate) fn note_versions(&self, note: EpisodeKey) -> StoreResult<Vec<StoredNote>> {
         let sql =
             format!("SELECT {COLUMNS} FROM note_version {JOINS} WHERE note_version.episode_id = ?1 ORDER BY note_version.at_ms");
         self.read(|view| view.all(&sql, [note], |row| Ok(StoredNote { text: text_of(row)?, ..stored_note(row)? })))
     }
 
-    /// Turns of versions of notes that were replaced: before `as_of` (exclusive), or at any time.
+    /// Returns the turns of versions that were replaced: before `as_of` (exclusive), or at any time.
     pub(crate) fn superseded_turns(&self, as_of: Option<UtcMillis>) -> StoreResult<Vec<TurnKey>> {
         self.read(|view| {
             view.column("SELECT turn_id FROM note_version WHERE until_ms IS NOT NULL AND (?1 IS NULL OR until_ms < ?1)", [as_of])
@@ -146,7 +147,7 @@ impl Store {
         })
     }
 
-    /// Counts that a note was loaded whole.
+    /// Records that a whole note was loaded.
     pub(crate) fn count_access(&self, note: EpisodeKey, now: UtcMillis) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute(
@@ -157,7 +158,7 @@ impl Store {
         })
     }
 
-    /// Rows of an agent's episodes that belong to no project.
+    /// Returns the rows of an agent's episodes that belong to no project.
     pub(crate) fn episodes_without_project(&self, agent: &str) -> StoreResult<Vec<EpisodeKey>> {
         self.read(|view| {
             view.column("SELECT id FROM episode WHERE agent = ?1 AND project_id IS NULL AND forgotten_ms IS NULL", [agent])
@@ -166,8 +167,9 @@ impl Store {
 }
 
 impl Upserter<'_, '_> {
-    /// Stores a version of a note. Versions come in any order; which one is the newest is told by when it was given. The
-    /// note keeps its turn, which holds the newest words; older ones are turns of their own.
+    /// Stores a version of a note. Versions come in any order; the time when a version was given decides
+    /// which one is the newest. The note's turn always holds the newest text; older versions are turns of
+    /// their own.
     pub(super) fn note(
         &mut self,
         agent: &str,
@@ -223,7 +225,7 @@ impl Upserter<'_, '_> {
         }
     }
 
-    /// Gives the words of a note's turn, which are about to be replaced, a turn of their own.
+    /// Copies the text of a note's turn, which is about to be replaced, to a new turn.
     fn part_with(&mut self, row: TurnKey, id: TurnId, name: &str, until: UtcMillis) -> StoreResult<()> {
         let copy: TurnKey = self.tx.insert(
             "INSERT INTO turn (uid, episode_id, native_id, position, role, is_error, parts, at_ms, at_original, at_offset_min, at_quality,
@@ -279,18 +281,18 @@ impl Upserter<'_, '_> {
     }
 }
 
-/// The id of an older version, whose words have a turn of their own.
+/// Returns the id of an older version, which has a turn of its own.
 fn version_id(agent: &str, turn: &Turn, at: UtcMillis) -> TurnId {
     TurnId::derive(agent, &turn.id.to_string(), &version_name(turn, at), 0)
 }
 
-/// Its native id.
+/// Returns its native id.
 fn version_name(turn: &Turn, at: UtcMillis) -> String {
     format!("{}@{at}", turn.native_id)
 }
 
 impl WriteTx<'_> {
-    /// Forgets what a document's old text said of the whole: its title, and what it points to.
+    /// Deletes the title and the links that came from a document's old text.
     pub(super) fn reset_document(&self, file: FileKey) -> StoreResult<()> {
         for sql in [
             "UPDATE episode SET title = NULL, title_rank = 'first_words', title_ms = NULL, title_line = 0

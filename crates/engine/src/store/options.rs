@@ -1,17 +1,17 @@
-//! How the store is opened.
+//! Options for opening the store.
 
 use std::time::Duration;
 
-/// How the store is opened.
+/// Options for opening the store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// How long to wait for another process's write.
+    /// Maximum wait for another process's write.
     pub busy_timeout: Duration,
-    /// Whether a database that needs an upgrade is backed up first.
+    /// True to back up a database before an upgrade.
     pub backup_before_upgrade: bool,
-    /// How much the archive is compressed: zstd's level, 1 to 22.
+    /// Compression level of the archive, for zstd, 1 to 22.
     pub compression_level: i32,
-    /// Whether to be content with what is there: nothing is upgraded, and no index is begun.
+    /// True to use only what exists: nothing is upgraded, and no index is created.
     pub is_passive: bool,
 }
 

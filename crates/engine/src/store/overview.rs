@@ -8,7 +8,7 @@ use super::episodes::IS_REPLACED;
 use super::keys::ProjectKey;
 use super::{Store, StoreResult};
 
-/// How many sessions and turns an agent contributed.
+/// Number of sessions and turns of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AgentCount {
     /// Source kind.
@@ -23,21 +23,21 @@ pub struct AgentCount {
     pub turns: u64,
 }
 
-/// A count by name.
+/// Number of turns of a role.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpisodeCount {
     /// Role of turns.
     pub role: String,
-    /// How many.
+    /// Number of turns.
     pub turns: u64,
 }
 
 /// Redactions of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RedactionCount {
-    /// What was found.
+    /// Kind of the secret.
     pub kind: String,
-    /// How often.
+    /// Number of redactions.
     pub count: u64,
 }
 
@@ -48,11 +48,11 @@ pub struct SkipCount {
     pub source: String,
     /// Stable reason.
     pub reason: String,
-    /// What exactly, such as the unknown type.
+    /// Detail of the reason, such as the unknown type.
     pub detail: String,
-    /// How often.
+    /// Number of lines.
     pub count: u64,
-    /// An example: file and line.
+    /// File of an example.
     pub path: String,
     /// 1-based line of the example.
     pub line: u64,
@@ -61,11 +61,11 @@ pub struct SkipCount {
 /// Everything that `stats` shows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StoreStats {
-    /// By agent.
+    /// Counts by agent.
     pub agents: Vec<AgentCount>,
-    /// By role.
+    /// Counts by role.
     pub roles: Vec<EpisodeCount>,
-    /// Projects.
+    /// Number of projects.
     pub projects: u64,
     /// Turns that several sessions share and that are stored once.
     pub shared_turns: u64,
@@ -73,7 +73,7 @@ pub struct StoreStats {
     pub forgotten_episodes: u64,
     /// Source files read.
     pub files: u64,
-    /// Of these, gone by now; the archive has them.
+    /// Those of the files that no longer exist; the archive has their content.
     pub gone_files: u64,
     /// Bytes of the source files that are archived.
     pub source_bytes: u64,
@@ -91,7 +91,7 @@ pub struct StoreStats {
     pub skips: Vec<SkipCount>,
 }
 
-/// A project as `projects` lists it.
+/// A project in the list of projects.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProjectSummary {
     /// Row.
@@ -100,7 +100,7 @@ pub struct ProjectSummary {
     pub id: ProjectId,
     /// Name.
     pub name: String,
-    /// The names by which it is recognised: (kind, as recorded).
+    /// The aliases by which it is recognised: (kind, as recorded).
     pub aliases: Vec<(String, String)>,
     /// Sessions, without sub-agents.
     pub sessions: u64,
@@ -111,12 +111,12 @@ pub struct ProjectSummary {
 }
 
 impl Store {
-    /// What is known of the data directory under a name.
+    /// Returns a fact about the data directory by its name.
     pub(crate) fn fact(&self, name: &str) -> StoreResult<Option<String>> {
         self.read(|view| view.first_value("SELECT value FROM fact WHERE name = ?1", [name]))
     }
 
-    /// Notes what is known of the data directory.
+    /// Stores a fact about the data directory.
     pub(crate) fn set_fact(&self, name: &str, value: &str) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute(
@@ -127,8 +127,8 @@ impl Store {
         })
     }
 
-    /// Gives names (titles, directories, paths, labels and the like) that `becomes` changes their new form, unless it
-    /// is a dry run; gives how many.
+    /// Replaces names (titles, directories, paths, labels and the like) by the result of `becomes`, unless it
+    /// is a dry run; returns the number of changed names.
     pub(crate) fn rename(&self, is_dry_run: bool, mut becomes: impl FnMut(&str) -> Option<String>) -> StoreResult<u64> {
         /// Tables and columns with names; one that may hold each name once gives way to the row that has the new one.
         const NAMES: [(&str, &str); 13] = [
@@ -166,17 +166,18 @@ impl Store {
         })
     }
 
-    /// Whether anything was written with the data directory's key: lines, or what must not come back.
+    /// Returns whether anything was written with the data directory's key: lines, or hashes of content that
+    /// must not be read again.
     pub(crate) fn is_keyed(&self) -> StoreResult<bool> {
         self.read(|view| view.value("SELECT EXISTS (SELECT 1 FROM segment) OR EXISTS (SELECT 1 FROM tombstone)", []))
     }
 
-    /// How many sessions and messages were forgotten for good.
+    /// Returns the number of sessions and messages that were forgotten for good.
     pub(crate) fn tombstone_count(&self) -> StoreResult<u64> {
         self.read(|view| view.count("SELECT count(*) FROM tombstone", []))
     }
 
-    /// Counts everything.
+    /// Collects all statistics of the store.
     pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
         self.read(|view| {
             let sum = |sql: &'static str| view.value::<Option<i64>>(sql, []).map(|sum| sum.unwrap_or(0) as u64);
@@ -237,7 +238,7 @@ impl Store {
         })
     }
 
-    /// All projects, last used first.
+    /// Returns all projects, last used first.
     pub(crate) fn projects(&self) -> StoreResult<Vec<ProjectSummary>> {
         self.read(|view| {
             let mut projects = view.all(
@@ -275,7 +276,7 @@ impl Store {
         })
     }
 
-    /// All projects by row, id and name, without counts.
+    /// Returns row, id and name of all projects, without counts.
     pub(crate) fn project_names(&self) -> StoreResult<Vec<(ProjectKey, ProjectId, String)>> {
         self.read(|view| {
             view.all("SELECT id, uid, name FROM project ORDER BY id", [], |row| {
@@ -284,33 +285,33 @@ impl Store {
         })
     }
 
-    /// The projects that have this alias, in key form or as it was met.
+    /// Returns the projects that have this alias, in key form or in its original form.
     pub(crate) fn projects_by_alias(&self, recorded: &str, key: &str) -> StoreResult<Vec<ProjectKey>> {
         self.read(|view| {
             view.column("SELECT DISTINCT project_id FROM project_alias WHERE recorded = ?1 OR value = ?2", params![recorded, key])
         })
     }
 
-    /// The directories by which projects are recognised, as they were recorded.
+    /// Returns the directories by which projects are recognised, as recorded.
     pub(crate) fn project_directories(&self) -> StoreResult<Vec<String>> {
         self.read(|view| {
             view.column("SELECT DISTINCT recorded FROM project_alias WHERE kind = 'directory' ORDER BY recorded", [])
         })
     }
 
-    /// The project known by an alias.
+    /// Returns the project with an alias.
     pub(crate) fn project_by_alias(&self, kind: &str, value: &str) -> StoreResult<Option<ProjectKey>> {
         self.read(|view| {
             view.first_value("SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2", params![kind, value])
         })
     }
 
-    /// Gives a project another name.
+    /// Renames a project.
     pub(crate) fn rename_project(&self, project: ProjectKey, name: &str) -> StoreResult<()> {
         self.write(|tx| tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", params![project, name]).map(drop))
     }
 
-    /// Makes one project of two: everything of `from` belongs to `into` afterwards.
+    /// Merges two projects: everything of `from` belongs to `into` afterwards.
     pub(crate) fn merge_projects(&self, from: ProjectKey, into: ProjectKey) -> StoreResult<()> {
         self.write(|tx| {
             for sql in [

@@ -1,4 +1,4 @@
-//! The queue of turns that the lexical index must take, and what the index says of itself.
+//! The queue of turns for the lexical index, and the index's state.
 
 use rusqlite::params;
 
@@ -7,9 +7,9 @@ use super::keys::TurnKey;
 use super::{IndexedTurn, Store, StoreResult};
 
 impl Store {
-    /// Up to `limit` queued turns after `after`, oldest first, with the queue number that is done
-    /// once they are indexed. A turn that is gone or not for the index comes as `None`: whatever
-    /// the index holds of it must go.
+    /// Returns up to `limit` queued turns after `after`, oldest first, each with the queue number to drop
+    /// once it is indexed. A turn that does not exist or is not for the index comes as `None`: it must be
+    /// removed from the index.
     pub(crate) fn queued_turns(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, TurnKey, Option<IndexedTurn>)>> {
         self.read(|view| {
             let queued: Vec<(i64, TurnKey)> = view.all(
@@ -21,7 +21,7 @@ impl Store {
         })
     }
 
-    /// Every turn that an index should hold, from behind a row on, for one that is made in memory.
+    /// Returns every turn that an index should hold, after a row, for an index in memory.
     pub(crate) fn indexable_after(&self, after: TurnKey, limit: usize) -> StoreResult<Vec<(TurnKey, Option<IndexedTurn>)>> {
         self.read(|view| {
             let rows: Vec<TurnKey> = view.column(
@@ -36,14 +36,14 @@ impl Store {
         })
     }
 
-    /// Number of queued turns, counted up to `limit`.
+    /// Returns the number of queued turns, counted up to `limit`.
     pub(crate) fn queue_length(&self, limit: usize) -> StoreResult<usize> {
         self.read(|view| {
             view.count("SELECT count(*) FROM (SELECT 1 FROM lexical_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
         })
     }
 
-    /// Takes turns off the queue that the index has committed.
+    /// Removes turns from the queue that the index has committed.
     pub(crate) fn drop_queued(&self, up_to: i64) -> StoreResult<()> {
         self.write(|tx| tx.execute("DELETE FROM lexical_queue WHERE seq <= ?1", [up_to]).map(drop))
     }
@@ -63,12 +63,12 @@ impl Store {
         })
     }
 
-    /// A fact about an index, such as the tokenizer version that built it.
+    /// Returns a fact about an index, such as the tokenizer version that built it.
     pub(crate) fn index_state(&self, name: &str) -> StoreResult<Option<String>> {
         self.read(|view| view.first_value("SELECT value FROM index_state WHERE name = ?1", [name]))
     }
 
-    /// A random name that ties an index to this store, the same for whoever asks.
+    /// Returns the random name that ties an index to this store, the same for every caller.
     pub(crate) fn index_token(&self, name: &str) -> StoreResult<String> {
         if let Some(token) = self.index_state(name)? {
             return Ok(token);
@@ -80,17 +80,17 @@ impl Store {
         })
     }
 
-    /// Sets such a fact.
+    /// Sets a fact about an index.
     pub(crate) fn set_index_state(&self, name: &str, value: &str) -> StoreResult<()> {
         self.write(|tx| tx.set_state(name, value))
     }
 
-    /// Removes such a fact.
+    /// Removes a fact about an index.
     pub(crate) fn clear_index_state(&self, name: &str) -> StoreResult<()> {
         self.write(|tx| tx.execute("DELETE FROM index_state WHERE name = ?1", [name]).map(drop))
     }
 
-    /// Number of turns that the index should hold.
+    /// Returns the number of turns that the index should hold.
     pub(crate) fn indexable_turns(&self) -> StoreResult<u64> {
         self.read(|view| {
             view.count(

@@ -1,12 +1,13 @@
-//! What can be saved of a damaged database: its ground, row by row.
+//! Rescues the ground data of a damaged database, row by row.
 //!
-//! A row is asked of SQLite first, from both ends of its table. What SQLite cannot reach any more, because a page
-//! above it is damaged, is looked for in the pages themselves (<https://www.sqlite.org/fileformat2.html>): rows of
-//! the archive are known by their form, and a blob by the hash of what it holds, so nothing that is not whole is
-//! taken for it. The hash stands in the row and in an index; one of them is enough.
+//! Rows are read through SQLite first, from both ends of a table. Rows that SQLite cannot reach any more,
+//! because a page above them is damaged, are searched for in the pages themselves
+//! (<https://www.sqlite.org/fileformat2.html>). Rows of the archive are recognised by their form, and a blob
+//! by the hash of its content, so no damaged blob is accepted. The hash is in the row and in an index; one of
+//! them is enough.
 //!
 //! - [`Salvage`]: the damaged file.
-//! - [`Rows`]: rows of the tables that nothing else could give.
+//! - [`Rows`]: rows of the tables that cannot be rebuilt from others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,14 +19,14 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use super::archive::StoredBlob;
 use super::{Store, StoreError, StoreResult};
 
-/// A table that is saved: its columns, in the order in which they are stored, and how many of them are its key.
+/// A table to save: its columns, in the order in which they are stored, and the number of its key columns.
 struct Table {
     name: &'static str,
     columns: &'static str,
     key: usize,
 }
 
-/// In an order in which each refers to those before it. Blobs and segments are saved by themselves.
+/// The tables, ordered so that each refers only to earlier ones. Blobs and segments are saved separately.
 const TABLES: &[Table] = &[
     Table { name: "project", columns: "id, uid, name, created_ms", key: 1 },
     Table { name: "project_alias", columns: "kind, value, recorded, project_id", key: 2 },
@@ -52,50 +53,50 @@ const SEGMENT: Table = Table { name: "segment", columns: "file_id, generation, s
 /// Entries of the index over the names of files: source, path, row.
 const FILES_BY_INDEX: &str = "source_file by name";
 
-/// What was saved and what was not.
+/// Result of a rescue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Saved {
-    /// Blobs that hold what their hash says.
+    /// Number of blobs whose content matches their hash.
     pub blobs: u64,
-    /// Blobs that files refer to and that are lost.
+    /// Lost blobs that files refer to.
     pub lost_blobs: BTreeSet<i64>,
     /// Lost lines, by row of the file.
     pub lost_lines: BTreeMap<i64, u64>,
-    /// Rows that could not be put into the new database.
+    /// Number of rows that the new database refused.
     pub refused_rows: u64,
 }
 
-/// What a blob's data holds.
+/// Content of a blob's data.
 pub(crate) struct Content {
-    /// Its hash.
+    /// Hash of the content.
     pub hash: [u8; 32],
-    /// Its bytes.
+    /// Size in bytes.
     pub raw_bytes: usize,
-    /// Its lines.
+    /// Number of lines.
     pub lines: i64,
 }
 
 /// A damaged database.
 pub(crate) struct Salvage {
     path: PathBuf,
-    /// `None` where not even its first page can be used.
+    /// `None` if not even its first page can be used.
     db: Option<Connection>,
 }
 
 impl Salvage {
-    /// Opens a damaged database. Nothing is ever written to it.
+    /// Opens a damaged database, which is never written to.
     pub(crate) fn open(path: &Path) -> StoreResult<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).ok().filter(|db| {
-            // What the log holds is newer than the pages: SQLite sees both.
+            // The log is newer than the pages: SQLite reads both.
             db.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;").is_ok()
                 && db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).is_ok()
         });
         Ok(Self { path: path.to_path_buf(), db })
     }
 
-    /// Copies what can be saved into a new, empty store. `look` gives what a blob's data holds, `pack` makes a blob
-    /// of so many empty lines.
+    /// Copies the intact rows into a new, empty store. `look` decodes a blob's data, `pack` makes a blob of
+    /// the given number of empty lines.
     pub(crate) fn save_into(
         &self,
         store: &Store,
@@ -114,7 +115,8 @@ impl Salvage {
                     saved.refused_rows += u64::from(!insert(&tx, table, &row).map_err(|error| store.fail(error))?);
                 }
             }
-            // A file whose own row is lost is known by the index: its lines are worth more than how far it was read.
+            // A file whose own row is lost can still be found in the index: its lines matter more than its
+            // checkpoint.
             for (id, source, path) in raw.get(FILES_BY_INDEX).into_iter().flatten().filter_map(|row| file_by_index(row)) {
                 tx.execute(
                     "INSERT OR IGNORE INTO source_file (id, source, path, first_seen_ms) VALUES (?1, ?2, ?3, 0)",
@@ -122,7 +124,7 @@ impl Salvage {
                 )
                 .map_err(|error| store.fail(error))?;
             }
-            // Noise may have made numbers that no yore writes.
+            // Damage may have produced numbers that yore never writes.
             tx.execute_batch(
                 "UPDATE source_file SET rules_version = 0 WHERE rules_version NOT BETWEEN 0 AND 1000;
                  UPDATE source_file SET generation = 1 WHERE generation > 1000000;
@@ -140,7 +142,7 @@ impl Salvage {
                 if line_counts.get(&blob).is_none_or(|known| first + count > *known) {
                     saved.lost_blobs.insert(blob);
                     *saved.lost_lines.entry(file).or_default() += u64::from(lines);
-                    // The lines behind keep their numbers.
+                    // The filler keeps the numbers of the following lines.
                     let filler = pack(lines);
                     let row = put_blob(&tx, None, &filler, count).map_err(|error| store.fail(error))?;
                     line_counts.insert(row, count);
@@ -151,7 +153,7 @@ impl Salvage {
             }
             self.attach_orphans(&tx, &line_counts).map_err(|error| store.fail(error))?;
             for file in saved.lost_lines.keys() {
-                // Its source, where it still exists, is read anew, behind what was saved.
+                // If its source still exists, it is read again, after the saved lines.
                 tx.execute(
                     "UPDATE source_file SET generation = generation + 1, size = 0, mtime_ns = 0, archived_bytes = 0, archived_lines = 0,
                          read_bytes = 0, read_lines = 0, reader_state = '', fingerprint = NULL WHERE id = ?1",
@@ -165,13 +167,13 @@ impl Salvage {
         Ok(saved)
     }
 
-    /// Gives the blobs to which no segment refers any more to a file: to the one that the index over segments names, else
-    /// to one of their own, so that what they hold is read.
+    /// Assigns the blobs that no segment refers to any more to a file, so that their content is read: to the
+    /// file given by the index over segments, else to a file of their own.
     fn attach_orphans(&self, tx: &Connection, line_counts: &BTreeMap<i64, i64>) -> rusqlite::Result<()> {
         let mut by_index: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
         if let Some(db) = &self.db {
             let sql = "SELECT blob_id, file_id, generation FROM segment INDEXED BY segment_blob ORDER BY blob_id";
-            // As far as it goes.
+            // The index is read as far as possible.
             let _ = db.prepare(sql).and_then(|mut statement| {
                 let mut found = statement.query([])?;
                 while let Some(row) = found.next()? {
@@ -212,7 +214,7 @@ impl Salvage {
         Ok(())
     }
 
-    /// Saves every blob that is whole; gives the number of lines of each.
+    /// Saves every intact blob; returns the number of lines of each.
     fn save_blobs(
         &self,
         store: &Store,
@@ -224,8 +226,8 @@ impl Salvage {
         let mut ids = wanted.clone();
         let count_blobs =
             |db: &Connection| db.query_row("SELECT max(id), count(data) FROM blob", [], |row| row.get::<_, Option<i64>>(0));
-        // Where SQLite cannot read the table to its end, blobs to which no segment refers any more are known by their
-        // pages alone.
+        // If SQLite cannot read the table to its end, blobs that no segment refers to any more are found only
+        // in the pages.
         let counted = self.db.as_ref().and_then(|db| count_blobs(db).ok());
         if let Some(last) = counted {
             ids.extend(1..=last.unwrap_or(0).min(wanted.last().copied().unwrap_or(0) + 10_000));
@@ -245,12 +247,12 @@ impl Salvage {
                 line_counts.insert(id, content.lines);
             }
         }
-        // By the pages, what SQLite did not give.
+        // The pages provide the blobs that SQLite did not.
         let mut missing: BTreeSet<i64> = wanted.iter().copied().filter(|id| !line_counts.contains_key(id)).collect();
         if !missing.is_empty() || counted.is_none() {
             let mut failed = None;
             let bytes = self.bytes()?;
-            // The hash by the index: noise in a row's own copy costs nothing.
+            // The hash comes from the index, so that damage to the row's own copy does no harm.
             let mut indexed: BTreeMap<i64, Vec<u8>> = BTreeMap::new();
             Pages::of(&bytes).each_row(&mut |rowid, values| {
                 if let (None, [Value::Blob(hash), Value::Integer(id)]) = (rowid, values)
@@ -277,7 +279,7 @@ impl Salvage {
                     }
                 }
             });
-            // Where not even the row can be decoded: behind its hash stand two numbers and the data.
+            // If not even the row can be decoded: its hash is followed by two numbers and the data.
             for (id, hash) in indexed.iter().filter(|(id, _)| missing.contains(id)) {
                 if line_counts.contains_key(id) {
                     continue;
@@ -299,7 +301,7 @@ impl Salvage {
         Ok(line_counts)
     }
 
-    /// The rows of a table, each once: those that SQLite gives, and those that only the pages show.
+    /// Returns the rows of a table, each once: those that SQLite returns, and those found only in the pages.
     fn rows(&self, table: &Table, raw: &BTreeMap<&'static str, Vec<Vec<Value>>>) -> Vec<Vec<Value>> {
         let mut rows: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
         let mut add = |row: Vec<Value>| {
@@ -329,10 +331,10 @@ impl Salvage {
         rows.into_values().collect()
     }
 
-    /// Rows in the pages that have the form of one of the tables.
+    /// Returns the rows in the pages that have the form of one of the tables.
     fn raw_rows(&self) -> StoreResult<BTreeMap<&'static str, Vec<Vec<Value>>>> {
         let mut found: BTreeMap<&'static str, Vec<Vec<Value>>> = BTreeMap::new();
-        // Looked for only where SQLite cannot read a table to its end.
+        // The search is needed only if SQLite cannot read a table to its end.
         let is_readable = |table: &Table| {
             let sql = format!("SELECT count(*) FROM (SELECT {} FROM {} NOT INDEXED)", table.columns, table.name);
             self.db.as_ref().is_some_and(|db| db.query_row(&sql, [], |_| Ok(())).is_ok())
@@ -351,7 +353,7 @@ impl Salvage {
                 {
                     "project_alias"
                 }
-                // A time, not the number of a row: that is an index.
+                // The number is a time; a row number would mean an entry of an index.
                 (None, [Blob(hash), Integer(at)]) if hash.len() == 16 && *at > 1_000_000_000_000 => "tombstone",
                 (None, [Integer(_), Integer(_), Integer(_), Integer(_), Integer(_), Integer(_)]) => "segment",
                 (None, [Text(_), Text(path), Integer(_)]) if path.len() > 2 => FILES_BY_INDEX,
@@ -371,7 +373,7 @@ impl Salvage {
     }
 }
 
-/// The compressed frame that begins within a few bytes and lies in one piece.
+/// Returns the compressed frame that begins within a few bytes and is contiguous.
 fn frame_behind(bytes: &[u8]) -> Option<&[u8]> {
     const BEGINNING: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
     let near = &bytes[..bytes.len().min(24)];
@@ -382,11 +384,11 @@ fn frame_behind(bytes: &[u8]) -> Option<&[u8]> {
 
 fn file_by_index(row: &[Value]) -> Option<(i64, &str, &str)> {
     let [Value::Text(source), Value::Text(path), Value::Integer(id)] = row else { return None };
-    // Other indexes have two texts as well: of an episode the second is an id, no path.
+    // Other indexes have two texts as well; in that of episodes the second is an id, not a path.
     path.contains(['/', '\\', ':']).then_some((*id, source, path))
 }
 
-/// Whether a row is there that another one refers to.
+/// Returns whether a row exists that another one refers to.
 fn is_known(tx: &Connection, table: &str, id: &Value) -> bool {
     tx.prepare_cached(&format!("SELECT 1 FROM {table} WHERE id = ?1"))
         .and_then(|mut statement| statement.exists([id]))
@@ -406,7 +408,7 @@ fn integers(row: &[Value]) -> Option<[i64; 6]> {
     (row.len() == 6).then_some(numbers)
 }
 
-/// Puts a row in, unless the new database refuses it: noise may have made it impossible.
+/// Inserts a row, unless the new database refuses it, which it may do after damage.
 fn insert(tx: &Connection, table: &Table, row: &[Value]) -> rusqlite::Result<bool> {
     let places = vec!["?"; row.len()].join(", ");
     let sql = format!("INSERT OR IGNORE INTO {} ({}) VALUES ({places})", table.name, table.columns);
@@ -443,7 +445,7 @@ impl<'a> Pages<'a> {
     fn of(bytes: &'a [u8]) -> Self {
         let told = bytes.get(16..18).map_or(0, |two| usize::from(u16::from_be_bytes([two[0], two[1]])));
         let told = if told == 1 { 65_536 } else { told };
-        // Of a damaged header: what yore writes.
+        // With a damaged header, the page size that yore uses is assumed.
         let size = if told.is_power_of_two() && told >= 512 { told } else { 4096 };
         let reserved = bytes.get(20).map_or(0, |byte| usize::from(*byte));
         Self { bytes, size, usable: size - if reserved < 64 { reserved } else { 0 } }
@@ -454,7 +456,8 @@ impl<'a> Pages<'a> {
         self.bytes.get(start..start + self.size)
     }
 
-    /// Calls `each` with the number (of a table with numbered rows) and the values of every row that can be decoded.
+    /// Calls `each` with the number (for a table with numbered rows) and the values of every row that can be
+    /// decoded.
     fn each_row(&self, each: &mut dyn FnMut(Option<i64>, &[Value])) {
         let count = u32::try_from(self.bytes.len() / self.size).unwrap_or(u32::MAX);
         for number in 1..=count {
@@ -481,7 +484,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// A cell's row number and payload, overflow pages included.
+    /// Returns a cell's row number and payload, including overflow pages.
     fn cell(&self, page: &[u8], mut at: usize, is_table: bool) -> Option<(Option<i64>, Vec<u8>)> {
         let length = usize::try_from(varint(page, &mut at)?).ok().filter(|length| *length <= self.bytes.len())?;
         let rowid = if is_table { Some(varint(page, &mut at)?) } else { None };
@@ -508,7 +511,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// A number of SQLite's variable length.
+/// Reads an integer of SQLite's variable length.
 fn varint(bytes: &[u8], at: &mut usize) -> Option<i64> {
     let mut value: u64 = 0;
     for place in 0..9 {
@@ -525,7 +528,7 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<i64> {
     None
 }
 
-/// The values of a record.
+/// Returns the values of a record.
 fn record(payload: &[u8]) -> Option<Vec<Value>> {
     let mut at = 0;
     let head = usize::try_from(varint(payload, &mut at)?).ok().filter(|head| *head <= payload.len())?;

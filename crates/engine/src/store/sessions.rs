@@ -36,7 +36,7 @@ pub struct EpisodeSummary {
     pub title: Option<String>,
     /// Name of the project.
     pub project: Option<String>,
-    /// The directory it began in.
+    /// The directory in which it began.
     pub cwd: Option<String>,
     /// Time of the first turn.
     pub started: Option<UtcMillis>,
@@ -44,7 +44,7 @@ pub struct EpisodeSummary {
     pub updated: Option<UtcMillis>,
     /// Number of turns, shared ones included.
     pub turns: u64,
-    /// When it was soft-forgotten.
+    /// Time when it was soft-forgotten.
     pub forgotten: Option<UtcMillis>,
     /// Links to commits, pull requests and the like: (kind, value).
     pub links: Vec<(String, String)>,
@@ -85,9 +85,9 @@ pub(crate) struct SessionFilter<'f> {
     pub agents: &'f [String],
     /// The agent's own id.
     pub native_id: Option<&'f str>,
-    /// Last used not before (inclusive).
+    /// Only conversations last used at or after this time.
     pub since: Option<UtcMillis>,
-    /// Begun before (exclusive).
+    /// Only conversations begun before this time.
     pub until: Option<UtcMillis>,
     /// Only sessions with a code block.
     pub has_code: bool,

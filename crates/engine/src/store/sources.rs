@@ -1,4 +1,4 @@
-//! Files that histories are read from: how far they were read, by whom, and what was skipped.
+//! Source files of histories, with their checkpoints, leases and skipped lines.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,8 +10,8 @@ use super::keys::FileKey;
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
-/// How far a file was archived and read. `archived` is the end of what is stored, `read` the
-/// first line that must be parsed again, because a message that began there may go on.
+/// The progress of archiving and reading a file. `archived` is the end of the stored lines, `read` the first
+/// line that must be parsed again, because a message that began there may continue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub generation: i64,
@@ -24,7 +24,7 @@ pub(crate) struct Checkpoint {
     pub reader_state: String,
     /// Keyed hashes of the file's beginning and of the bytes before `archived_bytes`.
     pub fingerprint: Option<Vec<u8>>,
-    /// Version of the redaction rules that let the last lines through.
+    /// Version of the redaction rules that the last lines were checked with.
     pub rules_version: u32,
     /// A directory whose lines were kept out; empty when it was not recorded.
     pub kept_out: Option<String>,
@@ -33,13 +33,13 @@ pub(crate) struct Checkpoint {
 /// Skipped lines: (reason, detail) to (count, first line, first offset).
 pub(crate) type Skips = BTreeMap<(String, String), (u64, u64, u64)>;
 
-/// How a checkpoint is moved.
+/// Parameters for moving a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Advance<'a> {
-    /// Who holds the lease.
+    /// Owner of the lease.
     pub owner: &'a str,
     pub now: UtcMillis,
-    /// Gives the lease back.
+    /// True to release the lease.
     pub release: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct FileRow {
     pub last_read_ms: Option<UtcMillis>,
 }
 
-/// A file as people see it.
+/// A source file for display.
 #[derive(Clone, Debug)]
 pub struct SourceFileSummary {
     /// Source kind.
@@ -64,15 +64,15 @@ pub struct SourceFileSummary {
     pub path: String,
     /// Bytes that are in the archive.
     pub archived_bytes: u64,
-    /// Whether it is a file of lines that is read on from its last byte.
+    /// True if it is a file of lines that is read on from its last byte.
     pub grows_at_its_end: bool,
-    /// Size and modification time when last read.
+    /// Size when last read.
     pub size: u64,
-    /// Nanoseconds since 1970.
+    /// Modification time when last read, in nanoseconds since 1970.
     pub mtime_ns: i64,
-    /// When the file was found missing.
+    /// Time when the file was found missing.
     pub gone_ms: Option<UtcMillis>,
-    /// When something of it was last read.
+    /// Time when some of it was last read.
     pub last_read_ms: Option<UtcMillis>,
 }
 
@@ -103,12 +103,12 @@ fn file_row(row: &Row<'_>) -> rusqlite::Result<FileRow> {
 }
 
 impl Store {
-    /// What is known of a file.
+    /// Returns the row of a file.
     pub(crate) fn find_file(&self, source: &str, path: &str) -> StoreResult<Option<FileRow>> {
         self.read(|view| view.find_file_in(source, path))
     }
 
-    /// The recorded directory of a session that a file speaks of.
+    /// Returns the recorded directory of a session in a file.
     pub(crate) fn directory_of_file(&self, file: FileKey) -> StoreResult<Option<String>> {
         self.read(|view| {
             view.first_value(
@@ -119,7 +119,7 @@ impl Store {
         })
     }
 
-    /// Every file, in the order in which they were first read.
+    /// Returns every file, in the order in which they were first read.
     pub(crate) fn files(&self) -> StoreResult<Vec<FileRow>> {
         self.read(|view| {
             let sql = format!("SELECT {FILE_COLUMNS} FROM source_file ORDER BY id");
@@ -127,10 +127,11 @@ impl Store {
         })
     }
 
-    /// When a file that is named after a session was read last; `None` where none is, or none was.
+    /// Returns when a file that is named after a session was last read; `None` if there is no such file, or
+    /// none was read.
     pub(crate) fn last_read_of(&self, session: &str) -> StoreResult<Option<UtcMillis>> {
         let read: Vec<(String, UtcMillis)> = self.read(|view| {
-            // Few rows hold the name; which of them are named so is told by the path.
+            // Few rows contain the name; the path shows which of them are named after the session.
             view.all(
                 "SELECT path, last_read_ms FROM source_file WHERE instr(path, ?1) > 0 AND last_read_ms IS NOT NULL",
                 [session],
@@ -144,7 +145,7 @@ impl Store {
         Ok(read.into_iter().filter(|(path, _)| is_of_it(path)).map(|(_, at)| at).max())
     }
 
-    /// The files that speak of an episode.
+    /// Returns the files with content of an episode.
     pub(crate) fn files_of_episode(&self, episode: &EpisodeId) -> StoreResult<Vec<FileRow>> {
         let rows: Vec<FileKey> = self.read(|view| {
             view.column(
@@ -155,8 +156,8 @@ impl Store {
         Ok(self.files()?.into_iter().filter(|file| rows.contains(&file.id)).collect())
     }
 
-    /// Takes a file for reading. `is_alive` tells whether the process behind an owner's name
-    /// still runs; `None` when another living process has the file.
+    /// Leases a file for reading. `is_alive` returns whether the process with an owner's name still runs;
+    /// `None` if another live process has the file.
     pub(crate) fn lease_file(
         &self,
         source: &str,
@@ -179,7 +180,7 @@ impl Store {
         })
     }
 
-    /// Gives a file back.
+    /// Releases the lease of a file.
     pub(crate) fn release_file(&self, file: FileKey, owner: &str) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute("UPDATE source_file SET lease_owner = NULL WHERE id = ?1 AND lease_owner = ?2", params![file, owner])
@@ -187,12 +188,12 @@ impl Store {
         })
     }
 
-    /// Forgets the counts of a file's lines that a reading of the archive counts again.
+    /// Deletes the counts of a file's lines that a reading of the archive counts again.
     pub(crate) fn reset_skips(&self, file: FileKey) -> StoreResult<()> {
         self.write(|tx| tx.execute("DELETE FROM skip WHERE file_id = ?1 AND reason <> 'too-long'", [file]).map(drop))
     }
 
-    /// Notes which files of a source are no longer there. Their content stays.
+    /// Records that files of a source no longer exist. Their content stays.
     pub(crate) fn mark_gone(&self, files: &[FileKey], now: UtcMillis) -> StoreResult<()> {
         if files.is_empty() {
             return Ok(());
@@ -205,12 +206,12 @@ impl Store {
         })
     }
 
-    /// Keyed hashes of the sessions and messages that were forgotten for good.
+    /// Returns the keyed hashes of the sessions and messages that were forgotten for good.
     pub(crate) fn tombstones(&self) -> StoreResult<HashSet<[u8; 16]>> {
         self.read(|view| Ok(view.column("SELECT hash FROM tombstone", [])?.into_iter().collect()))
     }
 
-    /// Files with their sizes, for `doctor`.
+    /// Returns the files with their sizes, for `doctor`.
     pub(crate) fn source_files(&self) -> StoreResult<Vec<SourceFileSummary>> {
         Ok(self
             .files()?
@@ -237,8 +238,7 @@ impl View<'_> {
 }
 
 impl WriteTx<'_> {
-    /// Moves a file's checkpoint, provided that it still stands where this reading began and the
-    /// lease is still ours.
+    /// Moves a file's checkpoint, if it has not changed since this reading began and the lease is still held.
     pub(super) fn advance_file(&self, file: &FileRow, to: &Checkpoint, advance: Advance<'_>) -> StoreResult<()> {
         let from = &file.checkpoint;
         let moved = self.execute(
@@ -283,7 +283,7 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Forgets all counts of a file that is read anew from its beginning.
+    /// Deletes all counts of a file that is read again from its beginning.
     pub(super) fn reset_counts(&self, file: FileKey) -> StoreResult<()> {
         for sql in ["DELETE FROM skip WHERE file_id = ?1", "DELETE FROM redaction WHERE file_id = ?1"] {
             self.execute(sql, [file])?;

@@ -15,28 +15,28 @@ use super::transaction::View;
 use super::upsert::Upserter;
 use super::{Store, StoreResult, words};
 
-/// A path that is longer is data.
+/// A longer path is considered data.
 const MAX_PATH_BYTES: usize = 1024;
-/// A name of a tool or language that is longer is cut.
+/// Longer names of tools and languages are cut.
 const MAX_NAME_BYTES: usize = 120;
-/// Files of one turn; a turn that names more is a listing.
+/// Maximum number of files of one turn; a turn that names more is a listing.
 const MAX_FILES: usize = 64;
-/// Turns whose shape is made again in one transaction.
+/// Turns whose shape is written again in one transaction.
 const RESHAPED_TURNS: usize = 500;
-/// Paths that a name of a file may stand for, and places of each that are looked at.
+/// Maximum number of paths that a file name may match, and of turns read for each.
 const MAX_NAMED_PATHS: usize = 100;
 const MAX_PLACES: usize = 2_000;
 
-/// Which changes of a file.
+/// Filter for the changes of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChangeFilter<'f> {
     /// The last components of its path.
     pub file: &'f str,
     /// Rows of projects.
     pub projects: &'f [ProjectKey],
-    /// Not those of this session, by its native id, nor of its sub-agents.
+    /// Native id of a session to leave out, together with its sub-agents.
     pub session: Option<&'f str>,
-    /// Only what was known then (exclusive).
+    /// Only changes from before this time.
     pub as_of: Option<i64>,
 }
 
@@ -45,18 +45,18 @@ pub(crate) struct ChangeFilter<'f> {
 pub(crate) struct Change {
     /// Row of the turn that changed it.
     pub turn: TurnKey,
-    /// Row of the turn in which a person asked for it.
+    /// Row of the turn in which a person requested it.
     pub asked: Option<TurnKey>,
 }
 
-/// What a turn's source records of its tools.
+/// Tools and files of a turn as recorded by its source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RecordedShape {
     pub tools: Vec<ToolUse>,
     pub files: Vec<FileUse>,
 }
 
-/// What the words of a turn tell.
+/// Shape of a turn as found in its text.
 struct WordsShape<'t> {
     code: Vec<CodeBlock>,
     mentioned: Vec<&'t str>,
@@ -74,20 +74,20 @@ impl<'t> WordsShape<'t> {
     }
 }
 
-/// Binds the call of a tool to its answer within an episode: agents' own ids may repeat between
-/// sessions. The keys of an episode lie together, so that a batch touches few pages of the index.
+/// Returns the key that connects a tool call with its answer within an episode: agents' own ids may repeat
+/// between sessions. The keys of an episode are adjacent, so that a batch touches few pages of the index.
 fn call_key(episode: EpisodeKey, call_id: &str) -> i64 {
     let mut bytes = [0; 8];
     bytes[..5].copy_from_slice(&blake3::hash(call_id.as_bytes()).as_bytes()[..5]);
     episode.get().wrapping_shl(40) | i64::from_le_bytes(bytes)
 }
 
-/// The last component of a path in lower case; empty for a directory.
+/// Returns the last component of a path in lower case; empty for a directory.
 fn name_of(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or("").to_lowercase()
 }
 
-/// Whether a path ends with these components, whatever the separators and the case of letters.
+/// Returns whether a path ends with these components, ignoring separators and case.
 fn ends_with_components(path: &str, suffix: &str) -> bool {
     fn parts(path: &str) -> impl Iterator<Item = String> + '_ {
         path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").map(str::to_lowercase)
@@ -97,7 +97,7 @@ fn ends_with_components(path: &str, suffix: &str) -> bool {
 }
 
 impl Upserter<'_, '_> {
-    /// Writes the shape of a turn, in the place of an older one where it is replaced.
+    /// Writes the shape of a turn; replaces an older one if `is_replaced`.
     pub(super) fn write_shape(&mut self, id: TurnKey, episode: EpisodeKey, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if is_replaced {
             self.clear_shape(id)?;
@@ -111,7 +111,7 @@ impl Upserter<'_, '_> {
         files.extend(shape.mentioned.iter().map(|path| (*path, FileAction::Mentioned)));
         self.write_files(id, &mut files)?;
         self.write_code(id, &shape.code)?;
-        // What a person refused is no error.
+        // A call that a person refused is not an error.
         let is_refused = turn.tools.iter().any(|tool| tool.outcome == Some(Outcome::Cancelled));
         if turn.is_error && !is_refused || shape.reports_error {
             self.run("INSERT OR IGNORE INTO turn_error (turn_id) VALUES (?1)", id)?;
@@ -119,7 +119,7 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    /// Writes what the words of a turn tell of its shape, beside what its source recorded.
+    /// Writes the shape found in a turn's text, in addition to what its source recorded.
     fn reshape(&mut self, id: TurnKey, role: Role, is_error: bool, text: &str, tool_text: &str) -> StoreResult<()> {
         let shape = WordsShape::of(role, text, tool_text);
         let mut files = shape.mentioned.iter().map(|path| (*path, FileAction::Mentioned)).collect();
@@ -149,8 +149,8 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    /// Writes tool calls and answers; each side gets what only the other tells. A new call was not
-    /// answered before: its answer stands behind it, and finds it.
+    /// Writes tool calls and answers; each side gets the data that only the other has. A new call has no
+    /// answer yet: its answer comes later, and finds the call.
     fn write_tools(&mut self, id: TurnKey, episode: EpisodeKey, tools: &[ToolUse], is_replaced: bool) -> StoreResult<()> {
         for (seq, tool) in tools.iter().enumerate() {
             let key = tool.call_id.as_deref().filter(|call| !call.is_empty()).map(|call| call_key(episode, call));
@@ -175,7 +175,7 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    /// Gives a call the outcome that its answer, turn `id`, tells; returns the tool's name.
+    /// Gives a call the outcome from its answer, turn `id`; returns the tool's name.
     fn answer(&mut self, key: i64, id: TurnKey, outcome: Outcome) -> StoreResult<Option<LabelKey>> {
         let call = match self.calls.get(&key) {
             Some(call) => Some(*call),
@@ -191,7 +191,7 @@ impl Upserter<'_, '_> {
         Ok(name)
     }
 
-    /// The outcome that an answer to a call of turn `id` told before.
+    /// Returns the outcome from an earlier answer to a call of turn `id`.
     fn outcome_of(&self, key: i64, id: TurnKey) -> StoreResult<Option<Outcome>> {
         let found: Option<String> = self.tx.first_value(
             "SELECT outcome FROM tool_use WHERE call = ?1 AND turn_id <> ?2 AND outcome IS NOT NULL LIMIT 1",
@@ -201,7 +201,8 @@ impl Upserter<'_, '_> {
     }
 
     fn write_files(&mut self, id: TurnKey, files: &mut Vec<(&str, FileAction)>) -> StoreResult<()> {
-        // The most that is done to a file comes first; of too many the mere mentions go.
+        // The strongest action on a file comes first; if there are too many files, those that are only
+        // mentioned are dropped.
         files.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         let mut seen: HashSet<&str> = HashSet::new();
         files.retain(|(path, _)| !path.is_empty() && path.len() <= MAX_PATH_BYTES && seen.insert(path));
@@ -230,7 +231,7 @@ impl Upserter<'_, '_> {
         Ok(())
     }
 
-    /// Row of a path.
+    /// Returns the row of a path.
     fn path(&mut self, path: &str) -> StoreResult<i64> {
         if let Some(id) = self.paths.get(path) {
             return Ok(*id);
@@ -250,15 +251,14 @@ fn cut(text: &str, bytes: usize) -> &str {
 }
 
 impl Store {
-    /// Number of turns whose words have not been looked through yet, counted up to `limit`.
+    /// Returns the number of turns whose text has not been analysed yet, counted up to `limit`.
     pub(crate) fn shape_queue_length(&self, limit: usize) -> StoreResult<usize> {
         self.read(|view| {
             view.count("SELECT count(*) FROM (SELECT 1 FROM shape_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
         })
     }
 
-    /// Looks the words of turns through that are older than the shape tables, some at a time; says
-    /// whether some are left.
+    /// Analyses some of the turns that are older than the shape tables; returns whether some are left.
     pub(crate) fn reshape(&self) -> StoreResult<bool> {
         if self.shape_queue_length(1)? == 0 {
             return Ok(false);
@@ -299,7 +299,7 @@ impl Store {
         })
     }
 
-    /// Rows of the turns that hold what a filter asks for ([`Filter::asks_for_content`]).
+    /// Returns the rows of the turns with the content that a filter requires ([`Filter::asks_for_content`]).
     pub(crate) fn turns_holding(&self, filter: &Filter) -> StoreResult<HashSet<TurnKey>> {
         self.read(|view| {
             let mut passing: Option<HashSet<TurnKey>> = None;
@@ -340,8 +340,8 @@ impl Store {
         })
     }
 
-    /// The last change of a file in each session, latest first. Of a file that is met everywhere
-    /// only the places that were stored last are looked at.
+    /// Returns the last change of a file in each session, latest first. For a file that occurs very often,
+    /// only the latest stored turns are read.
     pub(crate) fn last_changes(&self, filter: &ChangeFilter<'_>, limit: usize) -> StoreResult<Vec<Change>> {
         self.read(|view| {
             let mut written: Vec<TurnKey> = Vec::new();
@@ -373,8 +373,8 @@ impl Store {
         })
     }
 
-    /// What the sources of these turns record of tools and files, in the order of `rows`. The id of
-    /// a call binds call and answer; it is not the agent's own.
+    /// Returns the tools and files that the sources of these turns recorded, in the order of `rows`. The id
+    /// of a call connects call and answer; it is not the agent's own.
     pub(crate) fn recorded_shapes(&self, rows: &[TurnKey]) -> StoreResult<Vec<RecordedShape>> {
         self.read(|view| {
             let mut shapes = Vec::with_capacity(rows.len());
@@ -408,7 +408,7 @@ impl Store {
 }
 
 impl View<'_> {
-    /// Rows of the paths that end with these components.
+    /// Returns the rows of the paths that end with these components.
     fn paths_ending(&self, suffix: &str) -> StoreResult<Vec<i64>> {
         let suffix = suffix.trim().trim_end_matches(['/', '\\']);
         let found: Vec<(i64, String)> = self.all("SELECT id, text FROM path WHERE name = ?1", [name_of(suffix)], |row| {

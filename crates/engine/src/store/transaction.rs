@@ -3,8 +3,8 @@
 //! - [`View`] reads
 //! - [`WriteTx`], a transaction, reads and writes
 //!
-//! Both name the database in their errors. Each statement is prepared once per connection. The methods here take
-//! SQL and are for this module alone; the other files add what a caller wants done as further methods.
+//! Errors of both name the database. Each statement is prepared once per connection. The methods here take
+//! SQL and are for this module alone; the other files add methods for the operations that callers need.
 
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
@@ -26,7 +26,7 @@ impl<'c> View<'c> {
         Self { connection, path }
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub(super) fn all<T>(
         &self,
         sql: &str,
@@ -36,12 +36,12 @@ impl<'c> View<'c> {
         self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_map(params, map)?.collect()))
     }
 
-    /// The first column of all rows.
+    /// Returns the first column of all rows.
     pub(super) fn column<T: FromSql>(&self, sql: &str, params: impl Params) -> StoreResult<Vec<T>> {
         self.all(sql, params, |row| row.get(0))
     }
 
-    /// The first row, if there is one.
+    /// Returns the first row, if there is one.
     pub(super) fn first<T>(
         &self,
         sql: &str,
@@ -51,12 +51,12 @@ impl<'c> View<'c> {
         self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, map).optional()))
     }
 
-    /// The first column of the first row, if there is one.
+    /// Returns the first column of the first row, if there is one.
     pub(super) fn first_value<T: FromSql>(&self, sql: &str, params: impl Params) -> StoreResult<Option<T>> {
         self.first(sql, params, |row| row.get(0))
     }
 
-    /// The row of a statement that always gives one.
+    /// Returns the row of a statement that always has one.
     pub(super) fn one<T>(
         &self,
         sql: &str,
@@ -66,22 +66,22 @@ impl<'c> View<'c> {
         self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, map)))
     }
 
-    /// The first column of the row of such a statement.
+    /// Returns the first column of the row of such a statement.
     pub(super) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> StoreResult<T> {
         self.one(sql, params, |row| row.get(0))
     }
 
-    /// The same where the column is a count.
+    /// Returns the first column of such a row as a count.
     pub(super) fn count(&self, sql: &str, params: impl Params) -> StoreResult<u64> {
         Ok(self.value::<i64>(sql, params)?.max(0) as u64)
     }
 
-    /// Whether there is a row.
+    /// Returns whether there is a row.
     pub(super) fn exists(&self, sql: &str, params: impl Params) -> StoreResult<bool> {
         self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.exists(params)))
     }
 
-    /// Row by row, until `each` breaks.
+    /// Calls `each` row by row, until it breaks.
     pub(super) fn each(
         &self,
         sql: &str,
@@ -99,7 +99,7 @@ impl<'c> View<'c> {
         }))
     }
 
-    /// An error of the system, with the database's path.
+    /// Converts an error of the system, with the database's path.
     pub(super) fn failed(&self, error: std::io::Error) -> StoreError {
         StoreError::Io { path: self.path.to_path_buf(), error }
     }
@@ -109,7 +109,7 @@ impl<'c> View<'c> {
     }
 }
 
-/// One transaction: all that is written in it is kept, or nothing. `Store::write` begins and commits it.
+/// One transaction: all of its writes are kept, or none. `Store::write` begins and commits it.
 pub(crate) struct WriteTx<'c> {
     view: View<'c>,
 }
@@ -119,7 +119,7 @@ impl<'c> WriteTx<'c> {
         Self { view: View::new(transaction, path) }
     }
 
-    /// Runs a statement; returns how many rows it changed.
+    /// Runs a statement; returns the number of changed rows.
     pub(super) fn execute(&self, sql: &str, params: impl Params) -> StoreResult<usize> {
         self.named(self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }

@@ -1,4 +1,4 @@
-//! Projects, episodes and turns as they are written: once, and replaced only by a fuller copy.
+//! Writes projects, episodes and turns: each once, and replaced only by a more complete copy.
 
 use std::collections::HashMap;
 
@@ -14,50 +14,50 @@ use super::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey};
 use super::transaction::WriteTx;
 use super::{Store, StoreResult, words};
 
-/// Distance to a turn that is a tool's input or output only: those do not part what was said
-/// before from what was said after.
+/// Distance to a turn that is a tool's input or output only: tool turns do not separate the text before them
+/// from the text after them.
 const TOOL_GAP: i64 = 1 << 12;
 
-/// What a turn's upsert did.
+/// Result of a turn's upsert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UpsertOutcome {
     /// A new turn.
     Added,
-    /// A fuller or better read copy replaced the stored one.
+    /// A more complete or better read copy replaced the stored one.
     Updated,
     /// The turn was known.
     Unchanged,
-    /// The turn belongs to another session, to which this one now refers.
+    /// The turn belongs to another session, which this one now refers to.
     Shared,
 }
 
-/// An episode as a writer needs it.
+/// The data of an episode that writing needs.
 #[derive(Clone, Debug)]
 pub(super) struct EpisodeRow {
     /// Row id.
     pub id: EpisodeKey,
     /// Its project.
     pub project: Option<ProjectKey>,
-    /// The directory it began in, as recorded.
+    /// The directory in which it began, as recorded.
     pub cwd: Option<String>,
 }
 
-/// Where a turn was read.
+/// Place and reading of a turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnFacts {
     /// The file.
     pub file: FileKey,
-    /// 1-based line of its first words.
+    /// 1-based first line of its text.
     pub line: u64,
     /// Its project.
     pub project: Option<ProjectKey>,
     /// Number of the reading of the whole archive (`reindex`) that saw it.
     pub pass: i64,
-    /// Whether it is a part of a document, which a new reading replaces with its time.
+    /// True if it is a part of a document, which a new reading replaces, together with its time.
     pub is_document: bool,
 }
 
-/// Writes episodes and turns inside one transaction, remembering what it looked up there.
+/// Writes episodes and turns inside one transaction, with a cache of look-ups.
 pub(super) struct Upserter<'tx, 'db> {
     pub(super) tx: &'tx WriteTx<'db>,
     labels: HashMap<String, LabelKey>,
@@ -65,9 +65,9 @@ pub(super) struct Upserter<'tx, 'db> {
     episodes: HashMap<EpisodeId, EpisodeRow>,
     /// Rows of paths.
     pub(super) paths: HashMap<String, i64>,
-    /// Calls of tools that were written here: turn, place in it, name.
+    /// Tool calls written in this transaction: turn, position in it, name.
     pub(super) calls: HashMap<i64, (TurnKey, i64, Option<LabelKey>)>,
-    /// Per file and episode: row of the last turn that the file gave.
+    /// For each file and episode, the row of the last turn from the file.
     cursors: HashMap<(FileKey, EpisodeKey), Option<TurnKey>>,
 }
 
@@ -88,8 +88,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         }
     }
 
-    /// The project that is known by any of `aliases` (the first that matches decides), created
-    /// under `name` (that of the directory, where it is empty) if none is; it is known by all of them afterwards.
+    /// Returns the project with any of `aliases` (the first match decides), or creates it under `name` (that
+    /// of the directory, if it is empty). Afterwards the project has all the aliases.
     pub(super) fn project(&mut self, aliases: &[(ProjectAlias, String)], name: &str, now: UtcMillis) -> StoreResult<ProjectKey> {
         let mut found = None;
         for (alias, _) in aliases {
@@ -130,7 +130,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(project)
     }
 
-    /// The stored episode, if any.
+    /// Returns the stored episode, if any.
     pub(super) fn find_episode(&mut self, id: &EpisodeId) -> StoreResult<Option<EpisodeRow>> {
         if let Some(row) = self.episodes.get(id) {
             return Ok(Some(row.clone()));
@@ -144,7 +144,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(row)
     }
 
-    /// Stores an episode, or fills in what an earlier reading did not know.
+    /// Stores an episode, or adds values that an earlier reading lacked.
     pub(super) fn episode(&mut self, episode: &Episode, project: Option<ProjectKey>) -> StoreResult<EpisodeRow> {
         let known = self.find_episode(&episode.id)?;
         if let Some(row) = known {
@@ -179,7 +179,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(row)
     }
 
-    /// Gives an episode a title unless it has a surer one, or as sure a one that is younger.
+    /// Sets the title of an episode, unless it has a more reliable one, or an equally reliable newer one.
     pub(super) fn title(&mut self, episode: EpisodeKey, title: &Title) -> StoreResult<()> {
         let known = self.tx.first(
             "SELECT title, title_rank, title_ms, title_line FROM episode WHERE id = ?1 AND title IS NOT NULL",
@@ -195,7 +195,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             ).map(drop)
     }
 
-    /// Keeps a title for whichever episode will hold a message.
+    /// Stores a title for the episode that will hold a message.
     pub(super) fn title_later(&self, agent: &str, message: &str, title: &Title) -> StoreResult<()> {
         self.tx
             .execute(
@@ -208,7 +208,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             .map(drop)
     }
 
-    /// Remembers something that an episode points to, such as a pull request.
+    /// Stores a link of an episode, such as a pull request.
     pub(super) fn link(&mut self, episode: EpisodeKey, kind: &str, value: &str) -> StoreResult<()> {
         self.tx
             .execute(
@@ -218,8 +218,9 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
             .map(drop)
     }
 
-    /// The episode of an agent that holds the message with this native id. Of several, of which one owns it and the
-    /// others repeat it, the one that `file` speaks of: what a session's own file says of its messages is about it.
+    /// Returns the episode of an agent that holds the message with this native id. If one episode owns it and
+    /// others repeat it, returns the one that occurs in `file`: titles in a session's own file are about that
+    /// session.
     pub(super) fn episode_of_message(
         &mut self,
         agent: &str,
@@ -287,14 +288,14 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 && parts == turn.parts
                 && self.words(id)? == (turn.text.clone(), turn.tool_text.clone());
             if same && facts.is_document {
-                // The words stay, but may stand elsewhere now.
+                // The text is the same, but its location may have changed.
                 self.tx.execute(
                     "UPDATE turn SET file_id = ?2, line = ?3 WHERE id = ?1 AND (file_id, line) IS NOT (?2, ?3)",
                     params![id, facts.file, facts.line as i64],
                 )?;
             }
             if (turn.parts < parts && !facts.is_document) || same {
-                // A reader of today may know more of its tools and files.
+                // The current reader may find more of its tools and files.
                 if same && reading < facts.pass {
                     self.write_shape(id, episode.id, turn, true)?;
                 }
@@ -354,7 +355,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(UpsertOutcome::Added)
     }
 
-    /// Writes what the file's next reading must know. Call once, before the commit.
+    /// Writes the data that the file's next reading needs. Call once, before the commit.
     pub(super) fn finish(self) -> StoreResult<()> {
         for ((file, episode), last) in &self.cursors {
             self.tx.execute(
@@ -366,7 +367,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(())
     }
 
-    /// Notes where a turn was said, which an earlier reading did not know. The indexes keep that beside the words.
+    /// Stores the project of a turn, which an earlier reading did not know. The indexes store it beside the
+    /// text.
     fn learn_project(&mut self, id: TurnKey, turn: &Turn, project: Option<ProjectKey>) -> StoreResult<()> {
         let cwd = self.label(turn.cwd.as_deref())?;
         self.tx
@@ -409,7 +411,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         self.queue(id, turn, is_replaced)
     }
 
-    /// Puts a turn on the lists of what the indexes have yet to take.
+    /// Puts a turn into the queues of the indexes.
     fn queue(&self, id: TurnKey, turn: &Turn, is_replaced: bool) -> StoreResult<()> {
         if turn.role.is_recalled() {
             self.tx.execute("INSERT INTO lexical_queue (turn_id) VALUES (?1)", [id])?;
@@ -425,8 +427,8 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(stored.and_then(|stored| words::decode(&stored)).unwrap_or_default())
     }
 
-    /// A turn of another session of the same agent with the same UUID: this one was copied. Of
-    /// several on one line, the one with the same words.
+    /// Returns the turn with the same UUID in another session of the same agent, from which this one was
+    /// copied. Of several on one line, returns the one with the same text.
     fn owner_elsewhere(&self, agent: &str, episode: EpisodeKey, turn: &Turn) -> StoreResult<Option<TurnKey>> {
         if uuid::Uuid::try_parse(&turn.native_id).is_err() {
             return Ok(None);
@@ -445,7 +447,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         Ok(found.first().copied())
     }
 
-    /// A place after the file's last turn in the episode, or where its time puts it.
+    /// Returns a position after the file's last turn in the episode, or the one that fits its time.
     fn position_for(&mut self, file: FileKey, episode: EpisodeKey, turn: &Turn) -> StoreResult<i64> {
         let (time, gap) = (turn.time.utc, gap_before(!turn.text.is_empty()));
         let last = match self.cursors.get(&(file, episode)) {
@@ -516,7 +518,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
         self.tx.value(sql, params![episode, bound])
     }
 
-    /// Spreads the turns of an episode out again, in their order.
+    /// Spaces the turns of an episode evenly again, in their order.
     fn renumber(&self, episode: EpisodeKey) -> StoreResult<()> {
         let order: Vec<(TurnKey, bool, bool)> = self.tx.all(
             "SELECT id, 0, position, role IN ('tool_call', 'tool_result') FROM turn WHERE episode_id = ?1
@@ -538,7 +540,7 @@ impl<'tx, 'db> Upserter<'tx, 'db> {
                 self.tx.execute("UPDATE turn SET position = ?2 WHERE id = ?1", params![turn, position])?;
             }
         }
-        // The indexes hold positions.
+        // The indexes contain the positions.
         self.tx.execute("INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE episode_id = ?1", [episode])?;
         Ok(())
     }
@@ -580,7 +582,7 @@ fn title_of_row(row: &Row<'_>) -> rusqlite::Result<Title> {
 }
 
 impl Store {
-    /// Gives kept titles to the episodes that were read since; returns how many.
+    /// Gives stored titles to the episodes that were read since; returns their number.
     pub(crate) fn settle_titles(&self) -> StoreResult<u64> {
         let due: Vec<(String, String)> = self.read(|view| {
             view.all(

@@ -1,5 +1,4 @@
-//! Vectors of the local model, the queue of turns that lack them, and the queue that the vector
-//! indexes follow.
+//! Vectors of the local model, the queue of turns that lack them, and the queue for the vector indexes.
 
 use rusqlite::params;
 
@@ -11,25 +10,25 @@ use super::{IndexedTurn, Store, StoreResult};
 /// A keyed hash of a chunk's text.
 pub(crate) type TextHash = [u8; 16];
 
-/// A row of `vector_queue`: its number, the turn's row, the sum of the lists that must take it,
-/// and the turn, if it is still there and may be recalled.
+/// A row of `vector_queue`: its number, the turn's row, the sum of the lists that must process it, and the
+/// turn, if it still exists and may be recalled.
 pub(crate) type QueuedVector = (i64, TurnKey, u8, Option<IndexedTurn>);
 
-/// Which vector indexes must look at a turn.
+/// Bit of the static table's index in a queue row.
 pub(crate) const STATIC_LIST: u8 = 1;
-/// The local model's.
+/// Bit of the local model's index in a queue row.
 pub(crate) const MODEL_LIST: u8 = 2;
 
-/// The chunks of a turn that were just embedded.
+/// A turn that was just embedded, with its chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct EmbeddedTurn {
-    /// Number in the queue up to which this is the answer.
+    /// Queue number up to which this result is valid.
     pub seq: i64,
     /// The turn.
     pub row: TurnKey,
-    /// In order; the vector is `None` where the store has it already.
+    /// Hashes and vectors of the chunks, in order; the vector is `None` if the store has it already.
     pub chunks: Vec<(TextHash, Option<Vec<f32>>)>,
-    /// Why the model failed on one of its texts, where it did.
+    /// Error of the model on one of its texts, if there was one.
     pub failure: Option<String>,
 }
 
@@ -38,7 +37,7 @@ pub(crate) struct EmbeddedTurn {
 pub(crate) struct VectorCounts {
     /// Turns with vectors of the embedder.
     pub turns: u64,
-    /// Its vectors.
+    /// Number of its vectors.
     pub vectors: u64,
     /// Vectors of other embedders.
     pub others: u64,
@@ -47,7 +46,7 @@ pub(crate) struct VectorCounts {
 }
 
 impl Store {
-    /// The row of an embedder, made when it is new.
+    /// Returns the row of an embedder, which is created if it is new.
     pub(crate) fn embedder(&self, identity: &str, dimensions: usize) -> StoreResult<EmbedderKey> {
         if let Some(row) = self.known_embedder(identity)? {
             return Ok(row);
@@ -65,7 +64,7 @@ impl Store {
         self.read(|view| view.first_value("SELECT id FROM embedder WHERE identity = ?1", [identity]))
     }
 
-    /// Identity and width of an embedder.
+    /// Returns identity and width of an embedder.
     pub(crate) fn embedder_facts(&self, embedder: EmbedderKey) -> StoreResult<Option<(String, usize)>> {
         self.read(|view| {
             view.first("SELECT identity, dimensions FROM embedder WHERE id = ?1", [embedder], |row| {
@@ -74,10 +73,10 @@ impl Store {
         })
     }
 
-    /// Makes `embedder` the one whose vectors are wanted: every turn that lacks them is queued.
+    /// Makes `embedder` the current one, and queues every turn that lacks its vectors.
     pub(crate) fn choose_embedder(&self, embedder: EmbedderKey) -> StoreResult<()> {
         self.write(|tx| {
-            // Another model may not fail where the last one did.
+            // The new model may succeed where the last one failed.
             tx.batch("DELETE FROM embed_queue; DELETE FROM embed_failure;")?;
             tx.execute(
                 &format!(
@@ -92,7 +91,7 @@ impl Store {
         })
     }
 
-    /// The embedder whose vectors are wanted.
+    /// Returns the current embedder.
     pub(crate) fn chosen_embedder(&self) -> StoreResult<Option<EmbedderKey>> {
         Ok(self.index_state("embedder")?.and_then(|row| row.parse().ok()).map(EmbedderKey::new))
     }
@@ -107,7 +106,8 @@ impl Store {
         })
     }
 
-    /// Up to `limit` turns that lack vectors, newest first. A turn that is gone comes as `None`.
+    /// Returns up to `limit` turns that lack vectors, newest first. A turn that no longer exists comes as
+    /// `None`.
     pub(crate) fn unembedded_turns(&self, limit: usize) -> StoreResult<Vec<(i64, TurnKey, Option<IndexedTurn>)>> {
         self.read(|view| {
             let queued: Vec<(i64, TurnKey)> =
@@ -118,7 +118,7 @@ impl Store {
         })
     }
 
-    /// Number of turns that lack vectors, counted up to `limit`.
+    /// Returns the number of turns that lack vectors, counted up to `limit`.
     pub(crate) fn unembedded_count(&self, limit: usize) -> StoreResult<u64> {
         self.read(|view| {
             view.count("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM embed_queue LIMIT ?1)", [limit as i64])
@@ -137,7 +137,7 @@ impl Store {
         })
     }
 
-    /// How many turns the model failed on, and what it said of the last of them.
+    /// Returns the number of turns on which the model failed, and the error of the last of them.
     pub(crate) fn embed_failures(&self) -> StoreResult<Option<(u64, String)>> {
         self.read(|view| {
             view.first("SELECT count(*), error_text, max(turn_id) FROM embed_failure HAVING count(*) > 0", [], |row| {
@@ -146,17 +146,17 @@ impl Store {
         })
     }
 
-    /// Which of these texts an embedder has vectors for.
+    /// Returns whether an embedder has a vector for this text.
     pub(crate) fn has_vector(&self, embedder: EmbedderKey, hash: &TextHash) -> StoreResult<bool> {
         self.read(|view| view.exists("SELECT 1 FROM vector WHERE embedder_id = ?1 AND text_hash = ?2", params![embedder, hash]))
     }
 
-    /// Stores what was embedded and takes the turns off the queue, unless they changed meanwhile.
+    /// Stores the vectors of turns and removes the turns from the queue, unless they changed meanwhile.
     pub(crate) fn store_vectors(&self, embedder: EmbedderKey, turns: &[EmbeddedTurn]) -> StoreResult<()> {
         self.write(|tx| turns.iter().try_for_each(|turn| tx.store_turn_vectors(embedder, turn)))
     }
 
-    /// The chunks of a turn: ordinal, row of the vector, vector.
+    /// Returns the chunks of a turn: ordinal, row of the vector, vector.
     pub(crate) fn turn_vectors(&self, embedder: EmbedderKey, turn: TurnKey) -> StoreResult<Vec<(u16, VectorKey, Vec<f32>)>> {
         self.read(|view| {
             view.all(
@@ -171,7 +171,7 @@ impl Store {
         })
     }
 
-    /// Vectors by row; `None` for one that is gone.
+    /// Returns vectors by row; `None` for one that no longer exists.
     pub(crate) fn vectors(&self, rows: &[VectorKey]) -> StoreResult<Vec<Option<Vec<f32>>>> {
         self.read(|view| {
             rows.iter()
@@ -184,7 +184,7 @@ impl Store {
         })
     }
 
-    /// Up to `limit` rows of the vector queue after `after`, oldest first.
+    /// Returns up to `limit` rows of the vector queue after `after`, oldest first.
     pub(crate) fn queued_vectors(&self, after: i64, limit: usize) -> StoreResult<Vec<QueuedVector>> {
         self.read(|view| {
             let queued: Vec<(i64, TurnKey, u8)> = view.all(
@@ -196,14 +196,14 @@ impl Store {
         })
     }
 
-    /// Length of that queue, counted up to `limit`.
+    /// Returns the length of the vector queue, counted up to `limit`.
     pub(crate) fn vector_queue_length(&self, limit: usize) -> StoreResult<usize> {
         self.read(|view| {
             view.count("SELECT count(*) FROM (SELECT 1 FROM vector_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
         })
     }
 
-    /// Takes off that queue what the indexes have committed, and remembers how far it was read.
+    /// Removes rows from the vector queue that the indexes have committed, and records the last one.
     pub(crate) fn drop_queued_vectors(&self, up_to: i64) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute("DELETE FROM vector_queue WHERE seq <= ?1", [up_to])?;
@@ -211,7 +211,7 @@ impl Store {
         })
     }
 
-    /// How far that queue was read when it was last emptied, and its newest number ever.
+    /// Returns the last number removed from the vector queue, and its newest number ever.
     pub(crate) fn vector_queue_bounds(&self) -> StoreResult<(u64, u64)> {
         let taken = self.index_state("vectors-taken")?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
         let newest: Option<i64> =
@@ -234,7 +234,7 @@ impl Store {
         })
     }
 
-    /// What is there of an embedder's vectors.
+    /// Returns the counts of an embedder's vectors.
     pub(crate) fn vector_counts(&self, embedder: Option<EmbedderKey>) -> StoreResult<VectorCounts> {
         let embedder = embedder.unwrap_or(EmbedderKey::new(-1));
         let waiting = self.unembedded_count(10_000_000)?;
@@ -265,8 +265,8 @@ impl WriteTx<'_> {
                     params![embedder, hash, pack(vector)],
                 )?;
             }
-            // A vector that another process dropped meanwhile leaves a gap, which the queue
-            // does not know of: the turn then answers with its other chunks.
+            // A vector that another process dropped meanwhile leaves a gap that is not queued again: the turn
+            // is then found by its other chunks.
             self.execute(
                 "INSERT INTO chunk (turn_id, embedder_id, ordinal, vector_id)
                  SELECT ?1, ?2, ?3, id FROM vector WHERE embedder_id = ?2 AND text_hash = ?4",
@@ -288,7 +288,7 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Deletes vectors that no chunk refers to, and queue rows of turns that are gone.
+    /// Deletes vectors that no chunk refers to, and queue rows of turns that no longer exist.
     pub(super) fn release_vectors(&self) -> StoreResult<()> {
         self.batch(
             "DELETE FROM vector WHERE id NOT IN (SELECT vector_id FROM chunk);
@@ -306,7 +306,7 @@ impl WriteTx<'_> {
     }
 }
 
-/// f16 keeps three decimal digits, more than the rounding of an int8 model leaves.
+/// Packs a vector as f16, which keeps three decimal digits, more than the rounding of an int8 model leaves.
 fn pack(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|value| half::f16::from_f32(*value).to_le_bytes()).collect()
 }

@@ -1,19 +1,19 @@
-//! How the words of a turn are stored: text and tool text in one value, compressed when that
-//! pays. First byte: 0 plain, 1 zstd. Then the length of the text as a little-endian u32 (inside
-//! the compressed part), the text, the tool text. This layout is persisted.
+//! Storage format of a turn's text: text and tool text in one value, compressed if that saves space. First
+//! byte: 0 plain, 1 zstd. Then the length of the text as a little-endian u32 (inside the compressed part),
+//! the text, the tool text. This layout is persisted.
 
 use std::cell::RefCell;
 
 use zstd::bulk::{Compressor, Decompressor};
 
-/// Shorter values do not repay a frame.
+/// Shorter values are not worth compressing.
 const COMPRESS_FROM: usize = 160;
-/// More than any turn holds; bounds what a damaged value can make us allocate.
+/// Larger than any turn; limits the memory that a damaged value can request.
 const MAX_BYTES: u64 = 1 << 28;
 const LEVEL: i32 = 6;
 
 thread_local! {
-    // Setting a codec up costs more than the few hundred bytes of a usual turn.
+    // Creating a codec takes longer than coding the few hundred bytes of a usual turn.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(LEVEL).ok());
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
 }
@@ -37,7 +37,7 @@ pub(super) fn encode(text: &str, tool_text: &str) -> Vec<u8> {
     }
 }
 
-/// Text and tool text, or `None` when the value is damaged.
+/// Returns text and tool text, or `None` if the value is damaged.
 pub(super) fn decode(words: &[u8]) -> Option<(String, String)> {
     let (kind, rest) = words.split_first()?;
     let unpacked;

@@ -1,4 +1,4 @@
-//! Where things stand: standing notes, what was last worked on and where it stopped, other notes.
+//! The brief of a project: standing notes, the last sessions and where they stopped, other notes.
 
 use std::collections::HashSet;
 
@@ -16,69 +16,69 @@ use crate::notes::{NoteSummary, NotesRequest};
 use crate::retrieve::project_here;
 use crate::store::{EpisodeSummary, SessionFilter, SessionOrder, ShownTurn, Store};
 
-/// Where do things stand?
+/// A request for the brief of a project.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct BriefRequest {
-    /// The project that is asked from.
+    /// The project that the caller is in.
     pub here: Option<ProjectNames>,
-    /// The session that asks, by its native id: it need not be told of itself.
+    /// The session that requests the brief, by its native id; it is left out of the list of sessions.
     pub session: Option<String>,
-    /// The session was compacted: it needs to be told of itself.
+    /// True if the session was compacted: the brief then includes the session itself.
     pub is_compacted: bool,
 }
 
-/// Where things stand. Each list is in the order of its worth; whoever tells it cuts it to size.
+/// The state of a project. Each list is sorted by importance; the caller cuts the brief to size.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Brief {
-    /// The project's name; `None` where the directory belongs to none that is known.
+    /// Name of the project; `None` if the directory belongs to no known project.
     pub project: Option<String>,
-    /// Notes that hold always.
+    /// Standing notes.
     pub standing: Vec<NoteSummary>,
-    /// The session itself, where it was compacted.
+    /// The session itself, if it was compacted.
     pub own: Option<Worked>,
-    /// What was last worked on here, latest first.
+    /// Sessions last worked in here, latest first.
     pub sessions: Vec<Worked>,
     /// Other notes, latest first.
     pub notes: Vec<NoteSummary>,
 }
 
 impl Brief {
-    /// Whether there is nothing to tell.
+    /// Returns whether the brief has no content.
     pub fn is_empty(&self) -> bool {
         self.standing.is_empty() && self.own.is_none() && self.sessions.is_empty() && self.notes.is_empty()
     }
 }
 
-/// A session that was worked in.
+/// A session with work in it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Worked {
     /// The session.
     pub session: EpisodeSummary,
-    /// What the person asked for last, oldest of them first.
+    /// Last requests of the person, oldest first.
     pub asked: Vec<Said>,
-    /// Where it stopped: the last words of the agent.
+    /// Last text of the agent, where the session stopped.
     pub stopped: Option<Said>,
-    /// Files that it changed or spoke of, changed ones first.
+    /// Files that it changed or mentioned, changed ones first.
     pub files: Vec<String>,
 }
 
-/// Sessions that are told of.
+/// Maximum number of sessions in a brief.
 const SESSIONS: usize = 4;
-/// Sessions that are looked at for them: the asking one, and those without work, are passed over.
+/// Sessions read to find these: the requesting one, and those without work, are skipped.
 const LOOKED_AT: usize = 60;
-/// Standing notes that are told of.
+/// Maximum number of standing notes in a brief.
 const STANDING_NOTES: usize = 200;
-/// Notes that are told of, standing ones apart.
+/// Maximum number of other notes in a brief.
 const NOTES: usize = 12;
-/// Requests of a session.
+/// Maximum number of requests of a session.
 const ASKED: usize = 3;
-/// Requests of a session that lost its own memory.
+/// Maximum number of requests of a session that was compacted.
 const ASKED_AGAIN: usize = 12;
-/// Of a session's human turns as many are looked at: many only say "yes, go on".
+/// Human turns of a session that are read to find its requests: many only say "yes, go on".
 const TURNS: usize = 24;
-/// Files of a session.
+/// Maximum number of files of a session.
 const FILES: usize = 8;
-/// A request has more words than this, or it says nothing by itself.
+/// A request with at most this many words says nothing by itself.
 const FEW_WORDS: usize = 3;
 
 pub(super) fn brief(engine: &Engine, request: &BriefRequest) -> Result<Brief, EngineError> {
@@ -128,7 +128,7 @@ fn lately(store: &Store, filter: SessionFilter<'_>, limit: usize) -> Result<Vec<
     Ok(store.sessions(&SessionFilter { without_documents: true, ..filter }, SessionOrder::Recent, limit)?)
 }
 
-/// The session with this native id.
+/// Returns the session with this native id.
 fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
     let Some(summary) = lately(store, SessionFilter { native_id: Some(session), ..SessionFilter::default() }, 1)?.pop() else {
         return Ok(None);
@@ -137,8 +137,8 @@ fn own(store: &Store, session: &str) -> Result<Option<Worked>, EngineError> {
     Ok(Some(worked).filter(|worked| !worked.asked.is_empty()))
 }
 
-/// True for a session with something to go on with: a request that says something, a file that was touched, a tool
-/// that was used. A session of "hi" and "thanks" has nothing.
+/// Returns true for a session with something to continue: a meaningful request, a touched file, or a tool
+/// call. A session of "hi" and "thanks" has nothing.
 fn is_work(store: &Store, worked: &Worked) -> Result<bool, EngineError> {
     let says_something = worked.asked.iter().any(|said| word_count(&said.text) > FEW_WORDS);
     let has_acted = || store.has_tool_calls(worked.session.row);
@@ -163,8 +163,8 @@ fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Worked,
     Ok(Worked { session, asked: asked.into_iter().map(said).collect(), stopped: stopped.map(said), files })
 }
 
-/// The first files, each once: one may be named from the directory and by its whole path. The
-/// directory itself and what it lies in are no files.
+/// Returns the first files, each once, because one may be named both relative to the directory and by its
+/// whole path. Skips the directory itself and its parents.
 fn worth_naming(files: Vec<String>, cwd: &str) -> Vec<String> {
     let cwd = cwd.trim_end_matches(['/', '\\']);
     let mut seen = HashSet::new();
@@ -186,7 +186,7 @@ fn worth_naming(files: Vec<String>, cwd: &str) -> Vec<String> {
     named
 }
 
-/// What was said, without lines that only an agent's own window understands, such as Codex's
+/// Returns the text without lines that only the agent's own user interface understands, such as Codex's
 /// `::git-stage{cwd="..."}`.
 fn without_directives(text: &str) -> String {
     let is_directive = |line: &&str| {

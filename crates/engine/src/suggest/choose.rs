@@ -1,4 +1,4 @@
-//! Finds what may be suggested, and chooses what is news to the session.
+//! Finds memories that may be suggested, and chooses those that are new to the session.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,11 @@ use crate::error::EngineError;
 use crate::store::TurnKey;
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest};
 
-/// As much of a prompt is read: what somebody asks for stands at its beginning or end.
+/// Number of bytes read of a prompt: the request is at its beginning or end.
 const LONGEST: usize = 4_000;
-/// A memory whose score is below this share of the best one's is not suggested beside it.
+/// A memory whose score is below this share of the best score is not suggested.
 const LEAST_SHARE: f32 = 0.45;
-/// Beside what is asked for as many are looked at, because some are known to the session.
+/// Extra hits read beyond the limit, because the session has some of them already.
 const SPARE: usize = 10;
 
 pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, text: &str) -> Result<RecallAnswer, EngineError> {
@@ -34,10 +34,10 @@ fn row_of(hit: &Hit) -> TurnKey {
     turn.row
 }
 
-/// What the session neither holds nor was given, and what says something.
+/// Keeps the hits that are new to the session and that have meaningful text.
 pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>) -> Result<Vec<Hit>, EngineError> {
     let shared = match &request.session {
-        // A fork holds what it was forked from.
+        // A fork contains the turns of the session it was forked from.
         Some(session) => engine.store().shared_with(session, &hits.iter().map(row_of).collect::<Vec<_>>())?,
         None => HashSet::new(),
     };
@@ -54,7 +54,7 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
     Ok(hits)
 }
 
-/// The best that is news to the session.
+/// Returns the best hits that are new to the session.
 pub(super) fn chosen(
     engine: &Engine,
     request: &SuggestRequest,
@@ -75,7 +75,7 @@ pub(super) fn chosen(
     Ok(Suggestions { memories, confidence, skipped })
 }
 
-/// The beginning and the end of a long text.
+/// Returns the beginning and the end of a long text.
 pub(super) fn bounded(text: &str) -> String {
     if text.len() <= LONGEST {
         return text.to_owned();

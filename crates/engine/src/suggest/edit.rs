@@ -1,4 +1,4 @@
-//! What concerns a file that is about to be changed.
+//! Suggestions for a file that is about to be changed.
 
 use yore_core::episode::Role;
 use yore_core::query::Filter;
@@ -12,24 +12,24 @@ use crate::retrieve::{project_here, projects_named};
 use crate::store::{ChangeFilter, ShownTurn, TurnKey};
 use crate::{Engine, Hit};
 
-/// Earlier sessions that changed the file.
+/// Maximum number of earlier sessions that changed the file.
 const CHANGES: usize = 2;
-/// As many are looked at: some ended without a word, or are known.
+/// Changes read to find these: some sessions ended without text, or are known already.
 const CHANGES_LOOKED_AT: usize = 8;
-/// Characters of what was asked for: what came of it says more.
+/// Characters quoted of the request, which is less useful than its outcome.
 const ASKED_CHARS: usize = 120;
 
-/// What people said about a file, notes that name it, and what came of its last changes in other
-/// sessions. That an agent once read it is no news.
+/// Suggests what people said about a file, notes that name it, and the outcome of its last changes in other
+/// sessions. Turns of agents that only read the file are left out.
 pub(super) fn of_edit(engine: &Engine, request: &SuggestRequest, filter: Filter, path: &str) -> Result<Suggestions, EngineError> {
     let normal = path.trim().replace('\\', "/");
-    // Two components tell most files apart and hold on every computer.
+    // The last two path components identify most files, and are the same on every computer.
     let parts: Vec<&str> = normal.split('/').filter(|part| !part.is_empty()).collect();
     let Some(name) = parts.last() else { return Ok(Suggestions::silent(SkipReason::Short, 0.0)) };
     let suffix = parts[parts.len().saturating_sub(2)..].join("/");
     let filter = Filter { files: vec![suffix.clone()], roles: vec![Role::Human, Role::Summary], ..filter };
     let answer = ask(engine, request, filter, name)?;
-    // The filter answers only with turns that name the file.
+    // The filter returns only turns that name the file.
     let is_found = !answer.hits.is_empty();
     let mut suggestions = chosen(engine, request, answer, 1.0, |_| Ok(None))?;
     let is_changed = add_changes(engine, request, inside(request, &normal).unwrap_or(&suffix), &mut suggestions.memories)?;
@@ -40,14 +40,14 @@ pub(super) fn of_edit(engine: &Engine, request: &SuggestRequest, filter: Filter,
     Ok(suggestions)
 }
 
-/// The path within the directory that is worked in, where it tells more than two components.
+/// Returns the path within the working directory, if it has more than two components.
 fn inside<'p>(request: &SuggestRequest, path: &'p str) -> Option<&'p str> {
     let directories = request.here.iter().flat_map(|here| &here.aliases).filter_map(|(alias, recorded)| match alias {
         ProjectAlias::Directory(_) => Some(recorded.replace('\\', "/")),
         _ => None,
     });
     let mut rests = directories.filter_map(|directory| path.strip_prefix(directory.trim_end_matches('/'))?.strip_prefix('/'));
-    // A client's own worktrees hold the same files.
+    // A client's own worktrees contain the same files.
     rests.find_map(|rest| {
         let rest =
             rest.strip_prefix(".claude/worktrees/").map_or(Some(rest), |rest| rest.split_once('/').map(|(_, rest)| rest))?;
@@ -55,7 +55,7 @@ fn inside<'p>(request: &SuggestRequest, path: &'p str) -> Option<&'p str> {
     })
 }
 
-/// Adds what was asked and done when the file was changed last; whether it ever was.
+/// Adds the request and outcome of the file's last changes; returns whether the file was ever changed.
 fn add_changes(
     engine: &Engine,
     request: &SuggestRequest,
@@ -78,7 +78,7 @@ fn add_changes(
         if left == 0 {
             break;
         }
-        // A fork holds what it was forked from.
+        // A fork contains the turns of the session it was forked from.
         if shared.contains(&change.turn) {
             continue;
         }
@@ -109,7 +109,7 @@ fn add_changes(
     Ok(!changes.is_empty())
 }
 
-/// A turn as a hit that was not searched for.
+/// Converts a turn into a hit without a search.
 fn hit_of(turn: ShownTurn, chars: usize) -> Hit {
     let mut quote: String = turn.text.trim().chars().take(chars).collect();
     if quote.len() < turn.text.trim().len() {

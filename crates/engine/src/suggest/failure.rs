@@ -1,4 +1,4 @@
-//! What concerns an error: where the same one was met, and what came of it.
+//! Suggestions for an error: earlier occurrences of the same error, and their outcome.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,15 +12,15 @@ use super::suggestion::{Said, SuggestRequest, Suggestions};
 use crate::error::EngineError;
 use crate::{Engine, Found, Hit};
 
-/// Lines of a failure that are looked up.
+/// Maximum number of lines of a failure that are searched for.
 const ERROR_LINES: usize = 3;
-/// From this share of a line's rare words on it is the same error.
+/// Least share of a line's rare words for the same error.
 const SAME_ERROR: f32 = 0.7;
-/// The same, for a line that reports no error by itself.
+/// The same share for a line that does not itself report an error.
 const SAME_WORDS: f32 = 0.85;
 
-/// Where the same error was met before, and what came of it. The output is known to be a failure's:
-/// where no line of it reports an error, its first words are looked up.
+/// Finds earlier occurrences of the same error, and their outcome. The output is known to be from a failure:
+/// if no line of it reports an error, its first lines are searched for.
 pub(super) fn of_failure(
     engine: &Engine,
     request: &SuggestRequest,
@@ -39,7 +39,7 @@ pub(super) fn of_failure(
     }
     let rarity = engine.rarity(&answer.terms)?;
     let mut asked = Reasons::new(reasons, answer.terms.iter().cloned().zip(rarity).collect());
-    // Another error of the same kind shares words, too: one line must say it all.
+    // Other errors of the same kind share words too, so the share is measured within a single line.
     let mut confidence = 0.0f32;
     answer.hits.retain(|hit| {
         let Found::Turn(turn) = &hit.found;
@@ -55,7 +55,7 @@ pub(super) fn of_failure(
         let outcome = engine.store().conclusion(turn.row)?;
         Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { turn: turn.id, text: turn.text }))
     };
-    // Where the session was given what came of the best, another session's way is worth nothing more.
+    // If the session was given the outcome of the best hit, the outcome from another session adds nothing.
     let mut news = 0;
     for hit in &answer.hits {
         let is_known = |turn: &TurnId| request.given.contains(turn);
@@ -72,7 +72,7 @@ pub(super) fn of_failure(
     }
     let suggestions = chosen(engine, request, answer, confidence, conclusion);
     suggestions.map(|mut suggestions| {
-        // An error that nobody said anything about is no help, and what was said of several is said once.
+        // An error without an outcome is no help, and an outcome of several errors is suggested once.
         let mut told: HashSet<TurnId> = HashSet::new();
         suggestions.memories.retain(|memory| memory.outcome.as_ref().is_some_and(|outcome| told.insert(outcome.turn)));
         if suggestions.memories.is_empty() && suggestions.skipped.is_none() {
@@ -82,7 +82,7 @@ pub(super) fn of_failure(
     })
 }
 
-/// What a failure says, line by line, to be found in other outputs.
+/// Error lines of a failure, for comparison with other outputs.
 struct Reasons {
     lines: Vec<Reason>,
     tokenizer: Tokenizer,
@@ -90,9 +90,9 @@ struct Reasons {
 }
 
 struct Reason {
-    /// Its terms and how rare they are.
+    /// Its terms, each with its rarity.
     terms: HashMap<String, f32>,
-    /// Names of methods and types that it quotes, and of files.
+    /// Names of methods, types and files that the line quotes.
     names: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl Reasons {
     fn new(lines: Vec<String>, rarity: HashMap<String, f32>) -> Self {
         let (mut tokenizer, mut tokens) = (Tokenizer::default(), Tokens::default());
         let reason = |line: &String| {
-            // A file is a name that must be there; its components would outweigh what is said of it.
+            // File names are required separately; as terms, their components would outweigh the message.
             let mut said = line.clone();
             for mention in paths(line) {
                 said = said.replace(mention.path, " ");
@@ -116,7 +116,7 @@ impl Reasons {
         Self { lines, tokenizer, tokens }
     }
 
-    /// The largest share of a line's terms, by their rarity, that stand in one line of an output:
+    /// Returns the largest share of a line's terms, weighted by rarity, found in a single line of an output:
     /// in one that reports an error, or in any. A line with other names is another error.
     fn share_in(&mut self, output: &str, is_reported: bool) -> f32 {
         let mut best = 0.0f32;
@@ -146,10 +146,10 @@ impl Reasons {
     }
 }
 
-/// So many lines of an output that reports no error are read.
+/// Lines read of an output that reports no error.
 const MOST_LINES: usize = 200;
 
-/// What a report quotes, and the names of files in it.
+/// Returns the names that a report quotes, and the names of files in it.
 fn names_in(line: &str) -> Vec<String> {
     let mut names = Vec::new();
     for mark in ['`', '\'', '"'] {

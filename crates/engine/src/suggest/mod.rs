@@ -1,12 +1,11 @@
-//! What is suggested unasked: little, and only what is worth the room it takes.
+//! Suggestions that are given unasked: few, and only those worth their space in the context.
 //!
-//! - [`Engine::brief`]: where things stand in a project, for a session that begins, or that was
-//!   compacted (`brief`)
-//! - [`Engine::suggestions`]: what concerns a prompt, a file that is about to be changed, an error; nothing
-//!   where nothing is sure enough (`prompt`, `edit`, `failure`, which `choose` from what they find)
+//! - [`Engine::brief`]: the state of a project, for a session that begins or was compacted (`brief`)
+//! - [`Engine::suggestions`]: memories related to a prompt, a file that is about to be changed, or an error;
+//!   none if the confidence is too low (`prompt`, `edit`, `failure`, which `choose` from what they find)
 //!
-//! Only the current project is looked at, and notes that hold everywhere: another project's words
-//! are given to whoever asks for them, never unasked.
+//! Only the current project and notes for all projects are searched: text of another project is given on
+//! request, never unasked.
 
 mod brief;
 mod choose;
@@ -31,12 +30,13 @@ use crate::notes::NotesRequest;
 use crate::retrieve::project_here;
 use crate::{Engine, Found};
 
-/// More waiting turns than this would have to be read one by one: nobody has time for that now.
+/// Maximum number of turns that wait for the index; with more, nothing is suggested, because reading them one
+/// by one takes too long.
 const MOST_PENDING: usize = 1_000;
 
 impl Engine {
-    /// Where things stand in the project that is asked from. Empty where it is not known and no
-    /// note holds everywhere.
+    /// Returns the state of the requested project. Empty if the project is not known and no note applies to
+    /// all projects.
     pub fn brief(&self, request: &BriefRequest) -> Result<Brief, EngineError> {
         let mut brief = brief::brief(self, request)?;
         let notes = brief.standing.iter_mut().chain(&mut brief.notes);
@@ -49,7 +49,7 @@ impl Engine {
         Ok(brief)
     }
 
-    /// What is worth offering; mostly nothing.
+    /// Returns the memories worth suggesting; usually none.
     pub fn suggest(&self, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
         let mut suggestions = find(self, request)?;
         let is_note = |memory: &Suggestion| {
@@ -79,14 +79,14 @@ impl Engine {
     }
 }
 
-/// What concerns the trigger, where anything may be suggested at all.
+/// Finds the memories related to the trigger, if anything may be suggested at all.
 fn find(engine: &Engine, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
     let scope = if let ScopeChoice::Projects(_) = request.filter.scope {
         request.filter.scope.clone()
     } else {
         let here = request.here.as_ref().map(|here| project_here(engine.store(), here)).transpose()?.flatten();
         if here.is_none() && engine.store().is_passive() {
-            // Notes that hold everywhere are in the brief.
+            // The brief already has the notes for all projects.
             return Ok(Suggestions::silent(SkipReason::ProjectUnknown, 0.0));
         }
         ScopeChoice::CurrentOnly

@@ -1,4 +1,4 @@
-//! What concerns a prompt.
+//! Suggestions for a prompt.
 
 use yore_core::query::{Filter, List, ListPlace};
 use yore_core::relevance::{Signs, SkipReason, Wording, confidence};
@@ -8,7 +8,7 @@ use super::suggestion::{SuggestRequest, Suggestions};
 use crate::error::EngineError;
 use crate::{Engine, RecallAnswer};
 
-/// A prompt of fewer characters says nothing that could be looked up.
+/// A prompt of fewer characters has nothing to search for.
 const SHORTEST: usize = 8;
 
 pub(super) fn of_prompt(
@@ -32,7 +32,7 @@ pub(super) fn of_prompt(
     chosen(engine, request, answer, confidence, |_| Ok(None))
 }
 
-/// What speaks for a prompt being answered by what was found.
+/// Collects the signs that the hits answer the prompt.
 fn signs(engine: &Engine, text: &str, answer: &RecallAnswer) -> Result<Signs, EngineError> {
     let best_of = |list: List| {
         let places = answer.hits.iter().flat_map(|hit| &hit.lists).filter(|place| place.list == list);

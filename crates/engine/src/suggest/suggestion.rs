@@ -1,4 +1,4 @@
-//! What may be suggested, and why.
+//! Suggestions, and the requests for them.
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::TurnId;
@@ -8,16 +8,16 @@ use yore_core::relevance::SkipReason;
 use crate::Hit;
 use crate::ingest::ProjectNames;
 
-/// Words of a turn.
+/// Text of a turn.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Said {
-    /// The turn.
+    /// Id of the turn.
     pub turn: TurnId,
-    /// Its words.
+    /// Its text.
     pub text: String,
 }
 
-/// Why something may be suggested.
+/// Event that may lead to suggestions.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -25,55 +25,55 @@ pub enum Trigger {
     Prompt(String),
     /// A file is about to be changed.
     Edit(String),
-    /// A tool reports an error: its output.
+    /// A tool reports an error; the text is its output.
     Failure(String),
 }
 
-/// What is there to suggestions?
+/// A request for suggestions.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct SuggestRequest {
-    /// Why.
+    /// Event that led to the request.
     pub trigger: Trigger,
     /// The project that is worked in.
     pub here: Option<ProjectNames>,
     /// What may be suggested. Its scope is the project of `here`, unless it names projects.
     pub filter: Filter,
-    /// The session that asks, by its native id: what it holds itself is not suggested.
+    /// The session that asks, by its native id; its own turns are not suggested.
     pub session: Option<String>,
-    /// What it was given before.
+    /// Turns that were suggested to it before.
     pub given: Vec<TurnId>,
-    /// At most so many.
+    /// Maximum number of suggestions.
     pub limit: usize,
-    /// Characters of a quote.
+    /// Maximum characters of a quote.
     pub quote_chars: usize,
     /// Least confidence, 0 to 1.
     pub floor: f32,
-    /// Which lists may answer.
+    /// Lists to search.
     pub mode: SearchMode,
 }
 
-/// A memory that is suggested.
+/// A suggested memory.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Suggestion {
-    /// The turn.
+    /// The hit.
     pub hit: Hit,
-    /// What came of it: the agent's last words about it.
+    /// Its outcome: the agent's last text about it.
     pub outcome: Option<Said>,
 }
 
-/// What is suggested.
+/// Result of a request for suggestions.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Suggestions {
-    /// Best first.
+    /// Suggested memories, best first.
     pub memories: Vec<Suggestion>,
-    /// How sure it is that they concern the trigger, 0 to 1; also where nothing is suggested.
+    /// Confidence that they concern the trigger, 0 to 1; set also if nothing is suggested.
     pub confidence: f32,
-    /// Why nothing is suggested.
+    /// Reason why nothing is suggested.
     pub skipped: Option<SkipReason>,
 }
 
 impl Suggestions {
-    /// Nothing, and why.
+    /// Makes an empty result with its reason.
     pub(super) fn silent(reason: SkipReason, confidence: f32) -> Self {
         Self { memories: Vec::new(), confidence, skipped: Some(reason) }
     }

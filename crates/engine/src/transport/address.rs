@@ -1,5 +1,5 @@
-//! Which addresses are somebody's page: syntax of a URL, and numbers that lead into a private
-//! network or to a machine's own services.
+//! Rules for addresses of pages: the syntax of a URL, and the IP addresses that lead into a private network
+//! or to a machine's own services.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,14 +9,14 @@ use super::error::FetchError;
 
 /// Longer addresses are refused.
 const MAX_ADDRESS_BYTES: usize = 8 * 1024;
-/// Stands where an address had the value of a secret parameter.
+/// Replaces the value of a secret parameter of an address.
 const HIDDEN: &str = "hidden";
-/// Names of parameters whose values open something: in the parts of a name such as `X-Amz-Signature`.
+/// Words in the names of parameters whose values are secret, such as `X-Amz-Signature`.
 const SECRET_WORDS: [&str; 13] =
     ["token", "secret", "signature", "sig", "password", "passwd", "pwd", "key", "apikey", "auth", "credential", "session", "jwt"];
 
-/// Reads an address and checks everything about it that needs no look-up. Its fragment goes: it is
-/// not part of what is asked for.
+/// Parses an address and checks everything about it that needs no name look-up. Removes its fragment, which
+/// is not part of a request.
 pub(super) fn parse(address: &str) -> Result<Url, FetchError> {
     let shown = || address.chars().take(120).collect::<String>();
     let fail = |detail: &str| FetchError::Address { address: shown(), detail: detail.to_owned() };
@@ -27,7 +27,7 @@ pub(super) fn parse(address: &str) -> Result<Url, FetchError> {
     check(url)
 }
 
-/// The same for an address that was put together, as a redirection is.
+/// Does the same checks on a parsed address, such as that of a redirection.
 pub(super) fn check(mut url: Url) -> Result<Url, FetchError> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(FetchError::Scheme(url.scheme().to_owned()));
@@ -43,7 +43,7 @@ pub(super) fn check(mut url: Url) -> Result<Url, FetchError> {
     Ok(url)
 }
 
-/// The number of a host that is written as one.
+/// Returns the IP address of a host that is written as one.
 pub(super) fn literal(url: &Url) -> Option<IpAddr> {
     match url.host()? {
         Host::Ipv4(address) => Some(address.into()),
@@ -52,7 +52,7 @@ pub(super) fn literal(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// An address as it may be stored and shown: without the values of parameters that open something.
+/// Returns an address as it may be stored and shown: without the values of secret parameters.
 pub(super) fn shown(url: &Url) -> String {
     if !url.query_pairs().any(|(name, _)| is_secret(&name)) {
         return url.as_str().to_owned();
@@ -70,7 +70,7 @@ fn is_secret(name: &str) -> bool {
         .any(|word| SECRET_WORDS.iter().any(|secret| word == *secret || (secret.len() > 4 && word.ends_with(secret))))
 }
 
-/// Whether an address belongs to the public Internet.
+/// Returns whether an IP address belongs to the public Internet.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -83,7 +83,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     let is_reserved = match a {
         // "This network", private, loopback.
         0 | 10 | 127 => true,
-        // Carrier-grade NAT; some clouds answer there for the machine's own secrets.
+        // Carrier-grade NAT; in some clouds, the service with the machine's own secrets is there.
         100 => b & 0xc0 == 64,
         // Link-local, with the metadata service of most clouds.
         169 => b == 254,
@@ -93,7 +93,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         // Benchmarks, documentation.
         198 => b & 0xfe == 18 || (b == 51 && c == 100),
         203 => b == 0 && c == 113,
-        // A cloud's agent for its own machines, though its number looks public.
+        // A cloud's agent for its own machines, although it looks like a public address.
         168 => (b, c, d) == (63, 129, 16),
         // Multicast, reserved, broadcast.
         224..=255 => true,
@@ -109,14 +109,14 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match parts {
-        // Mapped, and translated by NAT64: what matters is the IPv4 address.
+        // Mapped, and translated by NAT64: the embedded IPv4 address decides.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         // 6to4.
         [0x2002, high, low, ..] => embedded(high, low),
         // Protocol assignments (Teredo among them) and documentation.
         [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
         [0x3fff, second, ..] if second < 0x1000 => false,
-        // Only this range is given to anybody: not loopback, link-local, unique-local, multicast.
+        // Only this range is assigned for general use: not loopback, link-local, unique-local, multicast.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

@@ -1,4 +1,4 @@
-//! A client for the addresses that the configuration names: a model's server, a port of this computer.
+//! A client for addresses from the configuration: a model's server, a port of this computer.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use super::exchange::{Exchange, Request, Response, TransportError};
 use super::network::{Names, Network};
 
-/// Bytes of an answer.
+/// Default limit of an answer in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Limits of a client, and the way that it takes.
+/// Limits and proxy of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
     /// Bytes of an answer, decompressed: more is an error.
     pub max_bytes: u64,
-    /// The time for one connection.
+    /// Maximum time for one connection.
     pub connect_timeout: Duration,
     /// A proxy (`http://host:port`).
     pub proxy: Option<String>,
@@ -28,8 +28,8 @@ impl Default for ClientSettings {
     }
 }
 
-/// Asks servers that the configuration names, private addresses included. Follows no redirection: a key is for the
-/// server that it was given for.
+/// Sends requests to servers from the configuration, private addresses included. Follows no redirection,
+/// because a key belongs to the configured server only.
 #[derive(Clone, Debug)]
 pub struct Client {
     exchange: Arc<dyn Exchange>,
@@ -39,16 +39,16 @@ pub struct Client {
 /// An answer with its whole body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// Headers, with names in small letters.
+    /// Headers, with lower-case names.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Client {
-    /// A client of the network.
+    /// Makes a client that uses the network.
     ///
     /// # Errors
     /// [`TransportError::Proxy`].
@@ -57,15 +57,15 @@ impl Client {
         Ok(Self::over(Arc::new(network), settings.max_bytes))
     }
 
-    /// A client whose requests are carried otherwise.
+    /// Makes a client that sends its requests over `exchange`.
     pub fn over(exchange: Arc<dyn Exchange>, max_bytes: u64) -> Self {
         Self { exchange, max_bytes }
     }
 
-    /// Sends a request and reads all of its answer.
+    /// Sends a request and reads its whole answer.
     ///
     /// # Errors
-    /// As [`Exchange::send`]; [`TransportError::TooLarge`].
+    /// Those of [`Exchange::send`]; [`TransportError::TooLarge`].
     pub fn ask(&self, request: &Request) -> Result<Answer, TransportError> {
         let mut response = self.stream(request)?;
         let limit = self.max_bytes;
@@ -81,23 +81,23 @@ impl Client {
         Ok(Answer { status: response.status, headers: response.headers, body })
     }
 
-    /// Sends a request; the body of its answer is read as it arrives, and is not limited.
+    /// Sends a request. The body of its answer is read as it arrives, and is not limited.
     ///
     /// # Errors
-    /// As [`Exchange::send`].
+    /// Those of [`Exchange::send`].
     pub fn stream(&self, request: &Request) -> Result<Response, TransportError> {
         self.exchange.send(request)
     }
 }
 
 impl Answer {
-    /// The first header of this name, which is in small letters.
+    /// Returns the value of the first header of this name, which must be lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// The error behind a body that broke off.
+/// Converts the error of a body that broke off.
 pub(super) fn of_reading(error: io::Error) -> TransportError {
     super::network::understood(error.into())
 }

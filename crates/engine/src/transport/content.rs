@@ -1,10 +1,10 @@
-//! What a server sent: which kind of content, in which character set.
+//! Detects the kind of content and the character set of a server's answer.
 
 use std::borrow::Cow;
 
 use memchr::memmem;
 
-/// What a page consists of.
+/// Content of a page, by kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// HTML, decoded.
@@ -15,13 +15,13 @@ pub enum Content {
     Text(String),
     /// JSON.
     Json(String),
-    /// A PDF, as it came.
+    /// A PDF, undecoded.
     Pdf(Vec<u8>),
 }
 
-/// A page's own word on its character set stands in its first bytes.
+/// A page declares its own character set within this many first bytes.
 const SNIFFED_BYTES: usize = 2048;
-/// What a page without a word on its character set is written in, when it is not UTF-8.
+/// Character set of a page that declares none and is not UTF-8.
 const OLD_CHARSET: &str = "windows-1252";
 
 /// The kinds of content that are fetched.
@@ -34,7 +34,7 @@ pub(super) enum Kind {
     Pdf,
 }
 
-/// The kind that a content type names; `None` when it is none of ours. Without a content type the
+/// Returns the kind that a content type names; `None` if it is not supported. Without a content type the
 /// first bytes decide.
 pub(super) fn kind_of(content_type: Option<&str>, bytes: &[u8]) -> Option<Kind> {
     let Some(content_type) = content_type else { return sniff(bytes) };
@@ -62,7 +62,7 @@ fn sniff(bytes: &[u8]) -> Option<Kind> {
     (!bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()).then_some(Kind::Text)
 }
 
-/// The character set that a content type names.
+/// Returns the character set that a content type names.
 pub(super) fn charset_of(content_type: &str) -> Option<String> {
     content_type.split(';').skip(1).find_map(|part| {
         let (name, value) = part.split_once('=')?;
@@ -71,7 +71,7 @@ pub(super) fn charset_of(content_type: &str) -> Option<String> {
     })
 }
 
-/// The content as text, or as it is.
+/// Decodes the content, or keeps it as bytes for a PDF.
 pub(super) fn content(kind: Kind, charset: Option<&str>, bytes: Vec<u8>) -> Content {
     match kind {
         Kind::Pdf => Content::Pdf(bytes),
@@ -82,7 +82,7 @@ pub(super) fn content(kind: Kind, charset: Option<&str>, bytes: Vec<u8>) -> Cont
     }
 }
 
-/// Decodes by the mark at the beginning, the content type, the page's own word, in this order.
+/// Decodes by the byte order mark, the content type, or the page's own declaration, in this order.
 fn text(bytes: Vec<u8>, charset: Option<&str>, is_html: bool) -> String {
     let marked = match bytes.as_slice() {
         [0xef, 0xbb, 0xbf, ..] => Some("utf-8"),
@@ -94,7 +94,7 @@ fn text(bytes: Vec<u8>, charset: Option<&str>, is_html: bool) -> String {
     let said = said.or_else(|| if is_html { said_in_page(&bytes).map(Cow::Owned) } else { None });
     let text = match said.as_deref() {
         Some("utf-8" | "utf8") => lossy(bytes),
-        // A page that could be read thus far is not written in sixteen bits.
+        // A page whose declaration was readable as bytes is not UTF-16.
         Some("utf-16" | "utf-16le" | "utf-16be") if marked.is_none() && charset.is_none() => lossy(bytes),
         Some(label) => recoded(bytes, label),
         None => String::from_utf8(bytes).unwrap_or_else(|error| recoded(error.into_bytes(), OLD_CHARSET)),
@@ -109,14 +109,14 @@ fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Decodes by a character set's label; an unknown one counts as UTF-8.
+/// Decodes by the label of a character set; an unknown label counts as UTF-8.
 fn recoded(bytes: Vec<u8>, label: &str) -> String {
-    // The decoder is the client's own: what it does for a header it does for a label too.
+    // Uses the decoder of the HTTP client, so that a label has the same effect as a header.
     let mut body = ureq::Body::builder().mime_type("text/plain").charset(label).data(bytes);
     body.with_config().limit(u64::MAX).lossy_utf8(true).read_to_string().unwrap_or_default()
 }
 
-/// `<meta charset="...">`, or the same in a content type.
+/// Finds `<meta charset="...">`, or the same in a content type.
 fn said_in_page(bytes: &[u8]) -> Option<String> {
     let head = bytes[..bytes.len().min(SNIFFED_BYTES)].to_ascii_lowercase();
     let at = memmem::find_iter(&head, b"charset").find(|at| memmem::rfind(&head[..*at], b"<meta").is_some())?;

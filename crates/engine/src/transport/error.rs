@@ -1,4 +1,4 @@
-//! Why a page was not fetched.
+//! Errors of fetching a page.
 
 use std::io;
 use std::net::IpAddr;
@@ -6,18 +6,18 @@ use std::net::IpAddr;
 /// At most this many redirections are followed.
 pub(super) const MAX_REDIRECTS: usize = 5;
 
-/// Why a page was not fetched.
+/// The reason why a page was not fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The words are no address.
+    /// The text is not a valid address.
     #[error("{address:?} is no address of a page: {detail}")]
     Address {
-        /// The words, cut.
+        /// The text, cut.
         address: String,
-        /// Why not.
+        /// Description of the problem.
         detail: String,
     },
-    /// Another protocol.
+    /// The address uses another protocol.
     #[error("{0}: addresses are not fetched, only http: and https:")]
     Scheme(String),
     /// The address holds a name or password.
@@ -26,15 +26,15 @@ pub enum FetchError {
     /// The address leads into a private network or to a machine's own services.
     #[error("{host} leads to {address}, which is no public address")]
     PrivateAddress {
-        /// The host that was asked for.
+        /// The requested host.
         host: String,
         /// One of its addresses.
         address: IpAddr,
     },
-    /// Nobody knows the name.
+    /// The host name does not exist.
     #[error("no host is known as {0}")]
     UnknownHost(String),
-    /// No connection, or a broken one.
+    /// The connection failed or broke.
     #[error("{host}: {error}")]
     Connection {
         /// The host.
@@ -42,15 +42,15 @@ pub enum FetchError {
         /// The system's error.
         error: io::Error,
     },
-    /// No secure connection.
+    /// The secure connection failed.
     #[error("{host}: no secure connection: {detail}")]
     Tls {
         /// The host.
         host: String,
-        /// The library's words.
+        /// Message of the library.
         detail: String,
     },
-    /// It took too long.
+    /// The server took too long.
     #[error("{host} took too long")]
     Timeout {
         /// The host.
@@ -59,46 +59,46 @@ pub enum FetchError {
     /// The page is too large.
     #[error("the page has more than {limit} bytes")]
     TooLarge {
-        /// What is allowed.
+        /// Maximum number of bytes.
         limit: u64,
     },
-    /// Redirections without end.
+    /// The server redirects too many times.
     #[error("{host} redirects more than {limit} times", limit = MAX_REDIRECTS)]
     TooManyRedirects {
         /// The last host.
         host: String,
     },
-    /// The server says no.
+    /// The server answers with an error status.
     #[error("{address}: the server answered {status}")]
     Status {
-        /// The address that was asked for.
+        /// The requested address.
         address: String,
-        /// Its status.
+        /// The HTTP status.
         status: u16,
     },
-    /// Neither words nor a PDF.
+    /// The content is neither text nor a PDF.
     #[error("{address} is {content_type:?}, which is not read")]
     ContentType {
         /// The address.
         address: String,
-        /// What the server calls it.
+        /// Content type according to the server.
         content_type: String,
     },
-    /// The page has no words.
+    /// The page has no text.
     #[error("{address} has no text")]
     NoText {
-        /// The address that gave it.
+        /// The address of the page.
         address: String,
     },
-    /// The server's answer makes no sense.
+    /// The server's answer is not valid.
     #[error("{host}: {detail}")]
     Protocol {
         /// The host.
         host: String,
-        /// What is wrong.
+        /// Description of the problem.
         detail: String,
     },
-    /// The proxy's address is none.
+    /// The proxy's address is not valid.
     #[error("{0:?} is no address of a proxy")]
     Proxy(String),
 }
@@ -125,7 +125,7 @@ impl FetchError {
         }
     }
 
-    /// What the person can do about it.
+    /// Returns advice for the person.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Address { .. } => "give the whole address, beginning with https://",

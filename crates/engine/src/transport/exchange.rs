@@ -1,16 +1,16 @@
-//! One request and its answer, whoever carries them: the network, a script or a recording.
+//! One request and its answer, sent over the network, or answered by a script or a recording.
 
 use std::fmt;
 use std::io::{self, Read};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Carries a request to its address and brings the answer. Follows no redirection.
+/// Sends a request to its address and returns the answer. Follows no redirection.
 pub trait Exchange: fmt::Debug + Send + Sync {
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of the answer.
     ///
     /// # Errors
-    /// Everything that [`TransportError`] names. A status is no error, whatever it says.
+    /// Every [`TransportError`]. No status is an error.
     fn send(&self, request: &Request) -> Result<Response, TransportError>;
 }
 
@@ -21,79 +21,79 @@ pub struct Request {
     pub method: &'static str,
     /// The whole address.
     pub address: String,
-    /// Headers. Names count in any case.
+    /// Headers. Names are case-insensitive.
     pub headers: Vec<(String, String)>,
     /// The body; empty for none.
     pub body: Vec<u8>,
-    /// The time for everything, the body of the answer included.
+    /// Maximum time for everything, including the body of the answer.
     pub timeout: Duration,
 }
 
-/// An answer, its body still to be read.
+/// An answer whose body is still to be read.
 pub struct Response {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// Headers, with names in small letters.
+    /// Headers, with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// Bytes of the body, where that is known beforehand.
+    /// Number of bytes of the body, if known beforehand.
     pub length: Option<u64>,
     /// The body, decompressed.
     pub body: Box<dyn Read + Send>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// The address is none, or holds something that cannot be sent.
+    /// The address is not valid, or the request has a part that cannot be sent.
     #[error("{0}")]
     Request(String),
-    /// No host has the name.
+    /// The host name does not exist.
     #[error("no host is known by this name")]
     UnknownHost,
-    /// The name leads to an address that may not be connected to.
+    /// The host name leads to an address to which connections are not allowed.
     #[error("{0} is no public address")]
     PrivateAddress(IpAddr),
-    /// No connection, or a broken one.
+    /// The connection failed or broke.
     #[error(transparent)]
     Connection(io::Error),
-    /// No secure connection.
+    /// The secure connection failed.
     #[error("no secure connection: {0}")]
     Tls(String),
-    /// It took too long.
+    /// The server took too long.
     #[error("no answer in time")]
     Timeout,
-    /// The answer is longer than is allowed.
+    /// The answer exceeds the limit.
     #[error("the answer has more than {0} bytes")]
     TooLarge(u64),
-    /// The answer makes no sense.
+    /// The answer is not valid.
     #[error("{0}")]
     Protocol(String),
-    /// The proxy's address is none.
+    /// The proxy's address is not valid.
     #[error("{0:?} is no address of a proxy")]
     Proxy(String),
 }
 
 impl TransportError {
-    /// Whether the same request may well succeed a little later.
+    /// Returns whether the same request may well succeed a little later.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::UnknownHost | Self::Connection(_) | Self::Timeout)
     }
 }
 
 impl Request {
-    /// A request without headers and body.
+    /// Makes a request without headers and body.
     pub fn new(method: &'static str, address: impl Into<String>, timeout: Duration) -> Self {
         Self { method, address: address.into(), headers: Vec::new(), body: Vec::new(), timeout }
     }
 
-    /// With one header more.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// With a body of this type.
+    /// Adds a body of this content type.
     #[must_use]
     pub fn with_body(self, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self { body: body.into(), ..self.header("content-type", content_type) }
@@ -101,20 +101,20 @@ impl Request {
 }
 
 impl Response {
-    /// An answer whose body is known.
+    /// Makes an answer with a known body.
     pub fn of(status: u16, headers: Vec<(String, String)>, body: impl Into<Vec<u8>>) -> Self {
         let body: Vec<u8> = body.into();
         let headers = headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
         Self { status, headers, length: Some(body.len() as u64), body: Box::new(io::Cursor::new(body)) }
     }
 
-    /// The first header of this name, which is in small letters.
+    /// Returns the value of the first header of this name, which must be lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Headers may hold keys, and a body anything: only what is harmless is shown.
+/// Headers may hold keys, and a body any secret: only harmless parts are shown.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { method, address, headers, body, timeout } = self;

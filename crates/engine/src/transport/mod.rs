@@ -1,19 +1,18 @@
-//! Requests over HTTP: the only place of the engine that opens connections, and only to addresses that somebody
-//! names.
+//! Requests over HTTP. This is the only part of the engine that opens connections, and it does so only to
+//! addresses given by the user or the configuration.
 //!
-//! - [`Exchange`], [`Request`], [`Response`]: one request and its answer, carried by the network (`network`), or in
-//!   tests by a script or a recording
-//! - [`Client`]: asks servers that the configuration names
-//! - [`Fetcher`], [`FetchSettings`]: one page and its redirections, each hop checked
-//! - [`Conditional`], [`Fetched`]: what is known of a page, and what came of asking again
-//! - [`TransportError`], [`FetchError`]: why there is no answer, and no page
-//! - `address`, `content`: what an address and a content type mean
+//! - [`Exchange`], [`Request`], [`Response`]: one request and its answer, sent over the network (`network`),
+//!   or answered in tests by a script or a recording
+//! - [`Client`]: sends requests to servers from the configuration
+//! - [`Fetcher`], [`FetchSettings`]: fetches one page with its redirections, and checks each hop
+//! - [`Conditional`], [`Fetched`]: validators of a known page, and the result of a conditional request
+//! - [`TransportError`], [`FetchError`]: the reasons why there is no answer, or no page
+//! - `address`, `content`: checks addresses, and interprets content types
 //!
-//! A page is somebody else's text, and its address may lead anywhere: a name that resolves into the
-//! private network, a redirection to the machine's own services, a body without end. The addresses
-//! that are checked are the very ones that are connected to, so that a name cannot mean one thing
-//! when it is checked and another when it is used. An address of the configuration is the person's own word, and is
-//! connected to as it stands.
+//! A page is foreign text, and its address may lead anywhere: a name that resolves into the private network,
+//! a redirection to the machine's own services, a body without end. The checked addresses are the very ones
+//! that are connected to, so that a name cannot resolve to one address during the check and to another during
+//! the connection. An address from the configuration is trusted, and is connected to without a check.
 
 mod address;
 mod client;

@@ -14,26 +14,26 @@ use super::exchange::{Exchange, Request, Response, TransportError};
 
 const USER_AGENT: &str = concat!("yore/", env!("CARGO_PKG_VERSION"));
 
-/// The network. Keeps no cookies, and a connection only where names need no check.
+/// Sends requests over the network. Keeps no cookies, and keeps connections open only if names need no check.
 pub(super) struct Network(ureq::Agent);
 
-/// How names become addresses.
+/// The way in which host names are resolved.
 pub(super) enum Names {
-    /// As the system says.
+    /// By the system.
     System,
-    /// As the system says, but only addresses that may be connected to.
+    /// By the system, but only to addresses to which connections are allowed.
     Guarded(Guard),
 }
 
 impl Network {
-    /// Prepares to send.
+    /// Prepares a client.
     pub(super) fn new(names: Names, connect_timeout: Duration, proxy: Option<&str>) -> Result<Self, TransportError> {
         let parsed = proxy.map(|proxy| ureq::Proxy::new(proxy).map_err(|_| TransportError::Proxy(proxy.to_owned())));
         let parsed = parsed.transpose()?;
         let is_guarded = matches!(names, Names::Guarded(_));
         let way = parsed.as_ref().map(|proxy| (proxy.host().to_ascii_lowercase(), proxy.port()));
         let mut config = ureq::Agent::config_builder()
-            // Left alone, the client takes the environment's proxy.
+            // Without this, the client takes the proxy from the environment.
             .proxy(parsed)
             .http_status_as_error(false)
             .max_redirects(0)
@@ -77,7 +77,7 @@ impl Exchange for Network {
     }
 }
 
-/// The client's error in our words.
+/// Converts an error of the HTTP client.
 pub(super) fn understood(error: ureq::Error) -> TransportError {
     match error {
         ureq::Error::Timeout(_) => TransportError::Timeout,
@@ -103,19 +103,19 @@ pub(super) fn understood(error: ureq::Error) -> TransportError {
     }
 }
 
-/// Gives only addresses that may be connected to: what the client connects to is what was checked, there is no
-/// second look-up.
+/// Returns only addresses to which connections are allowed. The client connects to the checked addresses,
+/// without a second look-up.
 pub(super) struct Guard {
-    /// Whether every address may.
+    /// True if every address is allowed.
     pub allow_private: bool,
-    /// Private addresses that may.
+    /// Private addresses that are allowed.
     pub allowed: Vec<IpAddr>,
-    /// What a test says of names.
+    /// Resolves names in a test.
     #[cfg(test)]
     pub given: Option<GivenNames>,
 }
 
-/// What a test says of names.
+/// Resolves names in a test.
 #[cfg(test)]
 pub(super) type GivenNames = Box<dyn Fn(&str) -> Vec<IpAddr> + Send + Sync>;
 
@@ -125,10 +125,10 @@ impl Guard {
     }
 }
 
-/// Looks names up.
+/// Resolves host names.
 struct LookUp {
     names: Names,
-    /// Host and port of the proxy, which lies in the private network as a rule.
+    /// Host and port of the proxy, which is usually in the private network.
     way: Option<(String, u16)>,
 }
 
@@ -153,7 +153,7 @@ impl LookUp {
             return if found.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(found) };
         }
         DefaultResolver::default().resolve(uri, config, timeout).map_err(|error| match error {
-            // A name that nobody knows is the system's plain error.
+            // The system reports an unknown name as a plain I/O error.
             ureq::Error::Io(_) => ureq::Error::Io(io::Error::new(io::ErrorKind::NotFound, Unresolved)),
             other => other,
         })
@@ -191,12 +191,12 @@ impl Resolver for LookUp {
     }
 }
 
-/// Every address of a name is a private one.
+/// All addresses of a name are private.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} is no public address")]
 struct Refused(IpAddr);
 
-/// Nobody knows a name.
+/// A name does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("the name is not known")]
 struct Unresolved;

@@ -1,4 +1,4 @@
-//! One page and its redirections, each hop checked.
+//! Fetches one page with its redirections, and checks each hop.
 
 use std::io::Read;
 use std::net::IpAddr;
@@ -14,30 +14,30 @@ use super::exchange::{Exchange, Request, Response, TransportError};
 use super::network::{Guard, Names, Network};
 use super::{address, content};
 
-/// Bytes of a page, decompressed.
+/// Default limit of a page in bytes, decompressed.
 const MAX_BYTES: u64 = 10 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longer validators are no use.
+/// Longer validators are ignored.
 const MAX_VALIDATOR_BYTES: usize = 1024;
 const ACCEPT: &str =
     "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9, application/pdf;q=0.8, application/json;q=0.8";
 
-/// Limits and permissions.
+/// Limits and permissions of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchSettings {
     /// Bytes of a page, decompressed: more is an error.
     pub max_bytes: u64,
-    /// For one connection, name look-up not included.
+    /// Maximum time for one connection, without the name look-up.
     pub connect_timeout: Duration,
-    /// For everything together.
+    /// Maximum time for everything together.
     pub total_timeout: Duration,
-    /// Whether pages of private networks and of this computer may be fetched.
+    /// True if pages of private networks and of this computer may be fetched.
     pub allow_private: bool,
-    /// Private addresses that may be connected to nevertheless.
+    /// Private addresses to which connections are allowed nevertheless.
     pub allowed_addresses: Vec<IpAddr>,
-    /// A proxy (`http://host:port`). It connects in our place, so which addresses a name leads to
-    /// is checked by it; those written as numbers are checked here as ever.
+    /// A proxy (`http://host:port`). The proxy resolves host names and so must check the addresses; addresses
+    /// written as numbers are still checked here.
     pub proxy: Option<String>,
 }
 
@@ -54,11 +54,11 @@ impl Default for FetchSettings {
     }
 }
 
-/// What is known of a page that was fetched before: a server that still has the same says so.
+/// Validators of a page that was fetched before, with which a server can report that it is unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditional {
-    /// The address that gave the page at last, as [`Page::address`] shows it. Validators are told
-    /// to no other one.
+    /// The final address of the page, as [`Page::address`] shows it. The validators are sent to no other
+    /// address.
     pub address: String,
     /// Its `ETag`.
     pub etag: Option<String>,
@@ -66,38 +66,38 @@ pub struct Conditional {
     pub last_modified: Option<String>,
 }
 
-/// What came of a request.
+/// Result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// The page is as it was.
+    /// The page is unchanged.
     NotModified,
-    /// The page.
+    /// The page was fetched.
     Page(Page),
 }
 
-/// A page.
+/// A fetched page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The address that gave it, after all redirections, without values that open something.
+    /// The final address, after all redirections, without secret values.
     pub address: String,
-    /// Its words or bytes.
+    /// Its text or bytes.
     pub content: Content,
-    /// The server's name for this version of it.
+    /// The server's tag for this version of the page.
     pub etag: Option<String>,
-    /// When it was last changed, in the server's words.
+    /// Date of its last change, as the server writes it.
     pub last_modified: Option<String>,
 }
 
-/// An address as it is stored and shown: normalised, without fragment, and without the values of
-/// parameters that open something.
+/// Returns an address as it is stored and shown: normalised, without fragment, and without the values of
+/// secret parameters.
 ///
 /// # Errors
-/// When it is no address that may be fetched.
+/// When the address may not be fetched.
 pub fn shown_address(address: &str) -> Result<String, FetchError> {
     address::parse(address).map(|url| address::shown(&url))
 }
 
-/// Fetches pages. Keeps nothing between them: no cookies, no open connections.
+/// Fetches pages. Keeps no cookies and no open connections between them.
 #[derive(Debug)]
 pub struct Fetcher {
     settings: FetchSettings,
@@ -105,7 +105,7 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Prepares to fetch.
+    /// Prepares a fetcher that uses the network.
     ///
     /// # Errors
     /// [`FetchError::Proxy`].
@@ -125,16 +125,16 @@ impl Fetcher {
         Ok(Self::over(settings, Arc::new(network)))
     }
 
-    /// Prepares to fetch with requests that are carried otherwise. Addresses that are written as numbers are checked
-    /// all the same.
+    /// Prepares a fetcher that sends its requests over `exchange`. Addresses that are written as numbers are
+    /// still checked.
     pub fn over(settings: FetchSettings, exchange: Arc<dyn Exchange>) -> Self {
         Self { settings, exchange }
     }
 
-    /// Fetches a page, or learns that it is as it was.
+    /// Fetches a page, or finds that it is unchanged.
     ///
     /// # Errors
-    /// Everything that [`FetchError`] names.
+    /// Every [`FetchError`].
     pub fn fetch(&self, address: &str, known: &Conditional) -> Result<Fetched, FetchError> {
         let until = Instant::now() + self.settings.total_timeout;
         let mut url = address::parse(address)?;
@@ -160,7 +160,7 @@ impl Fetcher {
         Err(FetchError::TooManyRedirects { host: host_of(&url) })
     }
 
-    /// Refuses a private address before anything happens, a proxy's own included.
+    /// Refuses a private IP address before any request, even one that a proxy would connect to.
     fn check_literal(&self, url: &Url) -> Result<(), FetchError> {
         match address::literal(url) {
             Some(address)
@@ -202,7 +202,7 @@ impl Fetcher {
             address: shown.clone(),
             content_type: content_type.chars().take(80).collect(),
         };
-        // Before a byte is read: a film is not fetched to find out what it is.
+        // The check comes before the body, so that a film is not downloaded to learn its type.
         if content_type.is_some_and(|named| content::kind_of(Some(named), b"").is_none() && !named.trim().is_empty()) {
             return Err(refused(content_type.unwrap_or_default()));
         }
@@ -216,13 +216,13 @@ impl Fetcher {
         }
         let mut bytes = Vec::new();
         let read = response.body.by_ref().take(limit.saturating_add(1)).read_to_end(&mut bytes);
-        // What was read before the limit is known, whatever a compressed rest would say.
+        // Bytes over the limit decide, whatever error the rest of a compressed body would give.
         if bytes.len() as u64 > limit {
             return Err(FetchError::TooLarge { limit });
         }
         read.map_err(|error| explain(url, of_reading(error)))?;
         let kind = content::kind_of(content_type, &bytes).ok_or_else(|| refused(content_type.unwrap_or("of no type")))?;
-        // Text of a named character set was decoded by the client on its way here.
+        // The HTTP client has already decoded text of a named character set.
         let charset = content_type.and_then(content::charset_of);
         let is_decoded = charset.is_some() && content_type.is_some_and(|named| named.trim_start().starts_with("text/"));
         let is_text = is_decoded && std::str::from_utf8(&bytes).is_ok();
@@ -231,7 +231,7 @@ impl Fetcher {
     }
 }
 
-/// The transport's error about a page of this address.
+/// Converts a transport error of a page.
 fn explain(url: &Url, error: TransportError) -> FetchError {
     let host = host_of(url);
     match error {

@@ -115,7 +115,7 @@ fn comments_and_hidden_parts_end_where_a_browser_ends_them() {
     assert_eq!(text_of("<p title='a > b' class=x>words</p"), "words");
 }
 
-/// Pages that cost a plain tree builder minutes or gigabytes.
+/// Pages that would cost a plain tree builder minutes or gigabytes.
 #[test]
 fn pages_made_to_hurt_are_read_in_time() {
     let shapes: Vec<(&str, String)> = vec![

@@ -1,5 +1,5 @@
-//! Changes that are written together: turns with new vectors, and turns that are gone. Vectors are
-//! quantised as they come, so a batch of 65,536 rows of 384 dimensions takes some 30 MB.
+//! Changes that are written together: turns with new vectors, and removed turns. Vectors are quantised when
+//! they are added, so a batch of 65,536 rows of 384 dimensions takes some 30 MB.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use super::segment::{Columns, Run};
 /// One vector of a turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VectorChunk<'v> {
-    /// Which part of the turn it is of.
+    /// Number of the part of the turn that it belongs to.
     pub ordinal: u16,
-    /// The caller's name for it, handed back to be scored exactly; 0 if there is none.
+    /// The caller's id of the vector, returned for exact scoring; 0 if there is none.
     pub vector_id: i64,
-    /// Of any length but zero: only the direction counts. A vector without direction is kept and
-    /// never found.
+    /// The vector, of any length but zero: only the direction counts. A vector without direction is stored
+    /// but never found.
     pub vector: &'v [f32],
 }
 
-/// Changes to turns; of several to one turn the last counts.
+/// Changes to turns; of several changes to one turn the last counts.
 #[derive(Clone, Debug)]
 pub struct VectorBatch {
     dimensions: usize,
-    /// Where each turn's newest state stands in the columns; `None` for one that is gone.
+    /// Position of each turn's newest state in the columns; `None` for a removed turn.
     entries: BTreeMap<i64, Option<usize>>,
     turns: Vec<i64>,
     metadata: Vec<TurnMetadata>,
@@ -35,7 +35,7 @@ pub struct VectorBatch {
     codes: Vec<i8>,
 }
 
-/// A batch as columns, in the order in which turns came.
+/// A batch as columns, in the order in which turns were added.
 pub(super) struct BatchColumns<'b> {
     batch: &'b VectorBatch,
     episodes: Vec<i64>,
@@ -48,7 +48,7 @@ pub(super) struct BatchColumns<'b> {
 }
 
 impl VectorBatch {
-    /// A batch without changes, for vectors of so many dimensions.
+    /// Makes a batch without changes, for vectors of this many dimensions.
     pub fn new(dimensions: usize) -> Self {
         Self {
             dimensions,
@@ -63,7 +63,7 @@ impl VectorBatch {
         }
     }
 
-    /// Gives a turn these vectors in the place of all that it had; none at all removes it.
+    /// Replaces all vectors of a turn by these; without any, removes the turn.
     pub fn replace<'v>(
         &mut self,
         turn: i64,
@@ -97,22 +97,22 @@ impl VectorBatch {
         Ok(())
     }
 
-    /// Takes a turn out of the index.
+    /// Removes a turn from the index.
     pub fn remove(&mut self, turn: i64) {
         self.entries.insert(turn, None);
     }
 
-    /// Vectors that the batch holds in memory.
+    /// Returns the number of vectors that the batch holds in memory.
     pub fn rows(&self) -> usize {
         self.scales.len()
     }
 
-    /// Turns that it changes.
+    /// Returns the number of changed turns.
     pub fn turns(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it changes nothing.
+    /// Returns whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -121,7 +121,7 @@ impl VectorBatch {
         self.dimensions
     }
 
-    /// The turns that it changes, in order.
+    /// Returns the changed turns in order, each with true if it has vectors.
     pub(super) fn changed(&self) -> impl Iterator<Item = (i64, bool)> + '_ {
         self.entries.iter().map(|(turn, place)| (*turn, place.is_some()))
     }
@@ -139,7 +139,7 @@ impl VectorBatch {
         }
     }
 
-    /// The turns with vectors, in order, as runs of [`VectorBatch::columns`].
+    /// Returns the turns with vectors, in order, as runs of [`VectorBatch::columns`].
     pub(super) fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for place in self.entries.values().filter_map(|place| *place) {
@@ -171,7 +171,7 @@ impl BatchColumns<'_> {
             roles: &self.roles,
             documents: &self.documents,
             starts: &self.batch.starts,
-            // Those of a new segment are counted anew.
+            // The owners of a new segment are computed when it is written.
             owners: &[],
             vector_ids: &self.batch.vector_ids,
             scales: &self.batch.scales,

@@ -10,12 +10,12 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// The empty set of numbers below `bound`.
+    /// Makes the empty set of numbers below `bound`.
     pub(super) fn new(bound: usize) -> Self {
         Self { words: vec![0; bound.div_ceil(64)], bound }
     }
 
-    /// All numbers below `bound`.
+    /// Makes the set of all numbers below `bound`.
     pub(super) fn full(bound: usize) -> Self {
         let mut bits = Self { words: vec![u64::MAX; bound.div_ceil(64)], bound };
         if let (Some(last), 1..) = (bits.words.last_mut(), bound % 64) {
@@ -24,19 +24,19 @@ impl Bits {
         bits
     }
 
-    /// Whether a number is in the set.
+    /// Returns whether a number is in the set.
     pub(super) fn has(&self, number: usize) -> bool {
         self.words.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    /// Puts a number in, and says whether it was missing.
+    /// Adds a number, and returns whether it was missing.
     pub(super) fn set(&mut self, number: usize) -> bool {
         let is_new = !self.has(number);
         self.words[number / 64] |= 1 << (number % 64);
         is_new
     }
 
-    /// Puts a range of numbers in.
+    /// Adds a range of numbers.
     pub(super) fn set_range(&mut self, range: Range<usize>) {
         let mut at = range.start;
         while at < range.end {
@@ -48,7 +48,7 @@ impl Bits {
         }
     }
 
-    /// Takes out what the other set, of the same bound, has.
+    /// Removes the numbers of another set with the same bound.
     pub(super) fn remove(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
     }
@@ -63,17 +63,17 @@ impl Bits {
         }
     }
 
-    /// 32 numbers as bits, from a multiple of 32.
+    /// Returns 32 numbers as bits, from a multiple of 32.
     pub(super) fn half_word(&self, at: usize) -> u32 {
         self.words.get(at / 2).map_or(0, |word| (word >> (at % 2 * 32)) as u32)
     }
 
-    /// How many times 32 numbers are not all missing.
+    /// Returns the number of groups of 32 numbers that are not empty.
     pub(super) fn half_words(&self) -> usize {
         self.words.iter().map(|word| usize::from(*word as u32 != 0) + usize::from(word >> 32 != 0)).sum()
     }
 
-    /// Neighbouring numbers, in order.
+    /// Returns the runs of consecutive numbers, in order.
     pub(super) fn runs(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -83,7 +83,7 @@ impl Bits {
         })
     }
 
-    /// The next number from here that is in the set, or not if `inverted`.
+    /// Returns the next number from here that is in the set, or that is not if `inverted`.
     fn next_that(&self, from: usize, inverted: bool) -> Option<usize> {
         let flip = if inverted { u64::MAX } else { 0 };
         let mut at = from / 64;

@@ -1,15 +1,14 @@
-//! What can go wrong with a vector index, and why one is empty.
+//! Errors of a vector index, and reasons why one is empty.
 
 use std::path::{Path, PathBuf};
 
-/// Dimensions that a sum of products cannot overflow with, and then some.
+/// Maximum number of dimensions; a sum of products cannot overflow below it, with a margin.
 pub(super) const MAX_DIMENSIONS: usize = 16_384;
 
-/// What can go wrong with the vector index. Its directory can always be deleted: it is made again
-/// from the store.
+/// An error of the vector index. Its directory can always be deleted: the index is rebuilt from the store.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
-    /// No space left where the index lies.
+    /// No space is left for the index.
     #[error("no space left for the vector index {0}; make room, the index goes on where it stopped")]
     DiskFull(PathBuf),
     /// A file of the index could not be read or written.
@@ -17,29 +16,29 @@ pub enum VectorError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A file of the index is not what was written; found by [`super::VectorIndex::verify`].
+    /// A file of the index differs from what was written; found by [`super::VectorIndex::verify`].
     #[error("the vector index {path} is damaged: {detail}; delete its directory to have it made again")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         detail: String,
     },
-    /// A vector or a question of another length than the index was opened for.
+    /// A vector or a query has a different length than the index.
     #[error("a vector of {found} dimensions does not fit an index of {expected}")]
     Dimensions {
-        /// What the index holds.
+        /// Dimensions of the index.
         expected: usize,
-        /// What came.
+        /// Dimensions of the vector.
         found: usize,
     },
-    /// An index of no dimensions, or of too many.
+    /// An index cannot have no dimensions, or this many.
     #[error("an index of {0} dimensions: from 1 to {MAX_DIMENSIONS} are possible")]
     BadDimensions(usize),
-    /// More vectors in one batch than a segment can number.
+    /// The batch has more vectors than a segment can number.
     #[error("a batch of vectors is too large; write it in parts")]
     BatchFull,
 }
@@ -53,17 +52,17 @@ impl VectorError {
     }
 }
 
-/// Why an index is empty although its owner may have filled one.
+/// The reason why an index is empty although its owner may have filled one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResetReason {
     /// There is no index, or one that was never written.
     Missing,
     /// It was written by another version of the program.
     OtherFormat,
-    /// Its vectors are of another model, or of another length.
+    /// Its vectors are of another model, or have another length.
     OtherVectors,
     /// It belongs to another store.
     OtherStore,
-    /// Something is missing, cut short or exchanged.
+    /// A file is missing, cut short or exchanged.
     Damaged(String),
 }

@@ -1,6 +1,6 @@
-//! The list of segments that are the index, and what the index belongs to. A small file: one line
-//! of JSON, and the line's own checksum. It is replaced as a whole, so a reader sees the list
-//! before or after a change and nothing between.
+//! The list of the index's segments, with the owner of the index. A small file: one line of JSON, and the
+//! checksum of that line. It is replaced as a whole, so a reader sees the list before or after a change,
+//! never in between.
 
 use std::io;
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::error::ResetReason;
 use super::segment::{FORMAT, SegmentRecord};
 
-/// The file.
+/// File name.
 pub(super) const NAME: &str = "manifest";
-/// What it is called while it is written.
+/// File name while it is written.
 pub(super) const DRAFT: &str = "manifest.draft";
 
-/// What an index belongs to; an index of anything else is of no use.
+/// The owner of an index; an index of another owner is not used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Owner {
     pub identity: String,
@@ -23,17 +23,17 @@ pub(super) struct Owner {
     pub dimensions: usize,
 }
 
-/// What the file says.
+/// Content of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub format: u32,
     #[serde(flatten)]
     pub owner: Owner,
-    /// The caller's: up to where its queue is in the index.
+    /// The caller's number: the index has its queue up to this position.
     pub position: u64,
     /// Number of the next segment.
     pub next: u64,
-    /// Oldest first.
+    /// The segments, oldest first.
     pub segments: Vec<SegmentRecord>,
 }
 
@@ -44,12 +44,12 @@ struct AnyFormat {
 }
 
 impl Manifest {
-    /// A list without segments.
+    /// Makes a list without segments.
     pub(super) fn empty(owner: Owner) -> Self {
         Self { format: FORMAT, owner, position: 0, next: 1, segments: Vec::new() }
     }
 
-    /// Reads the file's bytes, if they are whole and the owner's.
+    /// Parses the file's bytes, if they are intact and belong to the owner.
     pub(super) fn parse(bytes: &[u8], owner: &Owner) -> Result<Self, ResetReason> {
         let damaged = || ResetReason::Damaged("the manifest is not whole".to_owned());
         let text = std::str::from_utf8(bytes).map_err(|_| damaged())?;
@@ -72,14 +72,14 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The file's bytes.
+    /// Returns the file's bytes.
     pub(super) fn render(&self) -> io::Result<Vec<u8>> {
         let line = serde_json::to_string(self)?;
         let hash = blake3::hash(line.as_bytes()).to_hex();
         Ok(format!("{line}\n{hash}\n").into_bytes())
     }
 
-    /// Puts the file in the place of the one before, durably; gives its bytes.
+    /// Replaces the previous file durably; returns the new bytes.
     pub(super) fn replace(&self, directory: &Path) -> io::Result<Vec<u8>> {
         let bytes = self.render()?;
         let draft = directory.join(DRAFT);
@@ -91,7 +91,7 @@ impl Manifest {
     }
 }
 
-/// Removes a file; none is as good.
+/// Removes a file; succeeds also if there is none.
 pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

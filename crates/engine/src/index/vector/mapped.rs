@@ -1,10 +1,10 @@
-//! Files as memory: the one place where bytes of a file are taken for numbers.
+//! Files as memory: the one place where bytes of a file are interpreted as numbers.
 //!
-//! Segments are written once, under a name that no other process opens before it is complete, and
-//! are only ever unlinked afterwards, never truncated or overwritten; an unlinked file stays
-//! readable through its map. What remains: somebody who truncates the file by other means, or a
-//! disk that fails under a page, makes the system end the process (SIGBUS) when the page is
-//! touched. The length is compared with the manifest before anything else is read.
+//! Segments are written once, under a name that no other process opens before it is complete, and are only
+//! ever unlinked afterwards, never truncated or overwritten; an unlinked file stays readable through its map.
+//! One risk remains: if another program truncates the file, or the disk fails under a page, the system ends
+//! the process (SIGBUS) when it touches the page. The length is compared with the manifest before anything
+//! else is read.
 
 #![expect(unsafe_code, reason = "mapping a file and viewing its aligned bytes as numbers")]
 
@@ -31,14 +31,14 @@ mod plain {
 
 pub(super) use plain::Plain;
 
-/// The bytes of numbers, in this machine's order.
+/// Returns the bytes of numbers, in this machine's order.
 pub(super) fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
     // SAFETY: `Plain` types have no padding, so every byte of the slice is initialised; a byte
     // needs no alignment; the length is that of the same memory.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast::<u8>(), size_of_val(numbers)) }
 }
 
-/// Bytes as numbers, if they are aligned and divide evenly.
+/// Returns bytes as numbers, if they are aligned and divide evenly.
 pub(super) fn numbers_of<T: Plain>(bytes: &[u8]) -> Option<&[T]> {
     // SAFETY: `Plain` types accept every pattern of bits, and `align_to` gives only whole,
     // aligned values in the middle.
@@ -69,12 +69,12 @@ impl Mapped {
         Ok(Self { map })
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.map
     }
 
-    /// A range of bytes as numbers; nothing where the range is not inside, or not aligned.
+    /// Returns a range of bytes as numbers; empty if the range is outside the file, or not aligned.
     pub(super) fn numbers<T: Plain>(&self, range: Range<usize>) -> &[T] {
         self.map.get(range).and_then(numbers_of).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Which segments become one, and in what order their rows go into it.
+//! Chooses the segments to merge, and the order of their rows in the result.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,25 +7,24 @@ use std::ops::Range;
 use super::bits::Bits;
 use super::segment::{Columns, Run};
 
-/// What a segment weighs in the choice.
+/// The weight of a segment in the choice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weight {
-    /// Rows that live, and turns that it hides in older segments.
+    /// Live rows, and turns that it hides in older segments.
     pub live: u64,
-    /// Rows that are replaced or removed.
+    /// Rows that were replaced or removed.
     pub dead: u64,
-    /// Whether it is large enough for sketches and has none.
+    /// True if it is large enough for sketches and has none.
     pub lacks_sketches: bool,
 }
 
-/// The segments, oldest first, that should become one now; `None` when all is well.
+/// Returns the segments, oldest first, that should be merged now; `None` if there are none.
 ///
-/// As soon as the segments after one weigh together as much as it does, it is merged with all of
-/// them. So each weighs more than everything after it: of a million rows there are at most about
-/// twenty segments, and a row is written about that often in its life, or once for many when they
-/// came in large batches. Segments below the floor are merged with whatever comes. A segment of
-/// which most is dead, or which came as one large batch and has no sketches yet, is written anew
-/// alone.
+/// As soon as the later segments together weigh as much as a segment, it is merged with all of them. So each
+/// segment weighs more than all later ones together: a million rows have at most about twenty segments, and a
+/// row is written about that often in its life, or once for many if they came in large batches. Segments
+/// below the floor are merged with any later one. A segment whose rows are mostly dead, or that came as one
+/// large batch and has no sketches yet, is rewritten alone.
 pub(super) fn due(weights: &[Weight], floor: u64) -> Option<Range<usize>> {
     let mut after: u64 = weights.iter().map(|weight| weight.live).sum();
     for (at, weight) in weights.iter().enumerate() {
@@ -37,7 +36,7 @@ pub(super) fn due(weights: &[Weight], floor: u64) -> Option<Range<usize>> {
     weights.iter().position(|weight| weight.dead > weight.live || weight.lacks_sketches).map(|at| at..at + 1)
 }
 
-/// The living turns of all inputs in order, as runs. A turn lives in one input at most.
+/// Returns the live turns of all inputs in order, as runs. A turn is live in one input at most.
 pub(super) fn live_runs(inputs: &[(Columns<'_>, Option<&Bits>)]) -> Vec<Run> {
     let next_alive = |input: usize, from: usize| {
         let (columns, dead) = &inputs[input];
@@ -103,7 +102,7 @@ mod tests {
             }
             assert!(segments.len() <= 12, "{} segments", segments.len());
         }
-        // Below the floor each of a hundred additions copies what is there.
+        // Below the floor, each of a hundred additions copies the existing rows.
         assert!(written / 60_000 < 60, "each row written {} times", written / 60_000);
     }
 

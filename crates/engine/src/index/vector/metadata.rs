@@ -1,6 +1,6 @@
-//! What is known of a turn besides its words.
+//! Metadata of a turn, without its text.
 
-/// What is known of a turn besides its words.
+/// Metadata of a turn, without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnMetadata {
     /// Row of the project; 0 if there is none.
@@ -11,11 +11,11 @@ pub struct TurnMetadata {
     pub role: u8,
     /// Row of the episode.
     pub episode: i64,
-    /// When it was said; the least value when nothing is known.
+    /// Time when it was said; the least value if not known.
     pub at: i64,
-    /// Place in its episode.
+    /// Position in its episode.
     pub position: i64,
-    /// Whether it is a passage of a document.
+    /// True if it is a passage of a document.
     pub is_document: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Opens an index, to read or to write.
+//! Opens an index for reading or writing.
 
 use std::sync::{Arc, RwLock};
 
@@ -11,8 +11,8 @@ use super::vector_index::{VectorIndex, VectorOptions};
 use super::writer::{self, VectorWriter};
 
 impl VectorIndex {
-    /// Opens the index of this owner, or an empty one: [`VectorIndex::reset_reason`] says whether
-    /// and why. What a killed writer left is removed, unless another process is writing.
+    /// Opens the index of this owner, or an empty one: [`VectorIndex::reset_reason`] returns the reason.
+    /// Removes leftovers of a killed writer, unless another process is writing.
     pub fn open(options: &VectorOptions) -> Result<Self, VectorError> {
         Self::open_tuned(options, Tuning::DEFAULT)
     }
@@ -27,14 +27,14 @@ impl VectorIndex {
         let state = Arc::new(load(&directory, &owner, None)?.unwrap_or_else(|| State::empty(&owner, None)));
         let index = Self { directory, owner, kernel: Kernel::detect(), tuning, state: RwLock::new(state) };
         if writer::has_leftovers(&index.directory, &index.state()) {
-            // Where that is not possible the next writer says why.
+            // If that fails, the next writer reports the error.
             let _ = index.writer();
         }
         Ok(index)
     }
 
-    /// The right to write, which one writer of all processes has at a time; `None` while another
-    /// has it. Begins with what was written last.
+    /// Returns the writer, of which all processes together have one at a time; `None` while another has it.
+    /// The writer starts from the last written state.
     pub fn writer(&self) -> Result<Option<VectorWriter<'_>>, VectorError> {
         VectorWriter::new(self)
     }

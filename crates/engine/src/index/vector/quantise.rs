@@ -1,17 +1,17 @@
-//! A vector as bytes. Only the direction is kept: the codes are the vector divided by its largest
-//! component and rounded to -127..=127, and the scale is one over the length of the codes, so that
-//! products of codes and scales are cosines, and that of a vector with itself is 1.
+//! A vector as bytes. Only the direction is kept: the codes are the vector divided by its largest component
+//! and rounded to -127..=127, and the scale is one over the length of the codes, so that products of codes
+//! and scales are cosines, and that of a vector with itself is 1.
 
 /// Codes of a row are padded with zeros to a multiple of this.
 const LANES: usize = 16;
 
-/// Codes of one row in a file.
+/// Returns the number of codes of one row in a file.
 pub(super) fn stride(dimensions: usize) -> usize {
     dimensions.next_multiple_of(LANES)
 }
 
-/// Writes a vector's codes, padding included, and gives its scale. What has no direction (zeros,
-/// infinities, numbers that are none) becomes zeros with scale 0, which no search finds.
+/// Writes a vector's codes, padding included, and returns its scale. A vector without direction (zeros,
+/// infinities, NaN) becomes zeros with scale 0, which no search finds.
 pub(super) fn quantise(vector: &[f32], codes: &mut [i8]) -> f32 {
     codes.fill(0);
     let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
@@ -30,7 +30,7 @@ pub(super) fn quantise(vector: &[f32], codes: &mut [i8]) -> f32 {
     1.0 / (square as f32).sqrt()
 }
 
-/// The inner product of two slices of one length, in a fixed order of additions.
+/// Returns the inner product of two slices of the same length, in a fixed order of additions.
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
     let (a_blocks, b_blocks) = (a.chunks_exact(8), b.chunks_exact(8));
@@ -43,10 +43,10 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + rest
 }
 
-/// What is asked for, in the forms that the steps of a search need. All of one length: the stride.
+/// A query vector in the forms that the steps of a search need. All of them have the length of the stride.
 #[derive(Debug)]
 pub(super) struct Query {
-    /// Of length 1, padded with zeros.
+    /// The vector with length 1, padded with zeros.
     pub unit: Vec<f32>,
     /// The codes, widened.
     pub codes: Vec<i16>,
@@ -54,7 +54,7 @@ pub(super) struct Query {
 }
 
 impl Query {
-    /// `None` for a vector without a direction.
+    /// Makes a query; `None` for a vector without a direction.
     pub(super) fn new(vector: &[f32]) -> Option<Self> {
         let mut codes = vec![0i8; stride(vector.len())];
         let scale = quantise(vector, &mut codes);
@@ -70,7 +70,7 @@ impl Query {
         Some(Self { unit, codes: codes.into_iter().map(i16::from).collect(), scale })
     }
 
-    /// The exact cosine with a vector; `None` if that has another length or no direction.
+    /// Returns the exact cosine with a vector; `None` if that has another length or no direction.
     pub(super) fn cosine(&self, vector: &[f32], dimensions: usize) -> Option<f32> {
         if vector.len() != dimensions {
             return None;

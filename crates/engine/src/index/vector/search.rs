@@ -1,5 +1,5 @@
-//! From a query to turns, in three steps of growing precision: sketches propose rows where there
-//! are many, codes score them, the caller's vectors order the best.
+//! Finds turns for a query in three steps of growing precision: sketches propose rows if there are many,
+//! codes score them, the caller's vectors order the best.
 
 use std::collections::HashMap;
 
@@ -14,38 +14,38 @@ use super::state::State;
 use super::tuning::Tuning;
 use crate::index::CompiledFilter;
 
-/// Rows that are scored at once.
+/// Rows scored at once.
 const CHUNK: usize = 256;
-/// Turns that are scored exactly, for short lists.
+/// Minimum number of turns that are scored exactly, for short lists.
 const LEAST_RESCORED: usize = 64;
-/// Vectors of one turn that may be scored exactly.
+/// Maximum number of vectors of one turn that are scored exactly.
 const ROWS_A_TURN: u8 = 8;
-/// What the codes of a row cost beside its sketch. Sketches come in blocks: where few rows of each
-/// may be found, looking at their codes is cheaper.
+/// Cost of a row's codes relative to its sketch. Sketches come in blocks: if few rows of each block are
+/// allowed, reading their codes is cheaper.
 const ROW_COST: usize = 14;
-/// Blocks that a search looks at to learn which estimates are good.
+/// Blocks that a search samples to learn which estimates are good.
 const SAMPLED_BLOCKS: usize = 64;
-/// Candidates that are scored before it is known which others may matter.
+/// Candidates that are scored first, to learn which others may matter.
 const FIRST_SCORED: usize = 512;
-/// How many times the usual error an estimate may be too low.
+/// Multiple of the usual error by which an estimate may be too low.
 const SPREADS: f32 = 3.0;
-/// How far below the turn's best, by the codes, a vector may be the best in truth.
+/// Distance below the turn's best score by the codes at which another vector may still be the best one.
 const NEAR: f32 = 0.03;
 
-/// Gives the exact vectors for ids, in their order; `None` for one that is gone.
+/// A function that returns the exact vectors for ids, in their order; `None` for one that no longer exists.
 pub type Rescore<'r, E> = dyn FnMut(&[i64]) -> Result<Vec<Option<Vec<f32>>>, E> + 'r;
 
-/// What is looked for.
+/// Parameters of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorSearch<'a> {
-    /// Of the index's dimensions; only its direction counts.
+    /// The query vector, with the index's dimensions; only its direction counts.
     pub query: &'a [f32],
-    /// Turns wanted.
+    /// Maximum number of turns.
     pub limit: usize,
-    /// What may be found.
+    /// Filter for the turns.
     pub filter: &'a CompiledFilter,
-    /// Taken off the score of every part of a turn but its first: a turn of many parts has many
-    /// chances to be near anything. 0 for none.
+    /// Subtracted from the score of every part of a turn but its first: a turn of many parts has many chances
+    /// to be near anything. 0 for none.
     pub later_discount: f32,
 }
 
@@ -54,13 +54,13 @@ pub struct VectorSearch<'a> {
 pub struct VectorHit {
     /// Row of the turn.
     pub turn: i64,
-    /// Its part that is nearest.
+    /// Number of its nearest part.
     pub ordinal: u16,
-    /// The caller's name for that part's vector; 0 if there is none.
+    /// The caller's id of that part's vector; 0 if there is none.
     pub vector_id: i64,
     /// The cosine, less [`VectorSearch::later_discount`] for a later part.
     pub score: f32,
-    /// What came with the turn.
+    /// Metadata of the turn.
     pub metadata: TurnMetadata,
 }
 
@@ -85,7 +85,7 @@ struct Found {
 }
 
 impl Found {
-    /// Best first; among equals the greater turn.
+    /// Orders best first; among equals the greater turn.
     fn order(&self, other: &Self) -> std::cmp::Ordering {
         other.score.total_cmp(&self.score).then(other.turn.cmp(&self.turn)).then(self.row.cmp(&other.row))
     }
@@ -146,7 +146,7 @@ impl<'s> Searcher<'s> {
         Ok(rows.iter().map(|found| self.hit(found)).collect())
     }
 
-    /// The cosine of a turn's best vector, by the codes.
+    /// Returns the cosine of a turn's best vector, by the codes.
     pub(super) fn score_of(&self, turn: i64) -> Option<f32> {
         let (segment, at) = self.state.find(turn)?;
         let columns = &self.segments[segment];
@@ -157,7 +157,7 @@ impl<'s> Searcher<'s> {
         rows.iter().zip(&products).map(score).max_by(f32::total_cmp)
     }
 
-    /// The best rows of so many turns, best first.
+    /// Returns the best rows of the best `wanted` turns, best first.
     fn best_rows(&self, filter: &CompiledFilter, wanted: usize) -> Vec<Found> {
         let mut best = Best::new(wanted);
         if wanted == 0 {
@@ -217,8 +217,8 @@ impl<'s> Searcher<'s> {
         }
     }
 
-    /// The cosines of at most [`CHUNK`] rows, by their codes; below everything for a row without
-    /// direction.
+    /// Computes the cosines of at most [`CHUNK`] rows, by their codes; a row without direction gets the
+    /// lowest score.
     fn scores(&self, segment: usize, rows: &[u32], scores: &mut [f32]) {
         let columns = &self.segments[segment];
         let mut products = [0i32; CHUNK];
@@ -238,7 +238,7 @@ impl<'s> Searcher<'s> {
         }
     }
 
-    /// What a search by sketches needs of a segment, if it has them and they are worth it.
+    /// Returns the data for a search by sketches in a segment, if it has sketches and they are worth it.
     fn proposal(&self, segment: usize, selected: &Selected) -> Option<Proposal<'s>> {
         let (mean, blocks) = self.state.members[segment].segment.sketches()?;
         let allowed = selected.row_bits(&self.segments[segment]);
@@ -246,7 +246,7 @@ impl<'s> Searcher<'s> {
         is_worth_it.then_some(Proposal { segment, rows: selected.rows, allowed, mean, blocks })
     }
 
-    /// An estimate that about twice as many rows reach as are wanted, from evenly spread blocks.
+    /// Returns an estimate that about twice as many rows reach as are wanted, from evenly spread blocks.
     fn sample(&self, proposals: &[Proposal<'s>], rows: usize, wanted: usize) -> f32 {
         let blocks: usize = proposals.iter().map(|proposal| proposal.allowed_blocks().count()).sum();
         let step = blocks / SAMPLED_BLOCKS;
@@ -269,7 +269,7 @@ impl<'s> Searcher<'s> {
         *sampled.select_nth_unstable_by(rank, |a, b| b.total_cmp(a)).1
     }
 
-    /// Collects the rows that promise most by their sketches.
+    /// Collects the rows with the best estimates by their sketches.
     fn propose(&self, proposal: &Proposal<'s>, candidates: &mut Candidates) {
         let tables = SketchQuery::new(&self.query, proposal.mean);
         let mut estimates = [0.0; BLOCK_ROWS];
@@ -284,8 +284,8 @@ impl<'s> Searcher<'s> {
         }
     }
 
-    /// Scores candidates by their codes: first the best, which show how far estimates are off and
-    /// what has to be reached, then those that may still reach it.
+    /// Scores candidates by their codes: first the best, which show the error of the estimates and the score
+    /// to reach, then those that may still reach it.
     fn score_candidates(&self, mut candidates: Vec<Candidate>, best: &mut Best) {
         let first_count = FIRST_SCORED.max(4 * best.wanted);
         if candidates.len() > 2 * first_count {
@@ -346,8 +346,8 @@ fn keep_first_of_each_turn(rows: &mut Vec<Found>, limit: usize) {
     rows.truncate(limit);
 }
 
-/// The best rows of the best turns. Rows are kept until there are many, and then sorted out, which
-/// costs little a row and needs no look-up of turns for each.
+/// The best rows of the best turns. Rows are collected until there are many, and then reduced, which costs
+/// little per row and needs no look-up of turns for each.
 struct Best {
     wanted: usize,
     /// The least score that can still matter.
@@ -394,12 +394,12 @@ impl Best {
     }
 }
 
-/// The sketches of one segment, and which of its rows may be found.
+/// The sketches of one segment, with the rows that are allowed.
 struct Proposal<'s> {
     segment: usize,
-    /// Rows that may be found.
+    /// Number of allowed rows.
     rows: usize,
-    /// These rows; `None` for all.
+    /// The allowed rows; `None` for all.
     allowed: Option<Bits>,
     mean: &'s [f32],
     blocks: &'s [u8],
@@ -411,7 +411,7 @@ impl<'s> Proposal<'s> {
         &self.blocks[at * bytes..][..bytes]
     }
 
-    /// Blocks with rows that may be found, and these rows as bits.
+    /// Returns the blocks with allowed rows, and these rows as bits.
     fn allowed_blocks(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let count = self.blocks.len() / block_bytes(self.mean.len());
         (0..count).filter_map(move |at| {
@@ -424,7 +424,7 @@ impl<'s> Proposal<'s> {
     }
 }
 
-/// A row that a sketch speaks for.
+/// A row proposed by its sketch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Candidate {
     estimate: f32,
@@ -432,7 +432,7 @@ struct Candidate {
     row: u32,
 }
 
-/// The most promising rows, in the order in which they were looked at.
+/// The most promising rows, in the order in which they were read.
 struct Candidates {
     wanted: usize,
     threshold: f32,
@@ -440,7 +440,7 @@ struct Candidates {
 }
 
 impl Candidates {
-    /// For the best so many; none that does not reach `threshold`.
+    /// Makes a collection for the best `wanted` rows that reach `threshold`.
     fn new(wanted: usize, threshold: f32) -> Self {
         Self { wanted, threshold, rows: Vec::new() }
     }
@@ -458,7 +458,7 @@ impl Candidates {
         }
         self.threshold = nth_estimate(&self.rows, self.wanted);
         self.rows.retain(|candidate| candidate.estimate >= self.threshold);
-        // Only equals can be too many.
+        // Only rows with equal estimates can be too many.
         self.rows.truncate(self.wanted + self.wanted / 2);
     }
 
@@ -468,7 +468,7 @@ impl Candidates {
     }
 }
 
-/// The estimate that so many candidates reach; there must be as many.
+/// Returns the estimate that `count` candidates reach; there must be at least as many.
 fn nth_estimate(candidates: &[Candidate], count: usize) -> f32 {
     let mut estimates: Vec<f32> = candidates.iter().map(|candidate| candidate.estimate).collect();
     *estimates.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a)).1

@@ -2,14 +2,13 @@
 //!
 //! - [`Columns`]: rows as slices, of a file or of memory
 //! - [`Run`]: neighbouring turns of one input; a new segment is a list of runs
-//! - [`SegmentRecord`]: what the manifest knows about a file
+//! - [`SegmentRecord`]: a segment's entry in the manifest
 //! - [`Segment`]: an opened file
-//! - [`write`]: makes a file, reading its inputs once for every column
+//! - [`write`]: writes a file, reading its inputs once for every column
 //!
-//! A file begins with eight numbers of 64 bits (magic, format, dimensions, rows, turns, touched
-//! turns, 1 if there are sketches, length of the file), from which every section's place follows;
-//! sections begin at multiples of 64 bytes, in the machine's own byte order, which the magic number
-//! would betray.
+//! A file begins with eight numbers of 64 bits (magic, format, dimensions, rows, turns, touched turns, 1 if
+//! there are sketches, length of the file), which determine the place of every section. Sections begin at
+//! multiples of 64 bytes, in the machine's own byte order; the magic number reveals a file of another order.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -22,15 +21,15 @@ use super::mapped::{Mapped, Plain, bytes_of};
 use super::quantise::stride;
 use super::sketch::{BLOCK_ROWS, BlockBuilder, block_bytes};
 
-/// Raised whenever the bytes of a segment get another meaning.
+/// Raised whenever the bytes of a segment change their meaning.
 pub(super) const FORMAT: u32 = 1;
-/// Ending of a segment's name.
+/// Suffix of a segment's file name.
 pub(super) const SUFFIX: &str = ".rows";
 
 const MAGIC: u64 = u64::from_le_bytes(*b"yore\xFFvec");
 const HEADER_BYTES: usize = 64;
 const ALIGN: usize = 64;
-/// Rows that the mean of a segment is taken from, evenly spread.
+/// Number of rows, evenly spread, from which the mean of a segment is computed.
 const MEAN_ROWS: usize = 65_536;
 
 /// Rows sorted by turn, each turn's rows together.
@@ -45,19 +44,19 @@ pub(super) struct Columns<'a> {
     pub roles: &'a [u8],
     /// 1 for a passage of a document.
     pub documents: &'a [u8],
-    /// One more than there are turns: where each begins, and where the last ends.
+    /// Beginning of each turn's rows, and the end of the last; one entry more than turns.
     pub starts: &'a [u32],
-    /// The place of each row's turn.
+    /// Position of each row's turn.
     pub owners: &'a [u32],
     pub vector_ids: &'a [i64],
     pub scales: &'a [f32],
     pub ordinals: &'a [u16],
-    /// As many for each row as its stride says.
+    /// Codes of the rows, as many for each row as the stride.
     pub codes: &'a [i8],
 }
 
 impl Columns<'_> {
-    /// The rows of turns.
+    /// Returns the rows of turns.
     pub(super) fn rows(&self, turns: Range<usize>) -> Range<usize> {
         let start = |turn: usize| self.starts.get(turn).map_or(0, |start| *start as usize);
         start(turns.start)..start(turns.end)
@@ -71,14 +70,14 @@ pub(super) struct Run {
     pub turns: Range<usize>,
 }
 
-/// What the manifest knows about a segment.
+/// A segment's entry in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SegmentRecord {
     pub number: u64,
     pub bytes: u64,
     pub rows: u32,
     pub turns: u32,
-    /// Turns that this segment replaces or removes in older ones.
+    /// Number of turns in older segments that this segment replaces or removes.
     pub touched: u32,
     pub is_sketched: bool,
     /// BLAKE3 of everything before the codes.
@@ -88,7 +87,7 @@ pub(super) struct SegmentRecord {
 }
 
 impl SegmentRecord {
-    /// The file's name.
+    /// Returns the file's name.
     pub(super) fn name(&self) -> String {
         file_name(self.number)
     }
@@ -98,7 +97,7 @@ pub(super) fn file_name(number: u64) -> String {
     format!("{number:08}{SUFFIX}")
 }
 
-/// Where the sections of a file are.
+/// Positions of the sections of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Layout {
     turns: Range<usize>,
@@ -122,7 +121,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// `None` where numbers do not fit into memory.
+    /// Computes the layout; `None` if its numbers do not fit into memory.
     fn new(dimensions: usize, rows: u32, turns: u32, touched: u32, is_sketched: bool) -> Option<Self> {
         let (rows, turns, touched) = (rows as usize, turns as usize, touched as usize);
         let stride = stride(dimensions);
@@ -161,7 +160,7 @@ fn header(dimensions: usize, record: &SegmentRecord) -> [u64; HEADER_BYTES / 8] 
     [MAGIC, FORMAT.into(), dimensions as u64, (*rows).into(), (*turns).into(), (*touched).into(), u64::from(*is_sketched), *bytes]
 }
 
-/// Where each section of a file begins and ends, and the file's end.
+/// Returns the beginning and end of each section of a file, and the file's end.
 #[cfg(test)]
 pub(super) fn boundaries(dimensions: usize, record: &SegmentRecord) -> Vec<usize> {
     let Some(layout) = Layout::new(dimensions, record.rows, record.turns, record.touched, record.is_sketched) else {
@@ -185,8 +184,8 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Opens a segment. What can be checked without reading the codes is checked: length, header,
-    /// and the checksum of the columns, unless they `are_known` to be what was written.
+    /// Opens a segment. Checks everything that needs no reading of the codes: length, header, and the
+    /// checksum of the columns, unless they `are_known` to be what was written.
     pub(super) fn open(directory: &Path, dimensions: usize, record: &SegmentRecord, are_known: bool) -> io::Result<Self> {
         let damaged = |detail: &str| io::Error::new(io::ErrorKind::InvalidData, detail);
         let path = directory.join(record.name());
@@ -203,7 +202,7 @@ impl Segment {
         Ok(Self { record: record.clone(), map, layout, path })
     }
 
-    /// Reads the whole file and compares every byte's checksum; says what differs.
+    /// Reads the whole file and compares its checksums; returns the difference.
     pub(super) fn verify(&self) -> Result<(), &'static str> {
         let (columns, content) = self.map.bytes().split_at(self.layout.codes.start);
         if checksum(columns) != self.record.columns {
@@ -215,12 +214,12 @@ impl Segment {
         Ok(())
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub(super) fn columns(&self) -> Columns<'_> {
         let (map, layout) = (&self.map, self.layout.clone());
         Columns {
@@ -241,18 +240,18 @@ impl Segment {
         }
     }
 
-    /// Turns that are replaced or removed in older segments, in order.
+    /// Returns the turns that are replaced or removed in older segments, in order.
     pub(super) fn touched(&self) -> &[i64] {
         self.map.numbers(self.layout.touched.clone())
     }
 
-    /// The mean that the sketches are about, and their blocks.
+    /// Returns the mean that the sketches refer to, and their blocks.
     pub(super) fn sketches(&self) -> Option<(&[f32], &[u8])> {
         let Layout { mean, sketches, .. } = &self.layout;
         self.record.is_sketched.then(|| (self.map.numbers(mean.clone()), self.map.numbers(sketches.clone())))
     }
 
-    /// Where a turn is, whether it is alive or not.
+    /// Returns the position of a turn, live or dead.
     pub(super) fn find(&self, turn: i64) -> Option<usize> {
         let turns: &[i64] = self.map.numbers(self.layout.turns.clone());
         match turns {
@@ -266,26 +265,25 @@ fn checksum(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// What a new segment consists of.
+/// Content of a new segment.
 pub(super) struct Plan<'a> {
     pub inputs: &'a [Columns<'a>],
-    /// In the order of turns.
+    /// Runs of turns, in the order of turns.
     pub runs: &'a [Run],
-    /// In order.
+    /// Turns that it replaces or removes in older segments, in order.
     pub touched: &'a [i64],
-    /// Rows from which sketches are made; `None` for never.
+    /// Least number of rows for which sketches are made; `None` for never.
     pub sketched_from: Option<usize>,
 }
 
 impl<'a> Plan<'a> {
-    /// Where each turn begins and ends in its input.
+    /// Returns the beginning and end of each turn in its input.
     fn turns(&self) -> impl Iterator<Item = &'a [u32]> + '_ {
         self.runs.iter().flat_map(|run| self.inputs[run.input].starts[run.turns.start..=run.turns.end].windows(2))
     }
 }
 
-/// Writes a segment under a number that is free, and makes it durable. A file that could not be
-/// completed is removed.
+/// Writes a segment under a free number, and makes it durable. Removes a file that could not be completed.
 pub(super) fn write(directory: &Path, number: u64, dimensions: usize, plan: &Plan<'_>) -> io::Result<SegmentRecord> {
     let path = directory.join(file_name(number));
     let written = write_file(&path, number, dimensions, plan);
@@ -347,7 +345,7 @@ fn write_file(path: &Path, number: u64, dimensions: usize, plan: &Plan<'_>) -> i
     Ok(record)
 }
 
-/// The mean of evenly spread rows.
+/// Computes the mean of evenly spread rows.
 fn mean(plan: &Plan<'_>, rows: usize, stride: usize) -> Vec<f32> {
     let step = rows.div_ceil(MEAN_ROWS).max(1);
     let mut sum = vec![0.0f32; stride];
@@ -387,7 +385,7 @@ impl Write for Hashed {
     }
 }
 
-/// Sections, one after the other.
+/// Writes sections one after the other.
 struct Output {
     file: BufWriter<Hashed>,
     written: usize,
@@ -407,7 +405,7 @@ impl Output {
         self.file.write_all(bytes)
     }
 
-    /// Zeros up to a place less than a unit of alignment away.
+    /// Writes zeros up to a position less than a unit of alignment away.
     fn pad(&mut self, start: usize) -> io::Result<()> {
         self.put(&[0u8; ALIGN][..start.saturating_sub(self.written).min(ALIGN)])
     }
@@ -474,7 +472,7 @@ impl Output {
         builder.finish().map_or(Ok(()), |block| self.put(block))
     }
 
-    /// The checksum of what was written since the last call.
+    /// Returns the checksum of everything written since the last call.
     fn end_of_part(&mut self) -> io::Result<String> {
         self.file.flush()?;
         let hasher = &mut self.file.get_mut().hasher;

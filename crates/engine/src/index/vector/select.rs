@@ -1,4 +1,4 @@
-//! The turns of a segment that a filter lets through, decided from the columns before any vector is looked at.
+//! Finds the turns of a segment that pass a filter, from the columns and before any vector is read.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::bits::Bits;
 use super::segment::Columns;
 use crate::index::filter::{CompiledFilter, Evaluator, FilterValues};
 
-/// The living turns of a segment that pass.
+/// Returns the live turns of a segment that pass.
 pub(super) fn select(filter: &CompiledFilter, columns: &Columns<'_>, dead: Option<&Bits>, living_rows: usize) -> Selected {
     if filter.is_open() && dead.is_none() {
         return Selected { turns: None, rows: living_rows };
@@ -53,17 +53,17 @@ impl FilterValues for TurnValues<'_> {
     }
 }
 
-/// Turns of one segment that may be found.
+/// The allowed turns of one segment.
 #[derive(Debug)]
 pub(super) struct Selected {
-    /// `None` for all of them.
+    /// The turns; `None` for all of them.
     turns: Option<Bits>,
-    /// The rows of these turns.
+    /// Number of rows of these turns.
     pub rows: usize,
 }
 
 impl Selected {
-    /// Neighbouring rows that may be found, in order.
+    /// Returns the runs of allowed rows, in order.
     pub(super) fn row_runs<'s>(&'s self, columns: &Columns<'s>) -> impl Iterator<Item = Range<usize>> + use<'s> {
         let columns = *columns;
         let all = if self.turns.is_none() { Some(0..columns.turns.len()) } else { None };
@@ -71,7 +71,7 @@ impl Selected {
         all.into_iter().chain(some).map(move |turns| columns.rows(turns))
     }
 
-    /// The rows as a set; `None` for all of them.
+    /// Returns the rows as a set; `None` for all of them.
     pub(super) fn row_bits(&self, columns: &Columns<'_>) -> Option<Bits> {
         let turns = self.turns.as_ref()?;
         let mut rows = Bits::new(columns.scales.len());
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(found(any()), (vec![1, 2, 3, 4, 5], 6));
         assert_eq!(found(CompiledFilter { projects: Some(HashSet::from([1])), ..any() }), (vec![1, 2], 3));
         assert_eq!(found(CompiledFilter { projects: Some(HashSet::from([2, 3, 0])), ..any() }), (vec![3, 4, 5], 3));
-        // Turn 5 belongs to no project; that of another episode would not pass.
+        // Turn 5 belongs to no project; a turn of another episode would not pass.
         let everywhere =
             |episode| CompiledFilter { projects: Some(HashSet::from([1])), everywhere: HashSet::from([episode]), ..any() };
         assert_eq!(found(everywhere(12)), (vec![1, 2, 5], 4));

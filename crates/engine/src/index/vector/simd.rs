@@ -1,22 +1,21 @@
-//! The two loops that a search spends its time in, for AVX2, NEON, and any processor. The portable
-//! versions are the truth: the others give the same numbers, bit by bit.
+//! The two loops that a search spends its time in, for AVX2, NEON, and any processor. The portable versions
+//! define the result: the others return the same numbers, bit by bit.
 //!
 //! - [`Kernel::dots`]: inner products of a query with rows of codes
-//! - [`Kernel::estimate`]: what a block of 32 sketches says about the inner products (the bytes
-//!   are explained in `sketch`)
+//! - [`Kernel::estimate`]: estimated inner products from a block of 32 sketches (`sketch` explains the bytes)
 
 #![allow(unsafe_code, reason = "vector instructions, which work on pointers; some processors have none here")]
 
 use super::sketch::{BLOCK_ROWS, FACTOR_BYTES, SketchQuery};
 
-/// Bytes of a block that four dimensions take.
+/// Bytes of a block for four dimensions.
 const GROUP_BYTES: usize = 16;
 
-/// What this processor can do.
+/// The instructions that this processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kernel(Kind);
 
-/// Made by [`Kernel::detect`] only, so that a kind is proof that the instructions are there.
+/// Only [`Kernel::detect`] makes a kind, so that a kind proves that the instructions exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Portable,
@@ -27,7 +26,7 @@ enum Kind {
 }
 
 impl Kernel {
-    /// The fastest for this processor.
+    /// Returns the fastest kernel for this processor.
     pub(super) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -40,47 +39,46 @@ impl Kernel {
         Self(Kind::Portable)
     }
 
-    /// Plain Rust.
+    /// Returns the kernel in plain Rust.
     #[cfg(test)]
     pub(super) fn portable() -> Self {
         Self(Kind::Portable)
     }
 
-    /// Whether looking at a sketch is cheaper than looking at the codes; without shuffles of
-    /// bytes it is not.
+    /// Returns whether reading a sketch is cheaper than reading the codes; without byte shuffles it is not.
     pub(super) fn has_fast_sketches(self) -> bool {
         self.0 != Kind::Portable
     }
 
-    /// The inner product of the query with each of the rows. `codes` holds rows as long as the
+    /// Computes the inner product of the query with each of the rows. `codes` holds rows as long as the
     /// query, whose length is a multiple of 16.
     ///
     /// # Panics
     ///
-    /// Where a row is not in `codes`, or the lengths do not fit.
+    /// When a row is not in `codes`, or the lengths do not fit.
     pub(super) fn dots(self, query: &[i16], codes: &[i8], rows: &[u32], out: &mut [i32]) {
         assert!(query.len().is_multiple_of(16) && !query.is_empty() && out.len() == rows.len());
         let count = codes.len() / query.len();
         assert!(rows.iter().all(|row| (*row as usize) < count));
         match self.0 {
             Kind::Portable => dots_portable(query, codes, rows, out),
-            // SAFETY: `detect` saw AVX2; every row lies inside `codes`, `out` is as long as `rows`.
+            // SAFETY: `detect` saw AVX2; every row is inside `codes`, `out` is as long as `rows`.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { x86::dots(query, codes, rows, out) },
-            // SAFETY: `detect` saw NEON; every row lies inside `codes`, `out` is as long as `rows`.
+            // SAFETY: `detect` saw NEON; every row is inside `codes`, `out` is as long as `rows`.
             #[cfg(target_arch = "aarch64")]
             Kind::Neon => unsafe { neon::dots(query, codes, rows, out) },
         }
     }
 
-    /// The estimated inner product for each of a block's 32 rows, and a bit for each estimate that
-    /// reaches the threshold.
+    /// Computes the estimated inner product for each of a block's 32 rows, and returns a bit for each
+    /// estimate that reaches the threshold.
     ///
     /// # Panics
     ///
-    /// Where block and query are not of the same number of dimensions.
+    /// When block and query do not have the same number of dimensions.
     ///
-    /// With entries of tables above `LARGEST_ENTRY` the versions need not agree.
+    /// With table entries above `LARGEST_ENTRY` the versions need not agree.
     pub(super) fn estimate(self, query: &SketchQuery, block: &[u8], threshold: f32, out: &mut [f32; BLOCK_ROWS]) -> u32 {
         assert!(block.len() == FACTOR_BYTES + query.tables.len() && query.tables.len().is_multiple_of(2 * GROUP_BYTES));
         match self.0 {
@@ -121,8 +119,8 @@ fn sums_portable(tables: &[u8], groups: &[u8]) -> [u16; BLOCK_ROWS] {
     sums
 }
 
-/// From sums of the tables' entries to estimates. Compilers must not fuse these additions and
-/// multiplications, and do not: the versions are to agree.
+/// Converts sums of table entries to estimates. Compilers must not fuse these additions and multiplications,
+/// and do not: the versions have to agree.
 fn finish(query: &SketchQuery, block: &[u8], sums: &[u16; BLOCK_ROWS], threshold: f32, out: &mut [f32; BLOCK_ROWS]) -> u32 {
     let mut reached = 0;
     for (at, (factors, sum)) in block[..FACTOR_BYTES].chunks_exact(4).zip(sums).enumerate() {
@@ -144,9 +142,9 @@ mod x86 {
 
     /// Rows that are multiplied side by side.
     const ABREAST: usize = 4;
-    /// Rows that are fetched ahead: a few are read from anywhere in a large file.
+    /// Rows that are prefetched: few rows are read, from anywhere in a large file.
     const AHEAD: usize = 8;
-    /// Entries of tables that are added up before they need more than 8 bits.
+    /// Table entries that are added up before they need more than 8 bits.
     const SUMS_IN_A_BYTE: usize = 4;
     const _: () = assert!(SUMS_IN_A_BYTE * (LARGEST_ENTRY as usize) <= u8::MAX as usize);
     /// Bytes of a line of the cache.
@@ -165,7 +163,7 @@ mod x86 {
                     _mm_prefetch::<_MM_HINT_T0>(codes.as_ptr().wrapping_add(*row as usize * stride + line));
                 }
             }
-            // Fewer than four at the end: the last one again.
+            // With fewer than four rows at the end, the last one is repeated.
             let start = |at: usize| codes.as_ptr().wrapping_add(group[at.min(group.len() - 1)] as usize * stride);
             let starts = [start(0), start(1), start(2), start(3)];
             let mut sums = [_mm256_setzero_si256(); ABREAST];
@@ -194,9 +192,9 @@ mod x86 {
     pub(super) unsafe fn estimate(query: &SketchQuery, block: &[u8], threshold: f32, out: &mut [f32; BLOCK_ROWS]) -> u32 {
         let (tables, groups) = (query.tables.as_ptr(), block[FACTOR_BYTES..].as_ptr());
         let nibble = _mm256_set1_epi8(15);
-        // Each sum holds two groups: the even one in the lower lane, the odd one in the upper.
-        // Four entries of a table fit into a byte. `both` adds pairs of bytes as one number of 16
-        // bits, `odd` the upper byte of each pair; what `both` holds too much is known at the end.
+        // Each sum holds two groups: the even one in the lower lane, the odd one in the upper. Four table
+        // entries fit into a byte. `both` adds pairs of bytes as one number of 16 bits, `odd` the upper byte
+        // of each pair; the excess in `both` is subtracted at the end.
         let zero = _mm256_setzero_si256();
         let (mut low_both, mut low_odd, mut high_both, mut high_odd) = (zero, zero, zero, zero);
         let bytes = query.tables.len();

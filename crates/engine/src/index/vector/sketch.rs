@@ -1,20 +1,20 @@
-//! A sketch says in one bit a dimension on which side of the mean a row lies, and in two small
-//! numbers how far. For a row `x`, the mean `m`, `c = x - m` and the signs `s` of `c`, the best
-//! multiple of `s` for `c` is `f s` with `f = c.c / s.c`, so for a query `q`
+//! A sketch holds in one bit per dimension the side of the mean on which a row is, and in two small numbers
+//! the distance. For a row `x`, the mean `m`, `c = x - m` and the signs `s` of `c`, the best multiple of `s`
+//! for `c` is `f s` with `f = c.c / s.c`, so for a query `q`
 //!
 //! ```text
 //! q.x = q.m + m.c + (q - m).c,  about  q.m + m.c + f ((q - m).s)
 //! ```
 //!
-//! (after RaBitQ, Gao and Long 2024, without the rotation). The query keeps all its digits; that
-//! finds about as many of the true neighbours among 1 row in 100 as comparing signs with signs
-//! finds among 1 in 20, for the same bytes. A sketch only proposes rows; their codes decide.
+//! (after RaBitQ, Gao and Long 2024, without the rotation). The query keeps all its digits; that finds about
+//! as many of the true neighbours among 1 row in 100 as comparing signs with signs finds among 1 in 20, for
+//! the same bytes. A sketch only proposes rows; their codes score them.
 //!
-//! Rows stand in blocks of 32. A block is 32 pairs of factors (`f` in the upper and `m.c` in the
-//! lower half of a number, each the upper half of an `f32`), then for every four dimensions 16
-//! bytes: byte `i` holds the four signs of row `i` below and those of row `i + 16` above. So one
-//! shuffle of bytes looks up the part of the product that four dimensions have, for 16 rows at
-//! once (after the fast scan of product quantisation, André, Kermarrec and Le Scouarnec 2015).
+//! Rows are stored in blocks of 32. A block is 32 pairs of factors (`f` in the upper and `m.c` in the lower
+//! half of a number, each the upper half of an `f32`), then for every four dimensions 16 bytes: byte `i`
+//! holds the four signs of row `i` in its lower half and those of row `i + 16` in its upper half. So one
+//! shuffle of bytes looks up the part of the product that four dimensions contribute, for 16 rows at once
+//! (after the fast scan of product quantisation, André, Kermarrec and Le Scouarnec 2015).
 
 use super::quantise::{Query, dot};
 
@@ -24,14 +24,14 @@ pub(super) const BLOCK_ROWS: usize = 32;
 pub(super) const FACTOR_BYTES: usize = BLOCK_ROWS * 4;
 /// Dimensions whose signs are looked up at once.
 const GROUP: usize = 4;
-/// Entries of a table: the signs of a group.
+/// Entries of a table, one for each combination of the signs of a group.
 const ENTRIES: usize = 1 << GROUP;
 
-/// What an entry of a table is at most: four fit into a byte, which saves a quarter of the work,
-/// and the rounding is small beside what the signs leave out.
+/// Maximum value of a table entry: four fit into a byte, which saves a quarter of the work, and the rounding
+/// error is small beside that of the signs.
 pub(super) const LARGEST_ENTRY: u8 = 63;
 
-/// Bytes of a block whose rows have so many codes.
+/// Returns the bytes of a block whose rows have `stride` codes.
 pub(super) fn block_bytes(stride: usize) -> usize {
     FACTOR_BYTES + stride / GROUP * ENTRIES
 }
@@ -45,12 +45,12 @@ pub(super) struct BlockBuilder<'m> {
 }
 
 impl<'m> BlockBuilder<'m> {
-    /// The mean has as many numbers as a row has codes.
+    /// Makes a builder; the mean has as many numbers as a row has codes.
     pub(super) fn new(mean: &'m [f32]) -> Self {
         Self { mean, centred: vec![0.0; mean.len()], block: vec![0; block_bytes(mean.len())], filled: 0 }
     }
 
-    /// Adds a row, and gives the block when that is full.
+    /// Adds a row, and returns the block when it is full.
     pub(super) fn push(&mut self, codes: &[i8], scale: f32) -> Option<&[u8]> {
         if self.filled == BLOCK_ROWS {
             self.filled = 0;
@@ -74,13 +74,13 @@ impl<'m> BlockBuilder<'m> {
         (self.filled == BLOCK_ROWS).then_some(&self.block)
     }
 
-    /// The last block, if it is not full.
+    /// Returns the last block, if it is not full.
     pub(super) fn finish(&self) -> Option<&[u8]> {
         (self.filled > 0 && self.filled < BLOCK_ROWS).then_some(&self.block)
     }
 }
 
-/// In lanes, as vector instructions have them.
+/// Sums absolute values in lanes, as vector instructions do.
 fn sum_of_absolutes(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
     let blocks = values.chunks_exact(8);
@@ -91,33 +91,34 @@ fn sum_of_absolutes(values: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + rest
 }
 
-/// The upper half of a number's bits, rounded to the nearest.
+/// Returns the upper half of a number's bits, rounded to the nearest.
 fn upper_half(value: f32) -> u32 {
     let bits = value.to_bits();
     (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
 }
 
-/// A query as tables: what each of the 16 signs of four dimensions adds to the product.
+/// A query as tables: the contribution of each of the 16 combinations of signs of four dimensions to the
+/// product.
 #[derive(Clone, Debug)]
 pub(super) struct SketchQuery {
-    /// 16 entries for each group, counted in steps from the group's least.
+    /// 16 entries for each group, counted in steps from the group's least value.
     pub tables: Vec<u8>,
     /// Size of a step.
     pub step: f32,
-    /// The least that all groups together can be.
+    /// The least possible sum of all groups.
     pub base: f32,
-    /// What all rows have in common: the product of query and mean.
+    /// The part that all rows share: the product of query and mean.
     pub offset: f32,
 }
 
 impl SketchQuery {
-    /// For sketches about this mean.
+    /// Makes the tables for sketches relative to this mean.
     pub(super) fn new(query: &Query, mean: &[f32]) -> Self {
         let centred: Vec<f32> = query.unit.iter().zip(mean).map(|(value, mean)| value - mean).collect();
         let spans: Vec<f32> = centred.chunks_exact(GROUP).map(|group| group.iter().map(|value| value.abs()).sum()).collect();
         let total: f32 = spans.iter().sum();
         let widest = spans.iter().fold(0.0f32, |widest, span| widest.max(*span));
-        // A sum of entries fits into 16 bits, roundings included.
+        // The step is chosen so that a sum of entries fits into 16 bits, roundings included.
         let room = f32::from(u16::MAX) - spans.len() as f32;
         let step = (2.0 * widest / f32::from(LARGEST_ENTRY)).max(2.0 * total / room).max(f32::MIN_POSITIVE);
         let mut tables = Vec::with_capacity(spans.len() * ENTRIES);

@@ -1,4 +1,4 @@
-//! The segments of one moment, and which of their turns live.
+//! The segments of one moment, and their live turns.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use super::manifest::{self, Manifest, Owner};
 use super::merge::Weight;
 use super::segment::{Segment, SegmentRecord};
 
-/// Times that a reader begins again because a writer was faster.
+/// Number of attempts of a reader when a writer changes the files meanwhile.
 const ATTEMPTS: usize = 20;
 
-/// One segment among the others.
+/// A segment with the state of its turns.
 #[derive(Debug)]
 pub(super) struct Member {
     pub segment: Arc<Segment>,
@@ -24,7 +24,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// What it weighs when segments of so many rows have sketches.
+    /// Returns its weight for merging, if segments of at least this many rows have sketches.
     pub(super) fn weight(&self, sketched_from: usize) -> Weight {
         let record = &self.segment.record;
         Weight {
@@ -35,11 +35,11 @@ impl Member {
     }
 }
 
-/// Everything that a search needs, of one moment.
+/// Everything that a search needs, as of one moment.
 #[derive(Debug)]
 pub(super) struct State {
     pub manifest: Manifest,
-    /// Oldest first.
+    /// The segments, oldest first.
     pub members: Vec<Member>,
     /// The manifest's bytes; `None` if there is none.
     pub seen: Option<Vec<u8>>,
@@ -47,12 +47,12 @@ pub(super) struct State {
 }
 
 impl State {
-    /// No segments, for the owner to begin again.
+    /// Makes a state without segments, with which the owner starts again.
     pub(super) fn empty(owner: &Owner, seen: Option<Vec<u8>>) -> Self {
         Self { manifest: Manifest::empty(owner.clone()), members: Vec::new(), seen, reset: Some(ResetReason::Missing) }
     }
 
-    /// These segments, oldest first, as the manifest lists them.
+    /// Makes a state of these segments, oldest first, as the manifest lists them.
     pub(super) fn new(manifest: Manifest, seen: Vec<u8>, segments: Vec<Arc<Segment>>) -> Self {
         let mut dead: Vec<Option<Bits>> = segments.iter().map(|_| None).collect();
         let mut live: Vec<(usize, usize)> =
@@ -76,7 +76,7 @@ impl State {
         Self { manifest, members, seen: Some(seen), reset: None }
     }
 
-    /// The segment in which a turn lives, and its place there.
+    /// Returns the segment in which a turn is live, and its position there.
     pub(super) fn find(&self, turn: i64) -> Option<(usize, usize)> {
         self.members.iter().enumerate().rev().find_map(|(member, Member { segment, dead, .. })| {
             let at = segment.find(turn)?;
@@ -85,7 +85,7 @@ impl State {
     }
 }
 
-/// Reads what lies in the directory; `None` if it is what was known before.
+/// Reads the files in the directory; `None` if nothing changed since `known`.
 pub(super) fn load(directory: &Path, owner: &Owner, known: Option<&State>) -> Result<Option<State>, VectorError> {
     let path = directory.join(manifest::NAME);
     load_by(directory, owner, known, &mut || match std::fs::read(&path) {
@@ -95,7 +95,7 @@ pub(super) fn load(directory: &Path, owner: &Owner, known: Option<&State>) -> Re
     })
 }
 
-/// As [`load`], with a way to read the manifest.
+/// Does [`load`] with another way to read the manifest.
 pub(super) fn load_by(
     directory: &Path,
     owner: &Owner,
@@ -120,7 +120,7 @@ pub(super) fn load_by(
                 },
             },
         };
-        // A writer may have merged the segments away after we read their names.
+        // A writer may have merged the segments away after their names were read.
         bytes = read()?;
         if bytes.as_ref() == Some(&found) {
             return Ok(Some(State { reset: Some(reason), ..State::empty(owner, bytes) }));

@@ -1,5 +1,5 @@
-//! The index against an exact oracle and a plain model, and what it does with files that are torn,
-//! exchanged, or left by a killed writer.
+//! Tests of the index against an exact oracle and a plain model, and with files that are torn, exchanged, or
+//! left by a killed writer.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -21,7 +21,7 @@ use crate::index::CompiledFilter;
 
 const DIMENSIONS: usize = 24;
 
-/// Everything happens with few rows too.
+/// With these values, few rows suffice for every step.
 const SMALL: Tuning =
     Tuning { merge_floor: 4, sketched_from: 40, sketches_used_from: 2_000, least_candidates: 1_000, candidate_share: 100 };
 
@@ -42,7 +42,7 @@ fn writer(index: &VectorIndex) -> VectorWriter<'_> {
     index.writer().unwrap().unwrap()
 }
 
-/// Numbers between -1 and 1, nearly normal, from a seed (SplitMix64).
+/// Generator of numbers between -1 and 1, nearly normal, from a seed (SplitMix64).
 struct Noise(u64);
 
 impl Noise {
@@ -66,10 +66,10 @@ impl Noise {
     }
 }
 
-/// What the index should hold: turns with metadata and vectors.
+/// The expected content of the index: turns with metadata and vectors.
 type Model = BTreeMap<i64, (TurnMetadata, Vec<Vec<f32>>)>;
 
-/// A row's id: its turn and its ordinal.
+/// Returns a row's id, made of its turn and its ordinal.
 fn id(turn: i64, ordinal: usize) -> i64 {
     turn * 1000 + ordinal as i64 + 1
 }
@@ -103,7 +103,7 @@ fn metadata(noise: &mut Noise) -> TurnMetadata {
     }
 }
 
-/// Turns of one to three vectors, in clusters or not.
+/// Makes turns of one to three vectors, in clusters or not.
 fn model(turns: i64, dimensions: usize, clusters: usize, noise: &mut Noise) -> Model {
     let centres: Vec<Vec<f32>> = (0..clusters).map(|_| noise.vector(dimensions)).collect();
     (1..=turns)
@@ -134,7 +134,7 @@ fn passes(filter: &CompiledFilter, turn: i64, metadata: &TurnMetadata) -> bool {
         && until.is_none_or(|until| is_dated && metadata.at < until)
 }
 
-/// The best turns and scores, by a score of a turn's vectors and their places.
+/// Returns the best turns and scores, by a score of a turn's vectors and their ordinals.
 fn oracle(model: &Model, filter: &CompiledFilter, limit: usize, score: impl Fn(usize, &[f32]) -> f32) -> Vec<(i64, f32)> {
     let mut found: Vec<(i64, f32)> = model
         .iter()
@@ -152,7 +152,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// What the codes say.
+/// Returns the cosine according to the codes.
 fn code_cosine(query: &[f32], vector: &[f32]) -> f32 {
     let query = Query::new(query).unwrap();
     let mut codes = vec![0; stride(vector.len())];
@@ -193,7 +193,7 @@ fn filters() -> Vec<CompiledFilter> {
     ]
 }
 
-/// The share of the oracle's turns that the index finds.
+/// Returns the share of the oracle's turns that the index finds.
 fn recall(index: &VectorIndex, model: &Model, queries: &[Vec<f32>], filter: &CompiledFilter) -> f64 {
     let (mut expected, mut found) = (0, 0);
     for query in queries {
@@ -303,7 +303,7 @@ fn row_whose_vector_is_gone_is_dropped_and_one_without_id_keeps_its_score() {
     let hits = index
         .search_rescored(&search, &mut |ids: &[i64]| -> Result<_, VectorError> {
             asked.extend_from_slice(ids);
-            // The vector of 10 is gone, that of 12 is another now.
+            // The vector of 10 is gone, that of 12 has changed.
             Ok(ids
                 .iter()
                 .map(|id| match id {
@@ -358,7 +358,7 @@ fn what_has_no_direction_is_not_found_and_finds_nothing() {
     }
 }
 
-/// One step of a life.
+/// One step in the life of an index.
 #[derive(Clone, Debug)]
 enum Step {
     /// Turns, each with a number of new vectors (none: removed).
@@ -468,7 +468,7 @@ fn check(index: &VectorIndex, model: &Model, position: u64, noise: &mut Noise) -
     Ok(())
 }
 
-/// An index of several segments, among them one with sketches and one that hides turns.
+/// Makes an index of several segments, among them one with sketches and one that hides turns.
 fn fill(directory: &Path) -> Model {
     let mut noise = Noise(7);
     let model = model(120, DIMENSIONS, 4, &mut noise);
@@ -624,7 +624,7 @@ fn index_of_another_owner_is_cleared_away() {
         let index = VectorIndex::open_tuned(&options, SMALL).unwrap();
         assert_eq!(index.reset_reason(), Some(reason));
         assert_eq!(names(directory.path()), ["lock"]);
-        // It still knows why, until something is written.
+        // The reason stays until something is written.
         assert!(!index.refresh().unwrap() && index.was_reset());
         writer(&index).apply(&VectorBatch::new(options.dimensions), 3).unwrap();
         assert!(!VectorIndex::open_tuned(&options, SMALL).unwrap().was_reset());
@@ -642,7 +642,7 @@ fn what_a_killed_writer_left_is_cleared_away_unless_somebody_writes() {
     let model = fill(directory.path());
     let intact = names(directory.path());
     let leave = || {
-        // A segment that no manifest names, half a segment under the next number, a draft.
+        // A segment that is not in the manifest, half a segment under the next number, a draft.
         fs::copy(directory.path().join(&intact[0]), directory.path().join("00000009.rows")).unwrap();
         fs::write(directory.path().join("00000004.rows"), b"half").unwrap();
         fs::write(directory.path().join("manifest.draft"), b"{").unwrap();
@@ -676,14 +676,14 @@ fn killed_before_the_manifest_is_as_if_nothing_had_happened() {
     let index = open(directory.path());
     writer(&index).merge_all().unwrap();
     drop(index);
-    // Segments as after the merge and the old ones not yet removed, the manifest of before.
+    // The segments of after the merge and the old ones not yet removed, with the manifest of before.
     copy(before.path(), directory.path());
     assert_eq!(fs::read(directory.path().join("manifest")).unwrap(), manifest);
     let index = open(directory.path());
     assert_eq!((index.was_reset(), index.turns()), (false, model.len() as u64));
     assert_eq!(names(directory.path()), names(before.path()));
     drop(index);
-    // The manifest of before, the old segments removed: no kill does that, a bad backup may.
+    // The manifest of before, with the old segments removed: a kill cannot do that, a bad backup may.
     let index = open(directory.path());
     writer(&index).merge_all().unwrap();
     drop(index);
@@ -747,7 +747,7 @@ fn reader_that_was_overtaken_by_a_merge_reads_again() {
 
 #[test]
 fn readers_see_whole_changes_while_a_writer_is_busy() {
-    /// Tells the reader that the writer is done, also when it panics.
+    /// Signals the reader that the writer is done, also when it panics.
     struct Done<'a>(&'a AtomicBool);
     impl Drop for Done<'_> {
         fn drop(&mut self) {

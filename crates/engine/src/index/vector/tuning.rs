@@ -1,25 +1,25 @@
-//! Numbers that were chosen by measuring.
+//! Parameters that were chosen by measuring.
 
-/// What is chosen by measuring; other values are for tests.
+/// Parameters chosen by measuring; other values are for tests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
-    /// Rows below which segments are merged with whatever comes.
+    /// Weight below which segments are merged with any later one.
     pub(super) merge_floor: u64,
     /// Rows from which a segment gets sketches.
     pub(super) sketched_from: usize,
-    /// Bytes of codes from which a search begins with sketches.
+    /// Bytes of codes from which a search uses sketches.
     pub(super) sketches_used_from: usize,
-    /// The least number of rows that sketches propose,
+    /// The least number of rows that sketches propose.
     pub(super) least_candidates: usize,
-    /// and the part of all rows, one in so many.
+    /// The share of all rows that sketches propose, one in this many.
     pub(super) candidate_share: usize,
 }
 
 impl Tuning {
-    /// Measured on 45,811 chunks of real texts with 742 questions: the best 1,000 estimates hold
-    /// every one of the ten true neighbours by the vectors of bge-small; by those of the static
-    /// table they miss one in 2,500, and the best 2,000 one in 10,000. While the codes stay in the
-    /// processor's cache, sketches would save no time.
+    /// Measured on 45,811 chunks of real texts with 742 questions: the best 1,000 estimates contain every one
+    /// of the ten true neighbours by the vectors of bge-small; with those of the static table they miss one
+    /// in 2,500, and the best 2,000 one in 10,000. While the codes stay in the processor's cache, sketches
+    /// would save no time.
     pub(super) const DEFAULT: Self = Self {
         merge_floor: 256,
         sketched_from: 16_384,

@@ -1,4 +1,4 @@
-//! The vectors of turns, as readers hold them.
+//! The index of the turns' vectors, for readers.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,22 +11,22 @@ use super::simd::Kernel;
 use super::state::{State, load};
 use super::tuning::Tuning;
 
-/// Which index to open.
+/// Options for opening an index.
 #[derive(Clone, Debug)]
 pub struct VectorOptions {
-    /// Where it lies; nothing else may lie there.
+    /// Directory of the index; it must contain nothing else.
     pub directory: PathBuf,
-    /// What its vectors are: model, file, runtime, how texts were cut. Of another identity they
-    /// are of no use.
+    /// Identity of its vectors: model, file, runtime, the way texts were cut. An index of another identity is
+    /// not used.
     pub identity: String,
     /// Ties the index to one store.
     pub token: String,
-    /// Of every vector.
+    /// Dimensions of every vector.
     pub dimensions: usize,
 }
 
-/// The vectors of turns. Any number of threads and processes may read; see [`VectorIndex::writer`]
-/// for writing.
+/// An index of the vectors of turns. Any number of threads and processes may read; see
+/// [`VectorIndex::writer`] for writing.
 #[derive(Debug)]
 pub struct VectorIndex {
     pub(super) directory: PathBuf,
@@ -37,60 +37,60 @@ pub struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// Whether what its owner may have filled is not there: everything has to come again.
+    /// Returns whether content that the owner may have written is missing: everything has to be added again.
     pub fn was_reset(&self) -> bool {
         self.reset_reason().is_some()
     }
 
-    /// Why the index is empty; `None` as soon as something was written, or when it was opened as
-    /// it was left.
+    /// Returns the reason why the index is empty; `None` as soon as something was written, or if it was
+    /// opened intact.
     pub fn reset_reason(&self) -> Option<ResetReason> {
         self.state().reset.clone()
     }
 
-    /// The caller's number that came with the last change; 0 before the first.
+    /// Returns the caller's number from the last change; 0 before the first.
     pub fn position(&self) -> u64 {
         self.state().manifest.position
     }
 
-    /// Dimensions of every vector.
+    /// Returns the dimensions of every vector.
     pub fn dimensions(&self) -> usize {
         self.owner.dimensions
     }
 
-    /// Vectors of living turns.
+    /// Returns the number of vectors of live turns.
     pub fn len(&self) -> u64 {
         self.state().members.iter().map(|member| member.live_rows as u64).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Living turns.
+    /// Returns the number of live turns.
     pub fn turns(&self) -> u64 {
         self.state().members.iter().map(|member| member.live_turns as u64).sum()
     }
 
-    /// Segments.
+    /// Returns the number of segments.
     pub fn segments(&self) -> usize {
         self.state().members.len()
     }
 
-    /// Bytes of all files.
+    /// Returns the bytes of all files.
     pub fn bytes(&self) -> u64 {
         let state = self.state();
         let segments: u64 = state.members.iter().map(|member| member.segment.record.bytes).sum();
         segments + state.seen.as_ref().map_or(0, |seen| seen.len() as u64)
     }
 
-    /// Whether a turn has vectors here.
+    /// Returns whether the index has vectors of a turn.
     pub fn contains(&self, turn: i64) -> bool {
         self.state().find(turn).is_some()
     }
 
-    /// Takes notice of what other processes wrote; says whether there was anything.
+    /// Loads changes of other processes; returns whether there were any.
     pub fn refresh(&self) -> Result<bool, VectorError> {
         match load(&self.directory, &self.owner, Some(&self.state()))? {
             Some(state) => {
@@ -101,8 +101,8 @@ impl VectorIndex {
         }
     }
 
-    /// The turns whose best vectors are nearest to the query, best first, by their codes: cosines
-    /// are right to about 0.01. Among equals the turn with the greater number comes first.
+    /// Returns the turns whose best vectors are nearest to the query, best first, by their codes: cosines are
+    /// accurate to about 0.01. Among equals the turn with the greater number comes first.
     pub fn search(&self, search: &VectorSearch<'_>) -> Result<Vec<VectorHit>, VectorError> {
         let state = self.state();
         Ok(match self.searcher(&state, search.query)? {
@@ -111,9 +111,9 @@ impl VectorIndex {
         })
     }
 
-    /// As [`VectorIndex::search`], but the best rows are scored by the vectors that `rescore` gives
-    /// for their ids, in the same order; a row whose vector it does not have any more is dropped.
-    /// A row with id 0 keeps the score of its codes.
+    /// Does [`VectorIndex::search`], but scores the best rows with the vectors that `rescore` returns for
+    /// their ids, in the same order. Drops a row whose vector no longer exists. A row with id 0 keeps the
+    /// score of its codes.
     pub fn search_rescored<E: From<VectorError>>(
         &self,
         search: &VectorSearch<'_>,
@@ -126,7 +126,7 @@ impl VectorIndex {
         }
     }
 
-    /// For each turn the cosine of its best vector, by the codes; `None` for a turn without.
+    /// Returns for each turn the cosine of its best vector, by the codes; `None` for a turn without vectors.
     pub fn scores_of(&self, query: &[f32], turns: &[i64]) -> Result<Vec<Option<f32>>, VectorError> {
         let state = self.state();
         Ok(match self.searcher(&state, query)? {
@@ -135,7 +135,7 @@ impl VectorIndex {
         })
     }
 
-    /// The vectors of a turn, of length 1, in the order of its chunks, as the codes have them.
+    /// Returns the vectors of a turn as encoded in the codes, of length 1, in the order of its chunks.
     pub fn vectors_of_turn(&self, turn: i64) -> Option<Vec<Vec<f32>>> {
         let state = self.state();
         let (member, turn) = state.find(turn)?;
@@ -159,7 +159,7 @@ impl VectorIndex {
         Ok(())
     }
 
-    /// What a search works with; `None` for a query without direction, which is near to nothing.
+    /// Returns the searcher of a query; `None` for a query without direction, which is near to nothing.
     fn searcher<'s>(&self, state: &'s State, query: &[f32]) -> Result<Option<Searcher<'s>>, VectorError> {
         if query.len() != self.owner.dimensions {
             return Err(VectorError::Dimensions { expected: self.owner.dimensions, found: query.len() });
@@ -167,7 +167,7 @@ impl VectorIndex {
         Ok(Query::new(query).map(|query| Searcher::new(state, self.kernel, self.tuning, query, self.owner.dimensions)))
     }
 
-    /// The segments of this moment; a search keeps them whatever is written meanwhile.
+    /// Returns the segments of this moment; a search keeps them whatever is written meanwhile.
     pub(super) fn state(&self) -> Arc<State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

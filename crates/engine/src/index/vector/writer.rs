@@ -1,6 +1,6 @@
-//! Changes, one writer at a time. Every method leaves a state that readers can open, whenever the
-//! process is killed: files are complete before the manifest names them, and are removed after it
-//! no longer does.
+//! Writes changes, one writer at a time. Every method leaves a state that readers can open, whenever the
+//! process is killed: files are complete before the manifest names them, and are removed after it no longer
+//! does.
 
 use std::io;
 use std::ops::Range;
@@ -17,23 +17,23 @@ use super::tuning::Tuning;
 use super::vector_index::VectorIndex;
 use crate::platform::FileLock;
 
-/// The file whose lock a writer holds.
+/// The file that a writer locks.
 const LOCK: &str = "lock";
 
-/// What a batch did.
+/// Result of writing a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Vectors that were added.
     pub rows: u64,
-    /// Turns that have vectors and had none.
+    /// Turns that had no vectors before.
     pub added: u64,
-    /// Turns that have other vectors than before.
+    /// Turns whose vectors were replaced.
     pub replaced: u64,
-    /// Turns that had vectors and have none.
+    /// Turns whose vectors were removed.
     pub removed: u64,
 }
 
-/// The right to write; others wait until it is dropped.
+/// The only writer of an index; others wait until it is dropped.
 #[derive(Debug)]
 pub struct VectorWriter<'i> {
     index: &'i VectorIndex,
@@ -50,14 +50,14 @@ impl<'i> VectorWriter<'i> {
         }
         let writer = Self { index, _lock: lock };
         writer.forget_foreign_manifest()?;
-        // A system that does not remove files which somebody has mapped leaves them to a later
-        // writer; new segments get names that are free.
+        // A system that does not remove mapped files leaves them to a later writer; new segments get free
+        // names.
         let _ = writer.remove_leftovers();
         Ok(Some(writer))
     }
 
-    /// Writes the changes as one segment, and the caller's position with them. An empty batch
-    /// moves the position.
+    /// Writes the changes as one segment, together with the caller's position. An empty batch only changes
+    /// the position.
     pub fn apply(&mut self, batch: &VectorBatch, position: u64) -> Result<Written, VectorError> {
         let dimensions = self.index.owner.dimensions;
         if batch.dimensions() != dimensions {
@@ -95,8 +95,8 @@ impl<'i> VectorWriter<'i> {
         Ok(written)
     }
 
-    /// Merges what has become too many or mostly dead, and says how many rows were written for it.
-    /// To be called after every change, or once after many: searches are slower until then.
+    /// Merges segments that are too many or mostly dead, and returns the number of rows written. Call it
+    /// after every change, or once after many: searches are slower until then.
     pub fn merge(&mut self) -> Result<u64, VectorError> {
         let Tuning { merge_floor, sketched_from, .. } = self.index.tuning;
         let mut rows = 0;
@@ -109,8 +109,8 @@ impl<'i> VectorWriter<'i> {
         }
     }
 
-    /// Merges everything into one segment; no byte of a removed or replaced vector is left in the
-    /// index. Says how many rows were written.
+    /// Merges everything into one segment; no byte of a removed or replaced vector stays in the index.
+    /// Returns the number of rows written.
     pub fn merge_all(&mut self) -> Result<u64, VectorError> {
         let members = self.index.state();
         match members.members.as_slice() {
@@ -120,13 +120,12 @@ impl<'i> VectorWriter<'i> {
         }
     }
 
-    /// Removes every file of the index but the lock. The index is empty afterwards, as if it had
-    /// never been.
+    /// Removes every file of the index but the lock. Afterwards the index is empty, like a new one.
     pub fn purge(&mut self) -> Result<(), VectorError> {
         self.index.publish(State::empty(&self.index.owner, None));
         let directory = &self.index.directory;
         let remove = |path: &Path| remove_if_there(path).map_err(|error| VectorError::io(path, error));
-        // Without it nothing else counts.
+        // Without the manifest no other file counts.
         remove(&directory.join(manifest::NAME))?;
         sync_directory(directory);
         self.remove_leftovers()?;
@@ -140,7 +139,7 @@ impl<'i> VectorWriter<'i> {
             state.members[range.clone()].iter().map(|member| (member.segment.columns(), member.dead.as_ref())).collect();
         let runs = live_runs(&inputs);
         let columns: Vec<_> = inputs.into_iter().map(|(columns, _)| columns).collect();
-        // What is hidden in segments that stay must stay hidden.
+        // Turns hidden in segments that stay must stay hidden.
         let mut touched: Vec<i64> =
             state.members[range.clone()].iter().flat_map(|member| member.segment.touched().iter().copied()).collect();
         touched.sort_unstable();
@@ -196,7 +195,7 @@ impl<'i> VectorWriter<'i> {
         found.iter().try_for_each(|path| remove_if_there(path).map_err(|error| VectorError::io(path, error)))
     }
 
-    /// Removes a manifest that is of no use; the reason stays known.
+    /// Removes a manifest of another owner; the reason stays known.
     fn forget_foreign_manifest(&self) -> Result<(), VectorError> {
         let state = self.index.state();
         if state.reset.is_some() && state.seen.is_some() {
@@ -208,12 +207,12 @@ impl<'i> VectorWriter<'i> {
     }
 }
 
-/// Whether a writer should clear something away.
+/// Returns whether a writer should remove something.
 pub(super) fn has_leftovers(directory: &Path, state: &State) -> bool {
     state.reset.is_some() && state.seen.is_some() || leftovers(directory, &state.manifest).is_ok_and(|found| !found.is_empty())
 }
 
-/// Files of ours that the manifest does not name.
+/// Returns the index's own files that the manifest does not list.
 fn leftovers(directory: &Path, manifest: &Manifest) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {

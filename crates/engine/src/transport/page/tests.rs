@@ -1,4 +1,4 @@
-//! Against a server on this computer, which every test is allowed to reach.
+//! Tests against a server on this computer, which every test may reach.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use super::*;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Answers every request by its path, and remembers what it was asked.
+/// Answers every request by its path, and records the requests.
 struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<String>>>,
@@ -43,7 +43,7 @@ impl Server {
         Self { port, requests }
     }
 
-    /// Gives the same answer to everybody.
+    /// Makes a server that gives the same answer to every request.
     fn saying(head: &str, body: &[u8]) -> Self {
         let answer = answer(head, body);
         Self::new(move |_, stream| stream.write_all(&answer).unwrap())
@@ -114,7 +114,7 @@ fn known_page_is_asked_for_conditionally_and_only_where_it_came_from() {
         "{}",
         requests[1]
     );
-    // A server that says so unasked makes no sense.
+    // A server that answers 304 to an unconditional request is an error.
     let unasked = fetcher.fetch(&server.address("/new"), &Conditional::default());
     assert!(matches!(unasked, Err(FetchError::Status { status: 304, .. })), "{unasked:?}");
 }
@@ -171,9 +171,9 @@ fn name_that_leads_into_the_private_network_is_refused_wherever_it_appears() {
     });
     let fetcher = Fetcher::guarded(settings(), Guard { allow_private: false, allowed: vec![HERE], given: Some(names) }).unwrap();
     let fetch = |address: &str| fetcher.fetch(address, &Conditional::default());
-    // Of several addresses, only those that may be are connected to.
+    // The client connects only to the allowed ones of several addresses.
     assert!(fetch(&format!("http://outside.example:{}/", server.port)).is_ok());
-    // One look-up for one connection: what was checked is what is connected to.
+    // One look-up for one connection: the checked address is the one that is connected to.
     assert_eq!(*asked.lock().unwrap(), 1);
     let refused = fetch(&format!("http://outside.example:{}/on", server.port)).unwrap_err();
     assert!(matches!(&refused, FetchError::PrivateAddress { host, .. } if host == "inside.example"), "{refused:?}");
