@@ -21,7 +21,8 @@ use crate::ask;
 use crate::config::Config;
 use crate::error::CliResult;
 use crate::ipc::client::{self, Client, NoAnswer, PATIENCE};
-use crate::ipc::wire::{Ingested, Question, Request, Status};
+use crate::ipc::wire::{Ingested, Question, Request};
+use crate::results::DaemonStatus;
 use crate::settings::Settings;
 
 /// Returns the system time in milliseconds since 1970.
@@ -251,12 +252,12 @@ impl Memory {
     }
 
     /// Returns the daemon's status, if one answers.
-    pub fn daemon(&mut self) -> Option<Status> {
+    pub fn daemon(&mut self) -> Option<DaemonStatus> {
         match &mut self.way {
             Way::Daemon(client) => client.ask(&Request::Status, PATIENCE).ok(),
             Way::Within(..) => {
                 let version = env!("CARGO_PKG_VERSION").to_owned();
-                Some(Status { pid: std::process::id(), version, ..Status::default() })
+                Some(DaemonStatus { pid: std::process::id(), version, ..DaemonStatus::default() })
             }
             Way::Local(_) => None,
         }

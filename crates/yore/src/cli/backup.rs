@@ -1,11 +1,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
 
 use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::render::text;
+use crate::results::{BackupFile, BackupList};
 
 /// Copy the memory, with its key, so that it can be restored
 ///
@@ -25,7 +25,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.list {
         let found = yore_engine::backups(&context.settings.directory);
         if context.printer.is_json() {
-            context.printer.json(&json!({"backups": found}))?;
+            context.printer.json(&BackupList { backups: found.iter().map(BackupFile::from).collect() })?;
         } else if found.is_empty() {
             context.printer.line("there is no backup yet")?;
         } else {
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let keep = context.settings.config().store.backups.max(1) as usize;
     let made = engine.back_up(arguments.to.as_deref(), keep)?;
     if context.printer.is_json() {
-        context.printer.json(&json!(made))?;
+        context.printer.json(&BackupFile::from(&made))?;
     } else {
         context.printer.line(format!("{} in {}", text::bytes(made.bytes), made.path.display()))?;
     }

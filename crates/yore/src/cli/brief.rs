@@ -1,10 +1,10 @@
 use clap::Args;
-use serde_json::json;
 use yore_engine::BriefRequest;
 
 use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::inject::text::{self, tokens};
+use crate::results;
 
 /// Show the brief that a session beginning here gets
 ///
@@ -23,10 +23,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let brief = context.settings.memory()?.brief(&BriefRequest { here, session: None, is_compacted: false })?;
     let given = text::brief(&brief, budget);
     if context.printer.is_json() {
-        context.printer.json(&json!({
-            "project": brief.project, "text": given.text, "tokens": tokens(&given.text),
-            "turns": given.turns.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        }))?;
+        context.printer.json(&results::Brief {
+            project: brief.project,
+            tokens: Some(tokens(&given.text) as u64),
+            turns: Some(given.turns.iter().map(ToString::to_string).collect()),
+            text: given.text.clone(),
+        })?;
     } else if given.text.is_empty() {
         context.printer.note("there is nothing to tell: no earlier session and no note of this project")?;
     } else {

@@ -1,7 +1,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use yore_core::scope::normalize_directory;
 
 use super::Context;
@@ -9,6 +8,7 @@ use crate::config::{self, CaptureMode, Config, Environment, FileKind, Layers, PR
 use crate::error::{CliError, CliResult, Exit};
 use crate::histories::policy;
 use crate::render::text;
+use crate::results::{self, Capture};
 use crate::spool;
 
 /// Turn the reading of histories on or off, for all or for one project
@@ -114,17 +114,17 @@ fn status(place: &Where, context: &mut Context) -> CliResult<()> {
     let waiting = spool::waiting(&context.settings.directory) as u64;
     let mode = if config.capture.mode == CaptureMode::OptIn { "opt-in" } else { "all" };
     if context.printer.is_json() {
-        return Ok(context.printer.json(&json!({
-            "enabled": config.capture.enabled,
-            "mode": mode,
-            "projects": config.capture.projects,
-            "exclude_projects": config.capture.exclude_projects,
-            "exclude_paths": config.capture.exclude_paths,
-            "directory": directory,
-            "captured": directory.as_ref().map(|_| reason.is_none()),
-            "reason": reason,
-            "waiting_events": waiting,
-        }))?);
+        return Ok(context.printer.json(&Capture {
+            enabled: config.capture.enabled,
+            mode: mode.to_owned(),
+            projects: config.capture.projects.clone(),
+            exclude_projects: config.capture.exclude_projects.clone(),
+            exclude_paths: config.capture.exclude_paths.clone(),
+            captured: directory.as_ref().map(|_| reason.is_none()),
+            directory: directory.as_deref().map(results::path),
+            reason,
+            waiting_events: waiting,
+        })?);
     }
     let what = match (config.capture.enabled, config.capture.mode) {
         (false, _) => "off".to_owned(),

@@ -2,7 +2,6 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::names_of;
 use yore_engine::{Engine, SessionsRequest};
@@ -13,6 +12,7 @@ use crate::ask;
 use crate::error::{CliResult, Exit};
 use crate::histories::{Chosen, Waiting, conversation_roots, narrow, request, waiting};
 use crate::render::text;
+use crate::results::{Conversation, ReadConversation, WaitingConversation};
 
 /// List, read and watch conversations
 #[derive(Args, Debug)]
@@ -107,7 +107,7 @@ fn list(
     context: &mut Context,
 ) -> CliResult {
     let engine = memory(context)?;
-    let mut rows: Vec<(Option<UtcMillis>, Vec<String>, Value)> = Vec::new();
+    let mut rows: Vec<(Option<UtcMillis>, Vec<String>, Conversation)> = Vec::new();
     if let Some(engine) = engine.as_ref().filter(|_| !only_unprocessed) {
         let sessions = engine.sessions(&SessionsRequest {
             limit,
@@ -131,12 +131,7 @@ fn list(
                 text::counted(found.message_count, "message"),
                 text::harmless(title).replace('\n', " "),
             ];
-            let value = json!({
-                "state": "processed", "source": session.agent, "session": session.native_id, "id": session.id.to_string(),
-                "title": session.title, "project": session.project, "created": session.started, "updated": session.updated,
-                "messages": found.message_count, "has_code": found.has_code, "languages": found.languages,
-                "preview": found.preview, "files": found.files,
-            });
+            let value = Conversation::Read(Box::new(ReadConversation::from(&found)));
             rows.push((session.updated, row, value));
         }
     }
@@ -144,7 +139,7 @@ fn list(
         let roots = conversation_roots(&context.settings)?;
         let request = request(Vec::new(), &context.settings)?;
         for found in waiting(&roots, engine.as_ref(), &filter.chosen(), &request)?.into_iter().take(limit) {
-            rows.push((found.updated, shown(&found), as_json(&found)));
+            rows.push((found.updated, shown(&found), result(&found)));
         }
     }
     rows.sort_by_key(|row| std::cmp::Reverse(row.0));
@@ -153,11 +148,11 @@ fn list(
 }
 
 /// Prints rows. The exit code tells if there are none.
-fn tell(rows: Vec<(Vec<String>, Value)>, context: &mut Context) -> CliResult {
+fn tell(rows: Vec<(Vec<String>, Conversation)>, context: &mut Context) -> CliResult {
     let exit = if rows.is_empty() { Exit::Nothing } else { Exit::Success };
-    let (rows, values): (Vec<Vec<String>>, Vec<Value>) = rows.into_iter().unzip();
+    let (rows, values): (Vec<Vec<String>>, Vec<Conversation>) = rows.into_iter().unzip();
     if context.printer.is_json() {
-        context.printer.json(&Value::Array(values))?;
+        context.printer.json(&values)?;
     } else {
         for line in text::table(&rows) {
             context.printer.line(line)?;
@@ -182,14 +177,14 @@ fn state(found: &Waiting) -> &'static str {
     if found.is_known { "went on" } else { "unprocessed" }
 }
 
-fn as_json(found: &Waiting) -> Value {
-    json!({
-        "state": if found.is_known { "went-on" } else { "unprocessed" },
-        "source": found.source.kind(),
-        "unit": found.name,
-        "directory": found.facts.directory,
-        "updated": found.updated,
-        "bytes": found.unit.stamp.size,
+fn result(found: &Waiting) -> Conversation {
+    Conversation::Waiting(WaitingConversation {
+        state: if found.is_known { "went-on" } else { "unprocessed" }.to_owned(),
+        source: found.source.kind().to_owned(),
+        unit: found.name.clone(),
+        directory: found.facts.directory.clone(),
+        updated: found.updated,
+        bytes: found.unit.stamp.size,
     })
 }
 
@@ -200,7 +195,7 @@ fn ingest(limit: Option<usize>, is_dry_run: bool, filter: &Filter, context: &mut
         let engine = memory(context)?;
         let found = waiting(&request.roots, engine.as_ref(), &filter.chosen(), &request)?;
         let found = found.into_iter().take(limit.unwrap_or(usize::MAX));
-        return tell(found.map(|found| (shown(&found), as_json(&found))).collect(), context);
+        return tell(found.map(|found| (shown(&found), result(&found))).collect(), context);
     }
     let engine = context.settings.engine(true)?;
     narrow(&mut request, &engine, limit, &filter.chosen())?;

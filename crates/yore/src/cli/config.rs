@@ -1,10 +1,10 @@
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 
 use super::Context;
 use crate::config::{self, ConfigError, FileKind, Layers, check, defaults_toml, schema};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
+use crate::results::{Setting, SettingFault};
 
 /// Show and change settings
 #[derive(Args, Debug)]
@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             let setting = context.settings.resolved.get(key)?;
             let (shown, origins) = (setting.shown.clone(), setting.origins.iter().map(ToString::to_string).collect::<Vec<_>>());
             if context.printer.is_json() {
-                context.printer.json(&json!({"key": key, "value": shown, "origin": origins}))?;
+                context.printer.json(&Setting { key: key.clone(), value: shown, origin: origins })?;
             } else {
                 context.printer.line(shown)?;
             }
@@ -109,9 +109,8 @@ fn show(with_origin: bool, context: &mut Context) -> CliResult<()> {
         .map(|setting| (setting.key.name, setting.shown.clone(), setting.origins.iter().map(ToString::to_string).collect()))
         .collect();
     if context.printer.is_json() {
-        let value: Vec<Value> =
-            rows.iter().map(|(key, value, origins)| json!({"key": key, "value": value, "origin": origins})).collect();
-        return Ok(context.printer.json(&Value::Array(value))?);
+        let setting = |(key, value, origin): (&str, String, Vec<String>)| Setting { key: key.to_owned(), value, origin };
+        return Ok(context.printer.json(&rows.into_iter().map(setting).collect::<Vec<_>>())?);
     }
     let table: Vec<Vec<String>> = rows
         .into_iter()
@@ -137,9 +136,8 @@ fn check_all(context: &mut Context) -> CliResult {
     let problems = check(&layers);
     let is_sound = problems.iter().all(ConfigError::is_note);
     if context.printer.is_json() {
-        context.printer.json(
-            &problems.iter().map(|problem| json!({"code": problem.code(), "message": problem.to_string()})).collect::<Vec<_>>(),
-        )?;
+        let fault = |problem: &ConfigError| SettingFault { code: problem.code().to_string(), message: problem.to_string() };
+        context.printer.json(&problems.iter().map(fault).collect::<Vec<_>>())?;
     } else {
         for problem in &problems {
             let (color, mark) = if problem.is_note() { (text::YELLOW, "·") } else { (text::RED, "✗") };

@@ -2,15 +2,16 @@ use std::io::{Read, Seek, SeekFrom};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Context;
 use crate::daemon::{self, log};
 use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::card;
 use crate::ipc::client::{self, NoAnswer, PATIENCE, Started};
-use crate::ipc::wire::{Request, Status};
+use crate::ipc::wire::Request;
 use crate::render::text;
+use crate::results::{Daemon, DaemonStarted, DaemonStatus, DaemonStopped, Retried};
 
 /// Read what agents write, while they write it, in the background
 ///
@@ -95,7 +96,7 @@ fn start(context: &mut Context) -> CliResult {
         }
     };
     if context.printer.is_json() {
-        context.printer.json(&json!({"started": is_new, "pid": hello.pid, "version": hello.version}))?;
+        context.printer.json(&DaemonStarted { started: is_new, pid: hello.pid, version: hello.version.clone() })?;
     } else if is_new {
         context.printer.line(format!("started, process {}", hello.pid))?;
     } else {
@@ -130,7 +131,7 @@ pub fn stop_for(context: &Context) -> CliResult<bool> {
 fn stop(context: &mut Context) -> CliResult {
     let was_running = stop_for(context)?;
     if context.printer.is_json() {
-        context.printer.json(&json!({"stopped": was_running}))?;
+        context.printer.json(&DaemonStopped { stopped: was_running })?;
     } else {
         context.printer.line(if was_running { "stopped" } else { "none runs" })?;
     }
@@ -139,7 +140,7 @@ fn stop(context: &mut Context) -> CliResult {
 
 fn status(context: &mut Context) -> CliResult {
     let answer =
-        client::connect_any(&context.settings.directory).map(|mut client| client.ask::<Status>(&Request::Status, PATIENCE));
+        client::connect_any(&context.settings.directory).map(|mut client| client.ask::<DaemonStatus>(&Request::Status, PATIENCE));
     let status = match answer {
         Some(Ok(status)) => status,
         Some(Err(NoAnswer::Refused(error))) => return Err(error),
@@ -147,7 +148,7 @@ fn status(context: &mut Context) -> CliResult {
             let is_running = card::is_running(&context.settings.directory);
             let what = if is_running { "one runs, and does not answer this version" } else { "none runs" };
             if context.printer.is_json() {
-                context.printer.json(&json!({"running": is_running, "answers": false}))?;
+                context.printer.json(&Daemon { status: None, running: is_running, answers: false })?;
             } else {
                 context.printer.line(what)?;
             }
@@ -155,10 +156,7 @@ fn status(context: &mut Context) -> CliResult {
         }
     };
     if context.printer.is_json() {
-        let mut value = serde_json::to_value(&status).unwrap_or_default();
-        value["running"] = json!(true);
-        value["answers"] = json!(true);
-        context.printer.json(&value)?;
+        context.printer.json(&Daemon { status: Some(status), running: true, answers: true })?;
         return Ok(Exit::Success);
     }
     let mut rows = vec![
@@ -223,7 +221,7 @@ fn retry(target: Option<&str>, context: &mut Context) -> CliResult {
         None | Some(Err(NoAnswer::Unavailable)) => context.settings.engine(false)?.revive_jobs(target)? as u64,
     };
     if context.printer.is_json() {
-        context.printer.json(&json!({"revived": revived}))?;
+        context.printer.json(&Retried { revived })?;
     } else {
         context.printer.line(format!("{} will be tried again", text::counted(revived, "job")))?;
     }

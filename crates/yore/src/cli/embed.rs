@@ -2,13 +2,13 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use serde_json::json;
 use yore_engine::{EmbedReport, Engine, EngineError};
 
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::progress::Progress;
 use crate::render::text;
+use crate::results::Embedded;
 
 /// Compute the local model's vectors for what was said
 ///
@@ -29,10 +29,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
     let report = embed(&engine, !arguments.while_attended, context)?;
     if context.printer.is_json() {
-        context.printer.json(&json!({
-            "turns": report.turns, "embedded": report.embedded, "reused": report.reused, "failed": report.failed,
-            "waiting": report.waiting, "busy": report.is_busy, "stopped": report.is_stopped,
-        }))?;
+        context.printer.json(&Embedded::from(&report))?;
     } else {
         context.printer.line(outcome(&report))?;
     }

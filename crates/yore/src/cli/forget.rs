@@ -1,11 +1,11 @@
 use clap::Args;
-use serde_json::json;
 use yore_engine::ForgetRequest;
 use yore_engine::ingest::source::note::{KIND, note_episode, note_unit};
 
 use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::render::text;
+use crate::results;
 
 /// Forget a session or a note
 ///
@@ -42,10 +42,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         keep_tombstones: context.settings.config().forget.keep_tombstones,
     })?;
     if context.printer.is_json() {
-        context.printer.json(&json!({
-            "dry_run": arguments.dry_run, "hard": outcome.is_hard, "restored": arguments.restore, "episodes": outcome.episodes,
-            "turns": outcome.turns, "archive_lines": outcome.archive_lines, "backups": outcome.backups,
-        }))?;
+        context.printer.json(&results::Forgotten {
+            dry_run: Some(arguments.dry_run),
+            hard: outcome.is_hard,
+            restored: arguments.restore,
+            episodes: outcome.episodes.clone(),
+            turns: outcome.turns,
+            archive_lines: outcome.archive_lines,
+            backups: Some(outcome.backups.iter().map(|path| results::path(path)).collect()),
+        })?;
         return Ok(Exit::Success);
     }
     let verb = match (arguments.dry_run, arguments.restore, arguments.hard) {

@@ -4,7 +4,6 @@ use std::time::SystemTime;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serde_json::json;
 use yore_engine::ingest::source::{Nature, NothingKnown, SOURCES, Source, source_named};
 use yore_engine::ingest::{IngestReport, IngestRequest, SourceRoot};
 use yore_engine::{Engine, EngineError, FetchOptions, PageChange, PageReport, SyncReport};
@@ -17,9 +16,10 @@ use crate::error::{CliError, CliResult, Exit, source_names};
 use crate::histories::{default_roots, known_roots, request};
 use crate::inject::ledger;
 use crate::ipc::wire::Ingested;
-use crate::render::ingest::{as_json, summary};
+use crate::render::ingest::summary;
 use crate::render::progress::Progress;
 use crate::render::text;
+use crate::results::{FetchedPage, Ingestion};
 
 /// The source kind of web pages.
 const WEB: &str = "web";
@@ -89,14 +89,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     // A dry run fetches nothing.
     let would_fetch = addresses.iter().filter(|_| arguments.dry_run);
     if context.printer.is_json() {
-        let told: Vec<_> = pages.iter().flatten().map(page_as_json).collect();
+        let told: Vec<_> = pages.iter().flatten().map(FetchedPage::from).collect();
         report.failures.extend(pages.into_iter().filter_map(Result::err));
-        let mut value = as_json(&report, &sync, arguments.dry_run);
+        let mut ingestion = Ingestion::of(&report, &sync, arguments.dry_run);
         if !addresses.is_empty() {
-            value["pages"] = json!(told);
-            value["would_fetch"] = json!(would_fetch.collect::<Vec<_>>());
+            ingestion.pages = Some(told);
+            ingestion.would_fetch = Some(would_fetch.map(ToString::to_string).collect());
         }
-        context.printer.json(&value)?;
+        context.printer.json(&ingestion)?;
     } else {
         for address in would_fetch {
             context.printer.line(format!("would fetch {}", text::harmless(address)))?;
@@ -215,13 +215,6 @@ fn told_page(page: &PageReport) -> String {
     let sections =
         if page.sections > 0 { format!(", {}", text::counted(page.sections as u64, "section")) } else { String::new() };
     format!("{}{title}: {}{sections}", text::harmless(&page.address), change(page))
-}
-
-fn page_as_json(page: &PageReport) -> serde_json::Value {
-    json!({
-        "address": page.address, "location": page.location, "title": page.title, "change": change(page),
-        "sections": page.sections, "turns_added": page.ingest.turns_added,
-    })
 }
 
 /// Returns the sources to read: the named ones, or all known ones.
@@ -349,7 +342,7 @@ fn read_told(
 
 pub fn print(report: &IngestReport, sync: &SyncReport, is_dry_run: bool, context: &mut Context) -> CliResult<()> {
     if context.printer.is_json() {
-        return Ok(context.printer.json(&as_json(report, sync, is_dry_run))?);
+        return Ok(context.printer.json(&Ingestion::of(report, sync, is_dry_run))?);
     }
     for line in summary(report, is_dry_run) {
         context.printer.line(line)?;

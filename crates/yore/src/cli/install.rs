@@ -2,7 +2,6 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
 
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
@@ -12,6 +11,7 @@ use crate::install::what::What;
 use crate::install::{AGENTS, Agent, Done, Installer, Machine, Outcome, Part, Program, Purpose, Scope, installed};
 use crate::paths::{Paths, Platform};
 use crate::render::text;
+use crate::results::{self, Installation, InstalledAgent, InstalledFile};
 
 /// Put yore into the settings of coding agents: the MCP server, hooks, and instructions for the agent
 ///
@@ -241,14 +241,13 @@ fn show(
     let exit = if refused || done.is_empty() && !is_list { Exit::Nothing } else { Exit::Success };
     let not_here: Vec<&str> = reports.iter().filter(|report| !report.is_here).map(|report| report.agent.name).collect();
     if context.printer.is_json() {
-        let agents: Vec<Value> = done.iter().map(|report| wire(report, arguments.dry_run)).collect();
-        context.printer.json(&json!({
-            "program": program.path,
-            "scope": scope.name(),
-            "dry_run": is_dry,
-            "agents": agents,
-            "not_found": not_here,
-        }))?;
+        context.printer.json(&Installation {
+            program: Some(program.path.clone()),
+            scope: scope.name().to_owned(),
+            dry_run: is_dry,
+            agents: done.iter().map(|report| result(report, arguments.dry_run)).collect(),
+            not_found: Some(not_here.into_iter().map(str::to_owned).collect()),
+        })?;
         return Ok(exit);
     }
     for report in &done {
@@ -341,35 +340,32 @@ fn shortened(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// Returns an agent and the outcome for its files as JSON.
-pub(super) fn wire(report: &Report, with_diff: bool) -> Value {
-    let files: Vec<Value> = report
-        .files
-        .iter()
-        .map(|file| {
-            let mut value = json!({
-                "path": file.path,
-                "parts": file.parts.iter().map(|part| part.name()).collect::<Vec<_>>(),
-                "outcome": file.outcome.name(),
-            });
-            match &file.outcome {
-                Outcome::Refused(why) => value["reason"] = why.as_str().into(),
-                Outcome::Kept(others) => value["used_by"] = json!(others),
-                Outcome::RemovedWithCopy(copy) => value["copy"] = json!(copy),
-                _ => {}
-            }
-            if with_diff {
-                value["diff"] = json!(file.diff);
-            }
-            value
-        })
-        .collect();
-    json!({
-        "agent": report.agent.name,
-        "title": report.agent.title,
-        "found": report.is_here,
-        "files": files,
-        "advice": report.advice,
-        "needless": report.needless,
-    })
+/// Returns an agent and the outcome for its files.
+pub(super) fn result(report: &Report, with_diff: bool) -> InstalledAgent {
+    let file = |file: &Done| {
+        let (mut reason, mut used_by, mut copy) = (None, None, None);
+        match &file.outcome {
+            Outcome::Refused(why) => reason = Some(why.clone()),
+            Outcome::Kept(others) => used_by = Some(others.iter().map(ToString::to_string).collect()),
+            Outcome::RemovedWithCopy(path) => copy = Some(results::path(path)),
+            _ => {}
+        }
+        InstalledFile {
+            path: results::path(&file.path),
+            parts: file.parts.iter().map(|part| part.name().to_owned()).collect(),
+            outcome: file.outcome.name().to_owned(),
+            reason,
+            used_by,
+            copy,
+            diff: file.diff.clone().filter(|_| with_diff),
+        }
+    };
+    InstalledAgent {
+        agent: report.agent.name.to_owned(),
+        title: report.agent.title.to_owned(),
+        found: report.is_here,
+        files: report.files.iter().map(file).collect(),
+        advice: report.advice.iter().map(ToString::to_string).collect(),
+        needless: report.needless.iter().map(ToString::to_string).collect(),
+    }
 }

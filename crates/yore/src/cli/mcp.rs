@@ -1,5 +1,4 @@
 use clap::{Args, Subcommand};
-use serde_json::json;
 
 use super::Context;
 use crate::agents::SESSION_VARIABLE;
@@ -8,6 +7,7 @@ use crate::error::{CliError, CliResult, Exit};
 use crate::http::token::known_token;
 use crate::ipc::card;
 use crate::mcp::{Server, Toolset, chat_reader};
+use crate::results::{McpAddress, McpHeaders};
 
 /// Serve the memory to an agent over MCP on standard input and output
 ///
@@ -80,7 +80,7 @@ fn url(context: &mut Context) -> CliResult {
     };
     let header = format!("Bearer {token}");
     if context.printer.is_json() {
-        context.printer.json(&json!({"url": url, "headers": {"Authorization": header}}))?;
+        context.printer.json(&McpAddress { url, headers: McpHeaders { authorization: header } })?;
     } else {
         context.printer.line(url)?;
         context.printer.line(format!("Authorization: {header}"))?;

@@ -1,13 +1,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 use yore_engine::embed::{EmbedError, KNOWN, Manifest, ManifestFile, ModelFolder, Role, StaticTable};
 
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
 use crate::models::{self, Event, Outcome};
 use crate::render::text;
+use crate::results::{self, FetchedModel, ModelFile, ModelList, ModelPackage, PathResult};
 
 /// Show, fetch and check the models of this computer
 ///
@@ -102,27 +102,32 @@ impl Model {
         }
     }
 
-    fn json(&self, directory: &Path) -> Value {
+    fn result(&self, directory: &Path) -> results::Model {
         let manifest = self.manifest();
-        let package = manifest.map(|manifest| manifest.package).map(
-            |package| json!({"name": package.name, "version": package.version, "wheel": package.wheel, "bytes": package.bytes, "sha256": package.sha256}),
-        );
-        let files = manifest.map(|manifest| {
-            let file = |file: &ManifestFile| json!({"name": file.name, "bytes": file.bytes, "sha256": file.sha256, "member": file.member});
-            manifest.files.iter().map(file).collect::<Vec<_>>()
-        });
-        json!({
-            "id": self.id,
-            "role": self.folder.as_ref().map(|folder| folder.role().as_str()),
-            "state": self.state(),
-            "path": directory.join(&self.id),
-            "problem": self.verdict.as_ref().err().map(ToString::to_string),
-            "origin": manifest.map(|manifest| manifest.origin),
-            "licence": manifest.map(|manifest| manifest.licence),
-            "bytes": manifest.map(Manifest::bytes),
-            "files": files,
-            "package": package,
-        })
+        let file = |file: &ManifestFile| ModelFile {
+            name: file.name.to_owned(),
+            bytes: file.bytes,
+            sha256: file.sha256.to_owned(),
+            member: file.member.to_owned(),
+        };
+        results::Model {
+            id: self.id.clone(),
+            role: self.folder.as_ref().map(|folder| folder.role().as_str().to_owned()),
+            state: self.state().to_owned(),
+            path: Some(results::path(&directory.join(&self.id))),
+            problem: self.verdict.as_ref().err().map(ToString::to_string),
+            origin: manifest.map(|manifest| manifest.origin.to_owned()),
+            licence: manifest.map(|manifest| manifest.licence.to_owned()),
+            bytes: manifest.map(Manifest::bytes),
+            files: manifest.map(|manifest| manifest.files.iter().map(file).collect()),
+            package: manifest.map(|manifest| ModelPackage {
+                name: manifest.package.name.to_owned(),
+                version: manifest.package.version.to_owned(),
+                wheel: manifest.package.wheel.to_owned(),
+                bytes: manifest.package.bytes,
+                sha256: manifest.package.sha256.to_owned(),
+            }),
+        }
     }
 }
 
@@ -163,9 +168,20 @@ fn list(directory: &Path, context: &mut Context) -> CliResult {
     let table = StaticTable::identity();
     let table = table.split(' ').next().unwrap_or_default();
     if context.printer.is_json() {
-        let inside = json!({"id": table, "role": Role::Embedder.as_str(), "state": "built-in", "path": null});
-        let models = std::iter::once(inside).chain(models.iter().map(|model| model.json(directory))).collect::<Vec<_>>();
-        context.printer.json(&json!({"directory": directory, "models": models}))?;
+        let built_in = results::Model {
+            id: table.to_owned(),
+            role: Some(Role::Embedder.as_str().to_owned()),
+            state: "built-in".to_owned(),
+            path: None,
+            problem: None,
+            origin: None,
+            licence: None,
+            bytes: None,
+            files: None,
+            package: None,
+        };
+        let models = std::iter::once(built_in).chain(models.iter().map(|model| model.result(directory))).collect();
+        context.printer.json(&ModelList { directory: results::path(directory), models })?;
         return Ok(Exit::Success);
     }
     let mut rows = vec![vec![
@@ -224,14 +240,18 @@ fn fetch(directory: &Path, id: &str, from: Option<&Path>, context: &mut Context)
         let _ = printer.note(words);
     })?;
     if context.printer.is_json() {
-        let models: Vec<Value> = fetched
+        let models = fetched
             .iter()
             .map(|(manifest, outcome)| {
                 let outcome = if *outcome == Outcome::Fetched { "fetched" } else { "here" };
-                json!({"id": manifest.id, "outcome": outcome, "path": directory.join(manifest.id)})
+                FetchedModel {
+                    id: manifest.id.to_owned(),
+                    outcome: outcome.to_owned(),
+                    path: results::path(&directory.join(manifest.id)),
+                }
             })
             .collect();
-        context.printer.json(&json!({"directory": directory, "models": models}))?;
+        context.printer.json(&ModelList { directory: results::path(directory), models })?;
         return Ok(Exit::Success);
     }
     for (manifest, outcome) in fetched {
@@ -252,8 +272,8 @@ fn verify(directory: &Path, id: Option<&str>, context: &mut Context) -> CliResul
     };
     let is_sound = models.iter().all(|model| model.verdict.is_ok());
     if context.printer.is_json() {
-        let models: Vec<Value> = models.iter().map(|model| model.json(directory)).collect();
-        context.printer.json(&json!({"directory": directory, "models": models}))?;
+        let models = models.iter().map(|model| model.result(directory)).collect();
+        context.printer.json(&ModelList { directory: results::path(directory), models })?;
     } else {
         for model in &models {
             let id = text::harmless(&model.id);
@@ -287,7 +307,7 @@ fn path(directory: &Path, id: Option<&str>, context: &mut Context) -> CliResult 
         }
     };
     if context.printer.is_json() {
-        context.printer.json(&json!({"path": path}))?;
+        context.printer.json(&PathResult { path: results::path(&path) })?;
     } else {
         context.printer.line(path.display().to_string())?;
     }

@@ -1,5 +1,4 @@
 use clap::Args;
-use serde_json::json;
 use yore_engine::ingest::source::ReaderOptions;
 
 use super::Context;
@@ -7,6 +6,7 @@ use crate::config::Config;
 use crate::error::{CliResult, Exit};
 use crate::render::progress::Progress;
 use crate::render::text;
+use crate::results::Reindexed;
 
 /// Read the archive again and rebuild everything derived from it
 ///
@@ -31,11 +31,7 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
     bar.finish();
     let (report, index) = result?;
     if context.printer.is_json() {
-        context.printer.json(&json!({
-            "files": report.files, "lines": report.lines, "turns_added": report.turns_added, "turns_updated": report.turns_updated,
-            "turns_removed": report.turns_removed, "indexed": index.indexed,
-            "damaged_blobs": report.damaged_blobs, "damaged_lines": report.damaged_lines,
-        }))?;
+        context.printer.json(&Reindexed::of(&report, &index))?;
     } else {
         context.printer.line(format!(
             "{} of {} read again: {} added, {} changed, {} removed; {} indexed",

@@ -2,7 +2,6 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
 use yore_core::note::NoteKind;
 use yore_engine::RememberRequest;
 use yore_engine::ingest::source::note::MAX_BYTES;
@@ -11,6 +10,7 @@ use super::Context;
 use crate::engine_handle::Memory;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
+use crate::results::{self, RememberedFacts};
 
 /// Remember a note
 ///
@@ -89,18 +89,20 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let id = remembered.episode.to_string();
     if context.printer.is_json() {
         let note = memory.note(&id)?;
-        context.printer.json(&json!({
-            "id": id,
-            "turn": remembered.turn.to_string(),
-            "kind": note.facts.kind,
-            "title": note.facts.title,
-            "tags": note.facts.tags,
-            "version": note.version,
-            "project": note.project,
-            "directory": directory,
-            "was_known": remembered.was_known,
-            "redactions": remembered.redactions,
-        }))?;
+        context.printer.json(&results::Remembered {
+            id,
+            turn: remembered.turn.to_string(),
+            kind: Some(note.facts.kind),
+            facts: Some(RememberedFacts {
+                title: note.facts.title,
+                tags: note.facts.tags,
+                version: note.version,
+                project: note.project,
+                directory,
+            }),
+            was_known: remembered.was_known,
+            redactions: remembered.redactions,
+        })?;
         return Ok(Exit::Success);
     }
     context.printer.line(id)?;

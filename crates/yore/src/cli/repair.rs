@@ -1,5 +1,4 @@
 use clap::Args;
-use serde_json::json;
 
 use super::Context;
 use super::daemon::stop_for;
@@ -9,6 +8,7 @@ use crate::error::{CliResult, Exit};
 use crate::histories::known_roots;
 use crate::render::progress::Progress;
 use crate::render::text;
+use crate::results::{KeyAccepted, Repaired};
 
 /// Save the intact parts of a damaged memory
 ///
@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.new_key {
         context.settings.engine(false)?.accept_key()?;
         if context.printer.is_json() {
-            context.printer.json(&json!({"new_key": true}))?;
+            context.printer.json(&KeyAccepted { new_key: true })?;
         } else {
             context.printer.line("the memory goes on with the key that is there now")?;
         }
@@ -54,13 +54,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     let lost_for_good: Vec<_> = report.lost.iter().filter(|(_, _, is_there)| !is_there).collect();
     if context.printer.is_json() {
-        context.printer.json(&json!({
-            "blobs": report.blobs, "lost_blobs": report.lost_blobs, "refused_rows": report.refused_rows, "replaced": report.replaced,
-            "turns": report.reindex.turns_added, "turns_read_again": turns,
-            "lost": report.lost.iter().map(|(path, lines, is_there)| json!({
-                "source": path, "lines": lines, "source_exists": is_there,
-            })).collect::<Vec<_>>(),
-        }))?;
+        context.printer.json(&Repaired::of(&report, turns))?;
     } else {
         context.printer.line(format!(
             "saved {} of the archive, {}; {} lost",

@@ -1,12 +1,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
 
 use super::Context;
 use super::daemon::stop_for;
 use crate::error::{CliResult, Exit};
 use crate::render::text;
+use crate::results::RestoredBackup;
 
 /// Replace the memory with a backup
 ///
@@ -23,9 +23,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let was_running = stop_for(context)?;
     let restored = yore_engine::restore(&context.settings.engine_options(false), arguments.file.as_deref())?;
     if context.printer.is_json() {
-        context.printer.json(&json!({
-            "from": restored.from, "damaged": restored.damaged, "replaced": restored.replaced,
-        }))?;
+        context.printer.json(&RestoredBackup::from(&restored))?;
     } else {
         for path in &restored.damaged {
             context.printer.line(format!("passed over {}, which is damaged", path.display()))?;

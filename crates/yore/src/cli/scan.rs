@@ -1,7 +1,6 @@
 use std::io::IsTerminal;
 
 use clap::Args;
-use serde_json::json;
 use yore_engine::Engine;
 use yore_engine::ingest::ScanReport;
 
@@ -10,6 +9,7 @@ use super::reindex::reader_options;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::progress::Progress;
 use crate::render::text;
+use crate::results::Scanned;
 
 /// Look for secrets in all stored text, with the current rules
 ///
@@ -28,11 +28,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
     let report = scan(&engine, arguments.dry_run, context)?;
     if context.printer.is_json() {
-        context.printer.json(&json!({
-            "dry_run": arguments.dry_run, "files": report.files, "lines": report.lines, "changed_lines": report.changed_lines,
-            "changed_names": report.changed_names,
-            "redactions": report.redactions.iter().map(|(kind, count)| (kind.to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
-        }))?;
+        context.printer.json(&Scanned::of(&report, arguments.dry_run))?;
         return Ok(Exit::Success);
     }
     context.printer.line(told(&report, arguments.dry_run))?;

@@ -1,7 +1,6 @@
 use std::collections::HashMap;
 
 use clap::Args;
-use serde_json::{Value, json};
 use yore_engine::ingest::source::{Nature, SOURCES, Source};
 use yore_engine::{SkipCount, SourceFileSummary, Statistics};
 
@@ -9,6 +8,7 @@ use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::histories::default_roots;
 use crate::render::text;
+use crate::results::{SourceError, SourceSkip, SourceState};
 
 /// List the sources of histories: what was found, what was read, what could not be read
 #[derive(Args, Debug)]
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         rows.push((*source, row));
     }
     if context.printer.is_json() {
-        context.printer.json(&rows.iter().map(|(source, row)| as_json(*source, row)).collect::<Vec<_>>())?;
+        context.printer.json(&rows.iter().map(|(source, row)| result(*source, row)).collect::<Vec<_>>())?;
         return Ok(Exit::Success);
     }
     let shown: Vec<&(&dyn Source, Row)> = rows.iter().filter(|(_, row)| arguments.all || !row.is_empty()).collect();
@@ -101,24 +101,26 @@ fn counts(kind: &str, statistics: Option<&Statistics>, files: &[SourceFileSummar
     row
 }
 
-fn as_json(source: &dyn Source, row: &Row) -> Value {
-    json!({
-        "source": source.kind(),
-        "name": source.display_name(),
-        "nature": if source.nature() == Nature::Conversation { "conversation" } else { "document" },
-        "verified": source.is_verified(),
-        "enabled": row.is_enabled,
-        "roots": row.roots,
-        "units": row.units,
-        "units_gone": row.gone,
-        "sessions": row.sessions,
-        "subagents": row.subagents,
-        "documents": row.documents,
-        "turns": row.turns,
-        "last_capture_ms": row.last_capture,
-        "skips": row.skips,
-        "errors": row.dead.iter().map(|(target, error)| json!({"target": target, "error": error})).collect::<Vec<_>>(),
-    })
+fn result(source: &dyn Source, row: &Row) -> SourceState {
+    let nature = if source.nature() == Nature::Conversation { "conversation" } else { "document" };
+    let error = |(target, error): &(String, String)| SourceError { target: target.clone(), error: error.clone() };
+    SourceState {
+        source: source.kind().to_owned(),
+        name: source.display_name().to_owned(),
+        nature: nature.to_owned(),
+        verified: source.is_verified(),
+        enabled: row.is_enabled,
+        roots: row.roots.clone(),
+        units: row.units,
+        units_gone: row.gone,
+        sessions: row.sessions,
+        subagents: row.subagents,
+        documents: row.documents,
+        turns: row.turns,
+        last_capture_ms: row.last_capture,
+        skips: row.skips.iter().map(SourceSkip::from).collect(),
+        errors: row.dead.iter().map(error).collect(),
+    }
 }
 
 fn tell(source: &dyn Source, row: &Row, context: &mut Context) -> CliResult<()> {

@@ -1,10 +1,10 @@
 use clap::Args;
-use serde_json::{Value, json};
 
 use super::Context;
-use super::install::{Choice, Report, ScopeChoice, chosen, lines, this_program, unreadable_record, wire, with_machine};
+use super::install::{Choice, Report, ScopeChoice, chosen, lines, result, this_program, unreadable_record, with_machine};
 use crate::error::{CliResult, Exit};
 use crate::install::{Installer, Outcome, Purpose, Scope};
+use crate::results::Installation;
 
 /// Remove yore from the settings of coding agents
 ///
@@ -45,8 +45,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let is_refused = |report: &Report| report.files.iter().any(|file| matches!(file.outcome, Outcome::Refused(_)));
     let exit = if reports.iter().any(is_refused) { Exit::Nothing } else { Exit::Success };
     if context.printer.is_json() {
-        let agents: Vec<Value> = reports.iter().map(|report| wire(report, arguments.dry_run)).collect();
-        context.printer.json(&json!({"scope": scope.name(), "dry_run": is_dry, "agents": agents}))?;
+        context.printer.json(&Installation {
+            program: None,
+            scope: scope.name().to_owned(),
+            dry_run: is_dry,
+            agents: reports.iter().map(|report| result(report, arguments.dry_run)).collect(),
+            not_found: None,
+        })?;
         return Ok(exit);
     }
     for report in &reports {

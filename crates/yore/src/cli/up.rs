@@ -1,5 +1,4 @@
 use clap::Args;
-use serde_json::json;
 use yore_core::episode::Role;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::source::{NothingKnown, SOURCES, source_named};
@@ -15,9 +14,9 @@ use crate::example;
 use crate::histories::{default_roots, known_roots};
 use crate::install::{Scope, installed};
 use crate::ipc::client;
-use crate::render::ingest::{as_json, summary};
+use crate::render::ingest::summary;
 use crate::render::text;
-use crate::results::{Project, Recalled};
+use crate::results::{self, Begun, Ingestion, Project, Recalled};
 
 /// Find every history on this computer, keep it, and answer a first question
 ///
@@ -63,12 +62,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let statistics = engine.statistics()?;
     let answer = if context.settings.config().up.ask_question { first_answer(&engine, context)? } else { None };
     if context.printer.is_json() {
-        let mut value = as_json(&report, &sync, false);
-        value["directory"] = json!(engine.directory());
-        value["is_example"] = json!(false);
-        value["projects"] = json!(engine.projects()?.iter().map(Project::from).collect::<Vec<_>>());
-        value["answer"] = json!(answer.as_ref().map(|(question, answer)| Recalled::exact(question, answer)));
-        context.printer.json(&value)?;
+        context.printer.json(&Begun {
+            ingestion: Ingestion::of(&report, &sync, false),
+            directory: results::path(engine.directory()),
+            is_example: false,
+            projects: Some(engine.projects()?.iter().map(Project::from).collect()),
+            answer: answer.as_ref().map(|(question, answer)| Recalled::exact(question, answer)),
+        })?;
         start_daemon(&engine, context);
         offer_longer_retention(arguments.yes, context)?;
         embed::after_reading(&engine, arguments.no_embed, true, context)?;
@@ -223,11 +223,13 @@ fn with_example(context: &mut Context) -> CliResult {
     request.filter.scope = ScopeChoice::All;
     let answer = engine.recall(&request)?;
     if context.printer.is_json() {
-        let mut value = as_json(&report, &sync, false);
-        value["directory"] = json!(directory);
-        value["is_example"] = json!(true);
-        value["answer"] = json!(Recalled::exact(example::QUESTION, &answer));
-        context.printer.json(&value)?;
+        context.printer.json(&Begun {
+            ingestion: Ingestion::of(&report, &sync, false),
+            directory: results::path(&directory),
+            is_example: true,
+            projects: None,
+            answer: Some(Recalled::exact(example::QUESTION, &answer)),
+        })?;
         return Ok(Exit::Success);
     }
     context.printer.line("no history of a known agent was found on this computer")?;

@@ -13,7 +13,8 @@ use yore_engine::{Engine, EngineError, Lane};
 use super::shared::{Shared, lock};
 use crate::error::CliResult;
 use crate::ipc::socket::{Listener, Stream};
-use crate::ipc::wire::{Fault, Hello, LONGEST_REPLY, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request, Status};
+use crate::ipc::wire::{Fault, Hello, LONGEST_REPLY, LONGEST_REQUEST, Lines, PROTOCOL, Question, Reply, Request};
+use crate::results::DaemonStatus;
 
 /// Most clients served at once. Others are sent away and do their work themselves.
 const MOST_CLIENTS: usize = 64;
@@ -225,10 +226,10 @@ fn ingest(shared: &Shared<'_>, settings: &str, lines: &mut Lines) -> Reply {
     }
 }
 
-fn status(shared: &Shared<'_>) -> CliResult<Status> {
+fn status(shared: &Shared<'_>) -> CliResult<DaemonStatus> {
     let (watched, polled) = lock(&shared.places).clone();
     let last_batch = shared.last_batch.load(Ordering::Relaxed);
-    Ok(Status {
+    Ok(DaemonStatus {
         pid: std::process::id(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: shared.card.started,

@@ -17,7 +17,8 @@ use super::shared::{Shared, lock};
 use crate::engine_handle::now;
 use crate::error::{CliError, CliResult, Exit};
 use crate::ipc::wire::Ingested;
-use crate::render::ingest::{as_json, summary};
+use crate::render::ingest::summary;
+use crate::results::Ingestion;
 
 /// Most jobs taken at once.
 const MOST_JOBS: usize = 1_000;
@@ -143,7 +144,7 @@ fn rescue(shared: &Shared<'_>) -> CliResult<()> {
 fn everything(shared: &Shared<'_>) -> CliResult<Ingested> {
     let report = read(shared, shared.roots()?, false)?;
     Ok(Ingested {
-        json: as_json(&report, &SyncReport::default(), false),
+        json: Ingestion::of(&report, &SyncReport::default(), false),
         lines: summary(&report, false),
         failures: report.unread().map(|(path, reason)| (path.display().to_string(), reason.clone())).collect(),
     })

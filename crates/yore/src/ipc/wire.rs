@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{
-    BriefRequest, ForgetRequest, Job, JobCounts, NotesRequest, ProjectQuery, RecallRequest, RememberRequest, SessionsRequest,
-    ShowRequest, SuggestRequest, WhichVersion,
+    BriefRequest, ForgetRequest, NotesRequest, ProjectQuery, RecallRequest, RememberRequest, SessionsRequest, ShowRequest,
+    SuggestRequest, WhichVersion,
 };
 
 use super::socket::Stream;
 use crate::error::{CliError, Exit};
+use crate::results::Ingestion;
 use crate::spool::Event;
 
 /// Version of the protocol.
@@ -195,56 +196,11 @@ pub struct Hello {
     pub protocol: u32,
 }
 
-/// The status of a daemon.
-#[derive(Debug, Default, Deserialize, Serialize)]
-pub struct Status {
-    /// Id of its process.
-    pub pid: u32,
-    /// Version of its program.
-    pub version: String,
-    /// Time of the start, in milliseconds since 1970.
-    pub started_ms: i64,
-    /// Path or address that it listens on.
-    pub socket: String,
-    /// Places that are watched for changes.
-    pub watched: Vec<String>,
-    /// Places that are polled.
-    pub polled: Vec<String>,
-    /// Counts of the queue.
-    pub jobs: JobCounts,
-    /// Jobs that failed for good.
-    pub dead: Vec<Job>,
-    /// Batches read since the start.
-    pub batches: u64,
-    /// Turns read since the start.
-    pub turns: u64,
-    /// Time the last batch ended, in milliseconds since 1970.
-    pub last_batch_ms: Option<i64>,
-    /// Number of turns without vectors of the local model.
-    pub unembedded: u64,
-    /// True if the local model is in memory.
-    pub has_model: bool,
-    /// True while vectors are being made.
-    pub is_embedding: bool,
-    /// Number of connected clients.
-    pub clients: usize,
-    /// Address of MCP over HTTP, if it is served.
-    #[serde(default)]
-    pub url: Option<String>,
-    /// Bytes of its own memory in use, if the system reports them.
-    pub memory_bytes: Option<u64>,
-    /// The last error, if any.
-    pub last_error: Option<String>,
-    /// Its settings at its start, section by section; null if it does not report them.
-    #[serde(default)]
-    pub settings: Value,
-}
-
 /// The result of reading everything, for the caller.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Ingested {
     /// The output of `--json`.
-    pub json: Value,
+    pub json: Ingestion,
     /// The output for people.
     pub lines: Vec<String>,
     /// Files that could not be read, each with the reason.

@@ -8,7 +8,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
 use yore_core::scope::ScopeChoice;
 use yore_core::time::UtcMillis;
 use yore_engine::ProjectQuery;
@@ -22,6 +21,7 @@ use crate::engine_handle::{EngineHandle, Memory, now};
 use crate::error::{CliError, CliResult, Exit};
 use crate::inject::ledger::{self, Entry};
 use crate::inject::text::tokens;
+use crate::results::Ingestion;
 
 /// Argument that selects every project.
 pub const ALL_PROJECTS: &str = "all";
@@ -58,7 +58,7 @@ pub struct ChatsToRead {
 }
 
 /// Reads waiting conversations. Reports its progress, and returns a report as data and as lines.
-pub type ChatReader = Arc<dyn Fn(ChatsToRead, &Progress) -> CliResult<(Value, Vec<String>)> + Send + Sync>;
+pub type ChatReader = Arc<dyn Fn(ChatsToRead, &Progress) -> CliResult<(Ingestion, Vec<String>)> + Send + Sync>;
 
 impl Access {
     /// Records in the session's ledger what it was given.

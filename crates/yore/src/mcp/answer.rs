@@ -8,6 +8,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use yore_core::time::{UtcMillis, format_utc};
 
@@ -60,13 +61,15 @@ pub struct Answer {
 
 impl Answer {
     /// Creates an answer without recalled words.
-    pub fn new(text: impl Into<String>, data: Value) -> Self {
+    pub fn new(text: impl Into<String>, data: impl Serialize) -> Self {
+        let data = serde_json::to_value(data).unwrap_or_default();
         Self { text: text.into(), data, turns: Vec::new(), is_recalled: false }
     }
 
     /// Creates an answer with recalled words.
-    pub fn recalled(text: impl Into<String>, data: Value, turns: Vec<String>) -> Self {
-        Self { text: text.into(), data: recalled(data), turns, is_recalled: true }
+    pub fn recalled(text: impl Into<String>, data: impl Serialize, turns: Vec<String>) -> Self {
+        let data = recalled(serde_json::to_value(data).unwrap_or_default());
+        Self { text: text.into(), data, turns, is_recalled: true }
     }
 }
 

@@ -9,6 +9,7 @@ use super::progress::{Progress, Stage};
 use crate::engine_handle::ingest_by_daemon;
 use crate::histories::read_waiting;
 use crate::render::ingest;
+use crate::results::Ingestion;
 use crate::settings::Settings;
 
 /// Returns a reader of waiting conversations that works like `yore chat ingest`: a running daemon reads all
@@ -22,7 +23,7 @@ pub fn chat_reader(settings: &Settings) -> ChatReader {
             return Ok((ingested.json, ingested.lines));
         }
         let (report, sync) = read_waiting(chats.since, chats.has_code, &settings, &mut Told::new(progress))?;
-        Ok((ingest::as_json(&report, &sync, false), ingest::summary(&report, false)))
+        Ok((Ingestion::of(&report, &sync, false), ingest::summary(&report, false)))
     })
 }
 

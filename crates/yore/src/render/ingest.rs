@@ -1,7 +1,5 @@
 //! Renders the report of an ingestion as lines and as JSON.
 
-use serde_json::json;
-use yore_engine::SyncReport;
 use yore_engine::ingest::IngestReport;
 
 use super::text;
@@ -73,32 +71,4 @@ fn skipped(report: &IngestReport) -> Option<String> {
         )
         .collect();
     (!reasons.is_empty()).then(|| format!("passed over, or taken in part: {}", reasons.join(", ")))
-}
-
-/// Returns the report of an ingestion as JSON.
-pub fn as_json(report: &IngestReport, sync: &SyncReport, is_dry_run: bool) -> serde_json::Value {
-    json!({
-        "dry_run": is_dry_run,
-        "files": report.files,
-        "files_read": report.files_read,
-        "files_unchanged": report.files_unchanged,
-        "files_empty": report.files_empty,
-        "files_rewritten": report.files_rewritten,
-        "files_busy": report.files_busy,
-        "files_gone": report.files_gone,
-        "files_excluded": report.files_excluded,
-        "bytes_read": report.bytes_read,
-        "lines": report.lines,
-        "lines_excluded": report.lines_excluded,
-        "turns_added": report.turns_added,
-        "turns_updated": report.turns_updated,
-        "turns_shared": report.turns_shared,
-        "torn_bytes": report.torn_bytes,
-        "redactions": report.redactions.iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
-        "skips": report.skips.iter().map(|((reason, detail), count)| json!({"reason": reason, "detail": detail, "count": count})).collect::<Vec<_>>(),
-        "failures": report.unread().map(|(path, reason)| json!({"path": path, "reason": reason})).collect::<Vec<_>>(),
-        "sources": report.by_source.iter().map(|(source, (files, bytes))| (source.clone(), json!({"files": files, "bytes": bytes}))).collect::<serde_json::Map<_, _>>(),
-        "indexed": sync.indexed,
-        "index_busy": sync.is_busy,
-    })
 }

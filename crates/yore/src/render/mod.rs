@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::config::When;
 use crate::error::CliError;
+use crate::results::{Failure, FailureText};
 
 /// Prints the answer of a hook and nothing else. A write error is ignored: there is no reader to report it
 /// to.
@@ -103,16 +104,18 @@ impl Printer {
     pub fn error(&mut self, error: &CliError) {
         // An error while printing the error is ignored.
         let _ = if self.is_json {
-            writeln!(
-                self.err,
-                "{}",
-                serde_json::json!({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
-            )
+            writeln!(self.err, "{}", serde_json::to_value(failure(error)).unwrap_or_default())
         } else {
             let hint = error.hint.as_ref().map(|hint| format!("\n{}hint:{} {hint}", text::CYAN, text::RESET)).unwrap_or_default();
             writeln!(self.err, "{}error:{} {} [{}]{hint}", text::RED, text::RESET, text::harmless(&error.message), error.code)
         };
     }
+}
+
+/// Returns the error as it leaves the program.
+fn failure(error: &CliError) -> Failure {
+    let CliError { code, message, hint, .. } = error;
+    Failure { error: FailureText { code: code.clone(), message: message.clone(), hint: hint.clone() } }
 }
 
 /// Escapes control characters, which a terminal would obey, and invisible characters. The JSON means the

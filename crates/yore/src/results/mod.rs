@@ -4,17 +4,43 @@
 //! - [`Recalled`], [`Hit`]: an answer of recall
 //! - [`Shown`], [`Exchanges`]: a session; [`Opened`]: a page of one, for agents
 //! - [`Session`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
+//! - [`Ingestion`], [`Begun`], [`Conversation`]: what was read
+//! - [`Statistics`], [`SourceState`], [`MemoryState`], [`Repaired`] and others of `store`: the stored memory
+//! - [`Remembered`], [`Forgotten`], [`Brief`], [`SessionCost`]: what was done, and given
+//! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
+//! - [`Measured`]: the result of `yore eval`
 //! - [`compact`]: the form for agents, for whom every word costs tokens
 //!
 //! `--json` writes every field. Agents get a selection: fields that are `None` are left out for them.
 
+mod actions;
 mod answer;
+mod eval;
 mod list;
+mod program;
+mod reading;
 mod show;
+mod store;
 
+pub use self::actions::{Brief, Forgotten, GivenAnswer, Remembered, RememberedFacts, SessionCost};
 pub use self::answer::{Hit, Recalled, Said};
+pub use self::eval::{Category, EverydayPrompts, Injected, Measured};
 pub use self::list::{Note, NotePage, Project, Session, SessionPage};
+pub use self::program::{
+    Capture, Daemon, DaemonStarted, DaemonStatus, DaemonStopped, Failure, FailureText, FetchedModel, Finding, Installation,
+    InstalledAgent, InstalledFile, McpAddress, McpHeaders, Model, ModelFile, ModelList, ModelPackage, PathResult, Retried,
+    Setting, SettingFault,
+};
+pub use self::reading::{Begun, Conversation, FetchedPage, Ingestion, ReadConversation, WaitingConversation};
 pub use self::show::{Exchanges, Opened, OpenedExchange, OpenedTurn, Shown};
+
+pub use self::store::{
+    AgentSize, BackupFile, BackupList, DaemonState, Embedded, KeyAccepted, MemoryState, Reindexed, Repaired, RestoredBackup,
+    Scanned, SourceError, SourceSkip, SourceState, Statistics,
+};
+
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +72,16 @@ impl Named {
     fn of(pairs: &[(String, String)]) -> Vec<Self> {
         pairs.iter().map(|(kind, value)| Self { kind: kind.clone(), value: value.clone() }).collect()
     }
+}
+
+/// Returns a path as text.
+pub fn path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Returns counts by name.
+fn named_counts<'n>(counts: impl Iterator<Item = (&'n str, u64)>) -> BTreeMap<String, u64> {
+    counts.map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
 /// Returns the data without empty fields: nulls everywhere, and empty lists and objects below the first

@@ -7,7 +7,11 @@ use schemars::SchemaGenerator;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use yore_core::scope::ScopeChoice;
-use yore_engine::{NotesRequest, RecallRequest, RememberRequest, SessionsRequest, ShowRequest};
+use yore_engine::ingest::source::ReaderOptions;
+use yore_engine::ingest::{IngestReport, Silent};
+use yore_engine::{
+    EmbedReport, ForgetRequest, NotesRequest, RecallRequest, RememberRequest, SessionsRequest, ShowRequest, SyncReport,
+};
 use yore_testing::{Memory, SessionBuilder};
 
 use super::*;
@@ -90,6 +94,150 @@ fn every_result_comes_back_as_it_was_sent_and_its_schema_names_every_field() {
     assert_eq!(notes.len(), 1);
     there_and_back(&NotePage { notes, next: None });
     there_and_back(&engine.projects().unwrap().iter().map(Project::from).collect::<Vec<_>>());
+}
+
+/// Checks a result by the data that it must become.
+fn sample<T: Serialize + DeserializeOwned + JsonSchema + PartialEq + Debug>(data: &Value) {
+    let result: T = serde_json::from_value(data.clone()).unwrap();
+    assert_eq!(&serde_json::to_value(&result).unwrap(), data);
+    there_and_back(&result);
+}
+
+#[test]
+fn results_about_the_memory_come_back_as_they_were_sent() {
+    let (memory, session) = memory();
+    let engine = memory.engine();
+    let statistics = Statistics::of("/data".to_owned(), &engine.statistics().unwrap());
+    assert!(!statistics.agents.is_empty() && !statistics.turns_by_role.is_empty());
+    there_and_back(&statistics);
+    let made = engine.back_up(None, 1).unwrap();
+    there_and_back(&BackupList { backups: vec![BackupFile::from(&made)] });
+    let (report, index) = engine.reindex(&ReaderOptions::default(), &mut Silent).unwrap();
+    there_and_back(&Reindexed::of(&report, &index));
+    let scanned = engine.scan(true, &ReaderOptions::default(), &mut Silent).unwrap();
+    there_and_back(&Scanned::of(&scanned, true));
+    there_and_back(&Embedded::from(&EmbedReport::default()));
+    let summary = engine.sessions(&SessionsRequest { limit: 1, ..SessionsRequest::default() }).unwrap().remove(0);
+    let read = ReadConversation::from(&engine.summary(summary).unwrap());
+    there_and_back(&read);
+    let read = Conversation::Read(Box::new(read));
+    assert_eq!(serde_json::from_value::<Conversation>(serde_json::to_value(&read).unwrap()).unwrap(), read);
+    let mut report = IngestReport { files: 2, turns_added: 3, ..IngestReport::default() };
+    report.skips.insert(("unknown-type".to_owned(), "x".to_owned()), 1);
+    report.failures.push(("/gone".into(), "no such file".to_owned()));
+    report.by_source.insert("codex".to_owned(), (2, 300));
+    let mut ingestion = Ingestion::of(&report, &SyncReport::default(), true);
+    there_and_back(&ingestion);
+    let page = json!({"address": "a", "location": "b", "title": null, "change": "new", "sections": 2, "turns_added": 2});
+    ingestion.pages = Some(vec![serde_json::from_value(page).unwrap()]);
+    ingestion.would_fetch = Some(vec!["c".to_owned()]);
+    let answer = engine.recall(&RecallRequest::new("why does the gauge crash")).unwrap();
+    there_and_back(&Begun {
+        ingestion,
+        directory: "/data".to_owned(),
+        is_example: true,
+        projects: Some(engine.projects().unwrap().iter().map(Project::from).collect()),
+        answer: Some(Recalled::exact("why", &answer)),
+    });
+    let backup = json!({"path": "/b", "made": 1, "bytes": 2});
+    sample::<RestoredBackup>(&json!({"from": backup, "damaged": ["/c"], "replaced": null}));
+    sample::<Repaired>(&json!({
+        "blobs": 1, "lost_blobs": 2, "refused_rows": 3, "replaced": "/d", "turns": 4, "turns_read_again": 5,
+        "lost": [{"source": "/s", "lines": 6, "source_exists": true}],
+    }));
+    sample::<KeyAccepted>(&json!({"new_key": true}));
+    let waiting = json!({"state": "went-on", "source": "codex", "unit": "a.jsonl", "directory": null, "updated": 1, "bytes": 2});
+    sample::<WaitingConversation>(&waiting);
+    assert!(matches!(serde_json::from_value(waiting).unwrap(), Conversation::Waiting(_)));
+    sample::<SourceState>(&json!({
+        "source": "codex", "name": "Codex", "nature": "conversation", "verified": true, "enabled": true, "roots": ["/r"],
+        "units": 1, "units_gone": 2, "sessions": 3, "subagents": 4, "documents": 5, "turns": 6, "last_capture_ms": 7,
+        "skips": [{"source": "codex", "reason": "r", "detail": "d", "count": 1, "path": "/p", "line": 2}],
+        "errors": [{"target": "/t", "error": "e"}],
+    }));
+    sample::<MemoryState>(&json!({
+        "sessions": 1, "subagents": 2, "documents": 3, "turns": 4, "projects": 5, "forgotten": 6,
+        "agents": [{"agent": "codex", "sessions": 1, "turns": 2}], "bytes": 7, "indexed_turns": 8, "queued_turns": 9,
+        "embedded_turns": 10, "model": null, "redactions": 11, "last_captured": "2026-11-24T00:00:00Z",
+        "daemon": {"version": "1", "started": null, "turns_read": 1, "last_read": null}, "missing": ["m"],
+    }));
+    let request = ForgetRequest { session, is_hard: false, is_dry_run: true, restore: false, keep_tombstones: true };
+    assert_eq!(engine.forget(&request).unwrap().turns, 5);
+}
+
+#[test]
+fn results_of_deeds_come_back_as_they_were_sent() {
+    sample::<Remembered>(&json!({"id": "i", "turn": "t", "was_known": false, "redactions": 1}));
+    sample::<Remembered>(&json!({
+        "id": "i", "turn": "t", "kind": "standing", "title": null, "tags": ["a"], "version": 2, "project": "p", "directory": null,
+        "was_known": true, "redactions": 0,
+    }));
+    sample::<Forgotten>(&json!({"hard": true, "restored": false, "episodes": ["e"], "turns": 1, "archive_lines": 2}));
+    sample::<Forgotten>(&json!({
+        "dry_run": true, "hard": true, "restored": false, "episodes": ["e"], "turns": 1, "archive_lines": 2, "backups": ["/b"],
+    }));
+    sample::<Brief>(&json!({"project": null, "text": ""}));
+    sample::<Brief>(&json!({"project": "p", "text": "x", "tokens": 1, "turns": ["t"]}));
+    sample::<SessionCost>(&json!({
+        "session": "s", "agent": "a", "directory": null, "project": null, "memories": 1, "tokens": 2, "micros": 3,
+        "silences": {"floor": 4}, "last_capture_ms": null,
+        "answers": [{"at_ms": 1, "agent": "a", "event": "e", "kind": "prompt", "turns": ["t"], "tokens": 2, "micros": 3, "is_reset": true}],
+    }));
+    sample::<Measured>(&json!({
+        "level": "turn", "program": "static", "embed_cpu_s": 0.5, "texts_embedded": null,
+        "categories": [{"category": "all", "questions": 2, "metrics": {"r@5": 0.5}}], "extras": {"abstained": "1 of 2"},
+        "unasked": {
+            "questions": 1, "answered": 2, "with_evidence": 3, "evidence_recall": 0.25,
+            "everyday": {"c": {"prompts": 1, "given": 0}}, "given_to": ["run it"], "tokens_p50": 4, "tokens_max": 5,
+        },
+        "turns": 1, "ingest_cpu_s": 0.5, "query_cpu_p50_ms": 1.5, "query_cpu_p95_ms": 2.5, "ingest_peak_bytes": null,
+        "peak_bytes": 1, "anonymous_bytes": 2, "directory_bytes": 3,
+    }));
+}
+
+#[test]
+fn results_about_the_program_come_back_as_they_were_sent() {
+    sample::<Finding>(&json!({"code": "c", "severity": "note", "text": "t", "remedy": null}));
+    let with_facts: Finding = serde_json::from_value(json!({
+        "code": "c", "severity": "note", "text": "t", "remedy": "r", "files": 3, "paths": ["/p"],
+    }))
+    .unwrap();
+    assert_eq!(with_facts.facts["files"], 3);
+    assert_eq!(serde_json::from_value::<Finding>(serde_json::to_value(&with_facts).unwrap()).unwrap(), with_facts);
+    sample::<Failure>(&json!({"error": {"code": "c", "message": "m", "hint": null}}));
+    sample::<Setting>(&json!({"key": "k", "value": "v", "origin": ["default"]}));
+    sample::<SettingFault>(&json!({"code": "c", "message": "m"}));
+    sample::<Capture>(&json!({
+        "enabled": true, "mode": "all", "projects": ["/p"], "exclude_projects": [], "exclude_paths": [], "directory": "/d",
+        "captured": false, "reason": "r", "waiting_events": 1,
+    }));
+    let file = json!({"path": "/f", "parts": ["mcp"], "outcome": "refused", "reason": "r"});
+    let kept = json!({"path": "/f", "parts": ["mcp"], "outcome": "kept", "used_by": ["cursor"], "copy": "/c", "diff": "+"});
+    let agent = json!({"agent": "a", "title": "A", "found": true, "files": [file, kept], "advice": ["restart"], "needless": []});
+    sample::<Installation>(&json!({"program": "yore", "scope": "user", "dry_run": true, "agents": [agent], "not_found": ["b"]}));
+    sample::<Installation>(&json!({"scope": "project", "dry_run": false, "agents": []}));
+    sample::<ModelList<Model>>(&json!({"directory": "/m", "models": [{
+        "id": "i", "role": "embedder", "state": "verified", "path": "/m/i", "problem": null, "origin": "o", "licence": "MIT", "bytes": 1,
+        "files": [{"name": "n", "bytes": 2, "sha256": "s", "member": "m"}],
+        "package": {"name": "n", "version": "1", "wheel": "w", "bytes": 3, "sha256": "s"},
+    }]}));
+    sample::<ModelList<FetchedModel>>(&json!({"directory": "/m", "models": [{"id": "i", "outcome": "here", "path": "/m/i"}]}));
+    sample::<PathResult>(&json!({"path": "/p"}));
+    sample::<McpAddress>(&json!({"url": "u", "headers": {"Authorization": "Bearer t"}}));
+    sample::<DaemonStarted>(&json!({"started": true, "pid": 1, "version": "1"}));
+    sample::<DaemonStopped>(&json!({"stopped": true}));
+    sample::<Retried>(&json!({"revived": 1}));
+    sample::<Daemon>(&json!({"running": false, "answers": false}));
+    sample::<Daemon>(&json!({
+        "pid": 1, "version": "1", "started_ms": 2, "socket": "/s", "watched": ["/w"], "polled": [],
+        "jobs": {"queued": 1, "leased": 2, "dead": 3},
+        "dead": [{
+            "id": 1, "kind": "ingest", "target": "/t", "payload": "{\"source\":\"codex\",\"path\":\"/t\"}", "arrived": 1, "not_before": 2,
+            "failures": 3, "bad_failures": 4, "error": ["io", "gone"],
+        }],
+        "batches": 4, "turns": 5, "last_batch_ms": null, "unembedded": 6, "has_model": true, "is_embedding": false, "clients": 7,
+        "url": null, "memory_bytes": 8, "last_error": null, "settings": {}, "running": true, "answers": true,
+    }));
 }
 
 #[test]

@@ -15,8 +15,9 @@ use crate::error::{CliError, CliResult};
 use crate::http::token::{TOKEN, drop_open_token, known_token};
 use crate::ipc::card::{self, Card};
 use crate::ipc::client::{self, PATIENCE, Started, connect_any};
-use crate::ipc::wire::{Hello, Request, Status};
+use crate::ipc::wire::{Hello, Request};
 use crate::render::text;
+use crate::results::DaemonStatus;
 
 /// Maximum time to end: a transaction and an update of the index.
 const ENDING: Duration = Duration::from_secs(30);
@@ -35,7 +36,7 @@ enum Daemon {
     /// It identifies itself, but speaks another protocol.
     Foreign(Hello),
     /// It answered, in this time.
-    Answers(Box<Status>, Duration),
+    Answers(Box<DaemonStatus>, Duration),
 }
 
 impl Daemon {
@@ -44,7 +45,8 @@ impl Daemon {
             return Self::None(Card::read(directory));
         }
         let began = Instant::now();
-        if let Some(Ok(status)) = connect_any(directory).map(|mut client| client.ask::<Status>(&Request::Status, PATIENCE)) {
+        if let Some(Ok(status)) = connect_any(directory).map(|mut client| client.ask::<DaemonStatus>(&Request::Status, PATIENCE))
+        {
             return Self::Answers(Box::new(status), began.elapsed());
         }
         match connect_any(directory).map(|mut client| client.hello()) {
@@ -128,7 +130,7 @@ pub(super) fn examine(context: &Context) -> CliResult<Vec<Told>> {
     Ok(told)
 }
 
-fn of_answering(status: &Status, took: Duration, is_current: bool) -> Vec<Told> {
+fn of_answering(status: &DaemonStatus, took: Duration, is_current: bool) -> Vec<Told> {
     let mut told = Vec::new();
     if is_current {
         let text = format!("process {}, version {}, answers in {}", status.pid, status.version, milliseconds(took));

@@ -25,7 +25,6 @@ mod told;
 mod versions;
 
 use clap::Args;
-
 use yore_engine::Severity;
 
 use self::told::Told;
@@ -69,7 +68,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     told.extend(agents::examine(context));
     let worst = told.iter().map(|told| told.severity).max().unwrap_or(Severity::Fine);
     if context.printer.is_json() {
-        context.printer.json(&told.iter().map(Told::json).collect::<Vec<_>>())?;
+        context.printer.json(&told.iter().map(Told::result).collect::<Vec<_>>())?;
     } else {
         for line in told.iter().flat_map(Told::lines) {
             context.printer.line(line)?;

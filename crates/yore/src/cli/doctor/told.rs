@@ -1,9 +1,10 @@
 //! The findings of the doctor.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use yore_engine::Severity;
 
 use crate::render::text;
+use crate::results::Finding;
 
 /// A finding, and facts about it for programs.
 #[derive(Debug)]
@@ -29,12 +30,14 @@ impl Told {
         self
     }
 
-    pub(super) fn json(&self) -> Value {
-        let mut value = json!({"code": self.code, "severity": name(self.severity), "text": self.text, "remedy": self.remedy});
-        if let Some(object) = value.as_object_mut() {
-            object.extend(self.facts.clone());
+    pub(super) fn result(&self) -> Finding {
+        Finding {
+            code: self.code.to_owned(),
+            severity: name(self.severity).to_owned(),
+            text: self.text.clone(),
+            remedy: self.remedy.clone(),
+            facts: self.facts.clone(),
         }
-        value
     }
 
     pub(super) fn lines(&self) -> Vec<String> {

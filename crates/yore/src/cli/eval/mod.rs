@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use yore_core::metrics;
 use yore_core::query::SearchMode;
 use yore_core::scope::ScopeChoice;
@@ -23,6 +23,7 @@ use self::questions::GoldQuestion;
 use super::{Context, recall};
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
+use crate::results::{Category, Measured};
 
 /// Measure recall on questions with gold evidence
 ///
@@ -146,16 +147,25 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let extras = extras(&asked, &rankings);
     let turns: u64 = statistics.store.agents.iter().map(|agent| agent.turns).sum();
     if context.printer.is_json() {
-        let rows: Vec<Value> = categories
-            .iter()
-            .map(|(name, count, values)| json!({"category": name, "questions": count, "metrics": values}))
-            .collect();
-        context.printer.json(&json!({
-            "level": arguments.level, "program": arguments.program, "embed_cpu_s": embed_cpu.as_secs_f64(),
-            "texts_embedded": embedded.map(|report| report.embedded), "categories": rows, "extras": extras, "unasked": unasked.as_ref().map(unasked::Unasked::json), "turns": turns,
-            "ingest_cpu_s": ingest_cpu.as_secs_f64(), "query_cpu_p50_ms": at(0.5).as_secs_f64() * 1e3, "query_cpu_p95_ms": at(0.95).as_secs_f64() * 1e3,
-            "ingest_peak_bytes": ingest_peak, "peak_bytes": measure::peak_memory(), "anonymous_bytes": measure::anonymous_memory(), "directory_bytes": statistics.directory_bytes,
-        }))?;
+        let category =
+            |(name, count, values): &Row| Category { category: name.clone(), questions: *count, metrics: values.clone() };
+        context.printer.json(&Measured {
+            level: arguments.level.clone(),
+            program: arguments.program.clone(),
+            embed_cpu_s: embed_cpu.as_secs_f64(),
+            texts_embedded: embedded.map(|report| report.embedded),
+            categories: categories.iter().map(category).collect(),
+            extras,
+            unasked: unasked.as_ref().map(unasked::Unasked::result),
+            turns,
+            ingest_cpu_s: ingest_cpu.as_secs_f64(),
+            query_cpu_p50_ms: at(0.5).as_secs_f64() * 1e3,
+            query_cpu_p95_ms: at(0.95).as_secs_f64() * 1e3,
+            ingest_peak_bytes: ingest_peak,
+            peak_bytes: measure::peak_memory(),
+            anonymous_bytes: measure::anonymous_memory(),
+            directory_bytes: statistics.directory_bytes,
+        })?;
     } else {
         for line in render(&categories) {
             context.printer.line(line)?;

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde_json::{Value, json};
 use yore_core::metrics;
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
@@ -16,6 +15,7 @@ use crate::config::Config;
 use crate::error::{CliError, CliResult};
 use crate::hook::suggest_request;
 use crate::inject::text::{self, tokens};
+use crate::results::{EverydayPrompts, Injected};
 
 /// The result of the measurement.
 #[derive(Default)]
@@ -92,12 +92,20 @@ fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResul
 }
 
 impl Unasked {
-    pub fn json(&self) -> Value {
-        json!({
-            "questions": self.questions, "answered": self.answered, "with_evidence": self.with_evidence, "evidence_recall": self.evidence,
-            "everyday": self.everyday.iter().map(|(corpus, (asked, given))| (corpus.clone(), json!({"prompts": asked, "given": given}))).collect::<serde_json::Map<_, _>>(),
-            "given_to": self.loud, "tokens_p50": self.tokens_at(0.5), "tokens_max": self.tokens_at(1.0),
-        })
+    pub fn result(&self) -> Injected {
+        let everyday = |(corpus, (prompts, given)): (&String, &(usize, usize))| {
+            (corpus.clone(), EverydayPrompts { prompts: *prompts, given: *given })
+        };
+        Injected {
+            questions: self.questions,
+            answered: self.answered,
+            with_evidence: self.with_evidence,
+            evidence_recall: self.evidence,
+            everyday: self.everyday.iter().map(everyday).collect(),
+            given_to: self.loud.clone(),
+            tokens_p50: self.tokens_at(0.5),
+            tokens_max: self.tokens_at(1.0),
+        }
     }
 
     pub fn lines(&self) -> Vec<String> {

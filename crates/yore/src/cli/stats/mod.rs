@@ -3,11 +3,11 @@
 mod session;
 
 use clap::Args;
-use serde_json::json;
 
 use super::Context;
 use crate::error::{CliResult, Exit};
 use crate::render::text;
+use crate::results;
 
 /// Count what is remembered, redacted and skipped
 #[derive(Args, Debug)]
@@ -25,30 +25,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let statistics = context.settings.memory()?.statistics()?;
     let (store, index, vectors) = (&statistics.store, &statistics.index, &statistics.vectors);
     if context.printer.is_json() {
-        context.printer.json(&json!({
-            "directory": context.settings.directory,
-            "agents": store.agents.iter().map(|agent| json!({"agent": agent.agent, "sessions": agent.sessions, "subagents": agent.subagents, "documents": agent.documents, "turns": agent.turns})).collect::<Vec<_>>(),
-            "turns_by_role": store.roles.iter().map(|role| (role.role.clone(), json!(role.turns))).collect::<serde_json::Map<_, _>>(),
-            "projects": store.projects,
-            "shared_turns": store.shared_turns,
-            "forgotten_sessions": store.forgotten_episodes,
-            "files": store.files,
-            "files_gone": store.gone_files,
-            "source_bytes": store.source_bytes,
-            "archive_raw_bytes": store.archive_raw_bytes,
-            "archive_bytes": store.archive_bytes,
-            "words_bytes": store.words_bytes,
-            "database_bytes": store.database_bytes,
-            "index": {"turns": index.indexed, "expected": index.expected, "queued": index.queued, "bytes": index.bytes},
-            "vectors": {
-                "static_turns": vectors.static_turns, "model": vectors.model, "model_turns": vectors.model_turns,
-                "embedded_turns": vectors.embedded_turns, "vectors": vectors.vectors, "of_other_models": vectors.others,
-                "waiting": vectors.waiting, "queued": vectors.queued, "bytes": vectors.bytes,
-            },
-            "directory_bytes": statistics.directory_bytes,
-            "redactions": store.redactions.iter().map(|redaction| (redaction.kind.clone(), json!(redaction.count))).collect::<serde_json::Map<_, _>>(),
-            "skips": store.skips.iter().map(|skip| json!({"source": skip.source, "reason": skip.reason, "detail": skip.detail, "count": skip.count, "example": {"path": skip.path, "line": skip.line}})).collect::<Vec<_>>(),
-        }))?;
+        context.printer.json(&results::Statistics::of(results::path(&context.settings.directory), &statistics))?;
         return Ok(Exit::Success);
     }
     let mut rows: Vec<Vec<String>> = Vec::new();

@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::SystemTime;
 
-use serde_json::{Value, json};
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_core::time::UtcMillis;
 use yore_engine::EngineError;
@@ -17,6 +16,7 @@ use crate::agents::SESSION_VARIABLE;
 use crate::error::{CliResult, Exit};
 use crate::inject::ledger::{self, Entry};
 use crate::render::text;
+use crate::results::{GivenAnswer, SessionCost};
 
 /// A session and its ledger.
 struct Session {
@@ -29,7 +29,7 @@ struct Session {
 pub fn run(wanted: Option<&str>, context: &mut Context) -> CliResult {
     let Some(id) = find(wanted, context)? else {
         if context.printer.is_json() {
-            context.printer.json(&Value::Null)?;
+            context.printer.json(&None::<SessionCost>)?;
         } else {
             context.printer.note("no session was given anything yet")?;
         }
@@ -37,7 +37,7 @@ pub fn run(wanted: Option<&str>, context: &mut Context) -> CliResult {
     };
     let session = Session { entries: ledger::read(&context.settings.directory, &id), captured: captured(&id, context), id };
     if context.printer.is_json() {
-        context.printer.json(&session.json())?;
+        context.printer.json(&session.result())?;
     } else {
         for line in session.lines() {
             context.printer.line(line)?;
@@ -89,6 +89,25 @@ fn captured(session: &str, context: &Context) -> Option<UtcMillis> {
     context.settings.engine(false).ok()?.last_read_of(session).ok()?
 }
 
+/// Returns an answer as it leaves the program.
+fn given(entry: &Entry) -> GivenAnswer {
+    let Entry { at_ms, agent, agent_id, event, kind, turns, tokens, micros, skipped, directory, about, is_reset } = entry.clone();
+    GivenAnswer {
+        at_ms,
+        agent,
+        agent_id,
+        event,
+        kind: kind.map(|kind| kind.as_str().to_owned()),
+        turns,
+        tokens: tokens as u64,
+        micros,
+        silence: skipped.map(|reason| reason.as_str().to_owned()),
+        directory,
+        about,
+        is_reset,
+    }
+}
+
 impl Session {
     fn agent(&self) -> Option<&str> {
         self.entries.iter().rev().map(|entry| entry.agent.as_str()).find(|agent| !agent.is_empty())
@@ -107,20 +126,20 @@ impl Session {
         silences
     }
 
-    fn json(&self) -> Value {
+    fn result(&self) -> SessionCost {
         let (memories, tokens) = totals(&self.entries);
-        json!({
-            "session": self.id,
-            "agent": self.agent(),
-            "directory": self.directory(),
-            "project": self.directory().map(|directory| names_of(directory).name),
-            "memories": memories,
-            "tokens": tokens,
-            "micros": self.entries.iter().map(|entry| entry.micros).sum::<u64>(),
-            "silences": self.silences(),
-            "last_capture_ms": self.captured,
-            "answers": self.entries,
-        })
+        SessionCost {
+            session: self.id.clone(),
+            agent: self.agent().map(str::to_owned),
+            directory: self.directory().map(str::to_owned),
+            project: self.directory().map(|directory| names_of(directory).name),
+            memories: memories as u64,
+            tokens: tokens as u64,
+            micros: self.entries.iter().map(|entry| entry.micros).sum(),
+            silences: self.silences().into_iter().map(|(reason, count)| (reason.as_str().to_owned(), count)).collect(),
+            last_capture_ms: self.captured,
+            answers: self.entries.iter().map(given).collect(),
+        }
     }
 
     fn lines(&self) -> Vec<String> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use yore_engine::BriefRequest;
 
 use super::{Call, Effect, described};
@@ -14,6 +13,7 @@ use crate::inject::text;
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{parse, within};
+use crate::results;
 
 const DESCRIPTION: &str = "Where things stand in this project: standing notes, what was last worked on and where it stopped. Call at \
 the start of work when you were not told, or when the person asks where they were.";
@@ -64,8 +64,8 @@ pub async fn tell(access: &Arc<Access>, project: Option<String>, budget: usize) 
                 "Nothing to tell: this directory belongs to no known project. `sessions` with project \"all\" lists what is known."
             }
         };
-        return Ok(Answer::new(text, json!({"project": brief.project, "text": ""})));
+        return Ok(Answer::new(text, results::Brief { project: brief.project, text: String::new(), tokens: None, turns: None }));
     }
-    let data = json!({"project": brief.project, "text": given.text});
+    let data = results::Brief { project: brief.project, text: given.text.clone(), tokens: None, turns: None };
     Ok(Answer::recalled(given.text, data, given.turns.iter().map(ToString::to_string).collect()))
 }

@@ -3,7 +3,6 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use yore_engine::{ForgetRequest, Forgotten};
 
 use super::{Call, Effect, described};
@@ -12,6 +11,7 @@ use crate::fence::name;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{needed, parse, usage};
 use crate::render::text::counted;
+use crate::results;
 
 const DESCRIPTION: &str = "Forget a session or note, only when the person asks. Without `confirmed` it says what would go; tell the \
 person, then call again. Soft unless `hard`: it answers no more and can be restored.";
@@ -77,10 +77,15 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         (_, true) => format!("Forgot {what} for good. The agent's own transcript is not yore's and was not touched."),
         _ => format!("Forgot {what}. `forget` with restore true brings it back."),
     };
-    let data = json!({
-        "episodes": outcome.episodes, "turns": outcome.turns, "hard": is_hard, "restored": restore,
-        "archive_lines": outcome.archive_lines,
-    });
+    let data = results::Forgotten {
+        dry_run: None,
+        hard: is_hard,
+        restored: restore,
+        episodes: outcome.episodes.clone(),
+        turns: outcome.turns,
+        archive_lines: outcome.archive_lines,
+        backups: None,
+    };
     Ok(Answer::new(text, data))
 }
 

@@ -16,6 +16,7 @@ use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, parse, usage};
 use crate::render::text::counted;
+use crate::results;
 
 const DESCRIPTION: &str = "Keep a note for all later sessions, word for word: a preference, decision, fact or standing instruction. \
 Only when the person asks for it or agrees: show them the words first. One thing per note, understandable without this session.";
@@ -213,6 +214,14 @@ impl Stored {
         if *redactions > 0 {
             text.push_str(&format!(" {} redacted before storing.", counted(*redactions, "secret")));
         }
-        Answer::new(text, json!({"id": self.id(), "turn": turn, "was_known": was_known, "redactions": redactions}))
+        let data = results::Remembered {
+            id: self.id(),
+            turn: turn.clone(),
+            kind: None,
+            facts: None,
+            was_known: *was_known,
+            redactions: *redactions,
+        };
+        Answer::new(text, data)
     }
 }

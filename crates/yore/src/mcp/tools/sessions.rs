@@ -138,7 +138,7 @@ fn key(session: &EpisodeSummary) -> (Option<UtcMillis>, String) {
 
 fn tell(sessions: &[EpisodeSummary], next: Option<String>) -> Answer {
     if sessions.is_empty() {
-        return Answer::new("There are no such sessions.", json!({"sessions": []}));
+        return Answer::new("There are no such sessions.", compact(SessionPage { sessions: Vec::new(), next: None }));
     }
     let lines: Vec<String> = sessions.iter().map(line).collect();
     let mut text = format!(

@@ -3,17 +3,17 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use yore_core::time::{UtcMillis, format_utc};
-use yore_engine::{SessionsRequest, Statistics};
+use yore_engine::{AgentCount, SessionsRequest, Statistics};
 
 use super::{Call, Effect, described};
 use crate::engine_handle::EngineHandle;
 use crate::error::CliResult;
-use crate::ipc::wire::Status;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::parse;
 use crate::render::text::{bytes, count, counted};
+use crate::results::DaemonStatus;
+use crate::results::{AgentSize, DaemonState, MemoryState};
 
 const DESCRIPTION: &str = "What the memory holds, whether it captures, and what is missing. Call when recall seems incomplete or \
 the person asks about yore.";
@@ -37,7 +37,7 @@ pub struct Facts {
     statistics: Statistics,
     /// Time of the last captured turn.
     last_said: Option<UtcMillis>,
-    daemon: Option<Status>,
+    daemon: Option<DaemonStatus>,
 }
 
 /// Collects the facts.
@@ -114,31 +114,39 @@ impl Facts {
     }
 
     /// Returns the facts as data.
-    pub fn data(&self) -> Value {
+    pub fn data(&self) -> MemoryState {
         let (sessions, subagents, documents, turns) = self.totals();
         let Statistics { store, index, vectors, directory_bytes } = &self.statistics;
-        json!({
-            "sessions": sessions,
-            "subagents": subagents,
-            "documents": documents,
-            "turns": turns,
-            "projects": store.projects,
-            "forgotten": store.forgotten_episodes,
-            "agents": store.agents.iter().map(|agent| json!({"agent": agent.agent, "sessions": agent.sessions, "turns": agent.turns})).collect::<Vec<_>>(),
-            "bytes": directory_bytes,
-            "indexed_turns": index.indexed,
-            "queued_turns": index.queued,
-            "embedded_turns": vectors.embedded_turns,
-            "model": vectors.model,
-            "redactions": store.redactions.iter().map(|redaction| redaction.count).sum::<u64>(),
-            "last_captured": self.last_said.map(format_utc),
-            "daemon": self.daemon.as_ref().map(|daemon| json!({
-                "version": daemon.version,
-                "started": (daemon.started_ms > 0).then(|| format_utc(daemon.started_ms)),
-                "turns_read": daemon.turns,
-                "last_read": daemon.last_batch_ms.map(format_utc),
-            })),
-            "missing": self.missing(),
-        })
+        let agent = |agent: &AgentCount| AgentSize {
+            agent: agent.agent.clone(),
+            sessions: agent.sessions,
+            subagents: None,
+            documents: None,
+            turns: agent.turns,
+        };
+        let daemon = |daemon: &DaemonStatus| DaemonState {
+            version: daemon.version.clone(),
+            started: (daemon.started_ms > 0).then(|| format_utc(daemon.started_ms)),
+            turns_read: daemon.turns,
+            last_read: daemon.last_batch_ms.map(format_utc),
+        };
+        MemoryState {
+            sessions,
+            subagents,
+            documents,
+            turns,
+            projects: store.projects,
+            forgotten: store.forgotten_episodes,
+            agents: store.agents.iter().map(agent).collect(),
+            bytes: *directory_bytes,
+            indexed_turns: index.indexed,
+            queued_turns: index.queued,
+            embedded_turns: vectors.embedded_turns,
+            model: vectors.model.clone(),
+            redactions: store.redactions.iter().map(|redaction| redaction.count).sum(),
+            last_captured: self.last_said.map(format_utc),
+            daemon: self.daemon.as_ref().map(daemon),
+            missing: self.missing(),
+        }
     }
 }

@@ -1,0 +1,82 @@
+//! Result of measuring recall (`yore eval`).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Quality of the rankings, and their cost.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Measured {
+    /// Unit that is ranked and judged: `turn` or `doc`.
+    pub level: String,
+    /// The lists that answer.
+    pub program: String,
+    /// CPU seconds of computing vectors.
+    pub embed_cpu_s: f64,
+    /// Number of texts that the model was run on.
+    pub texts_embedded: Option<u64>,
+    /// Metrics of all questions with gold evidence, then by category.
+    pub categories: Vec<Category>,
+    /// Further measures, by name.
+    pub extras: BTreeMap<String, String>,
+    /// What would be injected, if it was measured.
+    pub unasked: Option<Injected>,
+    /// Number of turns.
+    pub turns: u64,
+    /// CPU seconds of reading the corpus.
+    pub ingest_cpu_s: f64,
+    /// CPU milliseconds of a question, median.
+    pub query_cpu_p50_ms: f64,
+    /// CPU milliseconds of a question, 95th percentile.
+    pub query_cpu_p95_ms: f64,
+    /// Peak memory in bytes after reading.
+    pub ingest_peak_bytes: Option<u64>,
+    /// Peak memory in bytes at the end.
+    pub peak_bytes: Option<u64>,
+    /// Anonymous memory in bytes at the end.
+    pub anonymous_bytes: Option<u64>,
+    /// Bytes of the data directory.
+    pub directory_bytes: u64,
+}
+
+/// Metrics of a category of questions.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Category {
+    /// Name of the category.
+    pub category: String,
+    /// Number of its questions.
+    pub questions: usize,
+    /// Means, by name of the metric.
+    pub metrics: BTreeMap<String, f64>,
+}
+
+/// What would be injected if the questions were prompts.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Injected {
+    /// Number of questions with gold evidence.
+    pub questions: usize,
+    /// Number of them that are given anything.
+    pub answered: usize,
+    /// Number of them that are given evidence.
+    pub with_evidence: usize,
+    /// Mean share of the evidence that is given.
+    pub evidence_recall: f64,
+    /// Prompts that need no memory, by corpus.
+    pub everyday: BTreeMap<String, EverydayPrompts>,
+    /// The everyday prompts that are given anything.
+    pub given_to: Vec<String>,
+    /// Tokens of what is given, median.
+    pub tokens_p50: usize,
+    /// Tokens of what is given, maximum.
+    pub tokens_max: usize,
+}
+
+/// Prompts that need no memory.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct EverydayPrompts {
+    /// Number of prompts.
+    pub prompts: usize,
+    /// Number of them that are given anything.
+    pub given: usize,
+}
