@@ -7,9 +7,10 @@ use std::path::Path;
 pub use crate::hook::{callers, hear};
 pub use crate::mcp::Caller;
 
+use crate::agents::AGENTS;
 use crate::config::{CaptureMode, Environment, Layers, RecallScope, UserFile, check, load};
 use crate::install::edit::{Content, Original};
-use crate::install::{AGENTS, Machine, Program, Purpose, Scope, Wanted};
+use crate::install::{Machine, Program, Purpose, Scope, Wanted};
 use crate::paths::Platform;
 
 /// Reads a text as a user's settings, as a project's, as a variable and as a flag. A project's settings never

@@ -1,10 +1,12 @@
-//! The hooks of every agent: one file per agent, and one table.
+//! Everything about every agent: one file per agent, and one table for hooks and one for the installer.
 //!
-//! - [`PROFILES`]: the table
+//! - [`PROFILES`], [`AGENTS`]: the tables
 //! - [`AgentProfile`]: the names, events, fields, tools, answers and samples of one agent
 //! - [`EventKind`]: the meaning of an event, independent of the agent's name for it
 //! - [`AgentEvent`]: an event with the agent's input
 //! - [`Question`]: a question that an event asks the memory
+//! - `entry`: builds the edits of an agent's files
+//! - `plugin`: program texts that run the hooks in agents that load plugins
 //! - `output`: the forms of answers
 //! - `tool`: files and failures in a tool's input and output
 //! - `sample`: the input with which `yore doctor` tries a hook
@@ -13,33 +15,41 @@
 //! the agents' own documentation, and was tried with the agents themselves (`scripts/agent-trial`) where they
 //! are available.
 
+mod aider;
 mod claude_code;
 mod cline;
 mod codex;
-mod copilot_chat;
+mod continue_dev;
 mod copilot_cli;
 mod cursor;
+mod entry;
 mod event;
 mod gemini;
+mod kilo;
 mod opencode;
 mod output;
+mod plugin;
 mod question;
 mod qwen;
+mod roo;
 mod sample;
-mod silent;
 mod tool;
+mod vscode;
 mod windsurf;
+mod zed;
 
 use std::path::Path;
 
 use serde_json::Value;
 
+use crate::install::Agent;
+
 pub use self::claude_code::{NAME as CLAUDE_CODE, PROJECT_VARIABLE, SESSION_VARIABLE};
+pub use self::continue_dev::NAME as CONTINUE;
 pub use self::event::AgentEvent;
 pub use self::output::Output;
 pub use self::question::{Beginning, Moment, Question};
 pub use self::sample::DOCTOR;
-pub use self::silent::CONTINUE;
 
 /// The agents whose hooks yore understands.
 pub const PROFILES: [&AgentProfile; 15] = [
@@ -47,18 +57,42 @@ pub const PROFILES: [&AgentProfile; 15] = [
     &cursor::PROFILE,
     &codex::PROFILE,
     &gemini::PROFILE,
-    &opencode::OPENCODE,
-    &opencode::KILO,
+    &opencode::PROFILE,
+    &kilo::PROFILE,
     &qwen::PROFILE,
     &copilot_cli::PROFILE,
-    &copilot_chat::PROFILE,
+    &vscode::PROFILE,
     &windsurf::PROFILE,
     &cline::PROFILE,
     &cline::PLUGIN,
-    &silent::CONTINUE_PROFILE,
-    &silent::ZED_PROFILE,
-    &silent::AIDER_PROFILE,
+    &continue_dev::PROFILE,
+    &zed::PROFILE,
+    &aider::PROFILE,
 ];
+
+/// The agents that yore can be installed in, in the order in which they are listed.
+pub const AGENTS: [Agent; 15] = [
+    claude_code::AGENT,
+    cursor::AGENT,
+    codex::AGENT,
+    gemini::AGENT,
+    qwen::AGENT,
+    opencode::AGENT,
+    vscode::AGENT,
+    copilot_cli::AGENT,
+    windsurf::AGENT,
+    zed::AGENT,
+    cline::AGENT,
+    roo::AGENT,
+    kilo::AGENT,
+    continue_dev::AGENT,
+    aider::AGENT,
+];
+
+/// Returns the agent of this name, as `yore install` takes it.
+pub fn agent(name: &str) -> Option<&'static Agent> {
+    AGENTS.iter().find(|agent| agent.name == name || agent.aliases.contains(&name))
+}
 
 /// Description of an agent's hooks.
 #[derive(Debug)]

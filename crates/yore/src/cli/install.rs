@@ -4,11 +4,12 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::Context;
+use crate::agents::AGENTS;
 use crate::error::{CliError, CliResult, Exit};
 use crate::install::command::is_yore;
 use crate::install::found::Installed;
 use crate::install::what::What;
-use crate::install::{AGENTS, Agent, Done, Installer, Machine, Outcome, Part, Program, Purpose, Scope, installed};
+use crate::install::{Agent, Done, Installer, Machine, Outcome, Part, Program, Purpose, Scope, installed};
 use crate::paths::{Paths, Platform};
 use crate::render::text;
 use crate::results::{self, Installation, InstalledAgent, InstalledFile};
@@ -112,7 +113,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         let mut installer = Installer::open(machine, &program, scope, &context.settings.directory, Purpose::Put, is_dry)
             .map_err(|error| unreadable_record(context, &error))?;
         // An entry that the person has everywhere would run twice in a project that has it too.
-        let there = if scope == Scope::Project { installed(machine) } else { Vec::new() };
+        let there = if scope == Scope::Project { installed(&AGENTS, machine) } else { Vec::new() };
         for agent in chosen(&arguments.agents) {
             let is_here = agent.is_here(machine);
             // An agent that is not on this computer is installed only if it is named.

@@ -9,6 +9,7 @@ use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::read_histories;
 use super::install::with_machine;
 use super::{Context, embed, recall, scan};
+use crate::agents::AGENTS;
 use crate::error::{CliError, CliResult, Exit};
 use crate::example;
 use crate::histories::{default_roots, known_roots};
@@ -143,7 +144,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 /// Returns whether no agent has yore in its settings.
 fn nobody_is_told(context: &Context) -> bool {
-    with_machine(context, Scope::User, |machine| Ok(installed(machine).is_empty())).unwrap_or(false)
+    with_machine(context, Scope::User, |machine| Ok(installed(&AGENTS, machine).is_empty())).unwrap_or(false)
 }
 
 /// Starts the daemon, which reads agents' new text, unless the settings forbid it.

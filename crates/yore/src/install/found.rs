@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use super::agents::{AGENTS, Agent};
+use super::agent::Agent;
 use super::edit::{Content, EditError};
 use super::file::{self, FileError};
 use super::machine::Machine;
@@ -27,11 +27,11 @@ pub struct Installed {
     pub what: What,
 }
 
-/// Returns all of yore's entries in the files of all agents, for the user and for the project.
-pub fn installed(machine: &Machine<'_>) -> Vec<Installed> {
+/// Returns all of yore's entries in the files of these agents, for the user and for the project.
+pub fn installed(agents: &[Agent], machine: &Machine<'_>) -> Vec<Installed> {
     let nobody = Program { path: String::new(), data_dir: None };
     let mut all: Vec<Installed> = Vec::new();
-    for agent in &AGENTS {
+    for agent in agents {
         for scope in [Scope::User, Scope::Project] {
             if scope == Scope::Project && machine.project.is_none() {
                 continue;
@@ -63,8 +63,7 @@ pub fn installed(machine: &Machine<'_>) -> Vec<Installed> {
 }
 
 /// Returns whether a file that is entirely yore's has the text that `yore install` would write now.
-pub fn is_as_written(one: &Installed, machine: &Machine<'_>, program: &Program) -> bool {
-    let Some(agent) = Agent::named(one.agent) else { return false };
+pub fn is_as_written(agent: &Agent, one: &Installed, machine: &Machine<'_>, program: &Program) -> bool {
     let text = file::read(&one.file).ok().flatten();
     let edits = (agent.edits)(&Wanted { machine, program, scope: one.scope, purpose: Purpose::Take });
     edits.iter().any(|edit| match &edit.content {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use super::agents::Agent;
+use super::agent::Agent;
 use super::edit::{Content, Original};
 use super::file::{self, FileError, Mode};
 use super::record::{Before, Changed, Record, Turn, hash_of};

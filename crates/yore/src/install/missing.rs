@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::agents::{AGENTS, Agent};
+use super::agent::Agent;
 use super::edit::Content;
 use super::file;
 use super::machine::Machine;
@@ -49,14 +49,14 @@ pub enum Lack {
 }
 
 /// Finds the missing entries of all files that the install record in `directory`, the data directory, names.
-/// Agents that are no longer on the computer are left out.
+/// Agents that are not among `agents`, or no longer on the computer, are left out.
 ///
 /// # Errors
 /// The record cannot be read.
-pub fn missing(machine: &Machine<'_>, program: &Program, directory: &Path) -> io::Result<Vec<Missing>> {
+pub fn missing(agents: &[Agent], machine: &Machine<'_>, program: &Program, directory: &Path) -> io::Result<Vec<Missing>> {
     let record = Record::open(directory)?;
     let mut all: Vec<Missing> = Vec::new();
-    for agent in AGENTS.iter().filter(|agent| agent.is_here(machine)) {
+    for agent in agents.iter().filter(|agent| agent.is_here(machine)) {
         for scope in [Scope::User, Scope::Project] {
             if scope == Scope::Project && machine.project.is_none() {
                 continue;

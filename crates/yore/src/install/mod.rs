@@ -2,7 +2,7 @@
 //! its agent.
 //!
 //! - [`Machine`]: the computer, as values
-//! - `agents`: one table of all agents: how each is detected, and the content wanted in its files
+//! - [`Agent`]: how an agent is detected, and the content wanted in its files; the table of all is in `agents`
 //! - [`Scope`], [`Part`], [`Purpose`]; [`Wanted`], [`FileEdit`]: the request, and the edit it means for one
 //!   file
 //! - `what`: yore's entries in a file, as the agent reads them
@@ -19,13 +19,13 @@
 //! and otherwise removes only yore's entries. Without the record, it recognizes the entries by the program
 //! that they run.
 
-pub mod agents;
+mod agent;
 pub mod command;
 pub mod edit;
-mod file;
+pub mod file;
 pub mod found;
 mod installer;
-mod machine;
+pub mod machine;
 mod missing;
 mod part;
 mod record;
@@ -35,7 +35,7 @@ mod tests;
 mod wanted;
 pub mod what;
 
-pub use self::agents::{AGENTS, Agent};
+pub use self::agent::{Agent, IdleHook};
 pub use self::command::Program;
 pub use self::found::{installed, is_as_written};
 pub use self::installer::{Done, Installer, Outcome};

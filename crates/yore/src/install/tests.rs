@@ -14,6 +14,7 @@ use super::edit::{Content, Original};
 use super::found::{Installed, installed};
 use super::what::{Call, What};
 use super::*;
+use crate::agents::{self, AGENTS};
 use crate::paths::Platform;
 
 const PLATFORMS: [Platform; 3] = [Platform::Xdg, Platform::Mac, Platform::Windows];
@@ -434,7 +435,7 @@ fn without_the_record_ours_goes_and_the_rest_stays() {
         fs::remove_dir_all(computer.data()).unwrap();
         let out = computer.uninstall(agent, scope);
         assert!(out.iter().all(|done| matches!(done.outcome, Outcome::Cleaned | Outcome::Removed)), "{case}: {out:#?}");
-        let found = computer.with_machine(installed);
+        let found = computer.with_machine(|machine| installed(&AGENTS, machine));
         assert!(found.is_empty(), "{case}: {found:#?}");
         for edit in computer.edits(agent, scope) {
             let old = before.get(&edit.path).cloned().flatten().unwrap_or_default();
@@ -451,7 +452,7 @@ fn without_the_record_ours_goes_and_the_rest_stays() {
 
 #[test]
 fn continue_has_the_server_in_its_own_settings_where_there_are_some() {
-    let agent = Agent::named("continue").unwrap();
+    let agent = agents::agent("continue").unwrap();
     for text in ["name: mine\nversion: 0.0.1\n", "name: mine", "mcpServers:\n- name: other\n  command: x\n"] {
         let computer = Computer::new(Platform::Xdg);
         let settings = computer.with_machine(|machine| machine.at_home(".continue/config.yaml"));
@@ -504,7 +505,7 @@ fn what_somebody_changed_since_stays() {
                 outcome => panic!("{case}: {outcome:?}"),
             }
         }
-        let found = computer.with_machine(installed);
+        let found = computer.with_machine(|machine| installed(&AGENTS, machine));
         assert!(found.is_empty(), "{case}: {found:#?}");
         for path in edited.iter().filter(|path| path.extension().is_some_and(|ending| ending == "json")) {
             let mut old = before.get(path).cloned().flatten().map(|text| value(&text)).unwrap_or_default();
@@ -546,7 +547,7 @@ fn older_entry_is_corrected_where_it_stands_and_does_not_come_back() {
                 computer.uninstall(agent, scope);
                 let left: Vec<PathBuf> =
                     computer.state().into_iter().filter(|(_, text)| text.is_some()).map(|(path, _)| path).collect();
-                let found = computer.with_machine(installed);
+                let found = computer.with_machine(|machine| installed(&AGENTS, machine));
                 assert!(found.is_empty(), "{case}: {found:#?}");
                 for path in left {
                     // A file that existed before the record may also belong to others.
@@ -565,7 +566,7 @@ fn older_entry_is_corrected_where_it_stands_and_does_not_come_back() {
 #[test]
 fn what_a_person_set_in_our_entries_stays() {
     let computer = Computer::new(Platform::Xdg);
-    let agent = Agent::named("cursor").unwrap();
+    let agent = agents::agent("cursor").unwrap();
     let place = computer.root.join("home/.cursor/mcp.json");
     fs::create_dir_all(place.parent().unwrap()).unwrap();
     let text = "{\n  \"mcpServers\": {\n    // ours\n    \"yore\": {\n      \"command\": \"/old/yore\",\n      \"env\": {\"A\": \"b\"}, // mine\n      \"disabled\": true\n    }\n  }\n}\n";
@@ -621,7 +622,7 @@ fn foreign_entry_of_our_name_and_broken_files_are_left_alone() {
 #[test]
 fn files_of_agents_that_share_them_go_with_the_last() {
     let computer = Computer::new(Platform::Xdg);
-    let (editor, terminal) = (Agent::named("vscode").unwrap(), Agent::named("copilot-cli").unwrap());
+    let (editor, terminal) = (agents::agent("vscode").unwrap(), agents::agent("copilot-cli").unwrap());
     let before = computer.state();
     computer.install(editor, Scope::Project);
     let with_editor = computer.state();
@@ -644,7 +645,7 @@ fn parts_can_be_left_out_and_added_later() {
             let computer = Computer::new(Platform::Xdg);
             let before = computer.state();
             computer.with_installer(scope, |installer| installer.install(agent, &|part| part == Part::Mcp));
-            let found = computer.with_machine(installed);
+            let found = computer.with_machine(|machine| installed(&AGENTS, machine));
             assert!(found.iter().all(|found| matches!(found.what, What::Mcp { .. })), "{found:#?}");
             computer.with_installer(scope, |installer| installer.install(agent, &|part| part != Part::Mcp));
             computer.install(agent, scope);
@@ -657,7 +658,7 @@ fn parts_can_be_left_out_and_added_later() {
 #[test]
 fn status_line_of_somebody_is_left_and_ours_is_put_where_there_is_none() {
     let computer = Computer::new(Platform::Xdg);
-    let agent = Agent::named("claude").unwrap();
+    let agent = agents::agent("claude").unwrap();
     let settings = computer.root.join("home/.claude/settings.json");
     computer.install(agent, Scope::User);
     let text = fs::read_to_string(&settings).unwrap();
@@ -682,7 +683,7 @@ fn what_is_installed_is_read_back_as_the_agent_reads_it() {
                 computer.install(agent, scope);
             }
         }
-        let found = computer.with_machine(installed);
+        let found = computer.with_machine(|machine| installed(&AGENTS, machine));
         for one in &found {
             match &one.what {
                 What::Mcp { program: found, args, .. } => {
@@ -878,7 +879,7 @@ fn variables_and_what_is_there_move_them() {
         fs::write(computer.root.join(file), "").unwrap();
     }
     let paths = |name: &str, scope: Scope| -> Vec<PathBuf> {
-        let edits = computer.edits(Agent::named(name).unwrap(), scope);
+        let edits = computer.edits(agents::agent(name).unwrap(), scope);
         edits.into_iter().map(|edit| edit.path.strip_prefix(&computer.root).unwrap().to_path_buf()).collect()
     };
     assert_eq!(paths("opencode", Scope::User)[0], Path::new("home/.config/opencode/opencode.jsonc"));
@@ -949,13 +950,16 @@ fn data_directory_is_read_back_from_whatever_names_it() {
     let data = "/my [data]/\"x\"";
     computer.program.data_dir = Some(data.to_owned());
     for name in ["opencode", "cline", "continue"] {
-        computer.install(Agent::named(name).unwrap(), Scope::Project);
+        computer.install(agents::agent(name).unwrap(), Scope::Project);
     }
-    let found = computer.with_machine(installed);
+    let found = computer.with_machine(|machine| installed(&AGENTS, machine));
     let named = ["--data-dir".to_owned(), data.to_owned()];
     let plugin = found.iter().find_map(|one| if let What::Plugin { args, .. } = &one.what { Some(args) } else { None });
     assert_eq!(plugin.unwrap(), &named);
-    let is_written = |one: &Installed, program: &Program| computer.with_machine(|machine| is_as_written(one, machine, program));
+    let is_written = |one: &Installed, program: &Program| {
+        let agent = agents::agent(one.agent).unwrap();
+        computer.with_machine(|machine| is_as_written(agent, one, machine, program))
+    };
     let hook = found.iter().find(|one| matches!(one.what, What::Hook { .. })).unwrap();
     assert!(is_written(hook, &computer.program));
     assert!(!is_written(hook, &Program { data_dir: None, ..computer.program.clone() }), "another memory");

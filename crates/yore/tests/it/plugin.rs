@@ -197,7 +197,7 @@ mod plugins {
             let yore = environment.write("bin/yore", format!("#!/bin/sh\n{program}\n"));
             fs::set_permissions(&yore, fs::Permissions::from_mode(0o755)).unwrap();
             let text: String = ["plugin-head.js", self.body]
-                .map(|name| read(&format!("crates/yore/src/install/assets/{name}")))
+                .map(|name| read(&format!("crates/yore/src/agents/assets/{name}")))
                 .concat()
                 .replace("@YORE@", yore.to_str().unwrap())
                 .replace("@AGENT@", self.agent)
@@ -377,7 +377,7 @@ mod plugins {
 #[test]
 fn hook_of_cline_is_named_after_its_event_and_always_answers_in_json() {
     use std::os::unix::fs::PermissionsExt;
-    let asset = read("crates/yore/src/install/assets/cline-hook.sh");
+    let asset = read("crates/yore/src/agents/assets/cline-hook.sh");
     let environment = TestEnvironment::new();
     fs::create_dir(environment.data()).unwrap();
     let place = |name: &str, yore: &str| {

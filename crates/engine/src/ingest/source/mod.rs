@@ -59,6 +59,7 @@ pub use jsonl::Jsonl;
 pub use note::Notes;
 pub use opencode::{KILO_CLI, OPENCODE, OpenCode};
 pub use qwen::Qwen;
+pub use shapes::{EDITORS, VSCODE_BUILDS};
 pub use web::Web;
 pub use zed::Zed;
 

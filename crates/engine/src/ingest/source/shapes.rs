@@ -23,12 +23,14 @@ const MAX_PAYLOAD_BYTES: usize = 2048;
 /// Upper limit for times in milliseconds: the year 10000. Later times are errors.
 const END_OF_TIME: i64 = 253_402_300_800_000;
 
-/// Names of the settings directories of VS Code and its variants.
-const VARIANTS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
+/// Names of the settings directories of the builds of VS Code.
+pub const VSCODE_BUILDS: [&str; 4] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium"];
+/// The same, with the editors that are derived from it and run its extensions.
+pub const EDITORS: [&str; 6] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf"];
 
 /// Returns the user directories of VS Code and its variants, whether or not they exist.
 pub(super) fn vs_code_users(computer: &Computer<'_>) -> Vec<PathBuf> {
-    let mut users: Vec<PathBuf> = VARIANTS.iter().map(|name| computer.configuration().join(name).join("User")).collect();
+    let mut users: Vec<PathBuf> = EDITORS.iter().map(|name| computer.configuration().join(name).join("User")).collect();
     if computer.platform == Platform::Xdg {
         // Windows connected to this computer from another one.
         users.extend([".vscode-server", ".vscode-server-insiders"].map(|name| computer.home.join(name).join("data/User")));

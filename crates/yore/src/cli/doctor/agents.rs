@@ -11,12 +11,12 @@ use super::super::Context;
 use super::super::install::{nameless, this_program, with_machine};
 use super::versions::{OWN, on_path, version};
 use super::{Told, entered, self_test};
-use crate::agents::CLAUDE_CODE;
+use crate::agents::{AGENTS, CLAUDE_CODE, agent};
 use crate::error::{CliError, CliResult};
 use crate::install::command::{Use, called, is_yore, words};
 use crate::install::found::Installed;
 use crate::install::what::{Call, What};
-use crate::install::{Agent, Installer, Machine, Outcome, Part, Purpose, Scope, installed, is_as_written};
+use crate::install::{Installer, Machine, Outcome, Part, Purpose, Scope, installed, is_as_written};
 
 /// Hooks of the Claude Code plugin.
 const PLUGIN_HOOKS: &str = include_str!("../../../../../plugin/hooks/hooks.json");
@@ -163,7 +163,8 @@ fn own_path() -> Result<String, Reason> {
 
 /// Returns whether a file has the content that `yore install` would write there now.
 fn is_as_installed(one: &Installed, context: &Context) -> bool {
-    let look = |machine: &Machine<'_>| Ok(is_as_written(one, machine, &this_program(context)?));
+    let Some(agent) = agent(one.agent) else { return false };
+    let look = |machine: &Machine<'_>| Ok(is_as_written(agent, one, machine, &this_program(context)?));
     with_machine(context, Scope::User, look).unwrap_or(false)
 }
 
@@ -199,7 +200,7 @@ fn is_this(program: &str, context: &Context) -> bool {
 /// Returns all entries of yore in the agents' files, and those of the plugin if it is enabled.
 fn found(context: &Context) -> Vec<Installed> {
     let all = with_machine(context, Scope::User, |machine| {
-        let mut all = installed(machine);
+        let mut all = installed(&AGENTS, machine);
         all.extend(of_plugin(machine));
         Ok(all)
     });
@@ -209,7 +210,7 @@ fn found(context: &Context) -> Vec<Installed> {
 
 /// Returns the entries that the plugin brings to Claude Code, if it is enabled there.
 fn of_plugin(machine: &Machine<'_>) -> Vec<Installed> {
-    let is_enabled = Agent::named(CLAUDE_CODE).is_some_and(|agent| (agent.needless)(machine).is_some());
+    let is_enabled = agent(CLAUDE_CODE).is_some_and(|agent| (agent.needless)(machine).is_some());
     let hooks: Value = serde_json::from_str(PLUGIN_HOOKS).unwrap_or_default();
     let Some(events) = hooks["hooks"].as_object().filter(|_| is_enabled) else { return Vec::new() };
     let installed = |what| Installed { agent: CLAUDE_CODE, file: PathBuf::from("the plugin yore"), scope: Scope::User, what };
@@ -257,7 +258,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
         with_machine(context, scope, |machine| {
             let mut installer = Installer::open(machine, &this, scope, &context.settings.directory, Purpose::Put, false)
                 .map_err(|error| CliError::io(&context.settings.directory, &error))?;
-            for agent in agents.into_iter().filter_map(Agent::named) {
+            for agent in agents.into_iter().filter_map(agent) {
                 let of_it = all.iter().filter(|one| one.agent == agent.name && one.scope == scope);
                 let parts: Vec<Part> = of_it.filter_map(|one| one.what.part()).collect();
                 for done in installer.install(agent, &|part| parts.contains(&part)) {

@@ -9,10 +9,11 @@ use yore_engine::Severity;
 use super::super::Context;
 use super::super::install::{this_program, with_machine};
 use super::Told;
+use crate::agents::{AGENTS, agent};
 use crate::error::CliError;
 use crate::install::found::Installed;
 use crate::install::what::What;
-use crate::install::{Agent, Lack, Machine, Missing, Scope, missing};
+use crate::install::{Lack, Machine, Missing, Scope, missing};
 
 /// Reports hooks in a file that the agent does not run. Successful trials of that file's hooks are lowered to
 /// notes.
@@ -21,7 +22,7 @@ pub(super) fn idle_hooks(all: &[Installed], context: &Context, tried: &mut [Told
         all.iter().filter(|one| matches!(one.what, What::Hook { .. })).map(|one| (one.agent, one.file.as_path())).collect();
     let mut told = Vec::new();
     for (name, file) in files {
-        let Some(agent) = Agent::named(name) else { continue };
+        let Some(agent) = agent(name) else { continue };
         let idle = with_machine(context, Scope::User, |machine| Ok((agent.idle_hooks)(machine, file))).unwrap_or_default();
         let mut causes: Vec<(&str, &str, Vec<String>)> = Vec::new();
         for hook in idle {
@@ -55,7 +56,8 @@ pub(super) fn idle_hooks(all: &[Installed], context: &Context, tried: &mut [Told
 pub(super) fn missed(context: &Context) -> Vec<Told> {
     let look = |machine: &Machine<'_>| {
         let program = this_program(context)?;
-        missing(machine, &program, &context.settings.directory).map_err(|error| CliError::io(&context.settings.directory, &error))
+        missing(&AGENTS, machine, &program, &context.settings.directory)
+            .map_err(|error| CliError::io(&context.settings.directory, &error))
     };
     let all = with_machine(context, Scope::User, look).unwrap_or_default();
     let told = all.into_iter().map(|Missing { agent, file, scope, lacks }| {

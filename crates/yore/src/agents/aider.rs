@@ -1,19 +1,25 @@
 //! Aider: a text that it reads, named in its settings. It has neither servers nor hooks; yore reads its
 //! conversations from its history file.
 
-use super::{Agent, NEEDED, NONE_IDLE, scoped, whole};
+use super::AgentProfile;
+use super::entry::{NEEDED, NONE_IDLE, scoped, whole};
 use crate::install::edit::Content;
 use crate::install::edit::whole::Role;
 use crate::install::edit::yaml::ReadFile;
-use crate::install::{FileEdit, Part, Wanted};
+use crate::install::{Agent, FileEdit, Part, Wanted};
 
-const RULES: &str = include_str!("../assets/rules-aider.md");
+const RULES: &str = include_str!("assets/rules-aider.md");
 /// Aider keeps files with such names out of the repository.
 const FILE: &str = ".aider.yore.md";
 const SETTINGS: &str = ".aider.conf.yml";
 
+const NAME: &str = "aider";
+
+/// Aider has no hooks; scripts may report for it.
+pub(super) const PROFILE: AgentProfile = AgentProfile { source: NAME, names: &[NAME], ..AgentProfile::UNKNOWN };
+
 pub(super) const AGENT: Agent = Agent {
-    name: "aider",
+    name: NAME,
     aliases: &[],
     title: "Aider",
     traces: |machine| {

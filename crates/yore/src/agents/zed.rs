@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use super::AgentProfile;
+use super::entry::{NEEDED, NONE_IDLE, json_file, rules_block, scoped, server};
 use super::opencode::pick;
-use super::{Agent, NEEDED, NONE_IDLE, json_file, rules_block, scoped, server};
 use crate::install::machine::{Machine, below};
-use crate::install::{FileEdit, Scope, Wanted};
+use crate::install::{Agent, FileEdit, Scope, Wanted};
 use crate::paths::Platform;
 
 /// Zed reads only the first of these that exists.
@@ -23,8 +24,13 @@ const RULES: [&str; 9] = [
 /// Index of the one that is created if none exists.
 const USUAL: usize = 6;
 
+const NAME: &str = "zed";
+
+/// Zed has no hooks; scripts may report for it.
+pub(super) const PROFILE: AgentProfile = AgentProfile { source: NAME, names: &[NAME], ..AgentProfile::UNKNOWN };
+
 pub(super) const AGENT: Agent = Agent {
-    name: "zed",
+    name: NAME,
     aliases: &[],
     title: "Zed",
     traces: |machine| vec![settings(machine)],

@@ -6,18 +6,22 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::opencode::pick;
+use super::AgentProfile;
+use super::entry::{NEEDED, NONE_IDLE, extension_settings, extension_traces, json_file, rules_file, scoped, server};
+use super::opencode::{BOTH, pick};
 use super::plugin::{OPENCODE, Plugin};
-use super::{Agent, NEEDED, NONE_IDLE, extension_settings, extension_traces, json_file, rules_file, scoped, server};
 use crate::install::edit::entries::Entry;
 use crate::install::machine::{Machine, below};
-use crate::install::{FileEdit, Purpose, Scope, Wanted};
+use crate::install::{Agent, FileEdit, Purpose, Scope, Wanted};
 
+const NAME: &str = "kilo";
 const EXTENSION: &str = "kilocode.kilo-code";
 const PLUGIN: Plugin = Plugin { title: "Kilo", install: "kilo", agent: "kilo", body: OPENCODE };
 
+pub(super) const PROFILE: AgentProfile = AgentProfile { source: NAME, names: &[NAME], ..BOTH };
+
 pub(super) const AGENT: Agent = Agent {
-    name: "kilo",
+    name: NAME,
     aliases: &["kilo-code", "kilocode"],
     title: "Kilo Code",
     traces: |machine| {

@@ -3,16 +3,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Agent, NEEDED, NONE_IDLE, rules_file, scoped, whole};
+use super::AgentProfile;
+use super::entry::{NEEDED, NONE_IDLE, rules_file, scoped, whole};
 use crate::install::edit::Content;
 use crate::install::edit::whole::Role;
 use crate::install::edit::yaml_server::YamlServer;
-use crate::install::{FileEdit, Part, Purpose, Scope, Wanted};
+use crate::install::{Agent, FileEdit, Part, Purpose, Scope, Wanted};
 
 const FRONT_MATTER: &str = "---\nname: What was said in past sessions\nalwaysApply: true\n---\n\n";
 
+/// The agent's name in the store and on the command line.
+pub const NAME: &str = "continue";
+
+/// Continue runs the hooks in Claude Code's settings; scripts may report for it.
+pub(super) const PROFILE: AgentProfile = AgentProfile { source: NAME, names: &[NAME], ..AgentProfile::UNKNOWN };
+
 pub(super) const AGENT: Agent = Agent {
-    name: "continue",
+    name: NAME,
     aliases: &[],
     title: "Continue",
     traces: |machine| vec![machine.directory("CONTINUE_GLOBAL_DIR", ".continue")],

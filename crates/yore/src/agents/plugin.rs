@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::whole;
+use super::entry::whole;
 use crate::install::edit::whole::Role;
 use crate::install::{FileEdit, Part, Wanted};
 
-const HEAD: &str = include_str!("../assets/plugin-head.js");
+const HEAD: &str = include_str!("assets/plugin-head.js");
 /// Body for OpenCode and its fork Kilo.
-pub(super) const OPENCODE: &str = include_str!("../assets/plugin-opencode.js");
+pub(super) const OPENCODE: &str = include_str!("assets/plugin-opencode.js");
 /// Body for Cline's newer programs.
-pub(super) const CLINE: &str = include_str!("../assets/plugin-cline.js");
+pub(super) const CLINE: &str = include_str!("assets/plugin-cline.js");
 const PROGRAM: &str = "const YORE = ";
 const MORE: &str = "const MORE = ";
 

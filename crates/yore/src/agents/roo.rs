@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{Agent, NEEDED, NONE_IDLE, extension_settings, extension_traces, json_file, rules_file, scoped, server};
-use crate::install::{FileEdit, Scope, Wanted};
+use super::entry::{NEEDED, NONE_IDLE, extension_settings, extension_traces, json_file, rules_file, scoped, server};
+use crate::install::{Agent, FileEdit, Scope, Wanted};
 
 const EXTENSION: &str = "rooveterinaryinc.roo-cline";
 

@@ -1,16 +1,70 @@
 //! Copilot Chat in VS Code and its variants: a server in the profile, hooks in files of their own, and
 //! instructions, because hooks are a preview there that a company may have switched off.
+//!
+//! The hooks of Copilot Chat in VS Code: Claude Code's events under its own names.
 
 use serde_json::{Map, Value, json};
 
-use super::{Agent, COPILOT, Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, line, own_json_file, rules_file, server};
+use super::EventKind::*;
+use super::claude_code::errands;
+use super::entry::{COPILOT, Hook, NEEDED, NONE_IDLE, Unit, hooks, json_file, line, own_json_file, rules_file, server};
+use super::{AgentEvent, AgentProfile, EventKind, Field, Holds, HookEvent, Output, Question, Sample, sample};
 use crate::install::command::Shell;
 use crate::install::machine::{Machine, below};
-use crate::install::{FileEdit, Scope, Wanted};
+use crate::install::{Agent, FileEdit, Scope, Wanted};
+use yore_engine::ingest::source::VSCODE_BUILDS;
 
-/// The agent's name in calls of hooks.
 const NAME: &str = "copilot-chat";
-const VARIANTS: [&str; 4] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium"];
+
+pub(super) const PROFILE: AgentProfile = AgentProfile {
+    source: NAME,
+    names: &[NAME],
+    events: &[
+        HookEvent::installed("SessionStart", SessionStart, 10),
+        HookEvent::installed("UserPromptSubmit", Prompt, 5),
+        HookEvent::installed("PreCompact", BeforeCompaction, 5),
+        HookEvent::installed("Stop", End, 5),
+        HookEvent::new("SubagentStart", SubagentStart),
+        HookEvent::new("SubagentStop", End),
+        HookEvent::new("PreToolUse", BeforeTool),
+        HookEvent::new("PostToolUse", AfterTool),
+    ],
+    fields: &[
+        Field::new("sessionId", Holds::Session),
+        Field::new("transcript_path", Holds::Transcript),
+        Field::new("cwd", Holds::Directory),
+        Field::identifying("hookEventName", Holds::Event),
+    ],
+    output: Some(Output::Specific),
+    questions,
+    sample,
+    ..AgentProfile::UNKNOWN
+};
+
+fn questions(event: &AgentEvent<'_>, kind: EventKind) -> Vec<Question> {
+    match kind {
+        SessionStart => event.start(),
+        Prompt => event.prompt(),
+        SubagentStart => event.sub_agent(errands),
+        BeforeCompaction | AfterCompaction => event.compacted(),
+        BeforeTool | AfterTool | ToolFailure | End | Progress => Vec::new(),
+    }
+}
+
+fn sample(asked: &Sample<'_>) -> Value {
+    let all = json!({
+        "timestamp": asked.at_ms.to_string(), "cwd": asked.directory, "sessionId": sample::DOCTOR,
+        "hookEventName": asked.event, "transcript_path": sample::transcript(asked),
+    });
+    let own = match asked.event {
+        "SessionStart" => json!({"source": "new"}),
+        "UserPromptSubmit" => json!({"prompt": sample::PROMPT}),
+        "PreCompact" => json!({"trigger": "auto"}),
+        "Stop" => json!({"stop_hook_active": false}),
+        _ => json!({}),
+    };
+    sample::joined(all, own)
+}
 
 pub(super) const AGENT: Agent = Agent {
     name: "vscode",
@@ -18,7 +72,7 @@ pub(super) const AGENT: Agent = Agent {
     title: "VS Code (Copilot Chat)",
     // Files of extensions are no evidence: other programs may have put them there.
     traces: |machine| {
-        let users = machine.editors(&VARIANTS);
+        let users = machine.editors(&VSCODE_BUILDS);
         let names = ["settings.json", "workspaceStorage", "globalStorage/state.vscdb"];
         users.iter().flat_map(|user| names.map(|name| below(user, name))).collect()
     },
@@ -64,7 +118,7 @@ fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
 
 /// Returns the profiles of all installed variants; of VS Code itself if there is none.
 fn users(machine: &Machine<'_>) -> Vec<std::path::PathBuf> {
-    let mut users = machine.editors(&VARIANTS);
+    let mut users = machine.editors(&VSCODE_BUILDS);
     if users.is_empty() {
         users.push(machine.configuration().join("Code").join("User"));
     }
