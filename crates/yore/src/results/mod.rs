@@ -22,22 +22,14 @@ mod reading;
 mod show;
 mod store;
 
-pub use self::actions::{Brief, Forgotten, GivenAnswer, Remembered, RememberedFacts, SessionCost};
-pub use self::answer::{Hit, Recalled, Said};
-pub use self::eval::{Category, EverydayPrompts, Injected, Measured};
-pub use self::list::{Note, NotePage, Project, Session, SessionPage};
-pub use self::program::{
-    Capture, Daemon, DaemonStarted, DaemonStatus, DaemonStopped, Failure, FailureText, FetchedModel, Finding, Installation,
-    InstalledAgent, InstalledFile, McpAddress, McpHeaders, Model, ModelFile, ModelList, ModelPackage, PathResult, Retried,
-    Setting, SettingFault,
-};
-pub use self::reading::{Begun, Conversation, FetchedPage, Ingestion, ReadConversation, WaitingConversation};
-pub use self::show::{Exchanges, Opened, OpenedExchange, OpenedTurn, Shown};
-
-pub use self::store::{
-    AgentSize, BackupFile, BackupList, DaemonState, Embedded, KeyAccepted, MemoryState, Reindexed, Repaired, RestoredBackup,
-    Scanned, SourceError, SourceSkip, SourceState, Statistics,
-};
+pub use self::actions::*;
+pub use self::answer::*;
+pub use self::eval::*;
+pub use self::list::*;
+pub use self::program::*;
+pub use self::reading::*;
+pub use self::show::*;
+pub use self::store::*;
 
 use std::collections::BTreeMap;
 use std::path::Path;
