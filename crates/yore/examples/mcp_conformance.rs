@@ -6,6 +6,7 @@
 //! [`Fixtures`] is the server; [`TOOLS`], [`PROMPTS`] and [`RESOURCES`] are what it serves.
 #![expect(deprecated, reason = "logging, sampling and subscriptions are asked for by the protocols up to 2025")]
 
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -74,7 +75,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let sessions = Arc::clone(&fixtures.sessions);
             yore_memory::serve_mcp_http(fixtures, |url, manager| {
                 let _ = sessions.set(manager);
-                println!("{}", json!({"url": url}));
+                // Tests read one line.
+                let _ = writeln!(std::io::stdout(), "{}", json!({"url": url}));
             })?;
         }
         _ => return Err("usage: mcp_conformance http|stdio".into()),

@@ -260,7 +260,7 @@ fn conversations_are_listed_by_use_and_narrowed() {
     assert_eq!(summary.session.project.as_deref(), Some("otter"));
     assert!(summary.session.started < summary.session.updated);
     let listed = memory.engine().sessions(&SessionsRequest { limit: 1, ..SessionsRequest::default() }).unwrap();
-    assert_eq!(listed, [summary.session.clone()], "a summary adds to what the list says");
+    assert_eq!(listed.first(), Some(&summary.session), "a summary adds to what the list says");
 }
 
 #[test]
