@@ -10,6 +10,7 @@
 //! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
 //! - [`preview`], [`key_concepts`]: a summary of a long text
+//! - [`without_lone_surrogates`]: makes JSON with half characters readable
 //! - [`WordPiece`]: the tokens of the embedding models
 //! - [`chunks`]: cuts a text into pieces that such a model can read
 
@@ -23,6 +24,7 @@ mod preview;
 mod question;
 mod quote;
 mod stop_words;
+mod surrogates;
 mod tokens;
 mod wordpiece;
 
@@ -36,5 +38,6 @@ pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};
 pub use quote::{asked_terms, quote};
 pub use stop_words::is_stop_word;
+pub use surrogates::without_lone_surrogates;
 pub use tokens::{TOKENIZER_VERSION, Token, TokenKind, Tokenizer, Tokens, word_count};
 pub use wordpiece::{Piece, WORDPIECE_VERSION, WordPiece};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
+use yore_core::text::without_lone_surrogates;
 
 /// Why a line is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,41 +167,6 @@ fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[start..end]
 }
 
-/// Replaces lone surrogates. `\ud83d` without its partner is not a character, and JSON readers reject the
-/// whole line because of it.
-fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
-    let bytes = text.as_bytes();
-    let unit = |at: usize| -> Option<u32> {
-        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok()).flatten()
-    };
-    let mut fixed = String::new();
-    let (mut copied, mut at) = (0, 0);
-    while at < bytes.len() {
-        if bytes[at] != b'\\' {
-            at += 1;
-            continue;
-        }
-        match unit(at) {
-            Some(0xD800..=0xDBFF) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => at += 12,
-            Some(0xD800..=0xDFFF) => {
-                fixed.push_str(&text[copied..at]);
-                fixed.push_str("\\ufffd");
-                at += 6;
-                copied = at;
-            }
-            Some(_) => at += 6,
-            // An escaped backslash hides the next character.
-            None => at += 2,
-        }
-    }
-    if copied == 0 {
-        return Cow::Borrowed(text);
-    }
-    fixed.push_str(text.get(copied..).unwrap_or(""));
-    Cow::Owned(fixed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,12 +219,6 @@ mod tests {
         let wide: Vec<u8> = [0xFEFF].into_iter().chain(r#"{"a":"é"}"#.encode_utf16()).flat_map(u16::to_le_bytes).collect();
         assert_eq!(document(&wide), Some((r#"{"a":"é"}"#.to_owned(), None)));
         assert_eq!(parse(b"\xEF\xBB\xBF{\"a\":1}"), (Ok(()), 1));
-    }
-
-    #[test]
-    fn pairs_and_escaped_backslashes_are_left_alone() {
-        assert_eq!(without_lone_surrogates(r#""\ud83d\ude00 \\ud83d""#), r#""\ud83d\ude00 \\ud83d""#);
-        assert_eq!(without_lone_surrogates(r#""\ud83dx""#), r#""\ufffdx""#);
     }
 
     proptest! {

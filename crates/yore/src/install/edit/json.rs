@@ -7,13 +7,13 @@
 //! A change is planned with the positions that the parser reports and made in the text. An inserted value
 //! looks like its neighbours; a removed one takes its comma and its line with it.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use jsonc_parser::ast::{ObjectPropName, Value as Parsed};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Number, Value};
+use yore_core::text::without_lone_surrogates;
 
 const BOM: &str = "\u{feff}";
 
@@ -142,7 +142,7 @@ impl<'t> Document<'t> {
             allow_hexadecimal_numbers: false,
             allow_unary_plus_numbers: false,
         };
-        let readable = paired(&text[offset..]);
+        let readable = without_lone_surrogates(&text[offset..]);
         let parsed = parse_to_ast(&readable, &CollectOptions::default(), &options).map_err(|error| error.to_string())?;
         Ok(Self { text, root: parsed.value.map(|value| Node::of(value, offset)) })
     }
@@ -211,32 +211,6 @@ impl<'t> Document<'t> {
         let next = self.past_trivia(at);
         self.text[next..].starts_with(',').then_some(next)
     }
-}
-
-/// Replaces every escape of half a character (`\ud83d` alone, as JavaScript writes a text that was cut) by a
-/// valid one of the same length.
-fn paired(text: &str) -> Cow<'_, str> {
-    const UNKNOWN: &str = "\\ufffd";
-    let unit_at = |at: usize| {
-        let digits = text.get(at..at + UNKNOWN.len())?.strip_prefix("\\u")?;
-        u16::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
-    };
-    let mut paired = Cow::Borrowed(text);
-    let mut at = 0;
-    while let Some(found) = text[at..].find('\\') {
-        at += found;
-        match unit_at(at) {
-            Some(0xd800..0xdc00) if matches!(unit_at(at + UNKNOWN.len()), Some(0xdc00..0xe000)) => at += 2 * UNKNOWN.len(),
-            Some(0xd800..0xe000) => {
-                paired.to_mut().replace_range(at..at + UNKNOWN.len(), UNKNOWN);
-                at += UNKNOWN.len();
-            }
-            Some(_) => at += UNKNOWN.len(),
-            // An escaped character cannot begin another escape.
-            None => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
-        }
-    }
-    paired
 }
 
 /// Returns the length of the comment that a text begins with.
