@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::config::replace_file;
+use crate::install::edit::json::{Document, Kind, Node, insert_member, replace};
 
 /// The key in Claude Code's settings.
 pub const KEY: &str = "cleanupPeriodDays";
@@ -51,8 +52,7 @@ pub enum RaiseError {
 
 /// Returns the number of days that a settings file sets, if it does.
 pub fn configured_days(settings: &Path) -> Option<u64> {
-    let text = read(settings).ok()??;
-    serde_json::from_str::<Value>(&plain(&text)).ok()?[KEY].as_u64()
+    parsed(&read(settings).ok()??)?[KEY].as_u64()
 }
 
 /// Returns whether `days` is short enough to be raised.
@@ -71,8 +71,7 @@ pub fn raise(settings: &Path, days: u32) -> Result<Raised, RaiseError> {
         return Ok(Raised::Done(None));
     };
     let unusual = || RaiseError::Unusual(settings.to_path_buf());
-    let parsed = |text: &str| serde_json::from_str::<Value>(&plain(text)).ok().filter(Value::is_object);
-    let mut expected = if before.trim().is_empty() { return Err(unusual()) } else { parsed(&before).ok_or_else(unusual)? };
+    let mut expected = parsed(&before).ok_or_else(unusual)?;
     match expected.get(KEY).and_then(Value::as_u64) {
         Some(found) if found == 0 || found >= u64::from(days) => return Ok(Raised::Unneeded),
         _ => {}
@@ -108,140 +107,21 @@ fn free_name(settings: &Path) -> PathBuf {
     (0..).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(0))
 }
 
-/// Returns the text with comments, a byte order mark and trailing commas replaced by spaces, one for each
-/// byte, so that positions in it are positions in the original text.
-fn plain(text: &str) -> String {
-    let mut bytes = text.as_bytes().to_vec();
-    if bytes.starts_with(b"\xef\xbb\xbf") {
-        bytes[..3].fill(b' ');
-    }
-    let blank = |bytes: &mut [u8]| bytes.iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
-    let mut at = 0;
-    let mut comma = None;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => {
-                comma = None;
-                at = end_of_string(&bytes, at);
-                continue;
-            }
-            b'/' if bytes.get(at + 1) == Some(&b'/') => {
-                let end = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length);
-                blank(&mut bytes[at..end]);
-                at = end;
-                continue;
-            }
-            b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                let end =
-                    bytes[at + 2..].windows(2).position(|pair| pair == b"*/").map_or(bytes.len(), |length| at + 2 + length + 2);
-                blank(&mut bytes[at..end]);
-                at = end;
-                continue;
-            }
-            b',' => comma = Some(at),
-            b'}' | b']' => {
-                if let Some(comma) = comma.take() {
-                    bytes[comma] = b' ';
-                }
-            }
-            byte if byte.is_ascii_whitespace() => {}
-            _ => comma = None,
-        }
-        at += 1;
-    }
-    // Only whole comments and single ASCII bytes were replaced.
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-/// Returns the position after the string that begins at `at`.
-fn end_of_string(bytes: &[u8], at: usize) -> usize {
-    let mut end = at + 1;
-    while end < bytes.len() {
-        match bytes[end] {
-            b'\\' => end += 2,
-            b'"' => return end + 1,
-            _ => end += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// Returns the text with the number in place of the old one, or after the last member.
+/// Returns the text with the number in place of the old one, or after the last member; `None` if it is not an object,
+/// or holds something other than a single value there.
 fn edited(text: &str, days: u32) -> Option<String> {
-    let plain = plain(text);
-    let bytes = plain.as_bytes();
-    let open = bytes.iter().position(|byte| *byte == b'{')?;
-    let (mut at, mut depth) = (open, 0usize);
-    let mut first_key = None;
-    // Ends of the last token at the top level that is not space, and of the one before it.
-    let mut last_end = open + 1;
-    let mut value: Option<(usize, usize)> = None;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => {
-                let end = end_of_string(bytes, at);
-                if depth == 1 {
-                    let after = bytes[end.min(bytes.len())..]
-                        .iter()
-                        .position(|byte| !byte.is_ascii_whitespace())
-                        .map(|length| end + length)?;
-                    if bytes[after] == b':' {
-                        first_key = first_key.or(Some(at));
-                        if serde_json::from_str::<String>(&plain[at..end]).is_ok_and(|key| key == KEY) {
-                            value = Some(span_of_value(bytes, after + 1)?);
-                        }
-                    }
-                    last_end = end;
-                }
-                at = end;
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    break;
-                }
-                if depth == 1 {
-                    last_end = at + 1;
-                }
-            }
-            b',' => {}
-            byte if depth == 1 && !byte.is_ascii_whitespace() => last_end = at + 1,
-            _ => {}
-        }
-        at += 1;
+    let document = Document::parse(text).ok()?;
+    let root = document.root.as_ref().filter(|root| root.members().is_some())?;
+    match root.get(KEY) {
+        Some(Node { kind: Kind::Object(_) | Kind::Array(_), .. }) => None,
+        Some(old) => Some(replace(&document, old, &days.into())),
+        None => Some(insert_member(&document, root, KEY, &days.into())),
     }
-    if depth != 0 || at >= bytes.len() {
-        return None;
-    }
-    if let Some((start, end)) = value {
-        return Some(format!("{}{days}{}", &text[..start], &text[end..]));
-    }
-    let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let Some(first_key) = first_key else {
-        return Some(format!("{}{line_break}  \"{KEY}\": {days}{line_break}{}", &text[..=open], &text[at..]));
-    };
-    // Formatted like the first member: on a line of its own with the same indentation, or on the same line.
-    let before = &plain[open + 1..first_key];
-    let separator = match before.rfind('\n') {
-        Some(at) => format!("{line_break}{}", &before[at + 1..]),
-        None => " ".to_owned(),
-    };
-    Some(format!("{},{separator}\"{KEY}\": {days}{}", &text[..last_end], &text[last_end..]))
 }
 
-/// Returns the start and end of the number, string or word after a colon; `None` for an object or array.
-fn span_of_value(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
-    let start = from + bytes.get(from..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    if matches!(bytes[start], b'{' | b'[') {
-        return None;
-    }
-    if bytes[start] == b'"' {
-        return Some((start, end_of_string(bytes, start)));
-    }
-    let length = bytes[start..].iter().position(|byte| matches!(byte, b',' | b'}') || byte.is_ascii_whitespace())?;
-    Some((start, start + length))
+/// Returns the value of a settings file, with comments and trailing commas; `None` if it is not an object.
+fn parsed(text: &str) -> Option<Value> {
+    Document::parse(text).ok()?.root.map(|root| root.value()).filter(Value::is_object)
 }
 
 #[cfg(test)]
@@ -282,7 +162,7 @@ mod tests {
         let after = raised(before).unwrap();
         assert_eq!(
             after,
-            "\u{feff}{\n  // a \"comment\": {\n  \"a\": \"/* no */ // comment\",\n  \"cleanupPeriodDays\": 3650, /* one, */\n}\n"
+            "\u{feff}{\n  // a \"comment\": {\n  \"a\": \"/* no */ // comment\", /* one, */\n  \"cleanupPeriodDays\": 3650,\n}\n"
         );
     }
 
@@ -328,7 +208,6 @@ mod tests {
         #[test]
         fn any_text_is_survived(text in "[{}\\[\\]\",:/*\\\\\n a0é]{0,40}") {
             let _ = edited(&text, 1);
-            let _ = plain(&text);
         }
     }
 }
