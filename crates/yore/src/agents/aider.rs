@@ -1,12 +1,10 @@
-//! Aider: a text that it reads, named in its settings. It has neither servers nor hooks; yore reads its
-//! conversations from its history file.
+//! Aider: a text for its model, which the user names in its settings. It has neither servers nor hooks; yore reads
+//! its conversations from its history file.
 
 use super::AgentProfile;
 use super::entry::{NEEDED, NONE_IDLE, scoped, whole};
-use crate::install::edit::Content;
 use crate::install::edit::whole::Role;
-use crate::install::edit::yaml::ReadFile;
-use crate::install::{Agent, FileEdit, Part, Wanted};
+use crate::install::{Agent, FileEdit, Part, Scope, Wanted};
 
 const RULES: &str = include_str!("assets/rules-aider.md");
 /// Aider keeps files with such names out of the repository.
@@ -28,18 +26,18 @@ pub(super) const AGENT: Agent = Agent {
         traces
     },
     edits,
-    advice: |_| vec!["Aider can only be told that yore is there; `/run yore recall ...` asks it"],
+    advice: |wanted| {
+        let add = match wanted.scope {
+            Scope::User => "add `read: [~/.aider.yore.md]` to ~/.aider.conf.yml, so that Aider reads the file",
+            Scope::Project => "add `read: [.aider.yore.md]` to .aider.conf.yml, so that Aider reads the file",
+        };
+        vec![add, "the file tells the model of yore; `/run yore recall ...` searches"]
+    },
     needless: NEEDED,
     idle_hooks: NONE_IDLE,
 };
 
 fn edits(wanted: &Wanted<'_>) -> Vec<FileEdit> {
-    let machine = wanted.machine;
-    let place = |name: &str| scoped(wanted, || machine.at_home(name), name);
-    let (Some(text), Some(settings)) = (place(FILE), place(SETTINGS)) else { return Vec::new() };
-    let read = ReadFile { path: text.to_string_lossy().into_owned() };
-    vec![
-        whole(text, Part::Rules, RULES.to_owned(), Role::Rules),
-        FileEdit { path: settings, content: Content::Yaml(read), is_own: false },
-    ]
+    let text = scoped(wanted, || wanted.machine.at_home(FILE), FILE);
+    text.map(|text| whole(text, Part::Rules, RULES.to_owned(), Role::Rules)).into_iter().collect()
 }

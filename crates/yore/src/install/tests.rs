@@ -282,7 +282,7 @@ fn fixtures(edit: &FileEdit) -> Vec<(&'static str, Option<String>)> {
         Content::Json(_) => objects(&edit.content),
         Content::Toml(_) => tables(),
         Content::Markdown(_) => texts(),
-        Content::Yaml(_) | Content::YamlServer(_) => lists(),
+        Content::YamlServer(_) => lists(),
         Content::Whole(_) => vec![("missing", None), ("empty", Some(String::new()))],
     }
 }
@@ -442,8 +442,6 @@ fn without_the_record_ours_goes_and_the_rest_stays() {
             let new = fs::read_to_string(&edit.path).unwrap_or_default();
             match &edit.content {
                 Content::Json(_) => assert_eq!(foreign(&old), foreign(&new), "{case}"),
-                // An empty list goes with its last item.
-                Content::Yaml(_) if old.ends_with("[]\n") => {}
                 _ => assert_eq!(new, old, "{case}: {}", edit.path.display()),
             }
         }
@@ -485,7 +483,7 @@ fn what_somebody_changed_since_stays() {
                 }
                 Content::Toml(_) => format!("{text}\n\n# since\n[since]\nx = 1\n"),
                 Content::Markdown(_) => format!("{text}\nSince.\n"),
-                Content::Yaml(_) | Content::YamlServer(_) => format!("{text}\nsince: true\n"),
+                Content::YamlServer(_) => format!("{text}\nsince: true\n"),
                 Content::Whole(_) => format!("{text}\n# since\n"),
             };
             fs::write(&edit.path, changed).unwrap();
@@ -598,7 +596,6 @@ fn foreign_entry_of_our_name_and_broken_files_are_left_alone() {
                     let text = match &edit.content {
                         Content::Json(_) | Content::Toml(_) => text,
                         Content::Markdown(_) => "<!-- yore: written by `yore install`, taken away by `yore uninstall` -->\n",
-                        Content::Yaml(_) => "read: &a x\n",
                         Content::YamlServer(_) => "mcpServers: []\n",
                         Content::Whole(_) => "somebody else's",
                     };
@@ -772,7 +769,7 @@ fn files_lie_where_each_platform_has_them() {
     roo: ~/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json, ~/.roo/rules/yore.md
     kilo: ~/.config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
-    aider: ~/.aider.yore.md, ~/.aider.conf.yml
+    aider: ~/.aider.yore.md
     ");
     insta::assert_snapshot!(places(Platform::Mac, Scope::User, &[], &[]), @"
     claude-code: ~/.claude/settings.json, ~/.claude.json
@@ -789,7 +786,7 @@ fn files_lie_where_each_platform_has_them() {
     roo: ~/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json, ~/.roo/rules/yore.md
     kilo: ~/Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
-    aider: ~/.aider.yore.md, ~/.aider.conf.yml
+    aider: ~/.aider.yore.md
     ");
     insta::assert_snapshot!(places(Platform::Windows, Scope::User, &[], &[]), @"
     claude-code: ~/.claude/settings.json, ~/.claude.json
@@ -806,7 +803,7 @@ fn files_lie_where_each_platform_has_them() {
     roo: ~/AppData/Roaming/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json, ~/.roo/rules/yore.md
     kilo: ~/AppData/Roaming/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json, ~/.kilocode/rules/yore.md
     continue: ~/.continue/mcpServers/yore.yaml, ~/.continue/rules/yore.md
-    aider: ~/.aider.yore.md, ~/.aider.conf.yml
+    aider: ~/.aider.yore.md
     ");
     insta::assert_snapshot!(places(Platform::Windows, Scope::Project, &[], &[]), @"
     claude-code: ./.claude/settings.local.json, ./.mcp.json
@@ -823,7 +820,7 @@ fn files_lie_where_each_platform_has_them() {
     roo: ./.roo/mcp.json, ./.roo/rules/yore.md
     kilo: ./.kilocode/mcp.json, ./.kilocode/rules/yore.md
     continue: ./.continue/mcpServers/yore.yaml, ./.continue/rules/yore.md
-    aider: ./.aider.yore.md, ./.aider.conf.yml
+    aider: ./.aider.yore.md
     ");
     for platform in PLATFORMS {
         let with_hooks = places(Platform::Xdg, Scope::Project, &[], &[]);
@@ -866,7 +863,7 @@ fn variables_and_what_is_there_move_them() {
     roo: ~/xdg/Cursor/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json, ~/.roo/rules/yore.md
     kilo: ~/xdg/kilo/kilo.jsonc, ~/xdg/kilo/plugins/yore.js, ~/.kilocode/rules/yore.md
     continue: ~/cn/mcpServers/yore.yaml, ~/cn/rules/yore.md
-    aider: ~/.aider.yore.md, ~/.aider.conf.yml
+    aider: ~/.aider.yore.md
     ");
     let windows = places(Platform::Windows, Scope::User, &[("APPDATA", "~/roaming")], &[]);
     assert!(

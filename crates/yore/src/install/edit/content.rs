@@ -6,7 +6,6 @@ use super::markdown::Block;
 use super::original::Original;
 use super::toml::Server;
 use super::whole::Whole;
-use super::yaml::ReadFile;
 use super::yaml_server::YamlServer;
 use crate::install::machine::Machine;
 use crate::install::part::Part;
@@ -21,8 +20,6 @@ pub enum Content {
     Toml(Server),
     /// A block of a Markdown file.
     Markdown(Block),
-    /// A path in a list of a YAML file.
-    Yaml(ReadFile),
     /// A server in a list of a YAML file.
     YamlServer(YamlServer),
     /// The whole file.
@@ -44,7 +41,6 @@ impl Content {
             Self::Json(entries) => entries::put(entries, before),
             Self::Toml(server) => server.put(before.unwrap_or_default()),
             Self::Markdown(block) => block.put(before.unwrap_or_default()),
-            Self::Yaml(read) => read.put(before.unwrap_or_default()),
             Self::YamlServer(server) => server.put(before.unwrap_or_default()),
             Self::Whole(whole) => whole.put(before),
         }
@@ -61,7 +57,6 @@ impl Content {
             Self::Whole(whole) => return Ok(whole.take(before)),
             Self::Toml(server) => server.take(before)?,
             Self::Markdown(block) => block.take(before),
-            Self::Yaml(read) => read.take(before)?,
             Self::YamlServer(server) => server.take(before)?,
         };
         let is_gone = matches!(original, Original::Missing) && rest.trim().is_empty();
@@ -74,7 +69,6 @@ impl Content {
             Self::Json(entries) => entries::are_in(entries, text),
             Self::Toml(server) => server.is_in(text),
             Self::Markdown(block) => block.is_in(text),
-            Self::Yaml(read) => read.is_in(text),
             Self::YamlServer(server) => server.is_in(text),
             Self::Whole(whole) => whole.is_in(text),
         }
@@ -89,7 +83,6 @@ impl Content {
             Self::Json(entries) => entries::found(entries, text, machine),
             Self::Toml(server) => server.found(text),
             Self::Markdown(block) => Ok(block.is_in(text).then_some(What::Rules).into_iter().collect()),
-            Self::Yaml(read) => Ok(read.is_in(text).then_some(What::Rules).into_iter().collect()),
             Self::YamlServer(server) => Ok(server.found(text)),
             Self::Whole(whole) => Ok(whole.found(text)),
         }
@@ -103,7 +96,7 @@ impl Content {
                 entries.iter().any(|entry| entry.part().is_some()).then_some(Self::Json(entries))
             }
             Self::Toml(_) | Self::YamlServer(_) => wanted(Part::Mcp).then(|| self.clone()),
-            Self::Markdown(_) | Self::Yaml(_) => wanted(Part::Rules).then(|| self.clone()),
+            Self::Markdown(_) => wanted(Part::Rules).then(|| self.clone()),
             Self::Whole(whole) => wanted(whole.part).then(|| self.clone()),
         }
     }
@@ -117,7 +110,7 @@ impl Content {
                 parts
             }
             Self::Toml(_) | Self::YamlServer(_) => vec![Part::Mcp],
-            Self::Markdown(_) | Self::Yaml(_) => vec![Part::Rules],
+            Self::Markdown(_) => vec![Part::Rules],
             Self::Whole(whole) => vec![whole.part],
         }
     }

@@ -6,7 +6,6 @@
 //! - `entries`: servers, hooks and a status line in JSON
 //! - `toml`: a server in TOML
 //! - `markdown`: a block between marks
-//! - `yaml`: a path in a list of Aider's settings
 //! - `yaml_server`: a server in Continue's settings
 //! - `whole`: files that are yore's own
 //!
@@ -21,7 +20,6 @@ pub mod markdown;
 mod original;
 pub mod toml;
 pub mod whole;
-pub mod yaml;
 pub mod yaml_server;
 
 pub use self::content::Content;
