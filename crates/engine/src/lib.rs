@@ -5,13 +5,13 @@
 //! There is no async, no printing, and no reading of the environment or the home directory here: paths, time
 //! and settings are arguments.
 
+mod checks;
 pub mod document;
 pub mod embed;
 mod embedding;
 mod engine;
 mod error;
 mod forget;
-mod health;
 mod index;
 pub mod ingest;
 mod jobs;
@@ -27,11 +27,11 @@ mod suggest;
 pub mod transport;
 mod upkeep;
 
+pub use checks::{Finding, Severity};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, Statistics, VectorHealth};
 pub use error::EngineError;
 pub use forget::ForgetRequest;
-pub use health::{Finding, Severity};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
     VectorSearch, VectorWriter, Written,

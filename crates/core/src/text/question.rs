@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::stop_words::is_stop_word;
-use super::tokens::{TokenKind, Tokenizer, Tokens};
+use super::tokenizer::{TokenKind, Tokenizer, Tokens};
 
 /// Most terms of a question. A pasted log can have thousands of words; past this many the index chooses the
 /// rarest.

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::question::Question;
-use super::tokens::{Tokenizer, Tokens};
+use super::tokenizer::{Tokenizer, Tokens};
 
 /// Bytes of a text that are searched; the rest of a very long text would slow recall down.
 const SEARCHED_BYTES: usize = 8 * 1024;

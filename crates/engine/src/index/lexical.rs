@@ -30,7 +30,7 @@ use yore_core::time::UtcMillis;
 
 use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, role_number};
 use super::hit::{Address, TurnHit};
-use super::tokenizer::{NAME, YoreTokenizer};
+use super::tantivy_tokenizer::{NAME, YoreTokenizer};
 use crate::store::{EpisodeKey, IndexedTurn, LabelKey, ProjectKey, RowKey, Store, StoreError, TurnKey};
 
 /// Fact of the store: text was deleted of which the index must not keep a byte.

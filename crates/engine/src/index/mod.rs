@@ -5,7 +5,7 @@ mod filter;
 mod hit;
 mod lexical;
 mod semantic;
-mod tokenizer;
+mod tantivy_tokenizer;
 pub(crate) mod vector;
 
 pub use filter::CompiledFilter;

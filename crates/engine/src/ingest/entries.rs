@@ -9,7 +9,7 @@ use yore_core::note::NoteFacts;
 use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
-use super::project::{ProjectNames, ProjectResolver};
+use super::project_names::{ProjectNames, ProjectResolver};
 use super::redact::{RedactionCounts, Redactor};
 use super::source::{Nature, Reading, Source};
 use crate::store::{Entries, Entry, Home, SaidTurn};

@@ -15,7 +15,7 @@ use super::key::Keys;
 use super::lease::{self, Holder};
 use super::peek::first_string;
 use super::policy::CapturePolicy;
-use super::project::ProjectResolver;
+use super::project_names::ProjectResolver;
 use super::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use super::report::{IngestReport, LearnedUnit, Observer, Silent};
 use super::request::{GivenDocument, IngestRequest};

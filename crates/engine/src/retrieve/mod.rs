@@ -1,23 +1,25 @@
-//! Answers a query: PLAN, LAND, DISTILL, TRACE. (ANCHOR and EXPAND come with the graph.)
+//! Answers a query in phases: plan, collect, rank, present.
 //!
 //! [`recall`] calls the phases in order; the answer contains every number that led to a rank.
 //!
 //! - `request`, `answer`: input and output; `asked`: the store and indexes to search
-//! - `plan`: all decisions made before a list is searched; `scope`: converts names to rows
-//! - `land`: collects candidates (`candidate`) from the lists (`lists`) of the plan
-//! - `distill`: ranks them
-//! - `trace`: adds text, locations and reasons
+//! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
+//! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan
+//! - `rank`: ranks them
+//! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates
 
 mod answer;
 mod asked;
 mod candidate;
-mod distill;
-mod land;
+mod collect;
+mod duplicates;
 mod lists;
 mod plan;
+mod present;
+mod project;
+mod rank;
 mod request;
-mod scope;
-mod trace;
+mod weights;
 
 use std::time::{Duration, Instant};
 
@@ -26,8 +28,8 @@ use yore_core::text::Tokenizer;
 
 pub use self::answer::{Found, Hit, Missing, RecallAnswer, SessionHit};
 pub(crate) use self::asked::Asked;
+pub(crate) use self::project::{project_around, project_here, projects_named};
 pub use self::request::RecallRequest;
-pub(crate) use self::scope::{project_around, project_here, projects_named};
 use crate::error::EngineError;
 use crate::index::MOST_PENDING_VECTORS;
 
@@ -41,11 +43,11 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let began = Instant::now();
     let plan = plan::plan(asked, tokenizer, request)?;
     let planned = began.elapsed();
-    let landed = land::land(asked, &plan)?;
+    let landed = collect::collect(asked, &plan)?;
     let found = began.elapsed();
     let landed_count = landed.len();
-    let ranked = distill::distill(landed, &plan);
-    let (hits, sessions) = trace::trace(asked, &plan, &ranked, tokenizer)?;
+    let ranked = rank::rank(landed, &plan);
+    let (hits, sessions) = present::present(asked, &plan, &ranked, tokenizer)?;
     let micros = |time: Duration| time.as_micros() as u64;
     let pending = asked.store.queue_length(COUNTED_PENDING)?;
     Ok(RecallAnswer {

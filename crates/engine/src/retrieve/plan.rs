@@ -1,16 +1,17 @@
-//! PLAN: makes all decisions before a list is searched. Later phases only read the plan.
+//! Makes all decisions before a list is searched. Later phases only read the plan (the phase PLAN).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use yore_core::query::{Filter, List, SearchMode};
+use yore_core::query::{Filter, SearchMode};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, WordPiece, is_error_message, is_stop_word};
 
-use super::scope::{episodes_named, project_here, projects_named};
+use super::project::{project_here, projects_named};
+use super::weights::{PlannedList, planned_lists};
 use super::{Asked, RecallRequest};
 use crate::error::EngineError;
 use crate::index::CompiledFilter;
@@ -19,9 +20,6 @@ use crate::store::{EpisodeKey, LabelKey, ProjectKey, RowKey, Store, TurnKey};
 
 /// Least weight of tool output for a pasted error message.
 const ERROR_TOOL_WEIGHT: f32 = 0.5;
-/// Factor for the weight of meaning if the query is a pasted error message: such a message is found by its
-/// words.
-const ERROR_MEANING: f32 = 0.5;
 
 /// The lists to search, and the query to search them with.
 pub(super) struct Plan<'r> {
@@ -47,43 +45,6 @@ pub(super) struct Plan<'r> {
     pub tool_weight: f32,
 }
 
-/// A list to search, with its weights.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct PlannedList {
-    pub list: List,
-    pub weights: Weights,
-}
-
-/// Weights of a list's heights, by the kind of item that it proposes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Weights {
-    /// A turn of a conversation.
-    pub conversation: f32,
-    /// A passage of a document.
-    pub document: f32,
-}
-
-impl Weights {
-    fn both(weight: f32) -> Self {
-        Self { conversation: weight, document: weight }
-    }
-
-    /// Weights tuned on all development sets together (`docs/measurements.md`).
-    fn tuned(list: List, mode: SearchMode) -> Self {
-        match (list, mode) {
-            (List::Words, SearchMode::Full) => Self { conversation: 1.0, document: 0.5 },
-            (List::Words, _) => Self::both(1.0),
-            (List::Static, _) => Self::both(0.45),
-            (List::Model, _) => Self { conversation: 1.2, document: 1.75 },
-            (List::Other, _) => Self::both(0.0),
-        }
-    }
-
-    fn times(self, factor: f32) -> Self {
-        Self { conversation: self.conversation * factor, document: self.document * factor }
-    }
-}
-
 /// Makes the plan for a request.
 pub(super) fn plan<'r>(
     asked: &Asked<'_>,
@@ -99,19 +60,9 @@ pub(super) fn plan<'r>(
         (Some(_), None) => SearchMode::Static,
         (Some(_), Some(_)) => SearchMode::Full,
     };
-    let mut lists = vec![List::Words];
-    if let Some(semantic) = asked.semantic.filter(|_| has_meaning(&text)) {
-        if asked.model_vector.is_some() {
-            lists.push(List::Model);
-        }
-        // The static table finds turns that the local model has not embedded yet.
-        if asked.model_vector.is_none() || semantic.lacks_model_vectors(asked.store)? {
-            lists.push(List::Static);
-        }
-    }
-    let weigh = |list| PlannedList { list, weights: weights(list, mode, &question, request) };
+    let lists = planned_lists(asked, mode, has_meaning(&text), &question, request)?;
     Ok(Plan {
-        lists: lists.into_iter().map(weigh).collect(),
+        lists,
         depth: request.limit.max(rank::DEPTH),
         tool_weight: tool_weight(&question, request),
         request,
@@ -122,19 +73,6 @@ pub(super) fn plan<'r>(
         is_project_unknown,
         mode,
     })
-}
-
-fn weights(list: List, mode: SearchMode, question: &Question, request: &RecallRequest) -> Weights {
-    let tuned = Weights::tuned(list, mode);
-    match list {
-        List::Words if !request.is_worded => Weights::both(0.0),
-        List::Static | List::Model => match request.meaning_weight {
-            Some(weight) => Weights::both(weight),
-            None if question.is_error_message => tuned.times(ERROR_MEANING),
-            None => tuned,
-        },
-        List::Words | List::Other => tuned,
-    }
 }
 
 /// Returns the weight of tool output. Errors occur in tool output, so it is higher if the query is a pasted
@@ -242,6 +180,22 @@ fn everywhere(store: &Store) -> Result<HashSet<i64>, EngineError> {
         rows.extend(store.episodes_without_project(kind)?.into_iter().map(EpisodeKey::get));
     }
     Ok(rows)
+}
+
+/// Returns the episodes of the session with this id, or beginning of one.
+fn episodes_named(store: &Store, name: &str) -> Result<Vec<EpisodeKey>, EngineError> {
+    let found = store.sessions_named(name, 8)?;
+    let sessions: HashSet<&str> = found.iter().map(|(_, _, native)| native.split('/').next().unwrap_or(native)).collect();
+    if found.is_empty() {
+        return Err(EngineError::UnknownSession(name.to_owned()));
+    }
+    if sessions.len() > 1 && found.len() > 1 && found.iter().all(|(_, agent, _)| agent != "jsonl") {
+        return Err(EngineError::AmbiguousId {
+            id: name.to_owned(),
+            candidates: found.into_iter().map(|(_, _, native)| native).collect(),
+        });
+    }
+    Ok(found.into_iter().map(|(row, ..)| row).collect())
 }
 
 #[cfg(test)]

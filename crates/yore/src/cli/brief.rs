@@ -3,7 +3,8 @@ use yore_engine::BriefRequest;
 
 use super::Context;
 use crate::error::{CliResult, Exit};
-use crate::inject::text::{self, tokens};
+use crate::inject::budget::tokens;
+use crate::inject::text;
 use crate::results;
 
 /// Show the brief that a session beginning here gets

@@ -16,8 +16,9 @@ use yore_engine::{Brief, BriefRequest, Engine, EngineOptions, StoreOptions, Sugg
 use crate::agents::{AgentEvent, AgentProfile, Beginning, DOCTOR, Moment, Output, Question};
 use crate::config::{Config, Inject};
 use crate::engine_handle::now;
+use crate::inject::budget::{Injection, tokens};
 use crate::inject::ledger::{self, Entry, digest};
-use crate::inject::text::{self, Injection, tokens};
+use crate::inject::text;
 use crate::ipc::client::{Client, NoAnswer};
 use crate::ipc::wire::Request;
 use crate::spool::Event;

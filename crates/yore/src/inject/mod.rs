@@ -1,7 +1,9 @@
 //! Text that agents get without asking.
 //!
+//! - [`budget`]: its tokens, and what fits into a budget of them
 //! - [`text`]: the injected text, as an agent reads it
 //! - [`ledger`]: what a session was given, so that nothing is given twice and the cost can be counted
 
+pub mod budget;
 pub mod ledger;
 pub mod text;

@@ -1,9 +1,7 @@
-//! The injected text as an agent reads it: facts between marks, with the ids by which `show` opens them, cut
-//! to a budget.
+//! The injected text as an agent reads it: facts with the ids by which `show` opens them.
 //!
 //! - [`brief`]: the state of a project
 //! - [`suggestions`]: memories about a prompt, a file or an error
-//! - [`tokens`]: the cost of a text
 //!
 //! Instructions would trigger an agent's defence against injected prompts, and rightly so: a recalled passage
 //! is given as a fact, with its date.
@@ -15,11 +13,10 @@ use yore_core::id::TurnId;
 use yore_engine::ingest::source::note::KIND;
 use yore_engine::{Brief, Found, NoteSummary, Said, Suggestions, Trigger, Worked};
 
-use crate::fence::{MARK, clean, name};
+use super::budget::{Injection, Page};
+use crate::fence::{clean, name};
 use crate::render::text::day;
 
-/// Longest text, in characters; agents cut or refuse a longer one.
-const MOST_CHARS: usize = 9_000;
 /// Most characters of a standing note.
 const STANDING_CHARS: usize = 600;
 /// Most characters of another note.
@@ -30,22 +27,6 @@ const ASKED_CHARS: usize = 240;
 const STOPPED_CHARS: usize = 480;
 /// Most characters of an outcome.
 const OUTCOME_CHARS: usize = 400;
-
-/// A text to inject.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Injection {
-    /// The text; empty: nothing is injected.
-    pub text: String,
-    /// The turns that the text quotes.
-    pub turns: Vec<TurnId>,
-}
-
-/// Returns the estimated number of tokens of a text: four ASCII characters, or one other, make a token.
-pub fn tokens(text: &str) -> usize {
-    let ascii = text.bytes().filter(u8::is_ascii).count();
-    let others = text.chars().count() - ascii;
-    ascii.div_ceil(4) + others
-}
 
 /// Returns the brief within a budget of tokens. Whatever does not fit is left out; the most useful parts come
 /// first.
@@ -165,88 +146,6 @@ fn both_ends(text: &str, chars: usize) -> String {
     let head: String = line.chars().take(chars * 3 / 5).collect();
     let tail: String = line.chars().skip(count - chars * 2 / 5).collect();
     format!("{} … {}", head.trim_end(), tail.trim_start())
-}
-
-/// Lines between marks, added while there is room.
-struct Page {
-    text: String,
-    turns: Vec<TurnId>,
-    left: usize,
-    is_empty: bool,
-    /// Line at the end of the page.
-    last: &'static str,
-}
-
-impl Page {
-    fn new(head: &str, budget: usize) -> Self {
-        let mut page = Self {
-            text: format!("<{MARK} source=\"yore\">\n{head}\n"),
-            turns: Vec::new(),
-            left: 0,
-            is_empty: true,
-            last: "(yore's tool `show` opens an [id] or a session, `recall` searches.)\n",
-        };
-        let frame = tokens(&page.text) + tokens(page.last) + tokens(&format!("</{MARK}>"));
-        page.left = budget.min(MOST_CHARS / 4).saturating_sub(frame);
-        page
-    }
-
-    /// Adds a heading and those lines below it that fit; nothing if none fits. Returns the number of lines
-    /// added.
-    fn section(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<TurnId>)>) -> usize {
-        let mut shown = 0;
-        let mut heading = if heading.is_empty() { String::new() } else { format!("{heading}\n") };
-        for (line, turns) in lines {
-            let cost = tokens(&heading) + tokens(&line) + 1;
-            if cost > self.left {
-                // A shorter line may still fit.
-                continue;
-            }
-            self.left -= cost;
-            self.text.push_str(&std::mem::take(&mut heading));
-            self.text.push_str(&line);
-            self.text.push('\n');
-            for turn in turns {
-                if !self.turns.contains(&turn) {
-                    self.turns.push(turn);
-                }
-            }
-            self.is_empty = false;
-            shown += 1;
-        }
-        shown
-    }
-
-    /// Adds a section; if not all of it fits, the page says so.
-    fn section_or_told(&mut self, heading: &str, lines: Vec<(String, Vec<TurnId>)>) {
-        let all = lines.len();
-        let more = |left_out: usize| {
-            let what = if left_out == 1 { "note" } else { "notes" };
-            format!("- {left_out} more standing {what}: `notes`")
-        };
-        let cost: usize = lines.iter().map(|(line, _)| tokens(line) + 1).sum();
-        if tokens(heading) + 1 + cost <= self.left {
-            self.section(heading, lines.into_iter());
-            return;
-        }
-        // Reserves room for that remark.
-        let told = tokens(&more(all)) + 1;
-        let Some(left) = self.left.checked_sub(told) else { return };
-        self.left = left;
-        let shown = self.section(heading, lines.into_iter());
-        self.left += told;
-        let heading = if shown == 0 { heading } else { "" };
-        self.section(heading, std::iter::once((more(all - shown), Vec::new())));
-    }
-
-    fn end(mut self) -> Injection {
-        if self.is_empty {
-            return Injection::default();
-        }
-        self.text.push_str(self.last);
-        self.text.push_str(&format!("</{MARK}>"));
-        Injection { text: self.text, turns: self.turns }
-    }
 }
 
 #[cfg(test)]

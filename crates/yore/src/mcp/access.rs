@@ -19,8 +19,8 @@ use super::progress::Progress;
 use crate::agents::CLAUDE_CODE;
 use crate::engine_handle::{EngineHandle, Memory, now};
 use crate::error::{CliError, CliResult, Exit};
+use crate::inject::budget::tokens;
 use crate::inject::ledger::{self, Entry};
-use crate::inject::text::tokens;
 use crate::results::Ingestion;
 
 /// Argument that selects every project.

@@ -15,7 +15,7 @@ use yore_core::time::{UtcMillis, format_utc};
 use crate::config::Config;
 use crate::error::{CliError, CliResult};
 use crate::fence::{MARK, clean, clean_json};
-use crate::inject::text::tokens;
+use crate::inject::budget::tokens;
 
 /// First field of data with recalled words. It marks them as such for agents, and for yore when the data
 /// comes back in a transcript.

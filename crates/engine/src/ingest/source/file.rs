@@ -17,7 +17,7 @@ use super::document::{DocumentFacts, DocumentReader, document_records, owner, sk
 use super::{EpisodeReader, Known, LineOwner, Nature, ReaderOptions, Source, Stamp, Unit};
 use crate::document::format::{CUTTER_VERSION, is_credential, is_lock_file, is_media};
 use crate::document::{self, Document, Format, Unreadable, pdf};
-use crate::ingest::project::names_of;
+use crate::ingest::project_names::names_of;
 
 const KIND: &str = "file";
 /// Maximum number of files read from a directory. One with more files is a disk rather than a project.

@@ -14,7 +14,8 @@ use super::questions::GoldQuestion;
 use crate::config::Config;
 use crate::error::{CliError, CliResult};
 use crate::hook::suggest_request;
-use crate::inject::text::{self, tokens};
+use crate::inject::budget::tokens;
+use crate::inject::text;
 use crate::results::{EverydayPrompts, Injected};
 
 /// The result of the measurement.

@@ -7,6 +7,8 @@ use yore_engine::{EpisodeSummary, SessionsRequest};
 use yore_testing::{Memory, SessionBuilder};
 
 use super::*;
+use crate::fence::MARK;
+use crate::inject::budget::tokens;
 
 fn note(text: &str) -> NoteSummary {
     NoteSummary {

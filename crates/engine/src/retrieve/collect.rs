@@ -1,4 +1,4 @@
-//! LAND: collects the candidates of the lists, on one scale.
+//! Collects the candidates of the lists, on one scale (the phase LAND).
 
 use std::collections::HashMap;
 
@@ -8,11 +8,12 @@ use yore_core::rank;
 use super::Asked;
 use super::candidate::{Candidate, Contribution, Key, Proposal};
 use super::lists::{ListRow, row_of};
-use super::plan::{Plan, Weights};
+use super::plan::Plan;
+use super::weights::Weights;
 use crate::error::EngineError;
 
 /// Searches the lists of the plan.
-pub(super) fn land(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
+pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
     let mut candidates = Candidates::default();
     for planned in &plan.lists {
         let Some(row) = row_of(planned.list) else { continue };

@@ -1,13 +1,11 @@
-//! Converts the names of projects and sessions that a person or an agent gives to rows.
-
-use std::collections::HashSet;
+//! Which project a directory belongs to, and which projects a name means.
 
 use yore_core::id::ProjectId;
 use yore_core::scope::normalize_directory;
 
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
-use crate::store::{EpisodeKey, ProjectKey, Store};
+use crate::store::{ProjectKey, Store};
 
 /// Returns the projects with these names, ids (or unambiguous beginnings of them) or directories.
 pub(crate) fn projects_named(store: &Store, wanted: &[String]) -> Result<Vec<ProjectKey>, EngineError> {
@@ -63,20 +61,4 @@ pub(crate) fn project_around(store: &Store, here: &ProjectNames) -> Result<Optio
         }
     }
     Ok(None)
-}
-
-/// Returns the episodes of the session with this id, or beginning of one.
-pub(super) fn episodes_named(store: &Store, name: &str) -> Result<Vec<EpisodeKey>, EngineError> {
-    let found = store.sessions_named(name, 8)?;
-    let sessions: HashSet<&str> = found.iter().map(|(_, _, native)| native.split('/').next().unwrap_or(native)).collect();
-    if found.is_empty() {
-        return Err(EngineError::UnknownSession(name.to_owned()));
-    }
-    if sessions.len() > 1 && found.len() > 1 && found.iter().all(|(_, agent, _)| agent != "jsonl") {
-        return Err(EngineError::AmbiguousId {
-            id: name.to_owned(),
-            candidates: found.into_iter().map(|(_, _, native)| native).collect(),
-        });
-    }
-    Ok(found.into_iter().map(|(row, ..)| row).collect())
 }

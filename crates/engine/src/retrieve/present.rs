@@ -1,29 +1,24 @@
-//! TRACE: adds text, location and parts of the score; folds near duplicates into the better turn.
+//! Adds text, location and the parts of the score to the ranked turns (the phase TRACE).
 
-use std::collections::HashMap;
+use yore_core::episode::Role;
+use yore_core::query::{Filter, List, ListPlace, Part, ScorePart};
+use yore_core::text::{Question, Tokenizer, asked_terms, code_blocks, error_line, language_name, quote};
 
-use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::{Filter, List, ListPlace, Part, Place, ScorePart};
-use yore_core::text::{
-    NEAR_DUPLICATE, Question, Shingles, Tokenizer, asked_terms, code_blocks, error_line, language_name, quote,
-};
-
-use super::candidate::{Candidate, Contribution, Key};
-use super::distill::Ranked;
+use super::candidate::{Candidate, Contribution};
+use super::duplicates::{Kept, read};
 use super::plan::Plan;
+use super::rank::Ranked;
 use super::{Asked, Hit, RecallRequest, SessionHit};
 use crate::error::EngineError;
-use crate::store::{ShownTurn, TurnKey};
+use crate::store::ShownTurn;
 
 /// Extra turns read beyond the limit, so that other turns replace folded ones.
 const SPARE: usize = 4;
-/// Similarity from which two passages count as the same.
-const SAME_PASSAGE: f32 = 0.97;
 /// Rounds of reading more, when nearly everything is a duplicate.
 const ROUNDS: usize = 4;
 
 /// Returns the hits, and the sessions that contain them.
-pub(super) fn trace(
+pub(super) fn present(
     asked: &Asked<'_>,
     plan: &Plan<'_>,
     ranked: &[Ranked],
@@ -137,49 +132,4 @@ fn asked_code<'t>(text: &'t str, question: &Question, filter: &Filter, tokenizer
     let counted = passages.map(|passage| (asked_terms(passage, question, tokenizer), passage));
     // The first of several with the same count.
     counted.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, passage)| passage)
-}
-
-/// A hit in preparation.
-struct Kept<'r> {
-    ranked: &'r Ranked,
-    turn: ShownTurn,
-    shingles: Shingles,
-    also: Vec<Place>,
-}
-
-/// Reads the text of the next turns; a near duplicate is attached to the better turn.
-fn read<'r>(
-    asked: &Asked<'_>,
-    batch: &'r [Ranked],
-    request: &RecallRequest,
-    kept: &mut Vec<Kept<'r>>,
-) -> Result<(), EngineError> {
-    let row_of = |ranked: &Ranked| match ranked.candidate.key {
-        Key::Turn(row) => row,
-    };
-    let rows: Vec<TurnKey> = batch.iter().map(row_of).collect();
-    let mut turns: HashMap<TurnKey, ShownTurn> =
-        asked.store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
-    for ranked in batch {
-        if kept.len() == request.limit {
-            break;
-        }
-        // The turn was deleted after the index was searched.
-        let Some(turn) = turns.remove(&row_of(ranked)) else { continue };
-        let mut shingles = Shingles::default();
-        if request.is_folded && !turn.text.is_empty() {
-            shingles = Shingles::of(&turn.text);
-            // Passages of files and pages are often alike on purpose, and each has its own content.
-            let least = if turn.kind == EpisodeKind::Document { SAME_PASSAGE } else { NEAR_DUPLICATE };
-            let is_same = |better: &&mut Kept<'_>| {
-                better.turn.kind == turn.kind && !better.turn.text.is_empty() && better.shingles.is_near(&shingles, least)
-            };
-            if let Some(better) = kept.iter_mut().find(is_same) {
-                better.also.push(turn.place());
-                continue;
-            }
-        }
-        kept.push(Kept { ranked, turn, shingles, also: Vec::new() });
-    }
-    Ok(())
 }

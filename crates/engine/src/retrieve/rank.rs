@@ -1,5 +1,5 @@
-//! DISTILL: ranks the candidates. A turn scores higher next to another hit, and in a session with several
-//! hits.
+//! Ranks the candidates (the phase DISTILL). A turn scores higher next to another hit, and in a session with
+//! several hits.
 
 use yore_core::query::{Part, ScorePart};
 use yore_core::rank::{Placed, neighbour_support, session_support};
@@ -17,7 +17,7 @@ pub(super) struct Ranked {
 }
 
 /// Ranks the candidates, best first; equal ones newest first.
-pub(super) fn distill(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
+pub(super) fn rank(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
     let mut placed: Vec<Placed> = landed
         .iter()
         .map(|candidate| Placed {

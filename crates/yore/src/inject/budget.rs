@@ -1,0 +1,111 @@
+//! Cuts injected text to a budget of tokens.
+//!
+//! - [`tokens`]: the cost of a text
+//! - [`Page`]: lines between marks, added while there is room
+
+use yore_core::id::TurnId;
+
+use crate::fence::MARK;
+
+/// Longest text, in characters; agents cut or refuse a longer one.
+const MOST_CHARS: usize = 9_000;
+
+/// A text to inject.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Injection {
+    /// The text; empty: nothing is injected.
+    pub text: String,
+    /// The turns that the text quotes.
+    pub turns: Vec<TurnId>,
+}
+
+/// Returns the estimated number of tokens of a text: four ASCII characters, or one other, make a token.
+pub fn tokens(text: &str) -> usize {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let others = text.chars().count() - ascii;
+    ascii.div_ceil(4) + others
+}
+
+/// Lines between marks, added while there is room.
+pub struct Page {
+    text: String,
+    turns: Vec<TurnId>,
+    left: usize,
+    is_empty: bool,
+    /// Line at the end of the page.
+    last: &'static str,
+}
+
+impl Page {
+    /// Creates an empty page with a line at its head, for a budget of tokens.
+    pub fn new(head: &str, budget: usize) -> Self {
+        let mut page = Self {
+            text: format!("<{MARK} source=\"yore\">\n{head}\n"),
+            turns: Vec::new(),
+            left: 0,
+            is_empty: true,
+            last: "(yore's tool `show` opens an [id] or a session, `recall` searches.)\n",
+        };
+        let frame = tokens(&page.text) + tokens(page.last) + tokens(&format!("</{MARK}>"));
+        page.left = budget.min(MOST_CHARS / 4).saturating_sub(frame);
+        page
+    }
+
+    /// Adds a heading and those lines below it that fit; nothing if none fits. Returns the number of lines
+    /// added.
+    pub fn section(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<TurnId>)>) -> usize {
+        let mut shown = 0;
+        let mut heading = if heading.is_empty() { String::new() } else { format!("{heading}\n") };
+        for (line, turns) in lines {
+            let cost = tokens(&heading) + tokens(&line) + 1;
+            if cost > self.left {
+                // A shorter line may still fit.
+                continue;
+            }
+            self.left -= cost;
+            self.text.push_str(&std::mem::take(&mut heading));
+            self.text.push_str(&line);
+            self.text.push('\n');
+            for turn in turns {
+                if !self.turns.contains(&turn) {
+                    self.turns.push(turn);
+                }
+            }
+            self.is_empty = false;
+            shown += 1;
+        }
+        shown
+    }
+
+    /// Adds a section; if not all of it fits, the page says so.
+    pub fn section_or_told(&mut self, heading: &str, lines: Vec<(String, Vec<TurnId>)>) {
+        let all = lines.len();
+        let more = |left_out: usize| {
+            let what = if left_out == 1 { "note" } else { "notes" };
+            format!("- {left_out} more standing {what}: `notes`")
+        };
+        let cost: usize = lines.iter().map(|(line, _)| tokens(line) + 1).sum();
+        if tokens(heading) + 1 + cost <= self.left {
+            self.section(heading, lines.into_iter());
+            return;
+        }
+        // Reserves room for that remark.
+        let told = tokens(&more(all)) + 1;
+        let Some(left) = self.left.checked_sub(told) else { return };
+        self.left = left;
+        let shown = self.section(heading, lines.into_iter());
+        self.left += told;
+        let heading = if shown == 0 { heading } else { "" };
+        self.section(heading, std::iter::once((more(all - shown), Vec::new())));
+    }
+
+    /// Returns the text of the page; nothing if no line fitted.
+    pub fn end(mut self) -> Injection {
+        if self.is_empty {
+            return Injection::default();
+        }
+        self.text.push_str(self.last);
+        self.text.push_str(&format!("</{MARK}>"));
+        Injection { text: self.text, turns: self.turns }
+    }
+}
