@@ -33,7 +33,7 @@ pub enum EngineError {
     #[error("{0}")]
     BadProjectName(&'static str),
     /// No backup can be restored.
-    #[error("there is no backup in {} that is whole", directory.display())]
+    #[error("no undamaged backup in {}", directory.display())]
     NoBackup {
         /// The data directory.
         directory: PathBuf,
@@ -41,7 +41,7 @@ pub enum EngineError {
         damaged: Vec<PathBuf>,
     },
     /// A local model is needed, and none was configured.
-    #[error("no local model is here")]
+    #[error("no local model is installed")]
     NoModel,
     /// No project is known by this name.
     #[error("no project is known as {name:?}")]
@@ -66,7 +66,7 @@ pub enum EngineError {
         count: u64,
     },
     /// Several ids begin with this one.
-    #[error("{id:?} is the beginning of several ids")]
+    #[error("several ids begin with {id:?}")]
     AmbiguousId {
         /// The requested beginning.
         id: String,

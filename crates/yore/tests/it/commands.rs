@@ -305,7 +305,7 @@ fn show_refuses_what_is_unclear_or_unknown() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["show", "4a5b"]).shown(), @r#"
     --- standard error
-    error: "4a5b" is the beginning of several ids [ambiguous-id]
+    error: several ids begin with "4a5b" [ambiguous-id]
     hint: it fits session 4a5b0002-db5a-49aa-8e84-47468670e630 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142 (claude-code); give more characters
     --- exit code Some(2)
     "#);
