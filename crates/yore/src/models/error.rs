@@ -125,7 +125,7 @@ impl From<FetchError> for CliError {
 impl From<EmbedError> for CliError {
     fn from(error: EmbedError) -> Self {
         let hint = match &error {
-            _ if error.is_mended_by_fetching() => Some("`yore models fetch` brings the right files"),
+            _ if error.is_mended_by_fetching() => Some("`yore models fetch` downloads the right files"),
             EmbedError::Unknown(_) => Some("`yore models list` names the models that yore knows"),
             EmbedError::Description { .. } => Some("correct it, or remove the folder"),
             EmbedError::Io { .. } => Some("check the path and its permissions"),

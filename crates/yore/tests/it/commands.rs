@@ -172,12 +172,12 @@ fn nothing_found_is_told_beside_the_result() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["recall", "zeppelin"]).shown(), @"
     --- standard error
-    nothing found in anything
+    no matches in any project
     --- exit code Some(1)
     ");
     insta::assert_snapshot!(memory.call(&["recall", "-p", "harbor", "zeppelin"]).shown(), @"
     --- standard error
-    nothing found in project harbor (--all asks every project)
+    no matches in project harbor (--all asks every project)
     --- exit code Some(1)
     ");
     let outcome = memory.call(&["recall", "--json", "zeppelin"]).ends_with(1);
@@ -511,15 +511,15 @@ fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     insta::assert_snapshot!(shown.replacen(&format!("{captured}\n"), "", 1), @"
     ✓ program          yore 0.1.0, schema 9
     ✓ data-directory   [root]/data
-    · store            [root]/data/yore.db opens; what is in it was not checked
-                       `yore doctor --deep` reads all of it
+    · store            [root]/data/yore.db opens; its content was not checked
+                       `yore doctor --deep` checks all of it
     ✓ archive-sources  every source was read to its end
     ✓ index            the full-text index holds all 11 turns
     ✓ vectors          the static table's index holds the 10 turns that have words
     ✓ permissions      only you can read the data directory
     · retention        Claude Code deletes transcripts after 30 days; the oldest of 4 transcripts has 30 days left, 0 due within a week
                        `yore doctor --fix` offers to keep them longer
-    ✓ daemon           none runs; every command works without it
+    ✓ daemon           no daemon is running; every command works without it
     · agents           no agent calls yore yet
                        `yore install` lists what it would do for each agent of this computer
     ");
@@ -620,7 +620,7 @@ fn doctor_sees_that_a_source_has_grown() {
     memory.call(&["doctor"]).success();
     fs::remove_file(&memory.harbor).unwrap();
     let outcome = memory.call(&["doctor"]).success();
-    assert!(outcome.stdout.contains("gone; the archive has them"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("deleted; the archive has them"), "{}", outcome.stdout);
 }
 
 #[test]
@@ -809,7 +809,7 @@ fn named_place_without_histories_is_told_with_its_reason() {
     let environment = TestEnvironment::new();
     let empty = environment.write("nothing/there.txt", "words").parent().unwrap().to_path_buf();
     let outcome = environment.yore(["ingest", "--source", "zed"]).arg(&empty).run().ends_with(1);
-    assert!(outcome.stderr.contains("holds nothing that yore reads as Zed; it looks like file"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("contains nothing that yore reads as Zed; it looks like file"), "{}", outcome.stderr);
     // A folder one level too high is found.
     let event = json!({"type": "user.message", "id": "e1", "data": {"content": "how wide is the basin"}});
     environment.write("copy/.copilot/session-state/c0ffee/events.jsonl", format!("{event}\n"));
@@ -861,7 +861,7 @@ fn memory_is_backed_up_restored_and_repaired_by_one_command_each() {
     damage(&database);
     memory.call(&["doctor", "--deep"]).ends_with(1);
     let restored = memory.call(&["restore"]).success().stdout;
-    assert!(restored.contains("restored the backup of ") && restored.contains("what was there is kept in "), "{restored}");
+    assert!(restored.contains("restored the backup of ") && restored.contains("the previous data is kept in "), "{restored}");
     assert_eq!(memory.call(&["sessions"]).success().stdout, sessions);
     memory.call(&["doctor", "--deep"]).success();
 

@@ -84,7 +84,7 @@ fn kind_of_what_is_given_is_guessed_or_asked_for() {
     assert_eq!(report["sources"]["claude-code"]["files"], 2);
     let file = environment.write("work/odd.bin", b"\x7fELF\0\0\0\xff\xff\xff\xff\xff");
     let outcome = environment.yore(["ingest"]).arg(&file).run().ends_with(2);
-    assert!(outcome.stderr.contains("odd.bin looks like nothing that yore can read"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("odd.bin has no format that yore can read"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("--source"), "{}", outcome.stderr);
     let file = environment.write("work/odd.jsonl", "{}\n");
     environment.yore(["ingest"]).arg(&file).run().ends_with(2);

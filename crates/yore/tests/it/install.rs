@@ -82,7 +82,7 @@ fn bare_install_says_what_it_would_do_and_does_nothing() {
     assert_eq!(state(&environment), before);
     assert!(!environment.data().exists());
     let outcome = environment.yore(["uninstall"]).run().success();
-    insta::assert_snapshot!(shown(&outcome), @"nothing of yore's was found in the agents' settings");
+    insta::assert_snapshot!(shown(&outcome), @"no entry of yore was found in the agents' settings");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     assert_eq!(state(&environment), before);
     assert!(!environment.path("data/install.json").exists() && !environment.path("data/backups").exists());
     let outcome = environment.yore(["uninstall", "all"]).run().success();
-    insta::assert_snapshot!(shown(&outcome), @"nothing of yore's was found in the agents' settings");
+    insta::assert_snapshot!(shown(&outcome), @"no entry of yore was found in the agents' settings");
 }
 
 #[test]
@@ -322,9 +322,9 @@ fn project_has_settings_of_its_own() {
     "#);
     let outcome = environment.yore(["uninstall", "all"]).run().success();
     insta::assert_snapshot!(shown(&outcome), @r#"
-    nothing of yore's was found in the agents' settings
+    no entry of yore was found in the agents' settings
     --- standard error
-    settings of projects name yore too; `yore uninstall all --scope project` there takes it out
+    settings of projects name yore too; `yore uninstall all --scope project` there removes it
     "#);
     environment.yore(["uninstall", "all", "--scope", "project"]).run().success();
     fs::remove_dir_all(environment.path("work/src")).unwrap();
@@ -342,7 +342,7 @@ fn project_is_not_given_what_is_there_in_every_project() {
     let outcome = environment.yore(["install", "cursor", "--scope", "project"]).run().success();
     insta::assert_snapshot!(shown(&outcome), @r#"
     Cursor
-      · there for you in every project already: hooks
+      · already installed for you in every project: hooks
       ✓ [project]/.cursor/mcp.json: MCP server, file made
       ✓ [project]/.cursor/rules/yore.mdc: rules, file made
       → Cursor's settings list the server under Tools & MCP; switch it on there if it is off
@@ -358,7 +358,7 @@ fn agent_is_installed_by_name_where_it_was_not_found_and_by_other_names() {
     let environment = TestEnvironment::new();
     let outcome = environment.yore(["install", "all"]).run().ends_with(1);
     insta::assert_snapshot!(shown(&outcome), @r#"
-    none of the agents that yore knows was found on this computer
+    no supported agent was found on this computer
     not found: claude-code, cursor, codex, gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- exit code Some(1)
     "#);
@@ -463,7 +463,7 @@ fn program_of_another_name_says_that_it_must_be_called_yore() {
         fs::copy(PROGRAM, &program).unwrap();
     }
     let outcome = environment.program(&program).args(["install", "codex"]).run().ends_with(2);
-    assert!(outcome.stderr.contains("known by the name yore"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("it must be called yore"), "{}", outcome.stderr);
     assert_eq!(state(&environment), before);
 }
 
