@@ -44,7 +44,7 @@ pub enum EngineError {
     #[error("no local model is installed")]
     NoModel,
     /// No project is known by this name.
-    #[error("no project is known as {name:?}")]
+    #[error("unknown project {name:?}")]
     UnknownProject {
         /// The requested name.
         name: String,
@@ -52,10 +52,10 @@ pub enum EngineError {
         known: Vec<String>,
     },
     /// No session has this id.
-    #[error("no session is known as {0:?}")]
+    #[error("unknown session {0:?}")]
     UnknownSession(String),
     /// Neither a session nor a turn has this id.
-    #[error("nothing is known as {0:?}")]
+    #[error("unknown id {0:?}")]
     UnknownId(String),
     /// A note has no such version.
     #[error("note {note} has no such version: there {} {count}", if *.count == 1 { "is" } else { "are" })]

@@ -28,7 +28,7 @@ pub(super) const AGENT: Agent = Agent {
         traces
     },
     edits,
-    advice: |_| vec!["Aider can only be told that yore is there; `/run yore recall ...` asks it"],
+    advice: |_| vec!["Aider supports only rules that mention yore; `/run yore recall ...` searches it"],
     needless: NEEDED,
     idle_hooks: NONE_IDLE,
 };

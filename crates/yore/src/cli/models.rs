@@ -193,7 +193,7 @@ fn list(directory: &Path, context: &mut Context) -> CliResult {
         let place = || text::harmless(&directory.join(&model.id).display().to_string());
         let state = match &model.verdict {
             Ok(()) => format!("verified, {}", place()),
-            Err(EmbedError::Missing(_)) => "not here".to_owned(),
+            Err(EmbedError::Missing(_)) => "not installed".to_owned(),
             Err(error) => format!("{}: {}", model.state(), text::harmless(&error.to_string())),
         };
         vec![

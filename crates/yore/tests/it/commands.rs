@@ -240,13 +240,13 @@ fn unknown_project_is_answered_with_the_nearest() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["recall", "-p", "harbour", "x"]).shown(), @r#"
     --- standard error
-    error: no project is known as "harbour" [unknown-project]
+    error: unknown project "harbour" [unknown-project]
     hint: did you mean "harbor"? `yore projects` lists all
     --- exit code Some(1)
     "#);
     insta::assert_snapshot!(memory.call(&["sessions", "-p", "zzz"]).shown(), @r#"
     --- standard error
-    error: no project is known as "zzz" [unknown-project]
+    error: unknown project "zzz" [unknown-project]
     hint: `yore projects` lists all
     --- exit code Some(1)
     "#);
@@ -306,12 +306,12 @@ fn show_refuses_what_is_unclear_or_unknown() {
     insta::assert_snapshot!(memory.call(&["show", "4a5b"]).shown(), @r#"
     --- standard error
     error: several ids begin with "4a5b" [ambiguous-id]
-    hint: it fits session 4a5b0002-db5a-49aa-8e84-47468670e630 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142 (claude-code); give more characters
+    hint: it matches session 4a5b0002-db5a-49aa-8e84-47468670e630 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142 (claude-code); give more characters
     --- exit code Some(2)
     "#);
     insta::assert_snapshot!(memory.call(&["show", "ffffffffffff"]).shown(), @r#"
     --- standard error
-    error: nothing is known as "ffffffffffff" [unknown-id]
+    error: unknown id "ffffffffffff" [unknown-id]
     hint: give an id that `yore recall` or `yore sessions` shows, or its first 4 or more characters
     --- exit code Some(1)
     "#);
@@ -650,7 +650,7 @@ fn verbose_ingestion_has_a_line_for_each_conversation() {
     Transcript::new(QUARRY, "/home/dev/quarry").human("hello").write(&environment.projects());
     let told = |lines: &str| lines.lines().map(str::to_owned).collect::<Vec<_>>();
     let first = told(&environment.yore(["ingest", "--verbose"]).run().success().stderr);
-    assert!(first[0].starts_with("2 files to look at, "), "{first:?}");
+    assert!(first[0].starts_with("2 files to read, "), "{first:?}");
     let ends_with = |end: &str| first.iter().filter(|line| line.starts_with("Claude Code: ") && line.ends_with(end)).count();
     assert_eq!((ends_with(&format!("{HARBOR}.jsonl: 2 new turns")), ends_with(&format!("{QUARRY}.jsonl: 1 new turn"))), (1, 1));
     harbor.human("and again").write(&environment.projects());
@@ -664,7 +664,7 @@ fn dry_run_of_an_ingestion_writes_nothing() {
     let environment = TestEnvironment::new();
     Transcript::new(HARBOR, "/home/dev/harbor").human("hello").assistant("Hello.").write(&environment.projects());
     let outcome = environment.yore(["ingest", "--dry-run"]).run().success();
-    insta::assert_snapshot!(outcome.shown(), @"would look at 1 file of [size]");
+    insta::assert_snapshot!(outcome.shown(), @"would read 1 file of [size]");
     assert!(!environment.data().exists(), "not even the data directory");
     environment.yore(["ingest"]).run().success();
     let before = fs::read(environment.database()).unwrap();

@@ -249,7 +249,7 @@ fn transcripts_are_kept_longer_when_agreed_and_not_otherwise() {
     assert_eq!(fs::read_dir(environment.claude()).unwrap().count(), 3, "once is enough");
     fs::write(&settings, "{ broken").unwrap();
     let outcome = environment.yore(["up", "--no-embed", "--yes"]).run().success();
-    assert!(outcome.stderr.contains("left as it is"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("it was not changed"), "{}", outcome.stderr);
     assert_eq!(fs::read_to_string(&settings).unwrap(), "{ broken");
 }
 

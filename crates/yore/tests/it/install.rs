@@ -94,7 +94,7 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     Claude Code
       ✓ ~/.claude/settings.json: hooks, added
       ✓ ~/.claude.json: MCP server, added
-      → sessions that run already go on without it; new ones have it
+      → running sessions continue without it; new ones have it
     Cursor
       ✓ ~/.cursor/mcp.json: MCP server, file made
       ✓ ~/.cursor/hooks.json: hooks, file made
@@ -103,7 +103,7 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     Codex
       ✓ ~/.codex/config.toml: MCP server, added
       ✓ ~/.codex/hooks.json: hooks, file made
-      → Codex runs no hook before you trusted it: type /hooks in Codex
+      → Codex runs hooks only after you trust them: type /hooks in Codex
     not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
     `yore up` reads the conversations that are here already
@@ -239,14 +239,14 @@ fn file_that_cannot_be_changed_is_told_and_keeps_no_other_from_it() {
     insta::assert_snapshot!(shown(&outcome), @r#"
     Claude Code
       ✗ ~/.claude/settings.json: hooks, left as it is: it cannot be read: Expected value after colon in object property on line 1 column 11
-      ✗ ~/.claude.json: MCP server, left as it is: there is a server called "yore" already that runs "npx" (mcpServers.yore); rename or remove it first
+      ✗ ~/.claude.json: MCP server, left as it is: a server called "yore" that runs "npx" already exists (mcpServers.yore); rename or remove it first
     Cursor
       ✗ ~/.cursor/mcp.json: MCP server, left as it is: it is a directory
-      ✗ ~/.cursor/hooks.json: hooks, left as it is: it may not be written
+      ✗ ~/.cursor/hooks.json: hooks, left as it is: it is not writable
     Codex
       ✓ ~/.codex/config.toml: MCP server, added
       ✗ ~/.codex/hooks.json: hooks, left as it is: it is not UTF-8 text
-      → Codex runs no hook before you trusted it: type /hooks in Codex
+      → Codex runs hooks only after you trust them: type /hooks in Codex
     not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
     `yore up` reads the conversations that are here already
@@ -314,7 +314,7 @@ fn project_has_settings_of_its_own() {
     Codex
       ✓ [project]/.codex/config.toml: MCP server, file made
       ✓ [project]/.codex/hooks.json: hooks, file made
-      → Codex runs no hook before you trusted it: type /hooks in Codex
+      → Codex runs hooks only after you trust them: type /hooks in Codex
       → Codex reads a project's settings only where the project is trusted
     not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
@@ -448,7 +448,7 @@ fn what_may_not_be_written_is_not_promised() {
     permissions.set_readonly(true);
     fs::set_permissions(&locked, permissions.clone()).unwrap();
     let listed = environment.yore(["install"]).run().ends_with(1);
-    assert!(listed.stdout.contains("✗ ~/.claude.json: MCP server, left as it is: it may not be written"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("✗ ~/.claude.json: MCP server, left as it is: it is not writable"), "{}", listed.stdout);
     #[expect(clippy::permissions_set_readonly_false, reason = "it is a temporary file")]
     permissions.set_readonly(false);
     fs::set_permissions(&locked, permissions).unwrap();

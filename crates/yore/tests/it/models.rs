@@ -46,7 +46,7 @@ fn models_that_are_not_here_are_listed_with_licence_and_package() {
     assert!(shown.stdout.contains("static-minilm-256") && shown.stdout.contains("inside the program"), "{}", shown.stdout);
     for id in [BGE, JUDGE] {
         let line = shown.stdout.lines().find(|line| line.starts_with(id)).unwrap();
-        assert!(line.ends_with("not here") && line.contains("34.7 MB"), "{line}");
+        assert!(line.ends_with("not installed") && line.contains("34.7 MB"), "{line}");
     }
     assert!(shown.stderr.contains("yore models fetch"), "{}", shown.stderr);
     let bge = model(&environment.yore(["models", "list", "--json"]).run().success(), BGE);

@@ -51,7 +51,7 @@ fn told(severity: Severity, error: CliError) -> Told {
 
 /// Remedies for damage.
 const REPAIR: &str =
-    "run `yore repair`, which saves what is whole and reads again what still exists, or `yore restore`, which takes a backup";
+    "run `yore repair`, which saves undamaged data and reads existing sources again, or `yore restore`, which takes a backup";
 const REINDEX: &str = "run `yore reindex`";
 const CATCH_UP: &str = "run `yore ingest` or `yore reindex`";
 
