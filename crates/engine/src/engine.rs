@@ -357,7 +357,7 @@ impl Engine {
         };
         let identity = embedding::identity(&model);
         if self.store.embedder_facts(chosen)?.is_none_or(|(known, _)| known != identity) {
-            missing.push(Missing::vectors("the vectors were made by another model than the one that is here".to_owned()));
+            missing.push(Missing::vectors("the vectors were made by another model than the installed one".to_owned()));
             return Ok(None);
         }
         match self.store.unembedded_count(COUNTED_UNEMBEDDED)? {

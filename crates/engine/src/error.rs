@@ -33,7 +33,7 @@ pub enum EngineError {
     #[error("{0}")]
     BadProjectName(&'static str),
     /// No backup can be restored.
-    #[error("there is no backup in {} that is whole", directory.display())]
+    #[error("no undamaged backup in {}", directory.display())]
     NoBackup {
         /// The data directory.
         directory: PathBuf,
@@ -41,10 +41,10 @@ pub enum EngineError {
         damaged: Vec<PathBuf>,
     },
     /// A local model is needed, and none was configured.
-    #[error("no local model is here")]
+    #[error("no local model is installed")]
     NoModel,
     /// No project is known by this name.
-    #[error("no project is known as {name:?}")]
+    #[error("unknown project {name:?}")]
     UnknownProject {
         /// The requested name.
         name: String,
@@ -52,10 +52,10 @@ pub enum EngineError {
         known: Vec<String>,
     },
     /// No session has this id.
-    #[error("no session is known as {0:?}")]
+    #[error("unknown session {0:?}")]
     UnknownSession(String),
     /// Neither a session nor a turn has this id.
-    #[error("nothing is known as {0:?}")]
+    #[error("unknown id {0:?}")]
     UnknownId(String),
     /// A note has no such version.
     #[error("note {note} has no such version: there {} {count}", if *.count == 1 { "is" } else { "are" })]
@@ -66,7 +66,7 @@ pub enum EngineError {
         count: u64,
     },
     /// Several ids begin with this one.
-    #[error("{id:?} is the beginning of several ids")]
+    #[error("several ids begin with {id:?}")]
     AmbiguousId {
         /// The requested beginning.
         id: String,

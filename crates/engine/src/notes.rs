@@ -354,7 +354,7 @@ fn facts_of(request: &RememberRequest, known: Option<&NoteFacts>) -> Result<Note
     let metadata = match &request.metadata {
         Some(metadata) => match serde_json::from_str::<serde_json::Map<String, Value>>(metadata) {
             Ok(object) => Value::Object(object).to_string(),
-            Err(_) => return Err(EngineError::BadNote("the metadata is no JSON object")),
+            Err(_) => return Err(EngineError::BadNote("the metadata is not a JSON object")),
         },
         None => known.metadata.clone(),
     };

@@ -74,7 +74,7 @@ impl Engine {
         }
         let row = self.only_project(project)?;
         if self.store().project_names()?.iter().any(|(other, _, known)| *other != row && known.eq_ignore_ascii_case(name)) {
-            return Err(EngineError::BadProjectName("another project has this name: `yore projects merge` makes one of two"));
+            return Err(EngineError::BadProjectName("another project has this name: `yore projects merge` merges two projects"));
         }
         Ok(self.store().rename_project(row, name)?)
     }

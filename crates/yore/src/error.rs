@@ -81,7 +81,7 @@ impl From<EngineError> for CliError {
             Some(store) => store_advice(store),
             None => match &error {
                 EngineError::Index(IndexError::DiskFull(_)) => {
-                    (Exit::Data, Some("free some space and run the command again; nothing is lost".to_owned()))
+                    (Exit::Data, Some("free some space and run the command again; no data is lost".to_owned()))
                 }
                 EngineError::Index(_) => (Exit::Data, Some("the index can be rebuilt: run `yore reindex`".to_owned())),
                 EngineError::Ingest(IngestError::DataDirectory { .. }) => {
@@ -91,7 +91,7 @@ impl From<EngineError> for CliError {
                     Exit::Data,
                     Some(format!(
                         "put the file back from a copy of the data directory (`yore restore` has the key of each backup); \
-                         `yore repair --new-key` goes on without it, and then {}",
+                         `yore repair --new-key` continues without it, and then {}",
                         cost_of_new_key(*forgotten)
                     )),
                 ),
@@ -104,8 +104,10 @@ impl From<EngineError> for CliError {
                 EngineError::NoBackup { damaged, .. } => (
                     Exit::Data,
                     Some(match damaged.len() {
-                        0 => "the daemon makes one each day, `yore backup` at once; `yore repair` saves what is whole".to_owned(),
-                        count => format!("{count} there are damaged; `yore repair` saves what is whole of the memory itself"),
+                        0 => {
+                            "the daemon makes one each day, `yore backup` at once; `yore repair` saves undamaged data".to_owned()
+                        }
+                        count => format!("{count} backups are damaged; `yore repair` saves undamaged data of the memory itself"),
                     }),
                 ),
                 EngineError::BadNote(_) | EngineError::BadProjectName(_) => (Exit::Usage, None),
@@ -120,7 +122,7 @@ impl From<EngineError> for CliError {
                     (Exit::Nothing, Some(format!("`yore show {}` shows the newest", note.get(..8).unwrap_or(note))))
                 }
                 EngineError::AmbiguousId { candidates, .. } => {
-                    (Exit::Usage, Some(format!("it fits {}; give more characters", candidates.join(", "))))
+                    (Exit::Usage, Some(format!("it matches {}; give more characters", candidates.join(", "))))
                 }
                 EngineError::NotASession { session, .. } => {
                     (Exit::Usage, Some(format!("to forget it, forget session {session}")))
@@ -140,9 +142,9 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
         StoreError::Foreign(_) => (Exit::Data, "name another data directory with --data-dir or YORE_HOME"),
         StoreError::Corrupt { .. } => (
             Exit::Data,
-            "run `yore repair`, which saves what is whole and reads again what still exists, or `yore restore`, which takes a backup",
+            "run `yore repair`, which saves undamaged data and reads existing sources again, or `yore restore`, which takes a backup",
         ),
-        StoreError::DiskFull(_) => (Exit::Data, "free some space and run the command again; nothing is lost"),
+        StoreError::DiskFull(_) => (Exit::Data, "free some space and run the command again; no data is lost"),
         StoreError::ReadOnly { .. } => (
             Exit::Data,
             "check that you own the data directory and may write to it, or name another with --data-dir or YORE_HOME",
@@ -166,7 +168,7 @@ pub fn cost_of_new_key(forgotten: u64) -> String {
             format!("what was forgotten for good ({count} sessions and messages) comes back where its source still exists, ")
         }
     };
-    format!("{come_back}every file is read anew, and equal secrets have other markers than before")
+    format!("{come_back}every file is read again, and equal secrets get other markers than before")
 }
 
 /// Returns the names of the sources, for people.

@@ -46,7 +46,7 @@ pub enum RaiseError {
         error: io::Error,
     },
     /// The file is not a JSON object, or is too unusual to be changed safely.
-    #[error("{path} does not look like settings, so it was left as it is", path = .0.display())]
+    #[error("{path} does not look like settings, so it was not changed", path = .0.display())]
     Unusual(PathBuf),
 }
 

@@ -10,8 +10,8 @@ from ..place import Place
 from .base import KEY, Agent
 
 
-# What some agents do not write into their sessions, or do not do.
-NO_BRANCH = "its sessions name no branch"
+# Reasons why some agents cannot pass a check, used by several of them.
+NO_BRANCH = "its sessions do not record the branch"
 NO_HOOKS = "it has no hooks and no plugins"
 
 
@@ -45,14 +45,14 @@ class ClaudeCode(Agent):
 class ClaudeCodeOlder(ClaudeCode):
     name, title = "claude-code-older", "Claude Code (older line)"
     listed_as = "Claude Code"
-    impossible = {"caches hold/resumed": "a resumed session of the older line leaves out what a hook before a tool (PreToolUse) had told; its transcript holds it"}
+    impossible = {"caches hold/resumed": "a resumed session of the older line omits the context added by a PreToolUse hook; its transcript contains it"}
 
 
 class Codex(Agent):
     name, title, listed_as = "codex", "Codex CLI", "Codex"
     install = source = "codex"
     model = "gpt-trial"
-    # The trial's runs pass trust by.
+    # The runs of the trial bypass the trust check.
     warned_of = ": not trusted yet"
 
     def environment(self, place: Place, url: str) -> dict[str, str]:
@@ -87,7 +87,7 @@ request_max_retries = 3
 
 
 class CodexCodeMode(Codex):
-    """Its newest models call tools from JavaScript."""
+    """Codex with its newest models, which call tools from JavaScript."""
 
     name, title = "codex-code-mode", "Codex CLI (code mode)"
     model = "gpt-6-astra"
@@ -102,8 +102,8 @@ class Gemini(Agent):
     install = source = "gemini"
     impossible = {
         "read back/branches": NO_BRANCH,
-        "compaction": "its PreCompress hook runs before every request, and no event tells of a compression that took place",
-        "sub-agents/told": "Gemini CLI runs no hook when a sub-agent begins",
+        "compaction": "its PreCompress hook runs before every request, and no event reports that a compression took place",
+        "sub-agents/told": "Gemini CLI runs no hook when a sub-agent starts",
     }
 
     def environment(self, place: Place, url: str) -> dict[str, str]:
@@ -208,7 +208,7 @@ class Cline(Agent):
     name, title, listed_as = "cline", "Cline CLI", "Cline"
     install = source = "cline"
     can_resume = False
-    impossible = {"compaction": "it resumes a session in its terminal program only"}
+    impossible = {"compaction": "it can resume a session only in its terminal interface"}
 
     def set_up(self, place: Place, url: str) -> None:
         place.run([self.program, "auth", "-p", "openai-compatible", "-k", KEY, "-m", MODEL, "-b", f"{url}/v1"], name="set-up")
@@ -224,7 +224,7 @@ class Cline(Agent):
         return [self.program, "config", "mcp"]
 
     def end(self, place: Place) -> None:
-        # Its hub serves whoever comes next.
+        # The hub keeps running and would serve the next session.
         place.run([self.program, "hub", "stop"], name="end")
 
 
@@ -232,10 +232,10 @@ class Continue(Agent):
     name, title, listed_as = "continue", "Continue CLI", "Continue"
     install = source = "continue"
     impossible = {
-        **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "compaction"), f"its program calls its own hooks from nowhere (fireHook); its rules ask the model to recall"),
+        **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "compaction"), f"its program never calls its own hooks (fireHook); its rules ask the model to recall"),
         "accepted/listed": "it has no command that lists servers",
         "read back/branches": NO_BRANCH,
-        "sub-agents": "it has sub-agents only where a person sets up a model for them",
+        "sub-agents": "it has sub-agents only if a model is configured for them",
     }
 
     def environment(self, place: Place, url: str) -> dict[str, str]:
@@ -267,7 +267,7 @@ class Qwen(Agent):
     name, title = "qwen", "Qwen Code"
     install = source = "qwen"
     full = 170_000
-    impossible = {"sub-agents/told": "what its SubagentStart hook answers (hook_context) stands in no prompt of a sub-agent"}
+    impossible = {"sub-agents/told": "the output of its SubagentStart hook (hook_context) is not added to any prompt of a sub-agent"}
 
     def environment(self, place: Place, url: str) -> dict[str, str]:
         return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY, "OPENAI_MODEL": MODEL, "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
@@ -291,7 +291,7 @@ class Aider(Agent):
     has_server = has_tools = False
     has_session_per_run = True
     impossible = {
-        **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "compaction"), f"{NO_HOOKS}; its rules tell the model of `/run yore recall`"),
+        **dict.fromkeys(("told: brief", "told: prompt", "told: file", "told: error", "compaction"), f"{NO_HOOKS}; its rules mention `/run yore recall` to the model"),
         **dict.fromkeys(("accepted", "recall", "right project/recall", "sub-agents"), "it has no MCP client and no sub-agents"),
         **dict.fromkeys(("read back/calls", "read back/failures"), "its model calls no tools"),
         "read back/branches": NO_BRANCH,

@@ -43,7 +43,7 @@ impl TextHash {
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// A file operation failed.
-    #[error("the cache of vectors {path}: {source}")]
+    #[error("the vector cache {path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -51,10 +51,10 @@ pub enum CacheError {
         source: io::Error,
     },
     /// The file is not a cache of vectors, or belongs to something else.
-    #[error("{0} is not the cache of vectors that its name says; delete it")]
+    #[error("{0} is not a vector cache of this model; delete it")]
     Foreign(PathBuf),
     /// The vector has a different length than those of the cache.
-    #[error("a vector of {found} numbers for the cache {path}, which holds vectors of {expected}")]
+    #[error("a vector of {found} dimensions does not fit the cache {path} of {expected}")]
     Dimensions {
         /// The file.
         path: PathBuf,

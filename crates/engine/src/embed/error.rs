@@ -6,10 +6,10 @@ use super::Role;
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
     /// A file of the model is missing.
-    #[error("the model file {0} is not there")]
+    #[error("the model file {0} is missing")]
     Missing(PathBuf),
     /// A file is not, byte for byte, the one that the model needs: it is cut short, damaged or replaced.
-    #[error("the model file {file} is damaged or another one: {detail}")]
+    #[error("the model file {file} is damaged or not the expected one: {detail}")]
     Damaged {
         /// The file.
         file: PathBuf,
@@ -17,7 +17,7 @@ pub enum EmbedError {
         detail: String,
     },
     /// A folder has neither a known model nor a description.
-    #[error("{0} is no model that yore knows, and holds no model.json that describes one")]
+    #[error("{0} is not a known model and has no model.json that describes one")]
     Unknown(PathBuf),
     /// The model in the folder has another role.
     #[error("{folder} holds {id}, which is a model for {}, not for {}", .is.purpose(), .wanted.purpose())]
@@ -40,7 +40,7 @@ pub enum EmbedError {
         detail: String,
     },
     /// The vocabulary of the model differs from the built-in one.
-    #[error("{file} is not the vocabulary of bert-base-uncased, the only one that yore cuts words with: {detail}")]
+    #[error("{file} is not the vocabulary of bert-base-uncased, the only supported one: {detail}")]
     Vocabulary {
         /// The file with the vocabulary.
         file: PathBuf,
@@ -64,7 +64,7 @@ pub enum EmbedError {
         detail: String,
     },
     /// The model returned a number that is not finite, or only zeros.
-    #[error("the model {0} gave numbers that are no vector and no score")]
+    #[error("the model {0} returned zeros or numbers that are not finite")]
     NotFinite(String),
     /// A file operation failed.
     #[error("{path}: {source}")]

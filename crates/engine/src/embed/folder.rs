@@ -177,7 +177,7 @@ fn expect_size(path: &Path, expected: u64) -> Result<(), EmbedError> {
     if found == expected {
         return Ok(());
     }
-    let detail = format!("it has {found} bytes, expected are {expected}");
+    let detail = format!("it has {found} bytes, expected {expected}");
     Err(EmbedError::Damaged { file: path.to_path_buf(), detail })
 }
 
@@ -185,7 +185,7 @@ fn expect_hash(path: &Path, expected: &str, found: &str) -> Result<(), EmbedErro
     if found == expected {
         return Ok(());
     }
-    let detail = format!("its SHA-256 is {found}, expected is {expected}");
+    let detail = format!("its SHA-256 is {found}, expected {expected}");
     Err(EmbedError::Damaged { file: path.to_path_buf(), detail })
 }
 
@@ -223,7 +223,7 @@ fn described(file: &Path) -> Result<Facts, EmbedError> {
         return Err(wrong("id must be 1 to 64 letters, digits, dots, hyphens and underscores".to_owned()));
     }
     if Manifest::find(&id).is_some() {
-        return Err(wrong(format!("id {id} is that of a known model; choose another")));
+        return Err(wrong(format!("id {id} belongs to a known model; choose another")));
     }
     let role = match role.as_deref() {
         None | Some("embedder") => Role::Embedder,
@@ -273,7 +273,7 @@ fn verify_vocabulary(file: &Path) -> Result<(), EmbedError> {
     let text = fs::read(file).map_err(|error| EmbedError::io(file, error))?;
     let tokenizer: Tokenizer = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if tokenizer.normalizer.is_some_and(|normalizer| normalizer.lowercase == Some(false)) {
-        return Err(wrong("it keeps capitals".to_owned()));
+        return Err(wrong("it is case-sensitive".to_owned()));
     }
     let mut pieces: Vec<(usize, String)> = tokenizer.model.vocab.into_iter().map(|(piece, id)| (id, piece)).collect();
     pieces.sort_unstable();
@@ -288,5 +288,5 @@ fn verify_vocabulary(file: &Path) -> Result<(), EmbedError> {
     if hex(&hasher.finalize()) == VOCABULARY_SHA256 {
         return Ok(());
     }
-    Err(wrong(format!("it has {} pieces, not the same 30522", pieces.len())))
+    Err(wrong(format!("its {} pieces are not the expected 30522", pieces.len())))
 }

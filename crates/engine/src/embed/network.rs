@@ -56,6 +56,6 @@ impl Network {
         }
         let mut outputs =
             self.model.run(inputs, &[self.output], Some(self.options.clone())).map_err(|error| error.to_string())?;
-        outputs.pop().ok_or_else(|| "it gave no result".to_owned())
+        outputs.pop().ok_or_else(|| "it returned no result".to_owned())
     }
 }

@@ -66,7 +66,7 @@ impl Reranker {
         match logits.as_slice() {
             [logit] if logit.is_finite() => Ok(*logit),
             [_] => Err(EmbedError::NotFinite(self.facts.id.clone())),
-            other => Err(failed(format!("it gave {} numbers, expected is one", other.len()))),
+            other => Err(failed(format!("it returned {} numbers, expected one", other.len()))),
         }
     }
 }

@@ -22,13 +22,13 @@ static BUILTIN: Result<StaticTable, StaticTableError> = StaticTable::parse(inclu
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StaticTableError {
     /// The bytes begin with another mark.
-    #[error("the static table does not begin with its mark: it is another file, or of another version")]
+    #[error("the static table has an unknown header: it is another file, or of another version")]
     Foreign,
     /// The vectors have a different length than the program expects.
-    #[error("the static table has vectors of {0} numbers, expected are {expected}", expected = StaticTable::DIMENSIONS)]
+    #[error("the static table has vectors of {0} dimensions, expected {expected}", expected = StaticTable::DIMENSIONS)]
     Dimensions(usize),
     /// The table was cut, or bytes were added.
-    #[error("the static table is damaged: it has {found} bytes, expected are {expected}")]
+    #[error("the static table is damaged: it has {found} bytes, expected {expected}")]
     Size {
         /// Number of bytes according to the header.
         expected: usize,

@@ -79,7 +79,7 @@ impl TextEmbedder {
         let states = self.network.run(ids, vec![0; tokens]).map_err(failed)?;
         let (shape, states) = states.into_shape_vec::<f32, 3>().map_err(|error| failed(error.to_string()))?;
         if shape != [1, tokens, width] {
-            return Err(failed(format!("its result has the shape {shape:?}, expected is [1, {tokens}, {width}]")));
+            return Err(failed(format!("its result has the shape {shape:?}, expected [1, {tokens}, {width}]")));
         }
         let mut vector = match self.facts.pooling {
             Pooling::Cls => states.get(..width).unwrap_or_default().to_vec(),

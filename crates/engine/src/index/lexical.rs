@@ -615,7 +615,7 @@ fn failure(directory: &Path, error: TantivyError) -> IndexError {
     }
     // The library does not report the original error.
     let is_lost = matches!(error, TantivyError::ErrorInThread(_));
-    let detail = if is_lost { "it could not be written: the disk fails, or is full".to_owned() } else { text };
+    let detail = if is_lost { "it could not be written: the disk failed, or is full".to_owned() } else { text };
     IndexError::Failed { path: directory.to_path_buf(), detail }
 }
 

@@ -272,7 +272,7 @@ fn uri(path: &Path, query: &str) -> String {
 }
 
 fn changing(path: &Path) -> io::Error {
-    let why = format!("{}: its program is changing it; it is read the next time", path.display());
+    let why = format!("{}: its program is writing to it; it is read the next time", path.display());
     io::Error::new(io::ErrorKind::WouldBlock, why)
 }
 
@@ -283,7 +283,7 @@ fn explain(path: &Path, error: &rusqlite::Error) -> io::Error {
             io::ErrorKind::WouldBlock
         }
         Some(ErrorCode::NotADatabase) => {
-            let why = format!("{}: no SQLite database, or an encrypted one", path.display());
+            let why = format!("{}: not a SQLite database, or an encrypted one", path.display());
             return io::Error::new(io::ErrorKind::InvalidData, why);
         }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::TypeMismatch | ErrorCode::TooBig) => io::ErrorKind::InvalidData,

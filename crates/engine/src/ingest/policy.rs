@@ -6,7 +6,7 @@ use yore_core::scope::{is_within, normalize_directory};
 
 /// A pattern that does not parse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{pattern:?} is no path pattern: {detail}")]
+#[error("invalid path pattern {pattern:?}: {detail}")]
 pub struct PatternError {
     /// The pattern.
     pub pattern: String,

@@ -58,15 +58,15 @@ impl Missing {
     /// Some turns were not yet analysed for code, files and errors, which the filter needs.
     pub(crate) fn shape(count: usize) -> Self {
         let text = match count {
-            1 => "1 turn was not looked through for code, files and errors yet".to_owned(),
-            count => format!("{count} turns were not looked through for code, files and errors yet"),
+            1 => "1 turn was not yet searched for code, files and errors".to_owned(),
+            count => format!("{count} turns were not yet searched for code, files and errors"),
         };
         Self { code: MissingCode::Shape, text, remedy: Some("run `yore reindex`".to_owned()) }
     }
 
     /// More turns wait for an index than a query searches in memory.
     pub(super) fn behind(code: MissingCode, index: &str, waiting: usize) -> Self {
-        let text = format!("{waiting} turns are not in {index} yet, and not all of them were looked at");
+        let text = format!("{waiting} turns are not in {index} yet, and not all of them were searched");
         Self { code, text, remedy: Some("run `yore reindex` if this stays".to_owned()) }
     }
 

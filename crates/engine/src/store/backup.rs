@@ -131,7 +131,7 @@ pub(crate) fn problem(path: &Path, is_whole: impl Fn(&[u8; 32], usize, &[u8]) ->
         while let Some(row) = rows.next()? {
             let data = row.get_ref(3)?.as_blob()?;
             if !is_whole(&row.get(1)?, row.get::<_, i64>(2)? as usize, data) {
-                return Ok(Some(format!("blob {} does not hold what its hash says", row.get::<_, i64>(0)?)));
+                return Ok(Some(format!("blob {} does not match its hash", row.get::<_, i64>(0)?)));
             }
         }
         Ok(None)

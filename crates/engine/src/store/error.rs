@@ -11,7 +11,7 @@ pub enum StoreError {
     #[error("no memory at {0} yet")]
     Missing(PathBuf),
     /// A newer yore wrote the database.
-    #[error("the database {path} has schema {found}, this yore knows {known}")]
+    #[error("the database {path} has schema {found}, this yore supports {known}")]
     Newer {
         /// The database.
         path: PathBuf,
@@ -21,7 +21,7 @@ pub enum StoreError {
         known: i32,
     },
     /// An older yore wrote the database, and it may not be upgraded now.
-    #[error("the database {0} waits for an upgrade")]
+    #[error("the database {0} needs an upgrade")]
     Older(PathBuf),
     /// The file is the database of another program.
     #[error("{0} is a database, but not yore's")]
@@ -49,7 +49,7 @@ pub enum StoreError {
     #[error("{0} is busy: another process has been writing for too long")]
     Busy(PathBuf),
     /// WAL needs shared memory, which network file systems do not provide.
-    #[error("{path} lies on a network file system ({kind}), where SQLite cannot guard it")]
+    #[error("{path} is on a network file system ({kind}), which SQLite cannot use safely")]
     NetworkFileSystem {
         /// The data directory.
         path: PathBuf,

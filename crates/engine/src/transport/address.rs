@@ -37,7 +37,7 @@ pub(super) fn check(mut url: Url) -> Result<Url, FetchError> {
     }
     if url.host_str().is_none_or(str::is_empty) || url.as_str().len() > MAX_ADDRESS_BYTES {
         let address = url.as_str().chars().take(120).collect();
-        return Err(FetchError::Address { address, detail: "it names no host, or is too long".to_owned() });
+        return Err(FetchError::Address { address, detail: "it has no host, or is too long".to_owned() });
     }
     url.set_fragment(None);
     Ok(url)

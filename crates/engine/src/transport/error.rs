@@ -10,7 +10,7 @@ pub(super) const MAX_REDIRECTS: usize = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The text is not a valid address.
-    #[error("{address:?} is no address of a page: {detail}")]
+    #[error("invalid address {address:?}: {detail}")]
     Address {
         /// The text, cut.
         address: String,
@@ -18,13 +18,13 @@ pub enum FetchError {
         detail: String,
     },
     /// The address uses another protocol.
-    #[error("{0}: addresses are not fetched, only http: and https:")]
+    #[error("{0}: addresses are not supported, only http: and https:")]
     Scheme(String),
     /// The address holds a name or password.
-    #[error("the address of {0} holds a name or password")]
+    #[error("the address of {0} contains a user name or password")]
     Credentials(String),
     /// The address leads into a private network or to a machine's own services.
-    #[error("{host} leads to {address}, which is no public address")]
+    #[error("{host} resolves to {address}, which is not a public address")]
     PrivateAddress {
         /// The requested host.
         host: String,
@@ -32,7 +32,7 @@ pub enum FetchError {
         address: IpAddr,
     },
     /// The host name does not exist.
-    #[error("no host is known as {0}")]
+    #[error("unknown host {0}")]
     UnknownHost(String),
     /// The connection failed or broke.
     #[error("{host}: {error}")]
@@ -51,7 +51,7 @@ pub enum FetchError {
         detail: String,
     },
     /// The server took too long.
-    #[error("{host} took too long")]
+    #[error("{host} did not answer in time")]
     Timeout {
         /// The host.
         host: String,
@@ -77,7 +77,7 @@ pub enum FetchError {
         status: u16,
     },
     /// The content is neither text nor a PDF.
-    #[error("{address} is {content_type:?}, which is not read")]
+    #[error("{address} is {content_type:?}, which is not supported")]
     ContentType {
         /// The address.
         address: String,
@@ -99,7 +99,7 @@ pub enum FetchError {
         detail: String,
     },
     /// The proxy's address is not valid.
-    #[error("{0:?} is no address of a proxy")]
+    #[error("invalid proxy address {0:?}")]
     Proxy(String),
 }
 
@@ -129,21 +129,21 @@ impl FetchError {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Address { .. } => "give the whole address, beginning with https://",
-            Self::Scheme(_) => "give a file's path in place of its address; other protocols are not spoken",
+            Self::Scheme(_) => "give a file's path in place of its address; other protocols are not supported",
             Self::Credentials(_) => "pages behind a login are not fetched: save the page and ingest the file",
-            Self::PrivateAddress { .. } => "if the page is one of your own network, save it and name the file",
-            Self::UnknownHost(_) => "check the spelling and the connection to the network",
+            Self::PrivateAddress { .. } => "if the page is on your own network, save it and ingest the file",
+            Self::UnknownHost(_) => "check the spelling and the network connection",
             Self::Connection { .. } | Self::Timeout { .. } => "try again later",
-            Self::Tls { .. } => "check the computer's clock, and whether something stands between it and the server",
+            Self::Tls { .. } => "check the computer's clock, and whether a proxy intercepts the connection",
             Self::TooLarge { .. } => "save the page and ingest the part that matters as a file",
             Self::TooManyRedirects { .. } => "open the page in a browser and give the address that it ends at",
             Self::Status { status: 401 | 403 | 407, .. } => {
                 "pages behind a login are not fetched: save the page and ingest the file"
             }
-            Self::Status { status: 404 | 410, .. } => "check the address; what was read of the page before is kept",
+            Self::Status { status: 404 | 410, .. } => "check the address; text read from the page before is kept",
             Self::Status { .. } => "try again later",
-            Self::ContentType { .. } => "text, Markdown, HTML, JSON and PDF are read",
-            Self::NoText { .. } => "if scripts make the page, save it from the browser and ingest the file",
+            Self::ContentType { .. } => "supported are text, Markdown, HTML, JSON and PDF",
+            Self::NoText { .. } => "if scripts build the page, save it from the browser and ingest the file",
             Self::Protocol { .. } => "open the page in a browser; if that works, please report the address",
             Self::Proxy(_) => "give the proxy as http://host:port",
         }

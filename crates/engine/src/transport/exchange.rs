@@ -48,10 +48,10 @@ pub enum TransportError {
     #[error("{0}")]
     Request(String),
     /// The host name does not exist.
-    #[error("no host is known by this name")]
+    #[error("unknown host")]
     UnknownHost,
     /// The host name leads to an address to which connections are not allowed.
-    #[error("{0} is no public address")]
+    #[error("{0} is not a public address")]
     PrivateAddress(IpAddr),
     /// The connection failed or broke.
     #[error(transparent)]
@@ -60,7 +60,7 @@ pub enum TransportError {
     #[error("no secure connection: {0}")]
     Tls(String),
     /// The server took too long.
-    #[error("no answer in time")]
+    #[error("timed out")]
     Timeout,
     /// The answer exceeds the limit.
     #[error("the answer has more than {0} bytes")]
@@ -69,7 +69,7 @@ pub enum TransportError {
     #[error("{0}")]
     Protocol(String),
     /// The proxy's address is not valid.
-    #[error("{0:?} is no address of a proxy")]
+    #[error("invalid proxy address {0:?}")]
     Proxy(String),
 }
 

@@ -193,10 +193,10 @@ impl Resolver for LookUp {
 
 /// All addresses of a name are private.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} is no public address")]
+#[error("{0} is not a public address")]
 struct Refused(IpAddr);
 
 /// A name does not exist.
 #[derive(Debug, thiserror::Error)]
-#[error("the name is not known")]
+#[error("unknown host name")]
 struct Unresolved;

@@ -150,7 +150,7 @@ impl Fetcher {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
                     let next = url.join(location).map_err(|error| FetchError::Protocol {
                         host: host_of(&url),
-                        detail: format!("it redirects to no address: {error}"),
+                        detail: format!("it redirects to an invalid address: {error}"),
                     })?;
                     url = address::check(next)?;
                 }
@@ -207,7 +207,7 @@ impl Fetcher {
             return Err(refused(content_type.unwrap_or_default()));
         }
         if response.header("content-encoding").is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
-            let detail = "it compresses in a way that was not asked for".to_owned();
+            let detail = "it uses a compression that was not requested".to_owned();
             return Err(FetchError::Protocol { host: host_of(url), detail });
         }
         let limit = self.settings.max_bytes;

@@ -468,7 +468,7 @@ fn database_that_cannot_be_listed_is_reported_and_looked_at_again() {
     home.composer(C1, &json!({}), &[user("b1", "still read", 1)]);
     let report = try_read(&home.memory, "cursor", &home.root());
     assert_eq!(report.failures.len(), 1);
-    assert!(report.failures[0].1.contains("no SQLite database"), "{:?}", report.failures);
+    assert!(report.failures[0].1.contains("not a SQLite database"), "{:?}", report.failures);
     assert_eq!(home.memory.turns(C1).len(), 1);
     // A journal means that a change is unfinished; all of it is read later.
     fs::remove_file(&path).unwrap();

@@ -211,7 +211,7 @@ fn known_model_with_any_other_byte_is_refused_by_name() {
     fs::write(folder.join(model.name), "exchanged").unwrap();
     let trusted = LoadOptions { threads: 1, is_trusted: true };
     let error = TextEmbedder::open(&ModelFolder::recognise(&folder).unwrap(), &trusted).unwrap_err();
-    assert!(error.to_string().contains("9 bytes, expected are 34015106"), "{error}");
+    assert!(error.to_string().contains("9 bytes, expected 34015106"), "{error}");
 }
 
 #[test]

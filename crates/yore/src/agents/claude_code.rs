@@ -103,7 +103,7 @@ pub(super) const AGENT: Agent = Agent {
     traces: |machine| vec![machine.directory("CLAUDE_CONFIG_DIR", ".claude"), machine.at_home(".claude.json")],
     edits,
     advice: |wanted| match wanted.scope {
-        Scope::User => vec!["sessions that run already go on without it; new ones have it"],
+        Scope::User => vec!["running sessions continue without it; new ones have it"],
         Scope::Project => vec![
             "Claude Code asks once whether the server in .mcp.json may be used",
             ".mcp.json names the program on this computer; others who share it need their own path",

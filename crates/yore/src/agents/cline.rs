@@ -125,7 +125,7 @@ pub(super) const AGENT: Agent = Agent {
             advice.push("Cline's extension runs hooks only where its setting for them is on");
         }
         if wanted.scope == Scope::Project {
-            advice.push("Cline has servers for the person only: `yore install cline` adds it");
+            advice.push("Cline supports servers per user only: `yore install cline` adds it");
         }
         advice
     },

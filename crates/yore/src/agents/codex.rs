@@ -75,9 +75,9 @@ pub(super) const AGENT: Agent = Agent {
     traces: |machine| vec![machine.directory("CODEX_HOME", ".codex")],
     edits,
     advice: |wanted| match wanted.scope {
-        Scope::User => vec!["Codex runs no hook before you trusted it: type /hooks in Codex"],
+        Scope::User => vec!["Codex runs hooks only after you trust them: type /hooks in Codex"],
         Scope::Project => vec![
-            "Codex runs no hook before you trusted it: type /hooks in Codex",
+            "Codex runs hooks only after you trust them: type /hooks in Codex",
             "Codex reads a project's settings only where the project is trusted",
         ],
     },

@@ -105,9 +105,9 @@ pub(super) const AGENT: Agent = Agent {
     },
     edits,
     advice: |wanted| match wanted.scope {
-        Scope::User => vec!["sessions that run already go on without it"],
+        Scope::User => vec!["running sessions continue without it"],
         Scope::Project => vec![
-            "Copilot CLI has servers for the person only: `yore install copilot-cli` adds it",
+            "Copilot CLI supports servers per user only: `yore install copilot-cli` adds it",
             "these files name the program on this computer; others who share them need their own path",
         ],
     },

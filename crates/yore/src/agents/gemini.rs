@@ -69,7 +69,7 @@ pub(super) const AGENT: Agent = Agent {
     traces: |machine| vec![home(machine)],
     edits,
     advice: |wanted| match wanted.scope {
-        Scope::User => vec!["sessions that run already go on without it; /hooks and /mcp list it in new ones"],
+        Scope::User => vec!["running sessions continue without it; /hooks and /mcp list it in new ones"],
         Scope::Project => {
             vec!["Gemini CLI reads a project's settings only where the folder is trusted, and warns of its hooks once"]
         }

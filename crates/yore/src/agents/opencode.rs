@@ -74,7 +74,7 @@ pub(super) const AGENT: Agent = Agent {
     // The folder of the plugin is not evidence that OpenCode is installed.
     traces: |machine| vec![machine.xdg_configuration().join(NAME), machine.directory("XDG_DATA_HOME", ".local/share").join(NAME)],
     edits,
-    advice: |_| vec!["sessions that run already go on without it"],
+    advice: |_| vec!["running sessions continue without it"],
     needless: NEEDED,
     idle_hooks: NONE_IDLE,
 };

@@ -57,7 +57,7 @@ pub(super) const AGENT: Agent = Agent {
     traces: |machine| vec![home(machine)],
     edits,
     advice: |wanted| match wanted.scope {
-        Scope::User => vec!["sessions that run already go on without it"],
+        Scope::User => vec!["running sessions continue without it"],
         Scope::Project => vec!["Qwen Code reads a project's settings only where the folder is trusted"],
     },
     needless: NEEDED,

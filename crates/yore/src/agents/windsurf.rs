@@ -51,7 +51,7 @@ pub(super) const AGENT: Agent = Agent {
     edits,
     advice: |wanted| match wanted.scope {
         Scope::User => vec!["refresh the servers in Windsurf's MCP panel"],
-        Scope::Project => vec!["Windsurf has servers for the person only: `yore install windsurf` adds it"],
+        Scope::Project => vec!["Windsurf supports servers per user only: `yore install windsurf` adds it"],
     },
     needless: NEEDED,
     idle_hooks: NONE_IDLE,

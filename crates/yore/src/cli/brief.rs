@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             text: given.text.clone(),
         })?;
     } else if given.text.is_empty() {
-        context.printer.note("there is nothing to tell: no earlier session and no note of this project")?;
+        context.printer.note("nothing to show: no earlier session and no note of this project")?;
     } else {
         context.printer.line(&given.text)?;
     }

@@ -143,7 +143,7 @@ fn status(place: &Where, context: &mut Context) -> CliResult<()> {
         })?;
     }
     if waiting > 0 {
-        context.printer.line(format!("{} of hooks wait for the next reading", text::counted(waiting, "event")))?;
+        context.printer.line(format!("{} of hooks wait to be read", text::counted(waiting, "event")))?;
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ fn forbidden(directory: &Path, config: &Config, context: &Context) -> CliResult<
         None if config.capture.mode == CaptureMode::OptIn => {
             "only listed projects are captured (`yore capture on --project`)".to_owned()
         }
-        None => "capture.exclude_projects holds it".to_owned(),
+        None => "capture.exclude_projects lists it".to_owned(),
     }))
 }
 
@@ -194,14 +194,14 @@ fn user_file(context: &Context) -> CliResult<PathBuf> {
         .user_file
         .as_ref()
         .map(|file| file.path.clone())
-        .ok_or_else(|| CliError::usage("there is no directory for configurations", Some("name a file with YORE_CONFIG")))
+        .ok_or_else(|| CliError::usage("no configuration directory", Some("name a file with YORE_CONFIG")))
 }
 
 fn directory(project: &Path, context: &Context) -> CliResult<PathBuf> {
     let here = context.settings.here.clone().unwrap_or_default();
     let path = here.join(project);
     if !path.is_dir() {
-        return Err(CliError::usage(format!("{} is no directory", path.display()), None));
+        return Err(CliError::usage(format!("{} is not a directory", path.display()), None));
     }
     path.canonicalize().map_err(|error| CliError::io(&path, &error))
 }

@@ -39,8 +39,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             command.build();
             let names = arguments.man_of.as_deref().unwrap_or_default();
             let wanted = names.split_whitespace().try_fold(&command, |command, name| command.find_subcommand(name));
-            let wanted = wanted
-                .ok_or_else(|| CliError::usage(format!("there is no command {names:?}"), Some("`yore --help` lists them")))?;
+            let wanted =
+                wanted.ok_or_else(|| CliError::usage(format!("unknown command {names:?}"), Some("`yore --help` lists them")))?;
             let mut page = Vec::new();
             clap_mangen::Man::new(wanted.clone()).render(&mut page)?;
             context.printer.bytes(&page)?;

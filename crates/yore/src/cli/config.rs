@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         Action::Path => match &context.settings.user_file {
             Some(file) => context.printer.line(file.path.display().to_string())?,
             None => {
-                return Err(CliError::usage("there is no directory for configurations", Some("name a file with YORE_CONFIG")));
+                return Err(CliError::usage("no configuration directory", Some("name a file with YORE_CONFIG")));
             }
         },
     }
@@ -144,7 +144,7 @@ fn check_all(context: &mut Context) -> CliResult {
             context.printer.line(format!("{color}{mark}{} {problem} [{}]", text::RESET, problem.code()))?;
         }
         if is_sound {
-            context.printer.line("the configuration is sound")?;
+            context.printer.line("the configuration is valid")?;
         }
     }
     Ok(if is_sound { Exit::Success } else { Exit::Usage })
@@ -152,11 +152,12 @@ fn check_all(context: &mut Context) -> CliResult {
 
 fn target(is_project: bool, context: &Context) -> CliResult<(std::path::PathBuf, FileKind)> {
     if is_project {
-        let here = context.settings.here.clone().ok_or_else(|| CliError::usage("the current directory is gone", None))?;
+        let here =
+            context.settings.here.clone().ok_or_else(|| CliError::usage("the current directory no longer exists", None))?;
         return Ok((context.settings.project_file.clone().unwrap_or_else(|| here.join(config::PROJECT_FILE)), FileKind::Project));
     }
     match &context.settings.user_file {
         Some(file) => Ok((file.path.clone(), FileKind::User)),
-        None => Err(CliError::usage("there is no directory for configurations", Some("name a file with YORE_CONFIG"))),
+        None => Err(CliError::usage("no configuration directory", Some("name a file with YORE_CONFIG"))),
     }
 }

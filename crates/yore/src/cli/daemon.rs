@@ -100,7 +100,7 @@ fn start(context: &mut Context) -> CliResult {
     } else if is_new {
         context.printer.line(format!("started, process {}", hello.pid))?;
     } else {
-        context.printer.line(format!("runs already, process {}", hello.pid))?;
+        context.printer.line(format!("already running, process {}", hello.pid))?;
     }
     Ok(Exit::Success)
 }
@@ -120,8 +120,8 @@ pub fn stop_for(context: &Context) -> CliResult<bool> {
             return Err(CliError {
                 exit: Exit::Busy,
                 code: "daemon/no-answer".to_owned(),
-                message: format!("the daemon (process {who}) does not end"),
-                hint: Some("end the process; nothing is lost by it".to_owned()),
+                message: format!("the daemon (process {who}) does not stop"),
+                hint: Some("kill the process; no data is lost".to_owned()),
             });
         }
     }
@@ -133,7 +133,7 @@ fn stop(context: &mut Context) -> CliResult {
     if context.printer.is_json() {
         context.printer.json(&DaemonStopped { stopped: was_running })?;
     } else {
-        context.printer.line(if was_running { "stopped" } else { "none runs" })?;
+        context.printer.line(if was_running { "stopped" } else { "no daemon is running" })?;
     }
     Ok(Exit::Success)
 }
@@ -146,7 +146,7 @@ fn status(context: &mut Context) -> CliResult {
         Some(Err(NoAnswer::Refused(error))) => return Err(error),
         None | Some(Err(NoAnswer::Unavailable)) => {
             let is_running = card::is_running(&context.settings.directory);
-            let what = if is_running { "one runs, and does not answer this version" } else { "none runs" };
+            let what = if is_running { "a daemon of another version is running" } else { "no daemon is running" };
             if context.printer.is_json() {
                 context.printer.json(&Daemon { status: None, running: is_running, answers: false })?;
             } else {

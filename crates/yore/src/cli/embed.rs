@@ -70,14 +70,15 @@ pub fn after_reading(engine: &Engine, is_unwanted: bool, is_offered: bool, conte
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer).map_err(CliError::from)?;
         if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-            context.printer.note("`yore models fetch` does it at any time")?;
+            context.printer.note("`yore models fetch` does this at any time")?;
             return Ok(());
         }
         super::models::fetch_default(context)?;
     }
-    context
-        .printer
-        .note(format!("embedding {}; interrupt at any time, `yore embed` goes on from there", text::counted(waiting, "turn")))?;
+    context.printer.note(format!(
+        "embedding {}; interrupt at any time, `yore embed` continues from there",
+        text::counted(waiting, "turn")
+    ))?;
     match embed(engine, false, context) {
         Ok(report) => context.printer.note(outcome(&report))?,
         Err(error) => context.printer.error(&error),
@@ -98,7 +99,7 @@ pub fn embed(engine: &Engine, is_asked: bool, context: &mut Context) -> CliResul
     report.map_err(|error| match error {
         EngineError::NoModel | EngineError::Embed(_) => CliError {
             hint: Some(
-                "`yore models fetch` brings the model; without it everything is found by words and the static table".to_owned(),
+                "`yore models fetch` brings the model; without it, recall uses full-text search and the static table".to_owned(),
             ),
             ..error.into()
         },

@@ -143,10 +143,10 @@ fn without_histories(arguments: &Arguments, report: &IngestReport) -> Vec<String
         let hint = match (&arguments.source, looks_like) {
             (Some(_), Some(kind)) => format!("; it looks like {kind}"),
             (Some(_), None) => String::new(),
-            (None, _) => "; `--source` says what it holds".to_owned(),
+            (None, _) => "; name the kind with `--source`".to_owned(),
         };
         let shown = text::harmless(&path.display().to_string());
-        lines.push(format!("{shown} holds nothing that yore reads as {}{hint}", names.join(" or ")));
+        lines.push(format!("{shown} contains nothing that yore reads as {}{hint}", names.join(" or ")));
     }
     lines
 }
@@ -252,8 +252,8 @@ fn roots(arguments: &Arguments, context: &Context) -> CliResult<Vec<SourceRoot>>
         let kind = arguments.source.as_deref();
         let guessed = if kind.is_none() { detect::kinds_of(path, &places) } else { Vec::new() };
         if kind.is_none() && guessed.is_empty() {
-            let message = format!("{} looks like nothing that yore can read", path.display());
-            let hint = format!("say what it holds with --source: {}", source_names());
+            let message = format!("{} has no format that yore can read", path.display());
+            let hint = format!("name the kind with --source: {}", source_names());
             return Err(CliError::usage(message, Some(&hint)));
         }
         guesses.insert(0, path.clone());
@@ -272,13 +272,13 @@ fn may_be_read(roots: &[SourceRoot], has_pages: bool, config: &Config) -> CliRes
         Err(CliError { exit: Exit::Usage, code: "capture-off".to_owned(), message, hint: Some(hint.to_owned()) })
     };
     if !config.capture.enabled && (has_pages || !roots.is_empty()) {
-        return refused("capture is off, so nothing is read".to_owned(), "`yore capture on` lets yore read again");
+        return refused("capture is off, so nothing is read".to_owned(), "`yore capture on` turns it on again");
     }
     let is_off = |root: &&SourceRoot| config.sources.of(&root.source).is_some_and(|settings| !settings.enabled);
     match roots.iter().find(is_off) {
         Some(SourceRoot { source, path }) => {
-            let message = format!("{} holds {source}, and sources.{source}.enabled is false", path.display());
-            refused(message, "switch the source on (`yore config set`), or say with --source what else it holds")
+            let message = format!("{} contains {source}, and sources.{source}.enabled is false", path.display());
+            refused(message, "enable the source (`yore config set`), or name another kind with --source")
         }
         None => Ok(()),
     }

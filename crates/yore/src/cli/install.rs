@@ -136,7 +136,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 });
                 let names: Vec<&str> = everywhere.iter().map(|part| part.name()).collect();
                 let is_everywhere =
-                    (!names.is_empty()).then(|| format!("there for you in every project already: {}", names.join(", ")));
+                    (!names.is_empty()).then(|| format!("already installed for you in every project: {}", names.join(", ")));
                 report.needless = by_plugin.or(is_everywhere);
                 report.advice = (agent.advice)(&installer.wanted(Purpose::Put));
             }
@@ -149,7 +149,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 /// Returns the error for a program whose name differs from the one that its entries are recognised by.
 pub(super) fn nameless(program: &Program) -> CliError {
-    let message = format!("this program is called {}; in agents' settings it is known by the name yore", program.path);
+    let message = format!("this program is called {}; in agents' settings it must be called yore", program.path);
     CliError::usage(message, Some("rename it to yore (yore.exe on Windows), or link to it by that name on the PATH"))
 }
 
@@ -169,7 +169,7 @@ fn parts_everywhere(agent: &Agent, there: &[Installed]) -> Vec<Part> {
 /// Returns the error for an unusable record of changes.
 pub(super) fn unreadable_record(context: &Context, error: &std::io::Error) -> CliError {
     CliError {
-        hint: Some("move it away: without it yore's entries are known by what they run".to_owned()),
+        hint: Some("move it away; without it, yore recognizes its entries by the command that they run".to_owned()),
         ..CliError::io(&context.settings.directory.join("install.json"), error)
     }
 }
@@ -177,11 +177,11 @@ pub(super) fn unreadable_record(context: &Context, error: &std::io::Error) -> Cl
 /// Calls `act` with a description of this computer.
 pub(super) fn with_machine<T>(context: &Context, scope: Scope, act: impl FnOnce(&Machine<'_>) -> CliResult<T>) -> CliResult<T> {
     let Some(home) = context.settings.paths.home.clone() else {
-        return Err(CliError::usage("there is no home directory, so nobody knows where agents keep their settings", None));
+        return Err(CliError::usage("no home directory, so the settings of agents cannot be found", None));
     };
     let project = context.settings.here.as_deref().map(project_root);
     if scope == Scope::Project && project.as_ref().is_none_or(|project| *project == home) {
-        return Err(CliError::usage("this directory is no project", Some("go to the project's directory first")));
+        return Err(CliError::usage("this directory is not a project", Some("go to the project's directory first")));
     }
     let variable = |name: &str| context.settings.environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
     act(&Machine { platform: Platform::HERE, project: project.filter(|project| *project != home), home, variable: &variable })
@@ -259,7 +259,7 @@ fn show(
         }
     }
     if done.is_empty() {
-        context.printer.line("none of the agents that yore knows was found on this computer")?;
+        context.printer.line("no supported agent was found on this computer")?;
     }
     if !not_here.is_empty() && arguments.agents.iter().all(|choice| matches!(choice, Choice::All)) {
         context.printer.line(format!("{}not found: {}{}", text::DIM, not_here.join(", "), text::RESET))?;

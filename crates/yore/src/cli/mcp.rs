@@ -70,7 +70,7 @@ fn url(context: &mut Context) -> CliResult {
         hint: Some(hint.to_owned()),
     };
     if !card::is_running(&context.settings.directory) {
-        return Err(absent("no-daemon", "no daemon runs", "`yore daemon start` starts it"));
+        return Err(absent("no-daemon", "no daemon is running", "`yore daemon start` starts it"));
     }
     let url = card::Card::read(&context.settings.directory).and_then(|card| card.url);
     let (Some(url), Some(token)) = (url, known_token(&context.settings.directory)) else {

@@ -251,19 +251,19 @@ fn context(global: &Global, command: &Command) -> CliResult<Context> {
         // config check` reports all faults.
         Err(problem @ ConfigError::Syntax { .. }) if project_file.is_some() && !matches!(command, Command::Config(_)) => {
             let without = load(&Layers { project_file: None, ..layers }).map_err(|problem| CliError {
-                hint: Some("`yore config check` tells all that is wrong".to_owned()),
+                hint: Some("`yore config check` lists every problem".to_owned()),
                 ..problem.into()
             })?;
             passed_over = Some(problem);
             without
         }
         Err(problem) => {
-            return Err(CliError { hint: Some("`yore config check` tells all that is wrong".to_owned()), ..problem.into() });
+            return Err(CliError { hint: Some("`yore config check` lists every problem".to_owned()), ..problem.into() });
         }
         Ok(resolved) => resolved,
     };
     let directory = global.data_dir.clone().or_else(|| paths.data.clone()).ok_or_else(|| {
-        CliError::usage("there is no home directory to keep data in", Some("name a data directory with --data-dir or YORE_HOME"))
+        CliError::usage("no home directory for the data", Some("name a data directory with --data-dir or YORE_HOME"))
     })?;
     let mut printer = Printer::new(global.json, resolved.config.output.color, resolved.config.output.progress);
     if let Some(problem) = passed_over {

@@ -49,10 +49,7 @@ enum Action {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let directory = models::directory(&context.settings.paths, context.settings.config()).ok_or_else(|| {
-        CliError::usage(
-            "there is no home directory to keep models in",
-            Some("name a directory with YORE_MODELS or models.directory"),
-        )
+        CliError::usage("no home directory for the models", Some("name a directory with YORE_MODELS or models.directory"))
     })?;
     match &arguments.action {
         Action::List => list(&directory, context),
@@ -160,7 +157,7 @@ fn one(directory: &Path, id: &str) -> CliResult<Model> {
 
 fn unknown(id: &str) -> CliError {
     let known = KNOWN.iter().map(|manifest| manifest.id).collect::<Vec<_>>().join(", ");
-    CliError::usage(format!("there is no model {id:?}"), Some(&format!("known models: {known}")))
+    CliError::usage(format!("unknown model {id:?}"), Some(&format!("known models: {known}")))
 }
 
 fn list(directory: &Path, context: &mut Context) -> CliResult {
@@ -196,7 +193,7 @@ fn list(directory: &Path, context: &mut Context) -> CliResult {
         let place = || text::harmless(&directory.join(&model.id).display().to_string());
         let state = match &model.verdict {
             Ok(()) => format!("verified, {}", place()),
-            Err(EmbedError::Missing(_)) => "not here".to_owned(),
+            Err(EmbedError::Missing(_)) => "not installed".to_owned(),
             Err(error) => format!("{}: {}", model.state(), text::harmless(&error.to_string())),
         };
         vec![
@@ -211,7 +208,7 @@ fn list(directory: &Path, context: &mut Context) -> CliResult {
         context.printer.line(line)?;
     }
     if models.iter().any(|model| model.manifest().is_some() && model.verdict.is_err()) {
-        context.printer.note("`yore models fetch` brings what is not here")?;
+        context.printer.note("`yore models fetch` downloads what is missing")?;
     }
     Ok(Exit::Success)
 }
@@ -220,7 +217,7 @@ fn list(directory: &Path, context: &mut Context) -> CliResult {
 pub fn fetch_default(context: &mut Context) -> CliResult<()> {
     let id = context.settings.config().models.embedder.clone();
     let Some(directory) = crate::models::directory(&context.settings.paths, context.settings.config()) else {
-        return Err(CliError::usage("there is no home directory to keep models in", Some("name one with YORE_MODELS")));
+        return Err(CliError::usage("no home directory for the models", Some("name one with YORE_MODELS")));
     };
     fetch(&directory, &id, None, context).map(drop)
 }
@@ -256,7 +253,7 @@ fn fetch(directory: &Path, id: &str, from: Option<&Path>, context: &mut Context)
     }
     for (manifest, outcome) in fetched {
         let what = match outcome {
-            Outcome::Here => "is here already, verified",
+            Outcome::Here => "already installed, verified",
             Outcome::Fetched => "fetched and verified",
         };
         let place = text::harmless(&directory.join(manifest.id).display().to_string());
@@ -278,13 +275,13 @@ fn verify(directory: &Path, id: Option<&str>, context: &mut Context) -> CliResul
         for model in &models {
             let id = text::harmless(&model.id);
             let (mark, color, words) = match &model.verdict {
-                Ok(()) => ("✓", text::GREEN, "every byte is right".to_owned()),
+                Ok(()) => ("✓", text::GREEN, "verified".to_owned()),
                 Err(error) => ("✗", text::RED, text::harmless(&error.to_string())),
             };
             context.printer.line(format!("{color}{mark}{} {id}: {words}", text::RESET))?;
         }
         if models.iter().any(|model| model.verdict.as_ref().is_err_and(EmbedError::is_mended_by_fetching)) {
-            context.printer.note("`yore models fetch` brings the right files")?;
+            context.printer.note("`yore models fetch` downloads the right files")?;
         }
     }
     Ok(if is_sound { Exit::Success } else { Exit::Nothing })
@@ -299,8 +296,8 @@ fn path(directory: &Path, id: Option<&str>, context: &mut Context) -> CliResult 
                 return Err(CliError {
                     exit: Exit::Nothing,
                     code: "model/missing".to_owned(),
-                    message: format!("the model {id} is not here"),
-                    hint: Some(format!("`yore models fetch {id}` brings it")),
+                    message: format!("the model {id} is not installed"),
+                    hint: Some(format!("`yore models fetch {id}` downloads it")),
                 });
             }
             directory.join(id)

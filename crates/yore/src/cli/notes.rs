@@ -61,9 +61,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         if notes.is_empty() {
             let is_narrowed = !tags.is_empty() || title.is_some();
             context.printer.note(match (is_narrowed, *all) {
-                (true, _) => "there is no such note",
-                (_, true) => "there are no notes yet; `yore remember` makes one",
-                _ => "no note holds here (--all lists those of every project); `yore remember` makes one",
+                (true, _) => "no such note",
+                (_, true) => "no notes yet; `yore remember` adds one",
+                _ => "no notes for this project (--all lists those of every project); `yore remember` adds one",
             })?;
         }
     }

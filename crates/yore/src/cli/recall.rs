@@ -163,14 +163,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 fn nothing_found(answer: &RecallAnswer) -> String {
     if answer.is_project_unknown {
-        return "nothing was asked: this directory belongs to no known project and recall.scope is \"project\" (--all asks every project)"
+        return "nothing was searched: this directory belongs to no known project and recall.scope is \"project\" (--all asks every project)"
             .to_owned();
     }
     if answer.projects.is_empty() {
-        return "nothing found in anything".to_owned();
+        return "no matches in any project".to_owned();
     }
     let names: Vec<String> = answer.projects.iter().map(|name| text::harmless(name)).collect();
-    format!("nothing found in project {} (--all asks every project)", names.join(", "))
+    format!("no matches in project {} (--all asks every project)", names.join(", "))
 }
 
 /// Returns a request for a question with the configured settings.

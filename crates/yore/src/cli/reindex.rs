@@ -44,8 +44,8 @@ pub fn run(_arguments: &Arguments, context: &mut Context) -> CliResult {
         ))?;
         if !report.damaged_blobs.is_empty() {
             context.printer.line(format!(
-                "{} of the archive are damaged, with {}: they were passed over, and their turns stay as they were; \
-                 `yore repair` reads again what still exists, `yore restore` takes a backup",
+                "{} of the archive are damaged, with {}: they were skipped, and their turns are unchanged; \
+                 `yore repair` reads existing sources again, `yore restore` takes a backup",
                 text::counted(report.damaged_blobs.len() as u64, "blob"),
                 text::counted(report.damaged_lines, "line")
             ))?;

@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let directory = match &arguments.project {
         _ if arguments.global || arguments.replace.is_some() => None,
         Some(directory) if !directory.is_dir() => {
-            return Err(CliError::usage(format!("{} is no directory", directory.display()), None));
+            return Err(CliError::usage(format!("{} is not a directory", directory.display()), None));
         }
         Some(directory) => directory.canonicalize().ok().and_then(|path| path.to_str().map(str::to_owned)),
         None => match context.settings.project_here() {
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     context.printer.line(id)?;
     if remembered.was_known {
-        context.printer.note("known already: nothing was stored")?;
+        context.printer.note("already known: nothing was stored")?;
     } else if remembered.redactions > 0 {
         context.printer.note(format!("{} redacted before storing", text::counted(remembered.redactions, "secret")))?;
     }
@@ -130,7 +130,7 @@ fn read_input(is_asked: bool) -> CliResult<String> {
     let input = std::io::stdin();
     if !is_asked && input.is_terminal() {
         let hint = "`yore remember \"...\"`, or `yore remember -` to type it";
-        return Err(CliError::usage("there is nothing to remember", Some(hint)));
+        return Err(CliError::usage("nothing to remember", Some(hint)));
     }
     let mut bytes = Vec::new();
     input.lock().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| CliError {

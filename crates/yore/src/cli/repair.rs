@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         if context.printer.is_json() {
             context.printer.json(&KeyAccepted { new_key: true })?;
         } else {
-            context.printer.line("the memory goes on with the key that is there now")?;
+            context.printer.line("the memory now uses the present key")?;
         }
         if was_running {
             context.settings.wake_daemon();
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             text::counted(report.lost_blobs, "blob")
         ))?;
         for (path, lines, is_there) in &report.lost {
-            let what = if *is_there { "was read again from its source" } else { "is lost: its source is gone" };
+            let what = if *is_there { "was read again from its source" } else { "is lost: its source was deleted" };
             context.printer.line(format!("  {}: {} {what}", text::harmless(path), text::counted(*lines, "damaged line")))?;
         }
         if turns > 0 {

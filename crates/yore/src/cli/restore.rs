@@ -26,12 +26,12 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.json(&RestoredBackup::from(&restored))?;
     } else {
         for path in &restored.damaged {
-            context.printer.line(format!("passed over {}, which is damaged", path.display()))?;
+            context.printer.line(format!("skipped {}, which is damaged", path.display()))?;
         }
         let made = if restored.from.made > 0 { format!(" of {}", text::time(Some(restored.from.made))) } else { String::new() };
         context.printer.line(format!("restored the backup{made}: {}", restored.from.path.display()))?;
         if let Some(replaced) = &restored.replaced {
-            context.printer.line(format!("what was there is kept in {}", replaced.display()))?;
+            context.printer.line(format!("the previous data is kept in {}", replaced.display()))?;
         }
         context.printer.line("next: `yore ingest` reads what was said since")?;
     }

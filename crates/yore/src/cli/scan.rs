@@ -47,12 +47,12 @@ pub fn offer(engine: &Engine, is_agreed: bool, context: &mut Context) -> CliResu
         if !context.printer.is_terminal() || !std::io::stdin().is_terminal() {
             return context
                 .printer
-                .note("this yore knows more kinds of secrets than the one that read some of this: `yore scan` looks for them")
+                .note("this yore recognizes more kinds of secrets than the version that read some of this: `yore scan` looks for them")
                 .map_err(CliError::from);
         }
         context
             .printer
-            .prompt("This yore knows more kinds of secrets. Look for them in all that is kept, and take them out? [y/N] ")?;
+            .prompt("This yore recognizes more kinds of secrets. Look for them in all stored data, and remove them? [y/N] ")?;
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer).map_err(CliError::from)?;
         if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
@@ -65,18 +65,18 @@ pub fn offer(engine: &Engine, is_agreed: bool, context: &mut Context) -> CliResu
 
 fn scan(engine: &Engine, is_dry_run: bool, context: &Context) -> CliResult<ScanReport> {
     let options = reader_options(context.settings.config());
-    let mut bar = Progress::new("looking through the archive", context.printer.shows_progress());
+    let mut bar = Progress::new("scanning the archive", context.printer.shows_progress());
     let report = engine.scan(is_dry_run, &options, &mut bar);
     bar.finish();
     Ok(report?)
 }
 
 fn told(report: &ScanReport, is_dry_run: bool) -> String {
-    let looked = format!("{} of {} looked through", text::counted(report.lines, "line"), text::counted(report.files, "file"));
+    let looked = format!("{} of {} scanned", text::counted(report.lines, "line"), text::counted(report.files, "file"));
     if report.is_clean() {
-        return format!("{looked}: no secret that was let through");
+        return format!("{looked}: no missed secrets");
     }
-    let verb = if is_dry_run { "would be taken out of" } else { "taken out of" };
+    let verb = if is_dry_run { "would be removed from" } else { "removed from" };
     let names =
         if report.changed_names > 0 { format!(" and {}", text::counted(report.changed_names, "name")) } else { String::new() };
     format!("{looked}: secrets {verb} {}{names}", text::counted(report.changed_lines, "line"))

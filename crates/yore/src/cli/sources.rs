@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     if shown.len() < rows.len() {
         let others: Vec<&str> = rows.iter().filter(|(_, row)| row.is_empty()).map(|(source, _)| source.kind()).collect();
-        context.printer.line(format!("nothing of {}", others.join(", ")))?;
+        context.printer.line(format!("nothing from {}", others.join(", ")))?;
     }
     Ok(if shown.is_empty() { Exit::Nothing } else { Exit::Success })
 }
@@ -147,7 +147,7 @@ fn tell(source: &dyn Source, row: &Row, context: &mut Context) -> CliResult<()> 
         context.printer.line(format!("  from {}", text::harmless(root)))?;
     }
     if row.gone > 0 {
-        context.printer.line(format!("  {} gone from there, kept here", text::counted(row.gone, "file")))?;
+        context.printer.line(format!("  {} deleted there, kept here", text::counted(row.gone, "file")))?;
     }
     // A detail (an unknown type) is shown with its reason.
     let mut reasons: HashMap<(&str, &str), u64> = HashMap::new();

@@ -58,14 +58,14 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         lines(report, is_dry, arguments.dry_run, context)?;
     }
     if reports.is_empty() {
-        context.printer.line("nothing of yore's was found in the agents' settings")?;
+        context.printer.line("no entry of yore was found in the agents' settings")?;
     } else if is_list {
         context.printer.note("nothing was changed; `yore uninstall all` does this")?;
     } else if is_dry {
         context.printer.note("nothing was changed")?;
     }
     if scope == Scope::User && projects_left > 0 && !is_list {
-        context.printer.note("settings of projects name yore too; `yore uninstall all --scope project` there takes it out")?;
+        context.printer.note("settings of projects name yore too; `yore uninstall all --scope project` there removes it")?;
     }
     Ok(exit)
 }

@@ -128,13 +128,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if nobody_is_told(context) {
         context
             .printer
-            .line("\nnext: `yore install` puts it into your agents' hands (without a name it only lists what it would do)")?;
+            .line("\nnext: `yore install` connects your agents to it (without a name it only lists what it would do)")?;
     } else {
         context.printer.line("")?;
     }
     context
         .printer
-        .line("next: `yore recall \"…\"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything")?;
+        .line("next: `yore recall \"…\"` searches it; `yore up` again reads what is new; `yore doctor` checks everything")?;
     start_daemon(&engine, context);
     offer_longer_retention(arguments.yes, context)?;
     embed::after_reading(&engine, arguments.no_embed, true, context)?;
@@ -203,7 +203,7 @@ fn with_example(context: &mut Context) -> CliResult {
     if !context.settings.config().up.example_when_empty {
         return Err(CliError {
             exit: Exit::Nothing,
-            ..CliError::usage("no history of a known agent on this computer", Some("name one: `yore ingest PATH`"))
+            ..CliError::usage("no history of a known agent on this computer", Some("name a path: `yore ingest PATH`"))
         });
     }
     let directory = context.settings.directory.join("example");

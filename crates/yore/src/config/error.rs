@@ -102,7 +102,7 @@ pub enum ConfigError {
         found: String,
     },
     /// A variable whose value is not Unicode.
-    #[error("the environment variable {variable}, for `{name}`, is not Unicode; set it anew")]
+    #[error("the environment variable {variable}, for `{name}`, is not Unicode; set it again")]
     NotUnicode {
         /// The variable.
         variable: String,
@@ -135,7 +135,7 @@ pub enum ConfigError {
     },
     /// A file that cannot be written.
     #[error(
-        "cannot write {}: {reason}; nothing was changed, see that the directory is yours to write",
+        "cannot write {}: {reason}; nothing was changed, check that you may write to the directory",
         path.display()
     )]
     Unwritable {
@@ -155,7 +155,7 @@ pub enum ConfigError {
         reason: String,
     },
     /// The key table and the settings disagree, which is a fault of yore.
-    #[error("the settings do not fit together: {reason}; please report this as a fault of yore")]
+    #[error("internal error: inconsistent settings: {reason}; please report it")]
     Fault {
         /// Description of the disagreement.
         reason: String,
@@ -210,7 +210,7 @@ fn readable(reason: &io::Error) -> &'static str {
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
             "a configuration is a regular text file in UTF-8 of at most 1 MiB"
         }
-        _ => "see that the file is yours to read",
+        _ => "check that you may read the file",
     }
 }
 

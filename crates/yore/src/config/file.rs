@@ -238,7 +238,7 @@ fn described(value: &DeValue<'_>) -> String {
         (_, Some(Value::String(text))) => format!("{} (a string)", brief(&format!("{text:?}"))),
         (_, Some(plain)) => brief(&plain.to_string()),
         (DeValue::Table(_), None) => "a table".to_owned(),
-        (DeValue::Array(_), None) => "a list with something that is no string".to_owned(),
+        (DeValue::Array(_), None) => "a list with an item that is not a string".to_owned(),
         (DeValue::Datetime(_), None) => "a date or time".to_owned(),
         (_, None) => "a number that is too large".to_owned(),
     }

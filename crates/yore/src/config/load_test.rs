@@ -111,7 +111,7 @@ fn a_value_that_does_not_fit_is_refused_with_what_is_expected() {
         (
             "[[recall]]\nlimit = 3",
             "config/wrong-type",
-            "is a list with something that is no string; expected a section, written [recall]",
+            "is a list with an item that is not a string; expected a section, written [recall]",
         ),
         ("recall.limit.most = 3", "config/wrong-type", "is a table; expected a whole number from 1 to 1000"),
     ] {

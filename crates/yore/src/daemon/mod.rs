@@ -59,8 +59,8 @@ pub fn run(settings: &Settings) -> CliResult<()> {
         return Err(CliError {
             exit: Exit::Busy,
             code: "daemon/running".to_owned(),
-            message: format!("a daemon runs already{who}"),
-            hint: Some("`yore daemon status` shows it, `yore daemon stop` ends it".to_owned()),
+            message: format!("a daemon is already running{who}"),
+            hint: Some("`yore daemon status` shows it, `yore daemon stop` stops it".to_owned()),
         });
     };
     let log = Log::open(directory);
@@ -120,7 +120,7 @@ fn end_on_signal(mut signals: signal_hook::iterator::Signals, shared: &Shared<'_
         if shared.is_stopping() {
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
-        shared.log.info(format!("asked to end by signal {signal}"));
+        shared.log.info(format!("stopping on signal {signal}"));
         shared.stop();
     }
 }

@@ -94,10 +94,10 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
         };
         let is_stop = matches!(request, Request::Stop);
         let reply = catch_unwind(AssertUnwindSafe(|| answer(shared, request, &mut lines)))
-            .unwrap_or_else(|_| Reply::Error(Fault::of_daemon("internal", "the daemon made a mistake")));
+            .unwrap_or_else(|_| Reply::Error(Fault::of_daemon("internal", "internal error in the daemon, please report it")));
         let is_told = lines.write(&limited(reply), SLOWNESS).is_ok();
         if is_stop {
-            shared.log.info("asked to end");
+            shared.log.info("stopping on request");
             shared.stop();
         }
         if !is_told {
@@ -108,7 +108,8 @@ fn serve(shared: &Shared<'_>, stream: Stream) {
 
 /// Parses a request, or says why it is refused.
 fn parse(shared: &Shared<'_>, line: &[u8]) -> Result<Request, Fault> {
-    let value: Value = serde_json::from_slice(line).map_err(|_| Fault::of_daemon("request", "this is no JSON object"))?;
+    let value: Value =
+        serde_json::from_slice(line).map_err(|_| Fault::of_daemon("request", "the request is not a JSON object"))?;
     if shared.card.token.is_some() && value["token"].as_str() != shared.card.token.as_deref() {
         return Err(Fault::of_daemon("token", "the token is missing or wrong"));
     }
@@ -116,7 +117,7 @@ fn parse(shared: &Shared<'_>, line: &[u8]) -> Result<Request, Fault> {
     if !is_for_all && value["protocol"].as_u64() != Some(u64::from(PROTOCOL)) {
         return Err(Fault::of_daemon("protocol", format!("this daemon speaks protocol {PROTOCOL}")));
     }
-    serde_json::from_value(value).map_err(|error| Fault::of_daemon("request", format!("this cannot be asked: {error}")))
+    serde_json::from_value(value).map_err(|error| Fault::of_daemon("request", format!("unsupported request: {error}")))
 }
 
 /// Replaces an answer that is too long by an error.
@@ -183,7 +184,7 @@ fn asked<T: Serialize>(shared: &Shared<'_>, ask: impl FnOnce(&Engine) -> Result<
 }
 
 fn told(value: &impl Serialize) -> CliResult<Value> {
-    serde_json::to_value(value).map_err(|error| crate::error::CliError::usage(format!("cannot be told: {error}"), None))
+    serde_json::to_value(value).map_err(|error| crate::error::CliError::usage(format!("cannot encode the answer: {error}"), None))
 }
 
 fn recall(shared: &Shared<'_>, question: Question) -> Reply {
@@ -213,9 +214,9 @@ fn ingest(shared: &Shared<'_>, settings: &str, lines: &mut Lines) -> Reply {
                 };
             }
             Ok(Err(error)) => return Reply::Error(error.into()),
-            Err(RecvTimeoutError::Disconnected) => return Reply::Error(Fault::of_daemon("ending", "the daemon is ending")),
+            Err(RecvTimeoutError::Disconnected) => return Reply::Error(Fault::of_daemon("ending", "the daemon is stopping")),
             Err(RecvTimeoutError::Timeout) if shared.is_stopping() => {
-                return Reply::Error(Fault::of_daemon("ending", "the daemon is ending"));
+                return Reply::Error(Fault::of_daemon("ending", "the daemon is stopping"));
             }
             // If the client has gone, the reading goes on without it.
             Err(RecvTimeoutError::Timeout) if lines.write(&Reply::Working(true), SLOWNESS).is_err() => {

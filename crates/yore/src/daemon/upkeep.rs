@@ -81,7 +81,7 @@ fn back_up(shared: &Shared<'_>) -> Result<(), Failure> {
 fn check_index(shared: &Shared<'_>) -> Result<(), Failure> {
     let damaged = shared.engine.mend_index().map_err(|error| Failure::of(&error))?;
     if !damaged.is_empty() {
-        shared.log.error(format!("the full-text index was made anew: {} of its files were damaged", damaged.len()));
+        shared.log.error(format!("the full-text index was rebuilt: {} of its files were damaged", damaged.len()));
     }
     Ok(())
 }

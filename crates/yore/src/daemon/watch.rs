@@ -92,7 +92,7 @@ pub fn run(shared: &Shared<'_>, notices: &Receiver<Notice>) {
             && shared.uses.idle() >= Duration::from_secs(60 * idle_exit)
             && !shared.is_embedding.load(Ordering::Relaxed)
         {
-            shared.log.info("idle for long enough");
+            shared.log.info("stopping after being idle");
             shared.stop();
         }
     }
@@ -188,7 +188,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         let watcher = match watcher {
             Ok(watcher) => Some(watcher),
             Err(error) => {
-                shared.log.error(format!("the system tells of no changes: {error}"));
+                shared.log.error(format!("cannot watch for file changes: {error}"));
                 None
             }
         };
@@ -304,7 +304,7 @@ impl<'s, 'a> Watching<'s, 'a> {
         match watcher.watch(&watched_path(path), mode) {
             Ok(()) => true,
             Err(error) => {
-                self.shared.log.error(format!("{} is polled: {error}", path.display()));
+                self.shared.log.error(format!("cannot watch {}, polling it: {error}", path.display()));
                 false
             }
         }
@@ -322,7 +322,7 @@ impl<'s, 'a> Watching<'s, 'a> {
     /// Puts changed paths into the queue.
     fn queue(&mut self) {
         if std::mem::take(&mut self.is_overflowed) {
-            self.shared.log.info("more changed than the system told");
+            self.shared.log.info("the system dropped change notifications; scanning everything");
             self.look_at_everything(false);
         }
         if self.changed.is_empty() {

@@ -135,7 +135,7 @@ fn rescue(shared: &Shared<'_>) -> CliResult<()> {
                 later.extend(shared.scans(&at_risk, 1_000));
             }
         }
-        shared.log.info("what agents may delete is archived");
+        shared.log.info("archived the files that agents may delete");
     }
     shared.queue(&later).map(drop)
 }
@@ -251,7 +251,7 @@ fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -
     let report = catch_unwind(AssertUnwindSafe(|| shared.engine.ingest(&request, &mut watch))).map_err(|_| CliError {
         exit: Exit::Data,
         code: "internal".to_owned(),
-        message: "yore made a mistake while reading".to_owned(),
+        message: "internal error while reading, please report it".to_owned(),
         hint: None,
     })??;
     let archived = began.elapsed();

@@ -70,7 +70,7 @@ impl Guard {
         // A connection's read buffer is bounded, but may hold more than that.
         let head: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len()).sum();
         if head + request.uri().path().len() + request.uri().query().map_or(0, str::len) > LONGEST_HEAD {
-            let words = format!("the head of a request has at most {LONGEST_HEAD} bytes");
+            let words = format!("the request's head is longer than {LONGEST_HEAD} bytes");
             return Err(Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, words));
         }
         let (mut parts, body) = request.into_parts();
@@ -89,7 +89,7 @@ impl Guard {
     /// Refuses a request without the token, if one is required.
     fn knows(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let Some(token) = &self.token else { return Ok(()) };
-        let words = "this needs a token: `yore mcp url` shows it";
+        let words = "a token is required: `yore mcp url` shows it";
         let mut said = headers.get_all(AUTHORIZATION).iter();
         let (Some(first), None) = (said.next(), said.next()) else {
             return Err(Refusal::new(StatusCode::UNAUTHORIZED, words).with(WWW_AUTHENTICATE, "Bearer realm=\"yore\""));
@@ -105,7 +105,7 @@ impl Guard {
     /// Reads the body of a request up to the limit, if there is room for it.
     async fn read(&self, parts: &Parts, body: Body) -> Result<(Bytes, Permit), Refusal> {
         let too_long = || {
-            let words = format!("a request has at most {LONGEST_REQUEST} bytes");
+            let words = format!("the request is longer than {LONGEST_REQUEST} bytes");
             Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, words)
         };
         let declared = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -113,7 +113,7 @@ impl Guard {
             return Err(too_long());
         }
         let is_full = || {
-            let words = format!("yore works on {MOST_CALLS} requests already; ask again in a moment");
+            let words = format!("yore is already handling {MOST_CALLS} requests; try again in a moment");
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, words).with(RETRY_AFTER, "1")
         };
         let call = Arc::clone(&self.calls).try_acquire_owned().map_err(|_| is_full())?;
@@ -148,11 +148,11 @@ fn is_from_here(port: u16, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal
     let is_host_ours = hosts.next().is_some_and(|host| is_ours(host.as_bytes())) && hosts.next().is_none();
     // An address in the request line takes precedence over the header.
     if !is_host_ours || uri.authority().is_some_and(|authority| !is_ours(authority.as_str().as_bytes())) {
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "this Host is not this computer"));
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "the Host header does not name this computer"));
     }
     let is_origin_ours = |origin: &HeaderValue| origin.as_bytes().strip_prefix(b"http://").is_some_and(is_ours);
     if !headers.get_all(ORIGIN).iter().all(is_origin_ours) {
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "pages of this Origin may not ask"));
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "requests from this Origin are not allowed"));
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ pub enum FileError {
     #[error("it is a directory")]
     Directory,
     /// The path is not a regular file.
-    #[error("it is no ordinary file")]
+    #[error("it is not a regular file")]
     Special,
     /// The file is too large for settings.
     #[error("it is larger than 10 MB")]
@@ -28,10 +28,10 @@ pub enum FileError {
     #[error("it is not UTF-8 text")]
     NotText,
     /// The file is not writable.
-    #[error("it may not be written")]
+    #[error("it is not writable")]
     ReadOnly,
     /// Another program wrote the file in the meantime.
-    #[error("something else keeps changing it; try again later")]
+    #[error("another program keeps changing it; try again later")]
     Changed,
     /// The operating system returned an error.
     #[error("{0}")]

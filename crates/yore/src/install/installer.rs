@@ -372,7 +372,7 @@ fn refused(why: &str) -> Told {
 /// Returns the message of an error, to be shown beside the file's name.
 fn told(error: FileError) -> String {
     match error {
-        FileError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => "it may not be read or written".to_owned(),
+        FileError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         error => error.to_string(),
     }
 }

@@ -103,7 +103,7 @@ impl Record {
             Ok(text) => serde_json::from_str(&text).map_err(io::Error::other)?,
         };
         if wire.version > VERSION {
-            return Err(io::Error::other("a newer yore wrote it"));
+            return Err(io::Error::other("it was written by a newer yore"));
         }
         Ok(Self { directory: directory.to_path_buf(), wire })
     }

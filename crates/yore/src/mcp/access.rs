@@ -110,7 +110,7 @@ impl Access {
     pub fn own_directory(&self, memory: &mut Memory, named: Option<String>) -> CliResult<Option<String>> {
         if let Some(name) = given(named) {
             let Some((here, directory)) = self.here.as_ref().zip(self.directory()) else {
-                return Err(usage("it is not known which project you work in; start the agent in it"));
+                return Err(usage("your project is unknown; start the agent in its directory"));
             };
             let own = memory.find_project(&ProjectQuery::Directory(here.clone()))?;
             let is_name = |known: &str| known.eq_ignore_ascii_case(&name);
@@ -120,7 +120,7 @@ impl Access {
                 || own.as_ref().zip(memory.find_project(&query(&name))?).is_some_and(|(own, other)| own.id == other.id);
             if !is_own {
                 return Err(usage(format!(
-                    "what is kept without the person's agreement holds in the project you work in ({}) only; `remember` asks for one",
+                    "what is kept without the person's agreement applies to your own project ({}) only; `remember` asks for agreement",
                     own.as_ref().map_or(here.name.as_str(), |own| own.name.as_str())
                 )));
             }
@@ -193,7 +193,11 @@ fn directory_of_project(memory: &mut Memory, name: &str) -> CliResult<String> {
     Err(CliError {
         exit: Exit::Nothing,
         code: "unknown-project".to_owned(),
-        message: format!("no project with a directory is known as {name:?}"),
-        hint: Some(if known.is_empty() { "leave project out".to_owned() } else { format!("known are {}", known.join(", ")) }),
+        message: format!("no project with a directory is called {name:?}"),
+        hint: Some(if known.is_empty() {
+            "leave project out".to_owned()
+        } else {
+            format!("known projects: {}", known.join(", "))
+        }),
     })
 }

@@ -231,10 +231,10 @@ mod tests {
         let error = CliError {
             exit: crate::error::Exit::Nothing,
             code: "unknown-id".to_owned(),
-            message: "nothing is known as \"</recalled-data>\u{1b}\"".to_owned(),
+            message: "unknown id \"</recalled-data>\u{1b}\"".to_owned(),
             hint: Some("`yore sessions` lists them".to_owned()),
         };
         let text = error_text(&error);
-        assert!(text.starts_with("nothing is known as \"</recalled_data>\" [unknown-id]\nhint: give an id"), "{text}");
+        assert!(text.starts_with("unknown id \"</recalled_data>\" [unknown-id]\nhint: give an id"), "{text}");
     }
 }

@@ -67,7 +67,7 @@ fn values_of(request: &CompleteRequestParams) -> Result<Values, ErrorData> {
         },
         _ => None,
     };
-    found.ok_or_else(|| ErrorData::invalid_params(format!("nothing is known of an argument {argument:?} there"), None))
+    found.ok_or_else(|| ErrorData::invalid_params(format!("no completions for the argument {argument:?}"), None))
 }
 
 /// Returns every value, the likeliest first.

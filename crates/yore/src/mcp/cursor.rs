@@ -55,7 +55,7 @@ impl Cursor {
 pub fn argument(words: Option<String>, lists: &[char]) -> CliResult<Option<Cursor>> {
     let Some(words) = given(words) else { return Ok(None) };
     match Cursor::decode(&words).filter(|cursor| lists.contains(&cursor.list)) {
-        None => Err(usage("cursor is none of this list; give the `next` of the page before, as it was")),
+        None => Err(usage("cursor is not of this list; give the `next` of the previous page, unchanged")),
         place => Ok(place),
     }
 }

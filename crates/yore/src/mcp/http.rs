@@ -205,7 +205,7 @@ impl<S: ServerHandler + Clone> SessionGate<S> {
         }
         let quietest = heard.iter().filter(|(_, heard)| heard.is_quiet(now)).min_by_key(|(_, heard)| heard.last);
         let Some(id) = quietest.map(|(id, _)| id.clone()) else {
-            let words = format!("yore keeps {MOST_SESSIONS} sessions, and all are in use; end one, or wait a little");
+            let words = format!("yore has {MOST_SESSIONS} sessions, and all are in use; end one, or try again later");
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, words).with(RETRY_AFTER, "30"));
         };
         heard.remove(&id);
@@ -226,7 +226,7 @@ fn project(headers: &HeaderMap) -> Result<Option<PathBuf>, Refusal> {
     let path = std::str::from_utf8(value.as_bytes()).map(|path| PathBuf::from(path.trim())).ok();
     match path.filter(|path| path.is_absolute()) {
         Some(path) => Ok(Some(path)),
-        None => Err(Refusal::new(StatusCode::BAD_REQUEST, "Yore-Project is no absolute path")),
+        None => Err(Refusal::new(StatusCode::BAD_REQUEST, "Yore-Project is not an absolute path")),
     }
 }
 

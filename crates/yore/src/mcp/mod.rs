@@ -72,7 +72,7 @@ async fn serve(server: impl ServerHandler) -> Result<(), String> {
         Ok(running) => running,
         // The client closed the connection before its first message.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(format!("cannot agree on MCP with the agent: {}", harmless(&error.to_string()))),
+        Err(error) => return Err(format!("MCP initialization with the agent failed: {}", harmless(&error.to_string()))),
     };
     match running.waiting().await {
         Ok(QuitReason::JoinError(error)) | Err(error) => Err(format!("stopped serving: {error}")),

@@ -84,7 +84,7 @@ pub async fn list(access: &Arc<Access>, place: Option<String>) -> Result<ListRes
         .map(|words| {
             Cursor::decode(&words)
                 .filter(|cursor| matches!(cursor.list, NOTES | SESSIONS))
-                .ok_or_else(|| ErrorData::invalid_params("this cursor is none of this list", None))
+                .ok_or_else(|| ErrorData::invalid_params("this cursor is not of this list", None))
         })
         .transpose()?;
     let access = Arc::clone(access);
@@ -195,7 +195,7 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
         .await;
     match read {
         Ok(Some(text)) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)])),
-        Ok(None) => Err(not_found("nothing has this title")),
+        Ok(None) => Err(not_found("no note has this title")),
         Err(error) if matches!(error.code.as_str(), "unknown-id" | "unknown-session" | "ambiguous-id") => {
             Err(not_found(&error_text(&error)))
         }

@@ -111,7 +111,7 @@ impl Server {
             return Err(CliError {
                 exit: Exit::Usage,
                 code: "several-projects".to_owned(),
-                message: format!("it is not known which project is asked: {}", several.join(", ")),
+                message: format!("several projects are possible: {}", several.join(", ")),
                 hint: Some(format!("name the directory that you work in as {field}, or \"{ALL_PROJECTS}\"")),
             });
         }
@@ -151,8 +151,8 @@ impl Server {
             Err(CliError {
                 exit: Exit::Data,
                 code: "internal".to_owned(),
-                message: "yore made a mistake while answering".to_owned(),
-                hint: Some("ask in other words; `yore doctor` looks for damage".to_owned()),
+                message: "internal error while answering, please report it".to_owned(),
+                hint: Some("ask in other words; `yore doctor` checks for damage".to_owned()),
             })
         }))
     }
@@ -186,7 +186,7 @@ impl Drop for Task {
 /// Refuses a cursor, for lists that fit on one page.
 fn no_other_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
-        Some(_) => Err(ErrorData::invalid_params("this cursor is none of this list", None)),
+        Some(_) => Err(ErrorData::invalid_params("this cursor is not of this list", None)),
         None => Ok(()),
     }
 }

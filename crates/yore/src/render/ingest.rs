@@ -9,7 +9,7 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if is_dry_run {
         let bytes: u64 = report.by_source.values().map(|(_, bytes)| bytes).sum();
-        lines.push(format!("would look at {} of {}", text::counted(report.files, "file"), text::bytes(bytes)));
+        lines.push(format!("would read {} of {}", text::counted(report.files, "file"), text::bytes(bytes)));
         lines.extend(skipped(report));
         return lines;
     }
@@ -22,7 +22,7 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
             (report.files_empty, "empty"),
             (report.files_rewritten, "rewritten"),
             (report.files_busy, "being read by another process"),
-            (report.files_gone, "gone (kept in the archive)"),
+            (report.files_gone, "deleted (kept in the archive)"),
             (report.files_excluded, "excluded")
         ]
         .iter()
@@ -51,10 +51,10 @@ pub fn summary(report: &IngestReport, is_dry_run: bool) -> Vec<String> {
     }
     lines.extend(skipped(report));
     if report.lines_excluded > 0 {
-        lines.push(format!("{} kept out by the configuration", text::counted(report.lines_excluded, "line")));
+        lines.push(format!("{} excluded by the configuration", text::counted(report.lines_excluded, "line")));
     }
     if report.torn_bytes > 0 {
-        lines.push(format!("{} of unfinished last lines left for the next time", text::bytes(report.torn_bytes)));
+        lines.push(format!("{} of unfinished last lines left for the next run", text::bytes(report.torn_bytes)));
     }
     lines
 }
@@ -70,5 +70,5 @@ fn skipped(report: &IngestReport) -> Option<String> {
             },
         )
         .collect();
-    (!reasons.is_empty()).then(|| format!("passed over, or taken in part: {}", reasons.join(", ")))
+    (!reasons.is_empty()).then(|| format!("skipped, or read in part: {}", reasons.join(", ")))
 }

@@ -63,7 +63,7 @@ impl Progress {
 impl Observer for Progress {
     fn found(&mut self, files: usize, bytes: u64) {
         self.bar.set_length(bytes);
-        self.line(&format!("{} to look at, {}", text::counted(files as u64, "file"), text::bytes(bytes)));
+        self.line(&format!("{} to read, {}", text::counted(files as u64, "file"), text::bytes(bytes)));
     }
 
     fn advanced(&mut self, bytes: u64) {

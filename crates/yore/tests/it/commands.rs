@@ -172,12 +172,12 @@ fn nothing_found_is_told_beside_the_result() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["recall", "zeppelin"]).shown(), @"
     --- standard error
-    nothing found in anything
+    no matches in any project
     --- exit code Some(1)
     ");
     insta::assert_snapshot!(memory.call(&["recall", "-p", "harbor", "zeppelin"]).shown(), @"
     --- standard error
-    nothing found in project harbor (--all asks every project)
+    no matches in project harbor (--all asks every project)
     --- exit code Some(1)
     ");
     let outcome = memory.call(&["recall", "--json", "zeppelin"]).ends_with(1);
@@ -240,13 +240,13 @@ fn unknown_project_is_answered_with_the_nearest() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["recall", "-p", "harbour", "x"]).shown(), @r#"
     --- standard error
-    error: no project is known as "harbour" [unknown-project]
+    error: unknown project "harbour" [unknown-project]
     hint: did you mean "harbor"? `yore projects` lists all
     --- exit code Some(1)
     "#);
     insta::assert_snapshot!(memory.call(&["sessions", "-p", "zzz"]).shown(), @r#"
     --- standard error
-    error: no project is known as "zzz" [unknown-project]
+    error: unknown project "zzz" [unknown-project]
     hint: `yore projects` lists all
     --- exit code Some(1)
     "#);
@@ -305,13 +305,13 @@ fn show_refuses_what_is_unclear_or_unknown() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["show", "4a5b"]).shown(), @r#"
     --- standard error
-    error: "4a5b" is the beginning of several ids [ambiguous-id]
-    hint: it fits session 4a5b0002-db5a-49aa-8e84-47468670e630 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142 (claude-code); give more characters
+    error: several ids begin with "4a5b" [ambiguous-id]
+    hint: it matches session 4a5b0002-db5a-49aa-8e84-47468670e630 (claude-code), session 4a5b0001-3f08-4714-9c34-5c452003a142 (claude-code); give more characters
     --- exit code Some(2)
     "#);
     insta::assert_snapshot!(memory.call(&["show", "ffffffffffff"]).shown(), @r#"
     --- standard error
-    error: nothing is known as "ffffffffffff" [unknown-id]
+    error: unknown id "ffffffffffff" [unknown-id]
     hint: give an id that `yore recall` or `yore sessions` shows, or its first 4 or more characters
     --- exit code Some(1)
     "#);
@@ -511,15 +511,15 @@ fn doctor_finds_nothing_wrong_with_a_fresh_memory() {
     insta::assert_snapshot!(shown.replacen(&format!("{captured}\n"), "", 1), @"
     ✓ program          yore 0.1.0, schema 9
     ✓ data-directory   [root]/data
-    · store            [root]/data/yore.db opens; what is in it was not checked
-                       `yore doctor --deep` reads all of it
+    · store            [root]/data/yore.db opens; its content was not checked
+                       `yore doctor --deep` checks all of it
     ✓ archive-sources  every source was read to its end
     ✓ index            the full-text index holds all 11 turns
     ✓ vectors          the static table's index holds the 10 turns that have words
     ✓ permissions      only you can read the data directory
     · retention        Claude Code deletes transcripts after 30 days; the oldest of 4 transcripts has 30 days left, 0 due within a week
                        `yore doctor --fix` offers to keep them longer
-    ✓ daemon           none runs; every command works without it
+    ✓ daemon           no daemon is running; every command works without it
     · agents           no agent calls yore yet
                        `yore install` lists what it would do for each agent of this computer
     ");
@@ -620,7 +620,7 @@ fn doctor_sees_that_a_source_has_grown() {
     memory.call(&["doctor"]).success();
     fs::remove_file(&memory.harbor).unwrap();
     let outcome = memory.call(&["doctor"]).success();
-    assert!(outcome.stdout.contains("gone; the archive has them"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("deleted; the archive has them"), "{}", outcome.stdout);
 }
 
 #[test]
@@ -650,7 +650,7 @@ fn verbose_ingestion_has_a_line_for_each_conversation() {
     Transcript::new(QUARRY, "/home/dev/quarry").human("hello").write(&environment.projects());
     let told = |lines: &str| lines.lines().map(str::to_owned).collect::<Vec<_>>();
     let first = told(&environment.yore(["ingest", "--verbose"]).run().success().stderr);
-    assert!(first[0].starts_with("2 files to look at, "), "{first:?}");
+    assert!(first[0].starts_with("2 files to read, "), "{first:?}");
     let ends_with = |end: &str| first.iter().filter(|line| line.starts_with("Claude Code: ") && line.ends_with(end)).count();
     assert_eq!((ends_with(&format!("{HARBOR}.jsonl: 2 new turns")), ends_with(&format!("{QUARRY}.jsonl: 1 new turn"))), (1, 1));
     harbor.human("and again").write(&environment.projects());
@@ -664,7 +664,7 @@ fn dry_run_of_an_ingestion_writes_nothing() {
     let environment = TestEnvironment::new();
     Transcript::new(HARBOR, "/home/dev/harbor").human("hello").assistant("Hello.").write(&environment.projects());
     let outcome = environment.yore(["ingest", "--dry-run"]).run().success();
-    insta::assert_snapshot!(outcome.shown(), @"would look at 1 file of [size]");
+    insta::assert_snapshot!(outcome.shown(), @"would read 1 file of [size]");
     assert!(!environment.data().exists(), "not even the data directory");
     environment.yore(["ingest"]).run().success();
     let before = fs::read(environment.database()).unwrap();
@@ -809,7 +809,7 @@ fn named_place_without_histories_is_told_with_its_reason() {
     let environment = TestEnvironment::new();
     let empty = environment.write("nothing/there.txt", "words").parent().unwrap().to_path_buf();
     let outcome = environment.yore(["ingest", "--source", "zed"]).arg(&empty).run().ends_with(1);
-    assert!(outcome.stderr.contains("holds nothing that yore reads as Zed; it looks like file"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("contains nothing that yore reads as Zed; it looks like file"), "{}", outcome.stderr);
     // A folder one level too high is found.
     let event = json!({"type": "user.message", "id": "e1", "data": {"content": "how wide is the basin"}});
     environment.write("copy/.copilot/session-state/c0ffee/events.jsonl", format!("{event}\n"));
@@ -861,7 +861,7 @@ fn memory_is_backed_up_restored_and_repaired_by_one_command_each() {
     damage(&database);
     memory.call(&["doctor", "--deep"]).ends_with(1);
     let restored = memory.call(&["restore"]).success().stdout;
-    assert!(restored.contains("restored the backup of ") && restored.contains("what was there is kept in "), "{restored}");
+    assert!(restored.contains("restored the backup of ") && restored.contains("the previous data is kept in "), "{restored}");
     assert_eq!(memory.call(&["sessions"]).success().stdout, sessions);
     memory.call(&["doctor", "--deep"]).success();
 

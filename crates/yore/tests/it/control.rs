@@ -84,7 +84,7 @@ fn kind_of_what_is_given_is_guessed_or_asked_for() {
     assert_eq!(report["sources"]["claude-code"]["files"], 2);
     let file = environment.write("work/odd.bin", b"\x7fELF\0\0\0\xff\xff\xff\xff\xff");
     let outcome = environment.yore(["ingest"]).arg(&file).run().ends_with(2);
-    assert!(outcome.stderr.contains("odd.bin looks like nothing that yore can read"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("odd.bin has no format that yore can read"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("--source"), "{}", outcome.stderr);
     let file = environment.write("work/odd.jsonl", "{}\n");
     environment.yore(["ingest"]).arg(&file).run().ends_with(2);
@@ -249,7 +249,7 @@ fn transcripts_are_kept_longer_when_agreed_and_not_otherwise() {
     assert_eq!(fs::read_dir(environment.claude()).unwrap().count(), 3, "once is enough");
     fs::write(&settings, "{ broken").unwrap();
     let outcome = environment.yore(["up", "--no-embed", "--yes"]).run().success();
-    assert!(outcome.stderr.contains("left as it is"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("it was not changed"), "{}", outcome.stderr);
     assert_eq!(fs::read_to_string(&settings).unwrap(), "{ broken");
 }
 

@@ -123,7 +123,7 @@ fn all_is_well_after_an_install_in_every_agent() {
 fn computer_without_yore_is_told_how_to_get_it_into_its_agents() {
     let outcome = doctor(&computer(), &[]);
     assert_eq!(of(&outcome, "agents"), [("note".to_owned(), "no agent calls yore yet".to_owned())]);
-    assert_eq!(of(&outcome, "daemon"), [("fine".to_owned(), "none runs; every command works without it".to_owned())]);
+    assert_eq!(of(&outcome, "daemon"), [("fine".to_owned(), "no daemon is running; every command works without it".to_owned())]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn program_that_is_missing_is_found_and_entered_anew() {
     enter(&environment, &[("Stop", format!("\"{missing}\" hook claude-code Stop"), 5)]);
     enter_server(&environment, &missing);
     let outcome = doctor(&environment, &[]).ends_with(1);
-    assert_eq!(of(&outcome, "version"), [broken(&format!("claude-code: calls {missing}, which is not there"))]);
+    assert_eq!(of(&outcome, "version"), [broken(&format!("claude-code: calls {missing}, which does not exist"))]);
     let hooks = of(&outcome, "hook");
     assert!(hooks.len() == 1 && hooks[0].1.starts_with("claude-code: Stop ends with exit code 127"), "{hooks:?}");
     let servers = of(&outcome, "mcp");
@@ -170,8 +170,8 @@ fn hook_that_does_not_answer_or_answers_nonsense_or_stops_the_agent_is_found() {
 #[test]
 fn server_that_is_none_is_found() {
     for (script, found) in [
-        ("echo good morning; exec sleep 60", "answers `initialize` with \"good morning\", which is no answer"),
-        ("echo no config >&2; exit 1", "ends instead of answering `initialize`: no config"),
+        ("echo good morning; exec sleep 60", "answers `initialize` with \"good morning\", which is not a valid answer"),
+        ("echo no config >&2; exit 1", "exits instead of answering `initialize`: no config"),
     ] {
         let environment = computer();
         enter_server(&environment, &pretender(&environment, script));
@@ -221,9 +221,9 @@ fn daemon_with_other_settings_is_found_and_started_anew() {
     let _daemon = Daemon::start(&environment, &["-c", "capture.mode=opt-in"]);
     let stale = of(&doctor(&environment, &[]).ends_with(1), "daemon");
     assert_eq!(stale.len(), 1, "{stale:?}");
-    assert!(stale[0].1.ends_with("runs with other settings than those on disk (capture)"), "{stale:?}");
+    assert!(stale[0].1.ends_with("runs with settings that differ from those on disk (capture)"), "{stale:?}");
     let mended = doctor(&environment, &["--fix"]);
-    assert!(mended.stderr.contains("started the daemon anew"), "{}", mended.stderr);
+    assert!(mended.stderr.contains("restarted the daemon"), "{}", mended.stderr);
     let found = of(&mended, "daemon");
     assert!(found[0].0 == "fine" && found[0].1.contains("answers in "), "{found:?}");
 }
@@ -241,7 +241,7 @@ fn daemon_of_a_program_that_was_replaced_is_found() {
     assert_eq!(of(&doctor(&environment, &[]), "daemon")[0].0, "fine");
     fs::remove_file(&program).unwrap();
     let found = of(&doctor(&environment, &[]).ends_with(1), "daemon");
-    assert!(found[0].1.ends_with("runs a program that was replaced since"), "{found:?}");
+    assert!(found[0].1.ends_with("runs a program that has been replaced since"), "{found:?}");
     let mended = of(&doctor(&environment, &["--fix"]), "daemon");
     assert_eq!(mended[0].0, "fine", "{mended:?}");
 }
@@ -251,7 +251,7 @@ fn card_of_a_daemon_that_was_killed_is_cleared_away() {
     let environment = computer();
     environment.write("data/daemon.json", json!({"pid": 4711, "socket": "/nowhere", "version": "0.0.1"}).to_string());
     let found = of(&doctor(&environment, &[]), "daemon");
-    assert_eq!(found, [("note".to_owned(), "none runs; process 4711 ended without clearing up".to_owned())]);
+    assert_eq!(found, [("note".to_owned(), "no daemon is running; process 4711 ended without cleaning up".to_owned())]);
     let _ = doctor(&environment, &["--fix"]);
     assert!(!environment.data().join("daemon.json").exists());
 }
@@ -378,7 +378,7 @@ fn hook_file_of_a_project_is_run_as_long_as_it_is_ours() {
     let outcome = doctor(&environment, &[]);
     assert!(
         of(&outcome, "agents")[0].1.ends_with(
-            "TaskStart, of this project, calls something else than this program as it would be installed; it was not run"
+            "TaskStart, of this project, calls something other than this program as it would be installed; it was not run"
         ),
         "{}",
         outcome.stdout
@@ -433,7 +433,7 @@ fn plugin_that_is_enabled_is_tried_like_what_was_installed() {
     assert!(hooks.len() == 1 && hooks[0].1.starts_with("claude-code: 10 hooks answer"), "{hooks:?}");
     assert!(servers.len() == 1 && servers[0].0 == "fine", "{servers:?}");
     let without = asked("work").ends_with(1);
-    assert_eq!(of(&without, "version"), [broken("claude-code: calls yore, which is not there")]);
+    assert_eq!(of(&without, "version"), [broken("claude-code: calls yore, which does not exist")]);
 }
 
 /// Returns the severity and text of findings about an agent, with these codes.
@@ -522,7 +522,7 @@ fn hooks_and_servers_that_somebody_took_out_are_missed() {
     );
     assert_eq!(
         of_agent(&outcome, "gemini", &["agents"]),
-        [("warning".to_owned(), format!("gemini: {gemini}, which `yore install` made, is gone"))]
+        [("warning".to_owned(), format!("gemini: {gemini}, which `yore install` created, no longer exists"))]
     );
     environment.yore(["install", "codex", "gemini", "--no-mcp"]).run().success();
     environment.yore(["uninstall", "codex"]).run().success();
@@ -544,6 +544,6 @@ fn hooks_that_keep_silent_because_their_program_is_gone_are_not_well() {
     assert!(of(&outcome, "hook").is_empty(), "{:?}", of(&outcome, "hook"));
     assert_eq!(
         of(&outcome, "version"),
-        [broken(&format!("claude-code, cline: calls {}, which is not there", program.display()))]
+        [broken(&format!("claude-code, cline: calls {}, which does not exist", program.display()))]
     );
 }

@@ -82,7 +82,7 @@ fn bare_install_says_what_it_would_do_and_does_nothing() {
     assert_eq!(state(&environment), before);
     assert!(!environment.data().exists());
     let outcome = environment.yore(["uninstall"]).run().success();
-    insta::assert_snapshot!(shown(&outcome), @"nothing of yore's was found in the agents' settings");
+    insta::assert_snapshot!(shown(&outcome), @"no entry of yore was found in the agents' settings");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     Claude Code
       ✓ ~/.claude/settings.json: hooks, added
       ✓ ~/.claude.json: MCP server, added
-      → sessions that run already go on without it; new ones have it
+      → running sessions continue without it; new ones have it
     Cursor
       ✓ ~/.cursor/mcp.json: MCP server, file made
       ✓ ~/.cursor/hooks.json: hooks, file made
@@ -103,7 +103,7 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     Codex
       ✓ ~/.codex/config.toml: MCP server, added
       ✓ ~/.codex/hooks.json: hooks, file made
-      → Codex runs no hook before you trusted it: type /hooks in Codex
+      → Codex runs hooks only after you trust them: type /hooks in Codex
     not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
     `yore up` reads the conversations that are here already
@@ -137,7 +137,7 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     assert_eq!(state(&environment), before);
     assert!(!environment.path("data/install.json").exists() && !environment.path("data/backups").exists());
     let outcome = environment.yore(["uninstall", "all"]).run().success();
-    insta::assert_snapshot!(shown(&outcome), @"nothing of yore's was found in the agents' settings");
+    insta::assert_snapshot!(shown(&outcome), @"no entry of yore was found in the agents' settings");
 }
 
 #[test]
@@ -239,14 +239,14 @@ fn file_that_cannot_be_changed_is_told_and_keeps_no_other_from_it() {
     insta::assert_snapshot!(shown(&outcome), @r#"
     Claude Code
       ✗ ~/.claude/settings.json: hooks, left as it is: it cannot be read: Expected value after colon in object property on line 1 column 11
-      ✗ ~/.claude.json: MCP server, left as it is: there is a server called "yore" already that runs "npx" (mcpServers.yore); rename or remove it first
+      ✗ ~/.claude.json: MCP server, left as it is: a server called "yore" that runs "npx" already exists (mcpServers.yore); rename or remove it first
     Cursor
       ✗ ~/.cursor/mcp.json: MCP server, left as it is: it is a directory
-      ✗ ~/.cursor/hooks.json: hooks, left as it is: it may not be written
+      ✗ ~/.cursor/hooks.json: hooks, left as it is: it is not writable
     Codex
       ✓ ~/.codex/config.toml: MCP server, added
       ✗ ~/.codex/hooks.json: hooks, left as it is: it is not UTF-8 text
-      → Codex runs no hook before you trusted it: type /hooks in Codex
+      → Codex runs hooks only after you trust them: type /hooks in Codex
     not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
     `yore up` reads the conversations that are here already
@@ -314,7 +314,7 @@ fn project_has_settings_of_its_own() {
     Codex
       ✓ [project]/.codex/config.toml: MCP server, file made
       ✓ [project]/.codex/hooks.json: hooks, file made
-      → Codex runs no hook before you trusted it: type /hooks in Codex
+      → Codex runs hooks only after you trust them: type /hooks in Codex
       → Codex reads a project's settings only where the project is trusted
     not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
@@ -322,9 +322,9 @@ fn project_has_settings_of_its_own() {
     "#);
     let outcome = environment.yore(["uninstall", "all"]).run().success();
     insta::assert_snapshot!(shown(&outcome), @r#"
-    nothing of yore's was found in the agents' settings
+    no entry of yore was found in the agents' settings
     --- standard error
-    settings of projects name yore too; `yore uninstall all --scope project` there takes it out
+    settings of projects name yore too; `yore uninstall all --scope project` there removes it
     "#);
     environment.yore(["uninstall", "all", "--scope", "project"]).run().success();
     fs::remove_dir_all(environment.path("work/src")).unwrap();
@@ -342,7 +342,7 @@ fn project_is_not_given_what_is_there_in_every_project() {
     let outcome = environment.yore(["install", "cursor", "--scope", "project"]).run().success();
     insta::assert_snapshot!(shown(&outcome), @r#"
     Cursor
-      · there for you in every project already: hooks
+      · already installed for you in every project: hooks
       ✓ [project]/.cursor/mcp.json: MCP server, file made
       ✓ [project]/.cursor/rules/yore.mdc: rules, file made
       → Cursor's settings list the server under Tools & MCP; switch it on there if it is off
@@ -358,7 +358,7 @@ fn agent_is_installed_by_name_where_it_was_not_found_and_by_other_names() {
     let environment = TestEnvironment::new();
     let outcome = environment.yore(["install", "all"]).run().ends_with(1);
     insta::assert_snapshot!(shown(&outcome), @r#"
-    none of the agents that yore knows was found on this computer
+    no supported agent was found on this computer
     not found: claude-code, cursor, codex, gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- exit code Some(1)
     "#);
@@ -448,7 +448,7 @@ fn what_may_not_be_written_is_not_promised() {
     permissions.set_readonly(true);
     fs::set_permissions(&locked, permissions.clone()).unwrap();
     let listed = environment.yore(["install"]).run().ends_with(1);
-    assert!(listed.stdout.contains("✗ ~/.claude.json: MCP server, left as it is: it may not be written"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("✗ ~/.claude.json: MCP server, left as it is: it is not writable"), "{}", listed.stdout);
     #[expect(clippy::permissions_set_readonly_false, reason = "it is a temporary file")]
     permissions.set_readonly(false);
     fs::set_permissions(&locked, permissions).unwrap();
@@ -463,7 +463,7 @@ fn program_of_another_name_says_that_it_must_be_called_yore() {
         fs::copy(PROGRAM, &program).unwrap();
     }
     let outcome = environment.program(&program).args(["install", "codex"]).run().ends_with(2);
-    assert!(outcome.stderr.contains("known by the name yore"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("it must be called yore"), "{}", outcome.stderr);
     assert_eq!(state(&environment), before);
 }
 

@@ -46,7 +46,7 @@ fn models_that_are_not_here_are_listed_with_licence_and_package() {
     assert!(shown.stdout.contains("static-minilm-256") && shown.stdout.contains("inside the program"), "{}", shown.stdout);
     for id in [BGE, JUDGE] {
         let line = shown.stdout.lines().find(|line| line.starts_with(id)).unwrap();
-        assert!(line.ends_with("not here") && line.contains("34.7 MB"), "{line}");
+        assert!(line.ends_with("not installed") && line.contains("34.7 MB"), "{line}");
     }
     assert!(shown.stderr.contains("yore models fetch"), "{}", shown.stderr);
     let bge = model(&environment.yore(["models", "list", "--json"]).run().success(), BGE);
@@ -87,7 +87,7 @@ fn unknown_or_hostile_names_are_refused() {
 fn missing_models_fail_verification_and_have_no_path() {
     let environment = TestEnvironment::new();
     let outcome = environment.yore(["models", "verify"]).run().ends_with(1);
-    assert!(outcome.stdout.contains("model.onnx is not there") && outcome.stderr.contains("yore models fetch"), "{outcome:?}");
+    assert!(outcome.stdout.contains("model.onnx is missing") && outcome.stderr.contains("yore models fetch"), "{outcome:?}");
     let outcome = environment.yore(["models", "verify", BGE, "--json"]).run().ends_with(1);
     assert_eq!(model(&outcome, BGE)["state"], "missing");
     let outcome = environment.yore(["models", "path", BGE]).run().ends_with(1);
@@ -125,7 +125,7 @@ fn damaged_model_is_told_by_file() {
     fs::write(folder.join("model.onnx"), "half of it").unwrap();
     let outcome = environment.yore(["models", "verify", BGE]).run().ends_with(1);
     let file = folder.join("model.onnx").display().to_string();
-    assert!(outcome.stdout.contains(&file) && outcome.stdout.contains("10 bytes, expected are 34015106"), "{outcome:?}");
+    assert!(outcome.stdout.contains(&file) && outcome.stdout.contains("10 bytes, expected 34015106"), "{outcome:?}");
     let outcome = environment.yore(["models", "list", "--json"]).run().success();
     assert_eq!(model(&outcome, BGE)["state"], "damaged");
 }

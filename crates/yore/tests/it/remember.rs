@@ -114,7 +114,7 @@ fn notes_are_listed_where_they_hold() {
     [id]  [today]  harbor      #hours     Crane · The crane opens at six.
     ");
     let nothing = notes(&environment, "quarry", &["--tag", "tides"]).ends_with(1);
-    assert_eq!(nothing.stderr, "there is no such note\n");
+    assert_eq!(nothing.stderr, "no such note\n");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn note_is_changed_in_its_place() {
     assert_eq!((&note["text"], &note["title"], &note["tags"]), (&"The crane opens at seven.".into(), &"Crane".into(), &tags));
     assert_eq!((&note["project"], &note["by"]), (&Value::from("harbor"), &Value::from("human")));
     let again = environment.yore(["remember", "The crane opens at seven.", "--replace", &id]).run().success();
-    assert_eq!((again.stdout.trim(), again.stderr.trim()), (id.as_str(), "known already: nothing was stored"));
+    assert_eq!((again.stdout.trim(), again.stderr.trim()), (id.as_str(), "already known: nothing was stored"));
     let found = environment.yore(["recall", "when does the crane open", "--all"]).run().success().stdout;
     assert!(found.contains("seven") && !found.contains("six"), "{found}");
     // The earlier version can be opened.

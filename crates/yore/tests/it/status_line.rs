@@ -119,11 +119,11 @@ fn stats_of_a_session_tell_when_and_by_what_it_was_given_what() {
     insta::assert_snapshot!(stats(&environment, &[]).success().shown(), @"
     session       4a5b0001-3f08-4714-9c34-5c452003a142 · claude-code · tide
     given         3 memories, 640 tokens in 2 answers
-    silent        1 × nothing concerns it enough
-    last capture  not yet, as far as is known
+    silent        1 × no match is relevant enough
+    last capture  not yet, as far as known
 
     2026-03-01 09:00  SessionStart      8.4 ms  2 memories, 410 tokens
-    2026-03-01 09:01  UserPromptSubmit  8.4 ms  nothing: nothing concerns it enough
+    2026-03-01 09:01  UserPromptSubmit  8.4 ms  nothing: no match is relevant enough
     2026-03-01 09:02  UserPromptSubmit  8.4 ms  2 memories, 230 tokens
     ");
     let told = stats(&environment, &["4a5b", "--json"]).success().json();

@@ -57,8 +57,8 @@ fn first_up_keeps_every_session_and_answers_a_question() {
         The album queue is closed by the first worker that finishes; the uploader must close it itself.
         ce8fb1b43f · [root]/home/.claude/projects/-home-dev-lanternfish/1a47e401-5d0c-4f7e-9a51-8f0c7b6a1101.jsonl:6
 
-    next: `yore install` puts it into your agents' hands (without a name it only lists what it would do)
-    next: `yore recall "…"` asks anything; `yore up` again takes what is new; `yore doctor` checks everything
+    next: `yore install` connects your agents to it (without a name it only lists what it would do)
+    next: `yore recall "…"` searches it; `yore up` again reads what is new; `yore doctor` checks everything
     --- standard error
     `yore doctor --fix --yes` lets Claude Code keep its transcripts longer
     `yore models fetch` brings a local model that finds what was said in other words, `yore embed` runs it
@@ -212,7 +212,7 @@ fn example_can_be_switched_off() {
     insta::assert_snapshot!(outcome.shown(), @"
     --- standard error
     error: no history of a known agent on this computer [usage]
-    hint: name one: `yore ingest PATH`
+    hint: name a path: `yore ingest PATH`
     --- exit code Some(1)
     ");
     assert!(!environment.data().exists());

@@ -9,7 +9,7 @@ pub(super) const MAX_DIMENSIONS: usize = 16_384;
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
     /// No space is left for the index.
-    #[error("no space left for the vector index {0}; make room, the index goes on where it stopped")]
+    #[error("no space left for the vector index {0}; free some space, indexing resumes where it stopped")]
     DiskFull(PathBuf),
     /// A file of the index could not be read or written.
     #[error("the vector index {path}: {source}; check the directory's permissions, or delete it to have it made again")]
@@ -36,7 +36,7 @@ pub enum VectorError {
         found: usize,
     },
     /// An index cannot have no dimensions, or this many.
-    #[error("an index of {0} dimensions: from 1 to {MAX_DIMENSIONS} are possible")]
+    #[error("an index of {0} dimensions is not supported, expected 1 to {MAX_DIMENSIONS}")]
     BadDimensions(usize),
     /// The batch has more vectors than a segment can number.
     #[error("a batch of vectors is too large; write it in parts")]

@@ -51,7 +51,7 @@ impl Manifest {
 
     /// Parses the file's bytes, if they are intact and belong to the owner.
     pub(super) fn parse(bytes: &[u8], owner: &Owner) -> Result<Self, ResetReason> {
-        let damaged = || ResetReason::Damaged("the manifest is not whole".to_owned());
+        let damaged = || ResetReason::Damaged("the manifest is damaged".to_owned());
         let text = std::str::from_utf8(bytes).map_err(|_| damaged())?;
         let (line, rest) = text.split_once('\n').ok_or_else(damaged)?;
         if rest.strip_suffix('\n') != Some(blake3::hash(line.as_bytes()).to_hex().as_str()) {

@@ -191,13 +191,13 @@ impl Segment {
         let path = directory.join(record.name());
         let layout = Layout::new(dimensions, record.rows, record.turns, record.touched, record.is_sketched)
             .filter(|layout| layout.total as u64 == record.bytes)
-            .ok_or_else(|| damaged("its length is not what its rows need"))?;
+            .ok_or_else(|| damaged("its length does not match its number of rows"))?;
         let map = Mapped::open(&path, record.bytes)?;
         if map.numbers::<u64>(0..HEADER_BYTES) != header(dimensions, record) {
-            return Err(damaged("its header is not the manifest's"));
+            return Err(damaged("its header does not match the manifest"));
         }
         if !are_known && checksum(&map.bytes()[..layout.codes.start]) != record.columns {
-            return Err(damaged("its columns have another checksum"));
+            return Err(damaged("the checksum of its columns does not match"));
         }
         Ok(Self { record: record.clone(), map, layout, path })
     }
@@ -206,10 +206,10 @@ impl Segment {
     pub(super) fn verify(&self) -> Result<(), &'static str> {
         let (columns, content) = self.map.bytes().split_at(self.layout.codes.start);
         if checksum(columns) != self.record.columns {
-            return Err("its columns have another checksum");
+            return Err("the checksum of its columns does not match");
         }
         if checksum(content) != self.record.content {
-            return Err("its vectors have another checksum");
+            return Err("the checksum of its vectors does not match");
         }
         Ok(())
     }
@@ -339,7 +339,7 @@ fn write_file(path: &Path, number: u64, dimensions: usize, plan: &Plan<'_>) -> i
     }
     record.content = out.end_of_part()?;
     if out.written != layout.total {
-        return Err(io::Error::other("a segment came out of another length than planned"));
+        return Err(io::Error::other("a segment has another length than planned"));
     }
     out.finish()?;
     Ok(record)

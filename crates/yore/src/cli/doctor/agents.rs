@@ -176,11 +176,11 @@ fn untried(others: &[(&Installed, Reason)]) -> Vec<Told> {
         let file = file.display().to_string();
         let place = if is_project { format!("{file}, of this project,") } else { file.clone() };
         let (what, remedy) = match reason {
-            Reason::Other => ("calls yore for something that is no affair of agents", "enters what is"),
+            Reason::Other => ("runs a yore command that is not for agents", "replaces it"),
             Reason::Foreign => {
-                ("calls something else than this program as it would be installed", "enters this program in its place")
+                ("calls something other than this program as it would be installed", "replaces it with this program")
             }
-            Reason::Variables => ("sets variables for yore", "leaves them there: take them out by hand"),
+            Reason::Variables => ("sets variables for yore", "keeps them: remove them by hand"),
         };
         let severity = if is_project { Severity::Note } else { Severity::Warning };
         Told::new("agents", severity, format!("{agent}: {place} {what}; it was not run"))
@@ -283,14 +283,11 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
 fn programs(outdated: &BTreeMap<String, Called<'_>>) -> Vec<Told> {
     let told = outdated.iter().map(|(program, called)| {
         let names = called.agents.iter().copied().collect::<Vec<_>>().join(", ");
-        let remedy = if is_path(program) {
-            "`yore doctor --fix` enters this program in its place"
-        } else {
-            "put this version on the PATH"
-        };
+        let remedy =
+            if is_path(program) { "`yore doctor --fix` replaces it with this program" } else { "put this version on the PATH" };
         let (severity, what) = match &called.state {
-            State::Missing => (Severity::Broken, "is not there".to_owned()),
-            State::Mute => (Severity::Broken, "does not tell its version".to_owned()),
+            State::Missing => (Severity::Broken, "does not exist".to_owned()),
+            State::Mute => (Severity::Broken, "does not report its version".to_owned()),
             State::Version(version) => (Severity::Warning, format!("is {version}; this one is {OWN}")),
         };
         Told::new("version", severity, format!("{names}: calls {program}, which {what}"))

@@ -56,13 +56,13 @@ fn hooks(context: &Context) -> Vec<Told> {
     let mut told = Vec::new();
     let waiting = spool::waiting(&context.settings.directory) as u64;
     if waiting > 0 {
-        let text = format!("{} of hooks wait", text::counted(waiting, "event"));
-        let remedy = "`yore daemon start` takes them, as does every running daemon";
+        let text = format!("{} of hooks wait to be read", text::counted(waiting, "event"));
+        let remedy = "`yore daemon start` reads them, as does every running daemon";
         told.push(Told::new("spool", Severity::Note, text).remedy(remedy));
     }
     let unreadable = spool::unreadable(&context.settings.directory) as u64;
     if unreadable > 0 {
-        let text = format!("{} of hooks could not be understood and lie aside", text::counted(unreadable, "event"));
+        let text = format!("{} of hooks could not be parsed and were set aside", text::counted(unreadable, "event"));
         told.push(Told::new("spool", Severity::Note, text));
     }
     told
@@ -95,8 +95,8 @@ fn unverified(roots: &[SourceRoot]) -> Vec<Told> {
         .iter()
         .filter(|source| !source.is_verified() && roots.iter().any(|root| root.source == source.kind()))
         .map(|source| {
-            let text = format!("{} is read by its description: no real file was at hand to test with", source.display_name());
-            Told::new("unverified", Severity::Note, text).remedy("`yore sources` counts what was not understood")
+            let text = format!("{} is read as its format is documented: not tested with real files", source.display_name());
+            Told::new("unverified", Severity::Note, text).remedy("`yore sources` counts what could not be parsed")
         })
         .collect()
 }

@@ -25,7 +25,7 @@ const ENDING: Duration = Duration::from_secs(30);
 const OTHERS: [&str; 4] = ["inject", "output", "up", "forget"];
 /// Keys of the daemon's own section that only its clients use.
 const OF_CLIENTS: [&str; 2] = ["use", "autostart"];
-const MEND: &str = "`yore doctor --fix` starts it anew";
+const MEND: &str = "`yore doctor --fix` restarts it";
 
 /// The state of the daemon of a data directory.
 enum Daemon {
@@ -66,11 +66,11 @@ impl Daemon {
                     stale.push(format!("is of version {}, this is {OWN}", status.version));
                 }
                 if program(status.pid).is_some_and(|program| program.is_replaced) {
-                    stale.push("runs a program that was replaced since".to_owned());
+                    stale.push("runs a program that has been replaced since".to_owned());
                 }
                 let sections = differing(&status.settings, settings);
                 if !sections.is_empty() {
-                    stale.push(format!("runs with other settings than those on disk ({})", sections.join(", ")));
+                    stale.push(format!("runs with settings that differ from those on disk ({})", sections.join(", ")));
                 }
                 stale
             }
@@ -91,21 +91,21 @@ pub(super) fn examine(context: &Context) -> CliResult<Vec<Told>> {
     let mut told = Vec::new();
     match &daemon {
         Daemon::None(Some(card)) => {
-            let text = format!("none runs; process {} ended without clearing up", card.pid);
+            let text = format!("no daemon is running; process {} ended without cleaning up", card.pid);
             told.push(
                 Told::new("daemon", Severity::Note, text)
-                    .remedy("nothing is lost; the next one clears up, and so does `yore doctor --fix`"),
+                    .remedy("no data is lost; the next daemon cleans up, and so does `yore doctor --fix`"),
             );
         }
         Daemon::None(None) if context.settings.config().daemon.is_used && context.settings.directory.is_dir() => {
-            told.push(Told::new("daemon", Severity::Fine, "none runs; every command works without it"));
+            told.push(Told::new("daemon", Severity::Fine, "no daemon is running; every command works without it"));
         }
         Daemon::None(None) => {}
         Daemon::Silent => {
             let who = Card::read(&context.settings.directory).map(|card| format!(", process {},", card.pid)).unwrap_or_default();
             told.push(
-                Told::new("daemon", Severity::Broken, format!("one runs{who} and does not answer"))
-                    .remedy("end the process; nothing is lost by it"),
+                Told::new("daemon", Severity::Broken, format!("a daemon is running{who} and does not answer"))
+                    .remedy("kill the process; no data is lost"),
             );
         }
         Daemon::Foreign(_) => {}
@@ -161,12 +161,8 @@ fn of_answering(status: &DaemonStatus, took: Duration, is_current: bool) -> Vec<
 /// Checks the port for MCP: requests its tools as an agent would.
 fn port(url: &str, directory: &Path) -> Told {
     let Some(token) = known_token(directory) else {
-        return Told::new(
-            "mcp",
-            Severity::Broken,
-            format!("{url}: the token that must be said there is gone, or others can read it"),
-        )
-        .remedy("`yore daemon stop` and `yore daemon start` make a new one; `yore mcp url` shows it");
+        return Told::new("mcp", Severity::Broken, format!("{url}: its access token is missing, or others can read it"))
+            .remedy("`yore daemon stop` and `yore daemon start` make a new one; `yore mcp url` shows it");
     };
     match handshake::over_port(url, &token, PATIENCE) {
         Ok(served) => {
@@ -222,17 +218,17 @@ fn processes(directory: &Path) -> Vec<Told> {
         all.iter().filter(|process| process.is_daemon_of(directory)).map(|process| process.pid.to_string()).collect();
     if daemons.len() > 1 {
         let text = format!("{} daemons run for this directory: processes {}", daemons.len(), daemons.join(", "));
-        told.push(Told::new("processes", Severity::Warning, text).remedy("`yore daemon stop`, and end those that stay"));
+        told.push(Told::new("processes", Severity::Warning, text).remedy("`yore daemon stop`, then kill those that remain"));
     }
     let is_server = |process: &&Process| process.is_replaced && process.words.iter().any(|word| word == "mcp");
     let servers: Vec<String> = all.iter().filter(is_server).map(|process| process.pid.to_string()).collect();
     if !servers.is_empty() {
         let text = format!(
-            "{} of agents run a yore that was replaced since: {}",
+            "{} of agents run a yore that has been replaced since: {}",
             text::counted(servers.len() as u64, "server"),
             servers.join(", ")
         );
-        told.push(Told::new("processes", Severity::Note, text).remedy("start these agents anew"));
+        told.push(Told::new("processes", Severity::Note, text).remedy("restart these agents"));
     }
     told
 }
@@ -279,7 +275,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
     let had_open_token = drop_open_token(&directory).map_err(|error| CliError::io(&directory.join(TOKEN), &error))?;
     if had_open_token {
         context.printer.note(
-            "others could read the token for MCP over HTTP, so it is void; agents that say it need the new one: `yore mcp url`",
+            "others could read the token for MCP over HTTP, so it was revoked; agents that use it need the new one: `yore mcp url`",
         )?;
     }
     if let Daemon::None(Some(card)) = &daemon {
@@ -305,7 +301,7 @@ pub(super) fn mend(context: &mut Context) -> CliResult<()> {
     if !card::is_running(&directory)
         && let Ok(Started::Now(hello)) = client::start(&directory, &arguments)
     {
-        context.printer.note(format!("started the daemon anew, process {}", hello.pid))?;
+        context.printer.note(format!("restarted the daemon, process {}", hello.pid))?;
     }
     Ok(())
 }

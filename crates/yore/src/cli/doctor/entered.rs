@@ -66,9 +66,9 @@ pub(super) fn missed(context: &Context) -> Vec<Told> {
         let each: Vec<String> = lacks.iter().map(|lack| lacked(lack, &file)).collect();
         let scope = if scope == Scope::Project { " --scope project" } else { "" };
         let remedy = if has_gone {
-            format!("`yore install {agent}{scope}` enters it again; `yore uninstall {agent}{scope}` ends the matter")
+            format!("`yore install {agent}{scope}` enters it again; `yore uninstall {agent}{scope}` removes the rest")
         } else {
-            format!("leave it, if you mean it so; `yore install {agent}{scope}` replaces what an older yore entered")
+            format!("leave it if this is intended; `yore install {agent}{scope}` replaces what an older yore entered")
         };
         let severity = if has_gone { Severity::Warning } else { Severity::Note };
         Told::new("agents", severity, format!("{agent}: {}", each.join("; ")))
@@ -82,8 +82,8 @@ pub(super) fn missed(context: &Context) -> Vec<Told> {
 /// Describes a missing entry in words.
 fn lacked(lack: &Lack, file: &str) -> String {
     match lack {
-        Lack::File => format!("{file}, which `yore install` made, is gone"),
-        Lack::Part(part) => format!("the {} that `yore install` entered in {file} is gone", part.name()),
+        Lack::File => format!("{file}, which `yore install` created, no longer exists"),
+        Lack::Part(part) => format!("the {} that `yore install` entered in {file} was removed", part.name()),
         Lack::Hook(event) => format!("the hook {event} that `yore install` enters is not in {file}"),
         Lack::Matcher { event, now, entered } => {
             let now = now.as_deref().unwrap_or("everything");

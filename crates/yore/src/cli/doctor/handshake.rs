@@ -41,13 +41,13 @@ pub(super) enum Trouble {
     #[error("cannot be started: {0}")]
     NotStarted(std::io::Error),
     /// The server ended. `last` is the last thing that it printed.
-    #[error("ends instead of answering `{step}`{}{last}", if last.is_empty() { "" } else { ": " })]
+    #[error("exits instead of answering `{step}`{}{last}", if last.is_empty() { "" } else { ": " })]
     Ended { step: &'static str, last: String },
     /// The server did not answer in time.
     #[error("does not answer `{step}` within {} s", patience.as_secs())]
     Late { step: &'static str, patience: Duration },
     /// The answer is not JSON-RPC.
-    #[error("answers `{step}` with {shown:?}, which is no answer")]
+    #[error("answers `{step}` with {shown:?}, which is not a valid answer")]
     Nonsense { step: &'static str, shown: String },
     /// The server answered with an error.
     #[error("refuses `{step}`: {message}")]
@@ -245,17 +245,17 @@ mod tests {
     #[test]
     fn every_other_server_is_told_apart() {
         let told = |script: &str| talk(script, 60_000).unwrap_err();
-        assert_eq!(told("echo hello there; cat"), "answers `initialize` with \"hello there\", which is no answer");
-        assert_eq!(told("echo oh no >&2; exit 3"), "ends instead of answering `initialize`: oh no");
-        assert_eq!(told("read a; exit 3"), "ends instead of answering `initialize`: exit code 3");
-        assert_eq!(told(&format!("read a; echo '{HELLO}'; exit 0")), "ends instead of answering `tools/list`: exit code 0");
+        assert_eq!(told("echo hello there; cat"), "answers `initialize` with \"hello there\", which is not a valid answer");
+        assert_eq!(told("echo oh no >&2; exit 3"), "exits instead of answering `initialize`: oh no");
+        assert_eq!(told("read a; exit 3"), "exits instead of answering `initialize`: exit code 3");
+        assert_eq!(told(&format!("read a; echo '{HELLO}'; exit 0")), "exits instead of answering `tools/list`: exit code 0");
         assert_eq!(
             told(r#"read a; echo '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"go away"}}'; cat"#),
             "refuses `initialize`: go away"
         );
         assert_eq!(
             told(r#"echo '{"jsonrpc":"2.0","id":1,"result":{}}'; cat"#),
-            "answers `initialize` with \"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":{}}\", which is no answer"
+            "answers `initialize` with \"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":{}}\", which is not a valid answer"
         );
         assert_eq!(talk("exec sleep 60", 50).unwrap_err(), "does not answer `initialize` within 0 s");
         assert!(matches!(over_pipes(Command::new("/nowhere/at/all"), FAREWELL), Err(Trouble::NotStarted(_))));

@@ -51,7 +51,7 @@ fn told(severity: Severity, error: CliError) -> Told {
 
 /// Remedies for damage.
 const REPAIR: &str =
-    "run `yore repair`, which saves what is whole and reads again what still exists, or `yore restore`, which takes a backup";
+    "run `yore repair`, which saves undamaged data and reads existing sources again, or `yore restore`, which takes a backup";
 const REINDEX: &str = "run `yore reindex`";
 const CATCH_UP: &str = "run `yore ingest` or `yore reindex`";
 
@@ -59,18 +59,18 @@ const CATCH_UP: &str = "run `yore ingest` or `yore reindex`";
 fn in_words(finding: &Finding) -> Told {
     let (text, remedy) = match finding {
         Finding::StoreUnchecked(path) => {
-            (format!("{} opens; what is in it was not checked", path.display()), Some("`yore doctor --deep` reads all of it"))
+            (format!("{} opens; its content was not checked", path.display()), Some("`yore doctor --deep` checks all of it"))
         }
         Finding::StoreSound(path) => (format!("{} is sound", path.display()), None),
         Finding::StoreDamaged(problems) => (format!("the database is damaged: {}", problems.join("; ")), Some(REPAIR)),
-        Finding::BlobsSound => ("every blob of the archive holds what its hash says".to_owned(), None),
+        Finding::BlobsSound => ("every blob of the archive matches its hash".to_owned(), None),
         Finding::BlobsDamaged(blobs) => {
             (format!("{} blobs of the archive are damaged: {}", blobs.len(), shortened(blobs)), Some(REPAIR))
         }
         Finding::BlobsUnreadable(error) => (format!("the archive cannot be read: {error}"), Some(REPAIR)),
-        Finding::TurnsSound => ("every turn says what the archive says".to_owned(), None),
+        Finding::TurnsSound => ("every turn matches the archive".to_owned(), None),
         Finding::TurnsDiffer { missing, changed } => {
-            let counts = [(missing, "are missing"), (changed, "say something else than the archive")];
+            let counts = [(missing, "are missing"), (changed, "differ from the archive")];
             let told = counts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} turns {what}"));
             (told.collect::<Vec<_>>().join(", "), Some("run `yore reindex`, which reads them from the archive again"))
         }
@@ -79,17 +79,17 @@ fn in_words(finding: &Finding) -> Told {
             (error.clone(), is_other.then_some("put it back from a copy of the data directory, or `yore restore`"))
         }
         Finding::RedactionDue => (
-            "some of what is kept was redacted with other rules than today's".to_owned(),
-            Some("`yore scan` looks through all of it and takes out what they let through"),
+            "some stored text was redacted with older rules".to_owned(),
+            Some("`yore scan` searches all of it and removes the secrets that they missed"),
         ),
         Finding::SourcesBeingWritten(files) => (
             format!("{files} source files changed within the last minute and are not read yet"),
             Some("the daemon reads them in a moment; without one, `yore ingest` does"),
         ),
         Finding::SourcesRead => ("every source was read to its end".to_owned(), None),
-        Finding::SourcesGone(gone) => (format!("{gone} source files are gone; the archive has them"), None),
+        Finding::SourcesGone(gone) => (format!("{gone} source files were deleted; the archive has them"), None),
         Finding::SourcesBehind { files, bytes, gone } => (
-            format!("{files} source files have {bytes} bytes that are not archived; {gone} are gone and archived"),
+            format!("{files} source files have {bytes} bytes that are not archived; {gone} were deleted and are archived"),
             Some("run `yore ingest`"),
         ),
         Finding::IndexWhole(turns) => (format!("the full-text index holds all {turns} turns"), None),
@@ -101,7 +101,7 @@ fn in_words(finding: &Finding) -> Told {
         }
         Finding::IndexFilesDamaged(files) => (format!("{files} files of the full-text index are damaged"), Some(REINDEX)),
         Finding::VectorsUnusable(error) => {
-            (format!("the vector indexes cannot be used, words alone answer: {error}"), Some(REINDEX))
+            (format!("the vector indexes cannot be used, only full-text search works: {error}"), Some(REINDEX))
         }
         Finding::VectorsWhole(turns) => (format!("the static table's index holds the {turns} turns that have words"), None),
         Finding::VectorsBehind(turns) => (format!("{turns} turns wait for the vector indexes"), Some(CATCH_UP)),
@@ -112,7 +112,7 @@ fn in_words(finding: &Finding) -> Told {
         }
         Finding::EmbedFailed { turns, error } => (
             format!("the local model failed on {}, found by words and the static table: {error}", text::counted(*turns, "turn")),
-            Some("`yore embed` tries again; `yore models verify` looks at the model"),
+            Some("`yore embed` tries again; `yore models verify` checks the model"),
         ),
         Finding::Private => ("only you can read the data directory".to_owned(), None),
         Finding::OpenToOthers(paths) => {
@@ -120,8 +120,8 @@ fn in_words(finding: &Finding) -> Told {
             (format!("others can read {}", paths.join(", ")), Some("run `yore doctor --fix`"))
         }
         Finding::UpgradeBackups(backups) => (
-            format!("{backups} backups from upgrades lie beside the database"),
-            Some("delete them when the upgrade has proved itself"),
+            format!("{backups} backups from upgrades are kept beside the database"),
+            Some("delete them once you trust the upgrade"),
         ),
     };
     let told = Told::new(finding.code(), finding.severity(), text);

@@ -53,7 +53,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if context.settings.environment.get(process::GUARD).is_some() {
-        return Err(CliError::usage("a doctor runs this already and does not run itself", None));
+        return Err(CliError::usage("`yore doctor` is already running and cannot be started from itself", None));
     }
     if arguments.fix {
         daemon::mend(context)?;

@@ -114,7 +114,7 @@ impl Fuse {
     /// Describes it in a sentence.
     pub fn sentence(&self) -> String {
         match (self.files, self.days_left) {
-            (0, _) | (_, None) => "none lies on this computer".to_owned(),
+            (0, _) | (_, None) => "no transcripts on this computer".to_owned(),
             (files, Some(left)) => format!(
                 "the oldest of {} has {} left, {} due within a week",
                 text::counted(files, "transcript"),

@@ -39,9 +39,9 @@ fn another(path: &Path) -> Option<Told> {
             Told::new("version", Severity::Warning, format!("the yore on the PATH, {shown}, is {version}; this one is {OWN}"))
                 .fact("path_version", version)
         }
-        None => Told::new("version", Severity::Warning, format!("the yore on the PATH, {shown}, does not tell its version")),
+        None => Told::new("version", Severity::Warning, format!("the yore on the PATH, {shown}, does not report its version")),
     };
-    Some(told.remedy("install this version there, or take the other one away"))
+    Some(told.remedy("install this version there, or remove the other one"))
 }
 
 /// Returns the program that a shell would start.

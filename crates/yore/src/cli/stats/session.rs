@@ -162,7 +162,7 @@ impl Session {
         if !silences.is_empty() {
             rows.push(vec!["silent".to_owned(), silences.join(", ")]);
         }
-        let captured = self.captured.map_or_else(|| "not yet, as far as is known".to_owned(), |at| text::time(Some(at)));
+        let captured = self.captured.map_or_else(|| "not yet, as far as known".to_owned(), |at| text::time(Some(at)));
         rows.push(vec!["last capture".to_owned(), captured]);
         let mut lines = text::table(&rows);
         if !self.entries.is_empty() {
@@ -177,16 +177,16 @@ impl Session {
 /// Describes the reason why nothing was given, for people.
 fn in_words(reason: SkipReason) -> &'static str {
     match reason {
-        SkipReason::Nothing => "nothing is known",
-        SkipReason::Floor => "nothing concerns it enough",
-        SkipReason::Known => "the session knows it",
-        SkipReason::Short => "too few words to go by",
+        SkipReason::Nothing => "no matches",
+        SkipReason::Floor => "no match is relevant enough",
+        SkipReason::Known => "the session has it already",
+        SkipReason::Short => "too few words to search for",
         SkipReason::Budget => "it does not fit the budget",
         SkipReason::ProjectUnknown => "the project is not known",
         SkipReason::IndexBehind => "the index is behind",
-        SkipReason::NoError => "there is no error in it",
-        SkipReason::NoOutcome => "nobody said what came of it",
-        SkipReason::Other => "for a reason that another version knows",
+        SkipReason::NoError => "it contains no error",
+        SkipReason::NoOutcome => "no outcome was reported",
+        SkipReason::Other => "for a reason of another version",
     }
 }
 

@@ -34,7 +34,7 @@ impl Content {
     pub fn put(&self, before: Option<&str>) -> Result<String, EditError> {
         // A line break added after it would merge with it, and could not be told apart afterwards.
         if before.is_some_and(|text| text.ends_with('\r')) {
-            let words = "it ends with a carriage return alone; end its last line, or take that away";
+            let words = "it ends with a lone carriage return; add a line feed, or remove it";
             return Err(EditError::Unusual(words.to_owned()));
         }
         match self {

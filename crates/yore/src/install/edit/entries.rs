@@ -185,7 +185,7 @@ fn with_object(before: &str) -> Result<String, EditError> {
     let document = Document::parse(before).map_err(EditError::Unreadable)?;
     match &document.root {
         Some(root) if root.members().is_some() => Ok(before.to_owned()),
-        Some(_) => Err(EditError::Unreadable("it holds something else than an object".to_owned())),
+        Some(_) => Err(EditError::Unreadable("its root is not an object".to_owned())),
         None if before.trim_start_matches('\u{feff}').trim().is_empty() => {
             let mark = if before.starts_with('\u{feff}') { "\u{feff}" } else { "" };
             let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
@@ -218,7 +218,7 @@ fn put_one(entry: &Entry, text: String) -> Result<String, EditError> {
                 };
                 let place = [at, [SERVER].as_slice()].concat().join(".");
                 return Err(EditError::Foreign(format!(
-                    "there is a server called \"{SERVER}\" already that {runs} ({place}); rename or remove it first"
+                    "a server called \"{SERVER}\" that {runs} already exists ({place}); rename or remove it first"
                 )));
             }
             let path: Vec<Step> = at.iter().chain(&[SERVER]).map(|name| Step::Name((*name).to_owned())).collect();
@@ -230,7 +230,7 @@ fn put_one(entry: &Entry, text: String) -> Result<String, EditError> {
             match document.at(&[STATUS_LINE]) {
                 None => add(&text, &[], STATUS_LINE, value.clone(), false),
                 Some(line) if is_our_status_line(&line.value()) => correct(text, &[Step::Name(STATUS_LINE.to_owned())], value),
-                Some(_) => Err(EditError::Foreign("there is a status line already; it stays as it is".to_owned())),
+                Some(_) => Err(EditError::Foreign("another status line is configured".to_owned())),
             }
         }
         Entry::Version => {
@@ -246,7 +246,7 @@ fn add(text: &str, path: &[&str], name: &str, value: Value, to_list: bool) -> Re
     let document = Document::parse(text).map_err(EditError::Unreadable)?;
     let names: Vec<&str> = path.iter().copied().chain([name]).collect();
     let mut value = if to_list { Value::Array(vec![value]) } else { value };
-    let unusual = |names: &[&str]| EditError::Unusual(format!("\"{}\" is not what the agent expects there", names.join(".")));
+    let unusual = |names: &[&str]| EditError::Unusual(format!("\"{}\" has another type than the agent expects", names.join(".")));
     // Finds the deepest part of the path that exists.
     for depth in (0..=names.len()).rev() {
         let Some(node) = document.at(&names[..depth]) else { continue };

@@ -13,6 +13,6 @@ pub enum EditError {
     #[error("{0}")]
     Unusual(String),
     /// The result of the edit was wrong.
-    #[error("the change could not be made without touching anything else")]
+    #[error("the change would have altered other parts of the file")]
     Unsafe,
 }

@@ -71,8 +71,8 @@ fn place(text: &str) -> Result<Option<(usize, usize)>, EditError> {
     let end = text[start..].find(END).map(|end| start + end + END.len());
     match end {
         Some(end) if text[end..].find(BEGIN).is_none() => Ok(Some((start, end))),
-        Some(_) => Err(EditError::Unusual("yore's block is there twice; remove one of them".to_owned())),
-        None => Err(EditError::Unusual(format!("yore's block has lost its end; put {END} where it ends"))),
+        Some(_) => Err(EditError::Unusual("it contains yore's block twice; remove one of them".to_owned())),
+        None => Err(EditError::Unusual(format!("yore's block has no end mark; add {END} where it ends"))),
     }
 }
 

@@ -149,7 +149,7 @@ impl Server {
                 None => "does not run this program".to_owned(),
             };
             return Err(EditError::Foreign(format!(
-                "there is a server called \"{SERVER}\" already that {runs} ({}.{SERVER}); rename or remove it first",
+                "a server called \"{SERVER}\" that {runs} already exists ({}.{SERVER}); rename or remove it first",
                 self.table
             )));
         }

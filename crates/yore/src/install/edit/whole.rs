@@ -56,7 +56,7 @@ impl Whole {
     pub fn put(&self, before: Option<&str>) -> Result<String, EditError> {
         match before {
             Some(before) if !before.trim().is_empty() && !self.is_in(before) => {
-                Err(EditError::Foreign("there is a file of this name already that is not yore's; move it away first".to_owned()))
+                Err(EditError::Foreign("a file of this name that is not yore's already exists; move it away first".to_owned()))
             }
             _ => Ok(self.text.clone()),
         }

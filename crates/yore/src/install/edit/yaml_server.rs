@@ -49,7 +49,7 @@ impl YamlServer {
             Some(ours) => {
                 if !run_of(&before[ours.clone()]).is_some_and(|(program, _)| is_yore(&program)) {
                     return Err(EditError::Foreign(format!(
-                        "there is a server called \"{SERVER}\" already that does not run this program; rename or remove it first"
+                        "a server called \"{SERVER}\" that does not run this program already exists; rename or remove it first"
                     )));
                 }
                 let ends = before[ours.clone()].ends_with('\n');
@@ -116,7 +116,7 @@ impl YamlServer {
         let content = |line: &Range<usize>| text[line.clone()].trim_end();
         let is_key = |line: &&Range<usize>| content(line).trim_start_matches('\u{feff}').starts_with(KEY);
         if text.trim_start().starts_with('{') || lines.iter().filter(is_key).count() > 1 {
-            return Err(unusual("it is not written as this yore can change it"));
+            return Err(unusual("its YAML style is not supported"));
         }
         let Some(place) = lines.iter().position(|line| is_key(&line)) else {
             let is_document_end = |line: &Range<usize>| matches!(content(line), "---" | "...");
@@ -124,7 +124,7 @@ impl YamlServer {
             let marks = lines.iter().filter(|line| is_document_end(line)).count();
             let has_first_mark = lines.first().is_some_and(is_document_end);
             if marks > usize::from(has_first_mark) || text.contains("\"mcpServers\"") || text.contains("'mcpServers'") {
-                return Err(unusual("it is not written as this yore can change it"));
+                return Err(unusual("its YAML style is not supported"));
             }
             return Ok(None);
         };
@@ -154,7 +154,7 @@ impl YamlServer {
             } else if indent.is_empty() && !words.starts_with('-') {
                 break;
             } else {
-                return Err(unusual("its list of servers is not written as this yore can change it"));
+                return Err(unusual("the YAML style of its list of servers is not supported"));
             }
         }
         Ok(Some(list))

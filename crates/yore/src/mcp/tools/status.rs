@@ -66,7 +66,10 @@ impl Facts {
         let Statistics { index, vectors, .. } = &self.statistics;
         let mut missing = Vec::new();
         if vectors.model.is_none() {
-            missing.push("no local model: words and the small table answer (`yore models fetch`, `yore embed`)".to_owned());
+            missing.push(
+                "no local model: recall uses full-text search and the static table (`yore models fetch`, `yore embed`)"
+                    .to_owned(),
+            );
         } else if vectors.waiting > 0 {
             missing.push(format!("{} without vectors of the local model yet", counted(vectors.waiting, "turn")));
         }
@@ -74,11 +77,12 @@ impl Facts {
             missing.push(format!("{} not in the index yet, searched in memory", counted(index.queued, "turn")));
         }
         if self.daemon.is_none() {
-            missing.push("no daemon runs: new words are read when a command asks for it (`yore daemon start`)".to_owned());
+            missing
+                .push("no daemon is running: new messages are read when a command needs them (`yore daemon start`)".to_owned());
         }
         let failed = self.daemon.as_ref().map_or(0, |daemon| daemon.jobs.dead);
         if failed > 0 {
-            missing.push(format!("{} could not be read (`yore sources` tells which)", counted(failed, "source file")));
+            missing.push(format!("{} could not be read (`yore sources` lists them)", counted(failed, "source file")));
         }
         missing
     }
@@ -104,10 +108,10 @@ impl Facts {
         });
         lines.push(match &self.daemon {
             Some(daemon) if daemon.turns > 0 => {
-                format!("daemon: runs, version {}, {} read since it started", daemon.version, counted(daemon.turns, "turn"))
+                format!("daemon: running, version {}, {} read since it started", daemon.version, counted(daemon.turns, "turn"))
             }
-            Some(daemon) => format!("daemon: runs, version {}", daemon.version),
-            None => "daemon: does not run".to_owned(),
+            Some(daemon) => format!("daemon: running, version {}", daemon.version),
+            None => "daemon: not running".to_owned(),
         });
         lines.extend(self.missing().into_iter().map(|missing| format!("missing: {missing}")));
         lines

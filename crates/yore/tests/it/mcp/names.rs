@@ -223,7 +223,7 @@ fn an_index_of_many_contexts_stays_short() {
     let expected = std::iter::once("light".to_owned()).chain((0..80).rev().map(|at| format!("buoy_of_the_{at}th_mile")));
     assert_eq!(labels, expected.collect::<Vec<_>>(), "each once, what matters most first");
     for cursor in ["zz", "6e312e61"] {
-        assert!(agent.told("wake_up", json!({"cursor": cursor})).contains("cursor is none of this list"));
+        assert!(agent.told("wake_up", json!({"cursor": cursor})).contains("cursor is not of this list"));
     }
     assert!(agent.close().success());
 }
@@ -367,7 +367,7 @@ fn chunks_and_notes_are_notes() {
     assert!(
         agent
             .told("store_chunk", json!({"project_id": "tide", "content": "x"}))
-            .contains("holds in the project you work in (reef) only")
+            .contains("applies to your own project (reef) only")
     );
     // No person agreed to it: it is found where it was kept, and never injected.
     assert!(!agent.call("brief", json!({})).to_string().contains("Corals grow"));

@@ -121,7 +121,7 @@ fn prompts_are_filled_with_what_is_recalled() {
     assert_eq!(error["code"], -32602, "{error}");
     assert_eq!(
         error["message"],
-        "no project is known as \"tides\" [unknown-project]\nhint: did you mean \"tide\"? \"all\" asks every project"
+        "unknown project \"tides\" [unknown-project]\nhint: did you mean \"tide\"? \"all\" asks every project"
     );
     assert!(agent.close().success());
 }

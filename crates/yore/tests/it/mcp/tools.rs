@@ -428,7 +428,7 @@ fn sessions_are_shown_whole_page_by_page() {
     assert!(
         agent
             .told("show", json!({"id": "nothing-such"}))
-            .starts_with("nothing is known as \"nothing-such\" [unknown-id]\nhint: give an id that `recall`")
+            .starts_with("unknown id \"nothing-such\" [unknown-id]\nhint: give an id that `recall`")
     );
     assert!(agent.told("show", json!({"id": "quay/s5", "from": "later"})).contains("expected what `next` said"));
     assert!(text(&agent.call("show", json!({"id": "quay/s5", "around": 51}))).contains("\nhint: around: 51 is out of bounds"));
@@ -556,7 +556,7 @@ fn sessions_come_in_pages_that_hold_each_once() {
     assert_eq!(holding(&mut agent, "knot 1").as_array().unwrap().len(), 11);
     assert_eq!(holding(&mut agent, "knot 99"), json!([]));
     for cursor in ["x", "00", "zz", "736162632e"] {
-        assert!(agent.told("sessions", json!({"cursor": cursor})).contains("cursor is none of this list"), "{cursor}");
+        assert!(agent.told("sessions", json!({"cursor": cursor})).contains("cursor is not of this list"), "{cursor}");
     }
     assert!(agent.told("sessions", json!({"project": "evn"})).contains("did you mean \"even\"?"));
     assert!(agent.close().success());
@@ -573,8 +573,8 @@ fn state_of_the_memory_is_told() {
         (&json!(2), &json!(3), &json!(2), &json!(null))
     );
     assert_eq!(data["last_captured"], "2026-02-01T10:00:00.000Z");
-    assert!(text(&result).contains("daemon: does not run"), "{}", text(&result));
-    assert!(text(&result).contains("missing: no daemon runs"), "{}", text(&result));
+    assert!(text(&result).contains("daemon: not running"), "{}", text(&result));
+    assert!(text(&result).contains("missing: no daemon is running"), "{}", text(&result));
     let verbose = agent.call("status", json!({"verbose": true}));
     assert!(text(&verbose).ends_with("\nhint: there is no argument \"verbose\"; this tool takes none"), "{verbose}");
     assert!(agent.close().success());
@@ -585,7 +585,7 @@ fn mistakes_are_told_in_the_result() {
     let home = Home::with_memory();
     let mut agent = Agent::connected(&home);
     insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "project": "tides"})), @r#"
-    no project is known as "tides" [unknown-project]
+    unknown project "tides" [unknown-project]
     hint: did you mean "tide"? "all" asks every project
     "#);
     insta::assert_snapshot!(agent.told("recall", json!({})), @r#"
@@ -593,7 +593,7 @@ fn mistakes_are_told_in_the_result() {
     hint: correct the arguments and call again
     "#);
     insta::assert_snapshot!(agent.told("recall", json!({"question": "cache", "session": "s99"})), @r#"
-    no session is known as "s99" [unknown-session]
+    unknown session "s99" [unknown-session]
     hint: `sessions` lists them
     "#);
     assert!(text(&agent.call("brief", json!({"budget": 5}))).ends_with("\nhint: budget: 5 is out of bounds; 100 was taken"));

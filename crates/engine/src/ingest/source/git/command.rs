@@ -118,7 +118,7 @@ impl<'a> Git<'a> {
         let mut child = command.spawn().map_err(|error| match error.kind() {
             // Unchanged, this error would mean that the repository was deleted.
             io::ErrorKind::NotFound if self.directory.is_dir() => {
-                io::Error::other("the git program is not installed, or not where programs are looked for")
+                io::Error::other("the git program is not installed, or not on the PATH")
             }
             _ => error,
         })?;
@@ -179,7 +179,7 @@ impl<'a> Git<'a> {
             return Ok(Stop::Ended);
         }
         let words = complaints.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
-        let first = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said no why");
+        let first = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no error message");
         Err(io::Error::other(format!("git failed: {first}")))
     }
 }
