@@ -147,7 +147,7 @@ impl ServerHandler for Fixtures {
                 text("Please process the embedded resource above."),
             ],
             "test_prompt_with_image" => vec![image(), text("Please analyze the image above.")],
-            name => return Err(ErrorData::invalid_params(format!("there is no prompt {name:?}"), None)),
+            name => return Err(ErrorData::invalid_params(format!("unknown prompt {name:?}"), None)),
         };
         let messages: Vec<Value> = contents.into_iter().map(|content| json!({"role": "user", "content": content})).collect();
         Ok(answered::<GetPromptResult>(json!({"messages": messages}))?.into())
@@ -286,7 +286,7 @@ impl Fixtures {
                 }
             }
             "test_cancelled" => vec![text(&self.cancelled.load(Ordering::SeqCst).to_string())],
-            _ => return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None)),
+            _ => return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None)),
         };
         answered(json!({"content": content}))
     }

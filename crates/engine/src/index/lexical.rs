@@ -57,7 +57,7 @@ pub enum IndexError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is no usable index, and none may be created now.
-    #[error("there is no index {0} yet")]
+    #[error("no index {0} yet")]
     Missing(PathBuf),
     /// No space is left for the index.
     #[error("no space left for the index {0}")]

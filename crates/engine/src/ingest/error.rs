@@ -34,7 +34,7 @@ pub enum IngestError {
         forgotten: u64,
     },
     /// No source has this name.
-    #[error("there is no source {0:?}")]
+    #[error("unknown source {0:?}")]
     UnknownSource(String),
     /// A redaction pattern cannot be used; nothing was read.
     #[error(transparent)]

@@ -338,7 +338,7 @@ fn databases_of_another_shape_are_reported_and_not_closed() {
     for _ in 0..2 {
         let report = try_read(&memory, "opencode", &memory.sources().join("opencode"));
         assert_eq!(report.failures.len(), 1, "{:?}", report.failures);
-        assert!(report.failures[0].1.contains("not as this yore knows it"), "{:?}", report.failures);
+        assert!(report.failures[0].1.contains("has an unsupported layout"), "{:?}", report.failures);
     }
 }
 

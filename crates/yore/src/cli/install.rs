@@ -317,18 +317,18 @@ pub(super) fn lines(report: &Report, is_dry: bool, with_diff: bool, context: &mu
 fn words(file: &Done, is_dry: bool, home: Option<&Path>) -> String {
     let tense = |done: &str, would: &str| if is_dry { format!("would be {would}") } else { done.to_owned() };
     match &file.outcome {
-        Outcome::Created => tense("file made", "a new file"),
+        Outcome::Created => tense("file created", "a new file"),
         Outcome::Changed => tense("added", "added"),
-        Outcome::Already => "there already".to_owned(),
-        Outcome::Restored => tense("taken out, the file is as it was", "taken out, the file as it was"),
+        Outcome::Already => "already installed".to_owned(),
+        Outcome::Restored => tense("removed, the file is as before", "removed, the file as before"),
         Outcome::Removed => tense("removed with the file", "removed with the file"),
-        Outcome::Cleaned => tense("taken out, later changes stay", "taken out, later changes stay"),
+        Outcome::Cleaned => tense("removed, later changes are kept", "removed, later changes kept"),
         Outcome::RemovedWithCopy(copy) if copy.as_os_str().is_empty() => tense("removed", "removed, with a copy kept"),
         Outcome::RemovedWithCopy(copy) => {
             format!("removed; it had been changed, so a copy is kept: {}", shortened(copy, home))
         }
         Outcome::Kept(others) => format!("stays for {}", others.join(", ")),
-        Outcome::Absent => "nothing there".to_owned(),
+        Outcome::Absent => "nothing to remove".to_owned(),
         Outcome::Refused(why) => format!("left as it is: {why}"),
     }
 }

@@ -68,8 +68,8 @@ pub fn mend(schema: &JsonObject, arguments: &mut JsonObject) -> Vec<String> {
     for (name, value) in sent {
         let Some(property) = properties.get(&name) else {
             let known = properties.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let known = if known.is_empty() { "this tool takes none".to_owned() } else { format!("there are {known}") };
-            hints.push(format!("there is no argument {name:?}; {known}"));
+            let known = if known.is_empty() { "this tool takes none".to_owned() } else { format!("known are {known}") };
+            hints.push(format!("unknown argument {name:?}; {known}"));
             continue;
         };
         let fitted = if required.contains(&name.as_str()) { Ok(value) } else { fitted(&name, value, property) };
@@ -124,7 +124,7 @@ fn fitted(name: &str, value: Value, property: &Value) -> Result<Value, (Option<V
         let least = property["minimum"].as_u64().unwrap_or(0);
         let nearest = number.clamp(least, property["maximum"].as_u64().unwrap_or(u64::MAX));
         if nearest != number {
-            return Err((Some(Value::from(nearest)), format!("{number} is out of bounds; {nearest} was taken")));
+            return Err((Some(Value::from(nearest)), format!("{number} is out of bounds; {nearest} was used")));
         }
     }
     if let (Value::Array(items), Some(most)) = (&plain, property["maxItems"].as_u64().and_then(|most| usize::try_from(most).ok()))
@@ -259,8 +259,8 @@ mod tests {
         }));
         assert_eq!(arguments, json!({"question": "why", "limit": 50, "errors": true, "wordings": ["a", "b"], "project": null}));
         insta::assert_snapshot!(hints.join("\n"), @r#"
-        there is no argument "colour"; there are question, limit, role, errors, wordings, since, project
-        limit: 500 is out of bounds; 50 was taken
+        unknown argument "colour"; known are question, limit, role, errors, wordings, since, project
+        limit: 500 is out of bounds; 50 was used
         role: expected one of human, assistant; left out
         wordings: at most 2; the others were left out
         since: expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z; left out

@@ -47,7 +47,7 @@ pub fn list() -> Vec<Prompt> {
 /// Returns a prompt, filled in.
 pub async fn get(access: &Arc<Access>, name: &str, arguments: Option<JsonObject>) -> Result<GetPromptResult, ErrorData> {
     let Some(prompt) = list().into_iter().find(|prompt| prompt.name == name) else {
-        return Err(ErrorData::invalid_params(format!("there is no prompt {name:?}"), None));
+        return Err(ErrorData::invalid_params(format!("unknown prompt {name:?}"), None));
     };
     let arguments = arguments.unwrap_or_default();
     let known: Vec<&PromptArgument> = prompt.arguments.iter().flatten().collect();

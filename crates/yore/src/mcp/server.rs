@@ -167,7 +167,7 @@ impl Server {
                 "the person can switch it on with `yore mcp --tools all` or mcp.tools in the settings".to_owned(),
             )
         } else {
-            return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
+            return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None));
         };
         let error = CliError { exit: Exit::Usage, code: "not-served".to_owned(), message, hint: Some(hint) };
         Ok(CallToolResult::error(vec![rmcp::model::ContentBlock::text(error_text(&error))]))

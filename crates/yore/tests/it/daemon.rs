@@ -170,7 +170,7 @@ fn signal_ends_it_after_what_is_being_done() {
     assert_eq!(daemon.child.try_wait().unwrap().and_then(|status| status.code()), Some(0));
     assert!(!environment.data().join("daemon.json").exists());
     let log = environment.yore(["daemon", "logs"]).run().success().stdout;
-    assert!(log.contains("by signal 15") && log.trim_end().ends_with("ended"), "{log}");
+    assert!(log.contains("on signal 15") && log.trim_end().ends_with("ended"), "{log}");
 }
 
 #[test]

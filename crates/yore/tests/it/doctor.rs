@@ -505,7 +505,10 @@ fn hooks_and_servers_that_somebody_took_out_are_missed() {
     assert_eq!(
         of_agent(&outcome, "codex", &["agents"]),
         [
-            ("warning".to_owned(), format!("codex: the MCP server that `yore install` entered in {} is gone", config.display())),
+            (
+                "warning".to_owned(),
+                format!("codex: the MCP server that `yore install` entered in {} was removed", config.display())
+            ),
             (
                 "warning".to_owned(),
                 format!(

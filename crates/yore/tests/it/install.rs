@@ -96,13 +96,13 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
       ✓ ~/.claude.json: MCP server, added
       → running sessions continue without it; new ones have it
     Cursor
-      ✓ ~/.cursor/mcp.json: MCP server, file made
-      ✓ ~/.cursor/hooks.json: hooks, file made
+      ✓ ~/.cursor/mcp.json: MCP server, file created
+      ✓ ~/.cursor/hooks.json: hooks, file created
       → Cursor's settings list the server under Tools & MCP; switch it on there if it is off
       → `yore install cursor --scope project` adds a rule, which Cursor reads more reliably than what hooks say
     Codex
       ✓ ~/.codex/config.toml: MCP server, added
-      ✓ ~/.codex/hooks.json: hooks, file made
+      ✓ ~/.codex/hooks.json: hooks, file created
       → Codex runs hooks only after you trust them: type /hooks in Codex
     not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
     --- standard error
@@ -115,7 +115,7 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     let installed = state(&environment);
     let second = environment.yore(["install", "all"]).run().success();
     assert!(
-        second.stdout.lines().filter(|line| line.starts_with("  ")).all(|line| line.ends_with("there already")),
+        second.stdout.lines().filter(|line| line.starts_with("  ")).all(|line| line.ends_with("already installed")),
         "{}",
         second.stdout
     );
@@ -125,13 +125,13 @@ fn install_again_and_uninstall_leave_the_computer_as_it_was() {
     let outcome = environment.yore(["uninstall", "all"]).run().success();
     insta::assert_snapshot!(shown(&outcome), @r#"
     Claude Code
-      ✓ ~/.claude/settings.json: hooks, taken out, the file is as it was
-      ✓ ~/.claude.json: MCP server, taken out, the file is as it was
+      ✓ ~/.claude/settings.json: hooks, removed, the file is as before
+      ✓ ~/.claude.json: MCP server, removed, the file is as before
     Cursor
       ✓ ~/.cursor/mcp.json: MCP server, removed with the file
       ✓ ~/.cursor/hooks.json: hooks, removed with the file
     Codex
-      ✓ ~/.codex/config.toml: MCP server, taken out, the file is as it was
+      ✓ ~/.codex/config.toml: MCP server, removed, the file is as before
       ✓ ~/.codex/hooks.json: hooks, removed with the file
     "#);
     assert_eq!(state(&environment), before);
@@ -302,18 +302,18 @@ fn project_has_settings_of_its_own() {
     let outcome = runner.run().success();
     insta::assert_snapshot!(shown(&outcome), @r#"
     Claude Code
-      ✓ [project]/.claude/settings.local.json: hooks, file made
-      ✓ [project]/.mcp.json: MCP server, file made
+      ✓ [project]/.claude/settings.local.json: hooks, file created
+      ✓ [project]/.mcp.json: MCP server, file created
       → Claude Code asks once whether the server in .mcp.json may be used
       → .mcp.json names the program on this computer; others who share it need their own path
     Cursor
-      ✓ [project]/.cursor/mcp.json: MCP server, file made
-      ✓ [project]/.cursor/hooks.json: hooks, file made
-      ✓ [project]/.cursor/rules/yore.mdc: rules, file made
+      ✓ [project]/.cursor/mcp.json: MCP server, file created
+      ✓ [project]/.cursor/hooks.json: hooks, file created
+      ✓ [project]/.cursor/rules/yore.mdc: rules, file created
       → Cursor's settings list the server under Tools & MCP; switch it on there if it is off
     Codex
-      ✓ [project]/.codex/config.toml: MCP server, file made
-      ✓ [project]/.codex/hooks.json: hooks, file made
+      ✓ [project]/.codex/config.toml: MCP server, file created
+      ✓ [project]/.codex/hooks.json: hooks, file created
       → Codex runs hooks only after you trust them: type /hooks in Codex
       → Codex reads a project's settings only where the project is trusted
     not found: gemini, qwen, opencode, vscode, copilot-cli, windsurf, zed, cline, roo, kilo, continue, aider
@@ -343,8 +343,8 @@ fn project_is_not_given_what_is_there_in_every_project() {
     insta::assert_snapshot!(shown(&outcome), @r#"
     Cursor
       · already installed for you in every project: hooks
-      ✓ [project]/.cursor/mcp.json: MCP server, file made
-      ✓ [project]/.cursor/rules/yore.mdc: rules, file made
+      ✓ [project]/.cursor/mcp.json: MCP server, file created
+      ✓ [project]/.cursor/rules/yore.mdc: rules, file created
       → Cursor's settings list the server under Tools & MCP; switch it on there if it is off
     --- standard error
     `yore up` reads the conversations that are here already

@@ -227,7 +227,7 @@ mod tests {
         assert!(find(&Toolset::Core, "wake_up").is_none());
         assert!(find(&Toolset::Names, "forget").is_none());
         let error = "recal".parse::<Toolset>().unwrap_err().to_string();
-        assert!(error.starts_with("there is no tool \"recal\"; the tools are recall, show, "), "{error}");
+        assert!(error.starts_with("unknown tool \"recal\"; the tools are recall, show, "), "{error}");
         assert!(" , ".parse::<Toolset>().is_err());
         for words in ["core", "names", "all", "recall,wake_up"] {
             assert_eq!(words.parse::<Toolset>().unwrap().to_string(), words);

@@ -25,7 +25,7 @@ pub enum Toolset {
 #[derive(Debug, thiserror::Error)]
 pub enum ToolsetError {
     /// There is no such tool.
-    #[error("there is no tool {name:?}; the tools are {}", .known.join(", "))]
+    #[error("unknown tool {name:?}; the tools are {}", .known.join(", "))]
     Unknown {
         /// Name that was given.
         name: String,
@@ -33,7 +33,7 @@ pub enum ToolsetError {
         known: Vec<&'static str>,
     },
     /// No tool is named.
-    #[error("no tool is named; expected \"core\", \"names\", \"all\" or names of tools with commas between them")]
+    #[error("no tools given; expected \"core\", \"names\", \"all\" or names of tools with commas between them")]
     Empty,
 }
 

@@ -41,7 +41,7 @@ fn names_are_served_where_they_are_switched_on() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        told.contains("mcp.tools is \"everything\": there is no tool \"everything\"") && told.contains("[config/bad-value]"),
+        told.contains("mcp.tools is \"everything\": unknown tool \"everything\"") && told.contains("[config/bad-value]"),
         "{told}"
     );
     assert_eq!(home.yore().args(["mcp", "--tools", "everything"]).output().unwrap().status.code(), Some(2));
@@ -115,9 +115,9 @@ fn past_solutions_and_issues_are_found_with_their_exchange() {
         (
             "search_past_solutions",
             json!({"query": "x", "error_message": "y"}),
-            "there is no argument \"error_message\"; there are query, errorMessage, project, limit",
+            "unknown argument \"error_message\"; known are query, errorMessage, project, limit",
         ),
-        ("search_semantic", json!({"query": "x", "limit": 51}), "limit: 51 is out of bounds; 50 was taken"),
+        ("search_semantic", json!({"query": "x", "limit": 51}), "limit: 51 is out of bounds; 50 was used"),
     ] {
         let result = agent.call(tool, arguments);
         assert!(super::text(&result).ends_with(&format!("\nhint: {hint}")), "{tool}: {result}");

@@ -214,10 +214,10 @@ fn slip_in_an_argument_costs_a_hint_and_not_the_answer() {
     assert_eq!(result["structuredContent"]["results"][0]["quote"], PLANTED, "{result}");
     let hints: Vec<&str> = text(&result).lines().filter(|line| line.starts_with("hint: ")).collect();
     insta::assert_snapshot!(hints.join("\n"), @r#"
-    hint: limit: 900 is out of bounds; 50 was taken
+    hint: limit: 900 is out of bounds; 50 was used
     hint: role: expected one of human, assistant, tool_call, tool_result, summary; left out
     hint: since: expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z; left out
-    hint: there is no argument "colour"; there are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget
+    hint: unknown argument "colour"; known are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget
     "#);
     assert!(agent.told("recall", json!({})).contains("missing field `question`"));
     // Tools that write reject unknown fields.
@@ -576,7 +576,7 @@ fn state_of_the_memory_is_told() {
     assert!(text(&result).contains("daemon: not running"), "{}", text(&result));
     assert!(text(&result).contains("missing: no daemon is running"), "{}", text(&result));
     let verbose = agent.call("status", json!({"verbose": true}));
-    assert!(text(&verbose).ends_with("\nhint: there is no argument \"verbose\"; this tool takes none"), "{verbose}");
+    assert!(text(&verbose).ends_with("\nhint: unknown argument \"verbose\"; this tool takes none"), "{verbose}");
     assert!(agent.close().success());
 }
 
@@ -596,7 +596,7 @@ fn mistakes_are_told_in_the_result() {
     unknown session "s99" [unknown-session]
     hint: `sessions` lists them
     "#);
-    assert!(text(&agent.call("brief", json!({"budget": 5}))).ends_with("\nhint: budget: 5 is out of bounds; 100 was taken"));
+    assert!(text(&agent.call("brief", json!({"budget": 5}))).ends_with("\nhint: budget: 5 is out of bounds; 100 was used"));
     let error = agent.refused("tools/call", json!({"name": "recal", "arguments": {}}));
     assert_eq!(error["code"], -32602);
     assert!(agent.close().success());

@@ -45,7 +45,8 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
     )?;
     match unknown {
         Some(table) => {
-            let why = format!("{}: has sessions of a newer version ({table:?}), which this yore does not know", path.display());
+            let why =
+                format!("{}: has sessions of a newer version ({table:?}), which this yore does not support", path.display());
             Err(io::Error::new(io::ErrorKind::InvalidData, why))
         }
         None => Ok(()),
@@ -212,6 +213,6 @@ fn parsed(bytes: Option<&[u8]>) -> Value {
 }
 
 fn unknown_shape(path: &Path, table: &str) -> io::Error {
-    let why = format!("{}: the table {table:?} is not as this yore knows it", path.display());
+    let why = format!("{}: the table {table:?} has an unsupported layout", path.display());
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
