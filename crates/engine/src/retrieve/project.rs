@@ -1,4 +1,4 @@
-//! Which project a directory belongs to, and which projects a name means.
+//! Finds the project of a directory, and the projects that a name means.
 
 use yore_core::id::ProjectId;
 use yore_core::scope::normalize_directory;

@@ -36,7 +36,7 @@ pub struct SuggestRequest {
     pub trigger: Trigger,
     /// The project that is worked in.
     pub here: Option<ProjectNames>,
-    /// What may be suggested. Its scope is the project of `here`, unless it names projects.
+    /// Filter of the memories. Its scope is the project of `here`, unless it names projects.
     pub filter: Filter,
     /// The session that asks, by its native id; its own turns are not suggested.
     pub session: Option<String>,

@@ -20,7 +20,7 @@ pub struct Measured {
     pub categories: Vec<Category>,
     /// Further measures, by name.
     pub extras: BTreeMap<String, String>,
-    /// What would be injected, if it was measured.
+    /// Text that would be injected, if it was measured.
     pub unasked: Option<Injected>,
     /// Number of turns.
     pub turns: u64,
@@ -51,7 +51,7 @@ pub struct Category {
     pub metrics: BTreeMap<String, f64>,
 }
 
-/// What would be injected if the questions were prompts.
+/// Text that would be injected if the questions were prompts.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Injected {
     /// Number of questions with gold evidence.

@@ -14,7 +14,7 @@ pub struct Finding {
     pub severity: String,
     /// The finding, for people.
     pub text: String,
-    /// What to do about it.
+    /// Remedy, for people.
     pub remedy: Option<String>,
     /// Facts about it, which differ between checks.
     #[serde(flatten)]
@@ -33,9 +33,9 @@ pub struct Failure {
 pub struct FailureText {
     /// Stable name of the error.
     pub code: String,
-    /// What failed, on what.
+    /// Message, for people.
     pub message: String,
-    /// What to do about it.
+    /// Remedy, for people.
     pub hint: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct SettingFault {
     pub message: String,
 }
 
-/// What is captured, and for a directory whether it is (`yore capture status`).
+/// Settings of capture, and their effect on a directory (`yore capture status`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Capture {
     /// True if anything is captured.
@@ -110,7 +110,7 @@ pub struct InstalledAgent {
     pub found: bool,
     /// Its files.
     pub files: Vec<InstalledFile>,
-    /// What to do next.
+    /// Next steps, for people.
     pub advice: Vec<String>,
     /// Parts that the agent does not need.
     pub needless: Vec<String>,

@@ -46,7 +46,7 @@ pub struct Ingestion {
     pub torn_bytes: u64,
     /// Number of redacted secrets, by kind.
     pub redactions: BTreeMap<String, u64>,
-    /// What was skipped.
+    /// Lines and files that were skipped.
     pub skips: Vec<SkippedLines>,
     /// Files that could not be read.
     pub failures: Vec<Unread>,
