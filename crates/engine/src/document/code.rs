@@ -10,6 +10,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::Document;
 use super::blocks::{Place, Sections, TOP, pieces};
+use super::language::Language;
 use super::text;
 
 /// A longer definition with members is split into its members.
@@ -20,27 +21,6 @@ const SECTION_BYTES: usize = 2_500;
 const MAX_NAME_CHARS: usize = 120;
 /// Maximum nesting of definitions that are searched.
 const MAX_DEPTH: usize = 24;
-
-/// A language with a built-in grammar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// Rust.
-    Rust,
-    /// Python.
-    Python,
-    /// JavaScript, with JSX.
-    JavaScript,
-    /// TypeScript.
-    TypeScript,
-    /// TypeScript with JSX.
-    Tsx,
-    /// Go.
-    Go,
-    /// Java.
-    Java,
-    /// C.
-    C,
-}
 
 /// Kinds of nodes of a grammar.
 struct Grammar {
@@ -129,39 +109,6 @@ const C: Grammar = Grammar {
 };
 
 impl Language {
-    /// All languages.
-    pub const ALL: [Self; 8] =
-        [Self::Rust, Self::Python, Self::JavaScript, Self::TypeScript, Self::Tsx, Self::Go, Self::Java, Self::C];
-
-    /// Returns the language of files with this extension (without the dot, in lower case).
-    pub fn of_extension(extension: &str) -> Option<Self> {
-        Some(match extension {
-            "rs" => Self::Rust,
-            "py" | "pyi" => Self::Python,
-            "js" | "jsx" | "mjs" | "cjs" => Self::JavaScript,
-            "ts" | "mts" | "cts" => Self::TypeScript,
-            "tsx" => Self::Tsx,
-            "go" => Self::Go,
-            "java" => Self::Java,
-            "c" | "h" => Self::C,
-            _ => return None,
-        })
-    }
-
-    /// Returns the name of the language.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rust => "rust",
-            Self::Python => "python",
-            Self::JavaScript => "javascript",
-            Self::TypeScript => "typescript",
-            Self::Tsx => "tsx",
-            Self::Go => "go",
-            Self::Java => "java",
-            Self::C => "c",
-        }
-    }
-
     fn parser(self) -> Option<Parser> {
         let language = match self {
             Self::Rust => tree_sitter_rust::LANGUAGE,

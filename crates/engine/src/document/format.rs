@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::code::Language;
-use super::{Document, code, html, markdown, text};
+#[cfg(feature = "grammars")]
+use super::code;
+use super::language::Language;
+use super::{Document, html, markdown, text};
 
 /// Version of the cutter; raised when texts are cut differently, so that files are read again.
 pub const CUTTER_VERSION: i64 = 1;
@@ -244,7 +246,10 @@ pub fn read(bytes: &[u8], file_name: &str) -> Result<Document, Unreadable> {
     judge(&text, format)?;
     Ok(match format {
         Format::Markdown => markdown::cut(&text),
+        #[cfg(feature = "grammars")]
         Format::Code(language) => code::cut(&text, language),
+        #[cfg(not(feature = "grammars"))]
+        Format::Code(language) => text::cut(&text, Some(language.as_str())),
         Format::Html => Some(html::cut(&html::read(&text, None)))
             .filter(|page| !page.sections.is_empty())
             .unwrap_or_else(|| text::cut(&text, Some("html"))),

@@ -3,6 +3,7 @@
 //!
 //! - `format`: detects the format of a file, and rejects files that are not text
 //! - [`markdown`], [`code`], [`text`](mod@text): cut one format each
+//! - [`language`]: the languages that [`code`] knows
 //! - `html`: the main text of a page
 //! - [`pdf`]: text from PDFs, read by a separate process because the extractor may crash
 //! - `blocks`: cuts long texts into pieces, and counts lines
@@ -12,10 +13,12 @@
 //! elsewhere does not change it: ids derive from the key.
 
 mod blocks;
+#[cfg(feature = "grammars")]
 pub mod code;
 pub mod format;
 pub(crate) mod html;
 mod keys;
+pub mod language;
 pub mod markdown;
 pub mod pdf;
 pub mod text;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::code::Language;
+use super::language::Language;
 use super::*;
 
 /// Key, lines and language of each section.
