@@ -19,7 +19,6 @@
 //!
 //! Not redacted: a password in a sentence, a random string without a telling name or prefix, and a
 //! `<private>` tag that is closed in another string.
-//! name or prefix, and a `<private>` tag closed in another string stay.
 
 mod custom;
 mod escapes;

