@@ -146,7 +146,11 @@ fn status(context: &mut Context) -> CliResult {
         Some(Err(NoAnswer::Refused(error))) => return Err(error),
         None | Some(Err(NoAnswer::Unavailable)) => {
             let is_running = card::is_running(&context.settings.directory);
-            let what = if is_running { "a daemon is running and does not answer; it may be of another version" } else { "no daemon is running" };
+            let what = if is_running {
+                "a daemon is running and does not answer; it may be of another version"
+            } else {
+                "no daemon is running"
+            };
             if context.printer.is_json() {
                 context.printer.json(&Daemon { status: None, running: is_running, answers: false })?;
             } else {
