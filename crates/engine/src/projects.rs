@@ -35,7 +35,7 @@ impl Engine {
             },
         };
         let Some(row) = row else { return Ok(None) };
-        Ok(self.store().projects()?.into_iter().find(|project| project.row == row))
+        Ok(self.store().project(row)?)
     }
 
     /// The directory by which a note or page from the directory `here` gets its project: `here` itself, where a

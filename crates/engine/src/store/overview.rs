@@ -240,6 +240,17 @@ impl Store {
 
     /// Returns all projects, last used first.
     pub(crate) fn projects(&self) -> StoreResult<Vec<ProjectSummary>> {
+        self.project_summaries(None)
+    }
+
+    /// Returns one project.
+    pub(crate) fn project(&self, row: ProjectKey) -> StoreResult<Option<ProjectSummary>> {
+        Ok(self.project_summaries(Some(row))?.pop())
+    }
+
+    /// Returns all projects, last used first, or the one with a row. Counting turns takes time, so one is not looked
+    /// for among all.
+    fn project_summaries(&self, only: Option<ProjectKey>) -> StoreResult<Vec<ProjectSummary>> {
         self.read(|view| {
             let mut projects = view.all(
                 &format!(
@@ -248,9 +259,9 @@ impl Store {
                              AND forgotten_ms IS NULL),
                         (SELECT count(*) FROM turn WHERE turn.project_id = project.id AND NOT {IS_REPLACED}),
                         (SELECT max(at_ms) FROM turn WHERE turn.project_id = project.id)
-                 FROM project ORDER BY 6 DESC, project.id"
+                 FROM project WHERE ?1 IS NULL OR project.id = ?1 ORDER BY 6 DESC, project.id"
                 ),
-                [],
+                [only],
                 |row| {
                     Ok(ProjectSummary {
                         row: row.get(0)?,

@@ -112,7 +112,8 @@ impl Store {
         };
         let sql = format!(
             "SELECT episode.id, episode.uid, agent, native_id, kind, title, project.name, cwd, started_ms, updated_ms,
-                    (SELECT count(*) FROM turn WHERE episode_id = episode.id AND NOT {IS_REPLACED})
+                    (SELECT count(*) FROM turn WHERE episode_id = episode.id)
+                    - (SELECT count(*) FROM note_version WHERE episode_id = episode.id AND until_ms IS NOT NULL)
                     + (SELECT count(*) FROM turn_share WHERE episode_id = episode.id),
                     forgotten_ms
              FROM episode LEFT JOIN project ON project.id = episode.project_id
