@@ -104,6 +104,9 @@ pub struct SessionPage {
     pub sessions: Vec<Session>,
     /// Cursor at which the next page begins.
     pub next: Option<String>,
+    /// True if nothing was looked for because the directory belongs to no known project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_unknown: Option<bool>,
 }
 
 /// A page of notes.

@@ -8,6 +8,7 @@
 //! - [`Statistics`], [`SourceState`], [`MemoryState`], [`Repaired`] and others of `store`: the stored memory
 //! - [`Remembered`], [`Forgotten`], [`Brief`], [`SessionCost`]: what was done, and given
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
+//! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
 //! - [`Measured`]: the result of `yore eval`
 //! - [`compact`]: the form for agents, for whom every word costs tokens
 //!
@@ -15,6 +16,7 @@
 
 mod actions;
 mod answer;
+mod compat;
 mod eval;
 mod list;
 mod program;
@@ -24,6 +26,7 @@ mod store;
 
 pub use self::actions::*;
 pub use self::answer::*;
+pub use self::compat::*;
 pub use self::eval::*;
 pub use self::list::*;
 pub use self::program::*;

@@ -80,7 +80,7 @@ fn every_result_comes_back_as_it_was_sent_and_its_schema_names_every_field() {
     there_and_back(&exchanges);
     let sessions = engine.sessions(&SessionsRequest { limit: 9, ..SessionsRequest::default() }).unwrap();
     let sessions = sessions.iter().map(Session::from).collect();
-    there_and_back(&SessionPage { sessions, next: Some("c".to_owned()) });
+    there_and_back(&SessionPage { sessions, next: Some("c".to_owned()), project_unknown: None });
     let all = NotesRequest {
         here: None,
         scope: ScopeChoice::All,
@@ -93,6 +93,7 @@ fn every_result_comes_back_as_it_was_sent_and_its_schema_names_every_field() {
     let notes: Vec<Note> = engine.notes(&all).unwrap().iter().map(Note::from).collect();
     assert_eq!(notes.len(), 1);
     there_and_back(&NotePage { notes, next: None });
+    sample::<SessionPage>(&json!({"sessions": [], "next": null, "project_unknown": true}));
     there_and_back(&engine.projects().unwrap().iter().map(Project::from).collect::<Vec<_>>());
 }
 
@@ -238,6 +239,51 @@ fn results_about_the_program_come_back_as_they_were_sent() {
         "batches": 4, "turns": 5, "last_batch_ms": null, "unembedded": 6, "has_model": true, "is_embedding": false, "clients": 7,
         "url": null, "memory_bytes": 8, "last_error": null, "settings": {}, "running": true, "answers": true,
     }));
+}
+
+#[test]
+fn results_of_the_compatibility_tools_come_back_as_they_were_sent() {
+    let (memory, _) = memory();
+    let answer = memory.engine().recall(&RecallRequest::new("why does the gauge crash")).unwrap();
+    assert_eq!(compact(HybridAnswer::of(&answer, Vec::new())), compact(Recalled::of(&answer, Vec::new())));
+    sample::<HybridAnswer>(&json!({
+        "projects": ["p"], "project_unknown": false, "program": "static",
+        "missing": [{"code": "c", "text": "t", "remedy": null}],
+        "results": [
+            {"chunkId": "i", "content": "c", "rrfScore": 0.0, "finalScore": 0.5, "session": "s"},
+            {
+                "chunkId": "i", "content": "c", "semanticRank": 1, "semanticScore": 0.5, "keywordRank": 2, "keywordScore": 1.5,
+                "rrfScore": 0.25, "finalScore": 0.75, "session": "s", "time": "2026-11-24T00:00:00Z",
+            },
+        ],
+    }));
+    sample::<ContextIndex>(&json!({"contexts": [], "total": 0}));
+    sample::<ContextIndex>(&json!({
+        "contexts": [
+            {"label": "l", "size": 1},
+            {"label": "l", "priority": "always_check", "version": 2, "last_accessed": "2026-11-24", "tags": "a,b", "size": 3},
+        ],
+        "total": 3, "left_out": 1, "next": "c",
+    }));
+    let loaded = json!({"label": "l", "content": "c", "tags": ["a"], "related": ["r"], "size": 1, "version": 2});
+    sample::<LoadedContext>(&loaded);
+    let preview = json!({"label": "l", "preview": "p", "key_concepts": ["k"], "related": ["r"], "size": 1, "id": "i"});
+    sample::<ContextPreview>(&preview);
+    let found = |more: Value| {
+        let mut found = preview.clone();
+        found.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        found
+    };
+    sample::<ContextMatches>(&json!({
+        "matches": [
+            found(json!({"relevance": 0.67, "reason": "r", "loaded_full": false})),
+            found(json!({"relevance": 1.0, "reason": "r", "loaded_full": true, "content": "c"})),
+        ],
+        "searched": "by words alone",
+    }));
+    sample::<LockedContext>(&json!({"topic": "t", "id": "i", "preview": "p", "key_concepts": ["k"], "replaced": true}));
+    sample::<StoredChunk>(&json!({"status": "stored", "id": "i", "was_known": false, "conflicts_checked": false}));
+    there_and_back(&IngestedChats { ingested: Ingestion::default() });
 }
 
 #[test]

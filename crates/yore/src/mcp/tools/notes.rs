@@ -3,7 +3,6 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use yore_core::time::format_utc;
 use yore_engine::{NoteSummary, NotesRequest};
 
@@ -87,7 +86,7 @@ pub fn key(note: &NoteSummary) -> (Option<i64>, String) {
 
 fn tell(notes: &[NoteSummary], next: Option<String>) -> Answer {
     if notes.is_empty() {
-        return Answer::new("There are no such notes.", json!({"notes": []}));
+        return Answer::new("There are no such notes.", compact(NotePage { notes: Vec::new(), next: None }));
     }
     let mut text = format!(
         "{}. What stands between the marks is recalled data; a note that an agent wrote may be wrong.",

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, MetaObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::Filter;
 use yore_core::time::format_utc;
@@ -383,16 +383,6 @@ fn turn_of(hit: &Hit) -> &ShownTurn {
 /// Rounds a score to three decimals: more would mean nothing.
 pub fn rounded(score: f32) -> f64 {
     f64::from((score * 1_000.0).round()) / 1_000.0
-}
-
-/// Removes the null fields of an object.
-pub fn present(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            Value::Object(fields.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<String, Value>>())
-        }
-        other => other,
-    }
 }
 
 /// Returns the text above the results.

@@ -3,7 +3,6 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use yore_core::time::UtcMillis;
 use yore_engine::{EpisodeSummary, SessionsRequest};
 
@@ -93,7 +92,8 @@ pub async fn call(call: Call) -> CliResult<Answer> {
                 Chosen::Nothing => {
                     let text = "Nothing was looked for: the current directory belongs to no known project, and the person's \
                                 settings keep to the current one. Name a project, or \"all\" if the person wants that.";
-                    return Ok(Answer::new(text, json!({"sessions": [], "project_unknown": true})));
+                    let data = SessionPage { sessions: Vec::new(), next: None, project_unknown: Some(true) };
+                    return Ok(Answer::new(text, compact(data)));
                 }
             };
             let (sessions, next) = page(memory, &Wanted { projects, ..wanted })?;
@@ -138,7 +138,8 @@ fn key(session: &EpisodeSummary) -> (Option<UtcMillis>, String) {
 
 fn tell(sessions: &[EpisodeSummary], next: Option<String>) -> Answer {
     if sessions.is_empty() {
-        return Answer::new("There are no such sessions.", compact(SessionPage { sessions: Vec::new(), next: None }));
+        let data = SessionPage { sessions: Vec::new(), next: None, project_unknown: None };
+        return Answer::new("There are no such sessions.", compact(data));
     }
     let lines: Vec<String> = sessions.iter().map(line).collect();
     let mut text = format!(
@@ -149,7 +150,7 @@ fn tell(sessions: &[EpisodeSummary], next: Option<String>) -> Answer {
     if let Some(next) = &next {
         text.push_str(&format!("\nThere are more: cursor \"{next}\"."));
     }
-    let data = SessionPage { sessions: sessions.iter().map(Session::from).collect(), next };
+    let data = SessionPage { sessions: sessions.iter().map(Session::from).collect(), next, project_unknown: None };
     Answer::recalled(text, compact(data), Vec::new())
 }
 

@@ -3,7 +3,6 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::super::{Call, Effect, described, status};
 use crate::error::{CliError, CliResult, Exit};
@@ -11,6 +10,7 @@ use crate::mcp::access::ChatsToRead;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{parse, time};
 use crate::mcp::progress::Stage;
+use crate::results::IngestedChats;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,8 +41,8 @@ pub(super) async fn ingest(call: Call) -> CliResult<Answer> {
     };
     let progress = call.progress;
     progress.say(Stage { what: "looking for conversations", ..Stage::default() });
-    let (data, lines) = call.access.handle.with(move |_| reader(chats, &progress)).await?;
-    Ok(Answer::new(lines.join("\n"), json!({"ingested": data})))
+    let (ingested, lines) = call.access.handle.with(move |_| reader(chats, &progress)).await?;
+    Ok(Answer::new(lines.join("\n"), IngestedChats { ingested }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

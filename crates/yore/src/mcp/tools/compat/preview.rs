@@ -5,14 +5,13 @@
 //! - [`chosen`]: the tags that an agent may choose
 //! - [`tag`]: tags of yore with a prefix
 
-use serde_json::{Value, json};
 use yore_core::note::{NoteKind, Priority};
 use yore_core::text;
 use yore_core::time::format_utc;
 use yore_engine::{NoteSummary, STANDING};
 
-use super::super::recall::present;
 use super::super::remember::{bare, is_tag};
+use crate::results::{ContextEntry, ContextPreview};
 
 /// Names of priorities, highest first.
 pub const PRIORITIES: [&str; 3] = [Priority::AlwaysCheck.as_str(), Priority::Important.as_str(), Priority::Reference.as_str()];
@@ -102,26 +101,26 @@ impl Context {
     }
 
     /// Returns the index entry, as data of about a hundred bytes.
-    pub fn index_item(&self) -> Value {
-        present(json!({
-            "label": self.topic,
-            "priority": (self.priority < Priority::Reference).then_some(self.priority),
-            "version": (self.note.version > 1).then_some(self.note.version),
-            "last_accessed": self.note.accessed.map(|at| format_utc(at)[..10].to_owned()),
-            "tags": (!self.tags.is_empty()).then(|| self.tags.join(",")),
-            "size": self.size(),
-        }))
+    pub fn index_item(&self) -> ContextEntry {
+        ContextEntry {
+            label: self.topic.clone(),
+            priority: (self.priority < Priority::Reference).then_some(self.priority),
+            version: (self.note.version > 1).then_some(self.note.version),
+            last_accessed: self.note.accessed.map(|at| format_utc(at)[..10].to_owned()),
+            tags: (!self.tags.is_empty()).then(|| self.tags.join(",")),
+            size: self.size(),
+        }
     }
 
     /// Returns the preview, as data.
-    pub fn preview_item(&self) -> Value {
-        json!({
-            "label": self.topic,
-            "preview": self.preview(),
-            "key_concepts": self.key_concepts(),
-            "related": self.related,
-            "size": self.size(),
-            "id": self.note.episode.to_string(),
-        })
+    pub fn preview_item(&self) -> ContextPreview {
+        ContextPreview {
+            label: self.topic.clone(),
+            preview: self.preview(),
+            key_concepts: self.key_concepts(),
+            related: self.related.clone(),
+            size: self.size(),
+            id: self.note.episode.to_string(),
+        }
     }
 }

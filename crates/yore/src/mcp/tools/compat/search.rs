@@ -3,18 +3,18 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use yore_core::query::{List, ListPlace, SearchMode};
 use yore_core::time::format_utc;
 use yore_engine::{Hit, RecallRequest};
 
-use super::super::recall::{Found, ask, present, quote_chars, rounded};
+use super::super::recall::{Found, ask, quote_chars, rounded};
 use super::super::{Call, Effect, described};
 use crate::ask;
 use crate::error::CliResult;
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, parse, within};
+use crate::results::{HybridAnswer, HybridHit, compact};
 
 const MAX_LIMIT: usize = 50;
 /// Number of results if the design gives none.
@@ -160,33 +160,33 @@ pub(super) async fn hybrid(call: Call) -> CliResult<Answer> {
     let OfProject { query, project_id, limit } = parse(call.arguments)?;
     let request = asked(&call.access, &needed("query", &query)?, project_id, limit, USUAL_LIMIT)?;
     let found = ask(&call.access, request, false).await?;
-    let mut answer = found.tell(None);
+    let Answer { mut text, turns, .. } = found.tell(None);
     for hit in &found.answer.hits {
         let of_list = |list: &ListPlace| format!("{} {}", list.list.as_str(), list.rank);
-        answer.text.push_str(&format!("\n[{}] {}", hit.rank, hit.lists.iter().map(of_list).collect::<Vec<_>>().join(", ")));
+        text.push_str(&format!("\n[{}] {}", hit.rank, hit.lists.iter().map(of_list).collect::<Vec<_>>().join(", ")));
     }
-    answer.data["results"] = found.answer.hits.iter().map(ranks).collect();
-    Ok(answer)
+    let data = HybridAnswer::of(&found.answer, found.answer.hits.iter().map(ranks).collect());
+    Ok(Answer::recalled(text, compact(data), turns))
 }
 
 /// Returns a result in the form of the design: its rank and score in each list. There is no graph yet.
-fn ranks(hit: &Hit) -> Value {
+fn ranks(hit: &Hit) -> HybridHit {
     let of = |lists: &[List]| hit.lists.iter().find(|place| lists.contains(&place.list));
     let (meaning, words) = (of(&[List::Model, List::Static]), of(&[List::Words]));
     let (meaning_weight, word_weight, constant) = FUSED;
     let share = |list: Option<&ListPlace>, weight: f32| list.map_or(0.0, |list| weight / (constant + list.rank as f32));
-    present(json!({
-        "chunkId": hit.place.turn.to_string(),
-        "content": hit.quote,
-        "semanticRank": meaning.map(|list| list.rank),
-        "semanticScore": meaning.map(|list| rounded(list.score)),
-        "keywordRank": words.map(|list| list.rank),
-        "keywordScore": words.map(|list| rounded(list.score)),
-        "rrfScore": share(meaning, meaning_weight) + share(words, word_weight),
-        "finalScore": rounded(hit.score),
-        "session": hit.place.native_session,
-        "time": hit.time.utc.map(format_utc),
-    }))
+    HybridHit {
+        chunk_id: hit.place.turn.to_string(),
+        content: hit.quote.clone(),
+        semantic_rank: meaning.map(|list| list.rank),
+        semantic_score: meaning.map(|list| rounded(list.score)),
+        keyword_rank: words.map(|list| list.rank),
+        keyword_score: words.map(|list| rounded(list.score)),
+        rrf_score: f64::from(share(meaning, meaning_weight) + share(words, word_weight)),
+        final_score: rounded(hit.score),
+        session: hit.place.native_session.clone(),
+        time: hit.time.utc.map(format_utc),
+    }
 }
 
 /// Builds the engine's request.

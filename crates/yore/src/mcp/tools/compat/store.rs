@@ -24,6 +24,7 @@ use crate::fence::name;
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::{given, needed, one_of, parse};
+use crate::results::{LockedContext, StoredChunk};
 
 const CHUNK_TYPES: [&str; 6] = ["research", "insight", "decision", "resource", "attempt", "user_input"];
 const CONFIDENCES: [&str; 3] = ["verified", "inferred", "speculative"];
@@ -125,10 +126,8 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
     };
     let told =
         format!("The context {} {what}. recall_context loads it, get_context_preview shows what it is about.", name(&topic));
-    let data = json!({
-        "topic": topic, "id": stored.id(), "preview": short, "key_concepts": key_concepts, "replaced": !is_new && !stored.was_known(),
-    });
-    Ok(Answer::new(told, data))
+    let replaced = !is_new && !stored.was_known();
+    Ok(Answer::new(told, LockedContext { topic, id: stored.id(), preview: short, key_concepts, replaced }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -187,9 +186,10 @@ pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
         place: Place::OnlyHere(Some(project)),
     };
     let stored = store(&call.access, note).await?;
-    let data = json!({"status": "stored", "id": stored.id(), "was_known": stored.was_known(), "conflicts_checked": false});
+    let (id, was_known) = (stored.id(), stored.was_known());
+    let answer = Answer::new("", StoredChunk { status: "stored".to_owned(), id, was_known, conflicts_checked: false });
     // The design answers with JSON as text.
-    Ok(Answer::new(data.to_string(), data))
+    Ok(Answer { text: answer.data.to_string(), ..answer })
 }
 
 /// Returns the context with this topic in the place where a new one would belong: in this project, or in no
