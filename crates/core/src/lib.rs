@@ -6,7 +6,8 @@
 //! - `named`: enums with stored names
 //! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`note`], [`query`]
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
-//!   [`metrics`] (how good is a ranking), [`relevance`] (whether a memory is worth telling unasked)
+//!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
+//!   is worth telling unasked)
 
 #![forbid(unsafe_code)]
 
@@ -18,9 +19,11 @@ pub mod exchange;
 pub mod id;
 pub mod metrics;
 pub mod note;
+pub mod pack;
 pub mod query;
 pub mod rank;
 pub mod relevance;
 pub mod scope;
+pub mod strength;
 pub mod text;
 pub mod time;

@@ -75,6 +75,28 @@ open_named_enum! {
 }
 
 open_named_enum! {
+    /// What a question asks for. It decides which passages an answer shows.
+    AskedFor {
+        /// Several things of one kind.
+        List = "list",
+        /// How things are.
+        State = "state",
+        /// How things were.
+        History = "history",
+        /// Why something is so.
+        Reason = "reason",
+        /// How something is done, or was mended.
+        Method = "method",
+        /// An error message: what mended it.
+        Error = "error",
+        /// A file, a command, a name in code.
+        Place = "place",
+        /// Nothing: words without a question.
+        Words = "words",
+    }
+}
+
+open_named_enum! {
     /// A resource that an answer had to do without.
     MissingCode {
         /// The local model.

@@ -9,15 +9,19 @@
 //! - [`code_blocks`], [`paths`]: code and names of files in a text
 //! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
+//! - [`asked_for`], [`question_parts`]: what a question asks for
+//! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
 //! - [`preview`], [`key_concepts`]: a summary of a long text
 //! - [`without_lone_surrogates`]: makes JSON with half characters readable
 //! - [`WordPiece`]: the tokens of the embedding models
 //! - [`chunks`]: cuts a text into pieces that such a model can read
 
+mod asked_for;
 mod chunk;
 mod code_blocks;
 mod duplicate;
 mod errors;
+mod fragments;
 mod paths;
 mod preview;
 mod question;
@@ -28,10 +32,12 @@ mod tokenizer;
 mod tool_output;
 mod wordpiece;
 
+pub use asked_for::{asked_for, question_parts};
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
 pub use code_blocks::{CodeBlock, code_blocks, language_name};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines, error_reasons, steady};
+pub use fragments::{fragments, is_item};
 pub use paths::{PathMention, paths};
 pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};

@@ -1,0 +1,536 @@
+//! Packs an answer: chooses the passages of ranked texts that say most for their length.
+//!
+//! A word is worth what the passages that hold it promise: how well they match the question, and how well the
+//! text that they stand in is ranked (the relevance model of Lavrenko and Croft, 2001, without its division by
+//! frequency). The worth of a choice is the worth of its distinct words, so what was said already counts for
+//! nothing. Passages are chosen greedily by worth for cost, which is near the best choice for such a sum (Lin
+//! and Bilmes, "A Class of Submodular Functions for Document Summarization", 2011).
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
+
+use crate::query::AskedFor;
+use crate::text::{Tokenizer, Tokens, fragments, is_item, is_stop_word};
+
+/// Bytes of a text that are considered; the rest of a very long text would slow recall down.
+const CONSIDERED_BYTES: usize = 8 * 1024;
+/// Share of a match that each further passage of the text gets: an answer stands beside the words of its
+/// question.
+const BESIDE: f32 = 0.5;
+/// Match of a passage far from any word of the question.
+const LEAST_MATCH: f32 = 0.02;
+/// Weight of similarity of meaning beside words in common.
+const MEANING_WEIGHT: f32 = 0.6;
+/// Cosine that unrelated passages have.
+const UNRELATED: f32 = 0.2;
+/// Factor for passages that have the form of what is asked for.
+const FITTING: f32 = 2.0;
+/// Match of a passage that a caller marks.
+const MARKED: f32 = 1.0;
+/// Cost of the mark between two passages of a text, and of the indentation.
+const MARK: usize = 4;
+/// Words of a passage that gives a reason.
+const REASONS: [&str; 16] = [
+    "because",
+    "since",
+    "due",
+    "reason",
+    "therefore",
+    "instead",
+    "otherwise",
+    "rather",
+    "avoid",
+    "cause",
+    "caused",
+    "causes",
+    "problem",
+    "prevent",
+    "why",
+    "would",
+];
+/// Words of a passage that mends an error.
+const MENDINGS: [&str; 12] =
+    ["fix", "fixed", "fixes", "solution", "resolved", "cause", "caused", "works", "instead", "because", "missing", "wrong"];
+
+/// A ranked text.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'t> {
+    /// The text.
+    pub text: &'t str,
+    /// How much it is expected to say about the question, greater than 0.
+    pub weight: f32,
+    /// Texts of one group stand under one heading.
+    pub group: usize,
+    /// Cost of its own line under the heading, if the group has other texts.
+    pub cost: usize,
+    /// Cost of the group's heading.
+    pub group_cost: usize,
+    /// Position of a byte whose passage matters most.
+    pub marked: Option<usize>,
+}
+
+/// What passages are chosen for.
+pub struct Wanted<'w> {
+    /// The question's terms with their rarity, each once.
+    pub terms: &'w [(String, f32)],
+    /// Terms of each part of a question with several parts: each part gets a passage.
+    pub parts: &'w [Vec<String>],
+    /// Number of texts, the first ones, of which each gets a short passage before any gets more.
+    pub broad: usize,
+    /// What is asked for.
+    pub asked_for: AskedFor,
+    /// Similarity in meaning of a passage to the question, as a cosine; 0 where it is unknown.
+    pub nearness: &'w dyn Fn(&str) -> f32,
+}
+
+/// Returns the cost of a text in quarters of a token: an ASCII character costs one, another four.
+pub fn cost(text: &str) -> usize {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    ascii + 4 * (text.chars().count() - ascii)
+}
+
+/// Returns, for each text, the byte ranges of the passages to show, in order. Together they cost at most
+/// `budget` quarters of a token, headings included. The first text has a passage, if one fits at all.
+pub fn pack(sources: &[Source<'_>], wanted: &Wanted<'_>, budget: usize, tokenizer: &mut Tokenizer) -> Vec<Vec<Range<usize>>> {
+    let mut passages = read(sources, wanted, tokenizer);
+    weigh(sources, wanted.asked_for, &mut passages);
+    choose(sources, passages, wanted, budget)
+}
+
+/// A passage that may be chosen.
+struct Passage<'t> {
+    source: usize,
+    text: &'t str,
+    range: Range<usize>,
+    /// Its distinct words, as numbers.
+    words: Vec<u32>,
+    /// How well it matches the question: the share of the question, by rarity, that it holds, and its nearness.
+    matched: f32,
+    /// The share of each part of the question that it holds.
+    parts: Vec<f32>,
+    cost: usize,
+    is_chosen: bool,
+}
+
+struct Passages<'t> {
+    all: Vec<Passage<'t>>,
+    /// Worth of each word.
+    worth: Vec<f32>,
+}
+
+/// Weight of a term of the question: in the whole, and in each of its parts.
+struct Term {
+    rarity: f32,
+    parts: Vec<usize>,
+}
+
+fn read<'t>(sources: &[Source<'t>], wanted: &Wanted<'_>, tokenizer: &mut Tokenizer) -> Passages<'t> {
+    let in_parts = |term: &String| (0..wanted.parts.len()).filter(|at| wanted.parts[*at].contains(term)).collect::<Vec<_>>();
+    let asked: HashMap<&str, Term> =
+        wanted.terms.iter().map(|(term, rarity)| (term.as_str(), Term { rarity: *rarity, parts: in_parts(term) })).collect();
+    let share_of = |is_in: &dyn Fn(&String) -> bool| {
+        wanted.terms.iter().filter(|(term, _)| is_in(term)).map(|(_, rarity)| rarity).sum::<f32>().max(f32::MIN_POSITIVE)
+    };
+    let whole = share_of(&|_| true);
+    let wholes: Vec<f32> = wanted.parts.iter().map(|part| share_of(&|term| part.contains(term))).collect();
+    let mut numbers: HashMap<Box<str>, u32> = HashMap::new();
+    let mut tokens = Tokens::default();
+    let mut all = Vec::new();
+    for (source, Source { text, marked, .. }) in sources.iter().enumerate() {
+        let considered = &text[..text.floor_char_boundary(CONSIDERED_BYTES)];
+        tokenizer.tokenize(considered, &mut tokens);
+        let mut token = 0;
+        for range in fragments(considered) {
+            let (mut words, mut found, mut parts) = (Vec::new(), 0.0, vec![0.0; wholes.len()]);
+            while let Some(next) = tokens.get(token).filter(|next| next.start < range.end) {
+                token += 1;
+                if next.start < range.start || is_stop_word(next.text) {
+                    continue;
+                }
+                let number = match numbers.get(next.text) {
+                    Some(number) => *number,
+                    None => {
+                        let number = numbers.len() as u32;
+                        numbers.insert(next.text.into(), number);
+                        number
+                    }
+                };
+                if words.contains(&number) {
+                    continue;
+                }
+                words.push(number);
+                if let Some(term) = asked.get(next.text) {
+                    found += term.rarity;
+                    term.parts.iter().for_each(|part| parts[*part] += term.rarity / wholes[*part]);
+                }
+            }
+            let text = &considered[range.clone()];
+            let meaning = ((wanted.nearness)(text) - UNRELATED).max(0.0);
+            let is_marked = marked.is_some_and(|marked| range.contains(&marked));
+            let matched = found / whole + MEANING_WEIGHT * meaning + if is_marked { MARKED } else { 0.0 };
+            all.push(Passage { source, text, cost: cost(text) + MARK, range, words, matched, parts, is_chosen: false });
+        }
+    }
+    Passages { all, worth: vec![0.0; numbers.len()] }
+}
+
+/// Gives each word its worth.
+fn weigh(sources: &[Source<'_>], asked_for: AskedFor, passages: &mut Passages<'_>) {
+    let Passages { all, worth } = passages;
+    let before = beside(all.iter());
+    let mut after = beside(all.iter().rev());
+    after.reverse();
+    for ((passage, before), after) in all.iter().zip(before).zip(after) {
+        let fitting = if fits(passage.text, asked_for) { FITTING } else { 1.0 };
+        let promise = fitting * sources[passage.source].weight * (LEAST_MATCH + passage.matched + before.max(after));
+        for word in &passage.words {
+            worth[*word as usize] += promise;
+        }
+    }
+}
+
+/// Returns whether a passage has the form of what is asked for: a cause, an item, what mended an error.
+fn fits(passage: &str, asked_for: AskedFor) -> bool {
+    let says = |cues: &[&str]| {
+        passage.split(|letter: char| !letter.is_alphanumeric()).any(|word| cues.iter().any(|cue| cue.eq_ignore_ascii_case(word)))
+    };
+    match asked_for {
+        AskedFor::Reason => says(&REASONS),
+        AskedFor::Error => says(&MENDINGS),
+        AskedFor::List => passage.starts_with('|') || is_item(passage),
+        _ => false,
+    }
+}
+
+/// Returns for each passage the best match of those that come before it in its text, less for each step.
+fn beside<'p, 't: 'p>(passages: impl Iterator<Item = &'p Passage<'t>>) -> Vec<f32> {
+    let (mut source, mut carried) = (usize::MAX, 0.0f32);
+    passages
+        .map(|passage| {
+            if passage.source != source {
+                (source, carried) = (passage.source, 0.0);
+            }
+            let found = carried;
+            carried = BESIDE * carried.max(passage.matched);
+            found
+        })
+        .collect()
+}
+
+/// A passage with its worth for cost when it was last looked at.
+struct Offer {
+    ratio: f32,
+    passage: usize,
+}
+
+impl PartialEq for Offer {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Offer {}
+
+impl PartialOrd for Offer {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Offer {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.ratio.total_cmp(&other.ratio).then(other.passage.cmp(&self.passage))
+    }
+}
+
+/// What was chosen so far.
+struct Choice<'s> {
+    sources: &'s [Source<'s>],
+    has_group: Vec<bool>,
+    has_source: Vec<bool>,
+    is_said: Vec<bool>,
+    left: usize,
+}
+
+impl Choice<'_> {
+    fn cost(&self, passage: &Passage<'_>) -> usize {
+        let source = &self.sources[passage.source];
+        let heading = if self.has_group[source.group] { 0 } else { source.group_cost };
+        let own = if self.has_source[passage.source] { 0 } else { source.cost };
+        passage.cost + heading + own
+    }
+
+    fn ratio(&self, passage: &Passage<'_>, worth: &[f32]) -> f32 {
+        let new = passage.words.iter().filter(|word| !self.is_said[**word as usize]);
+        new.map(|word| worth[*word as usize]).sum::<f32>() / self.cost(passage) as f32
+    }
+
+    fn take(&mut self, passage: &mut Passage<'_>) {
+        self.left -= self.cost(passage);
+        passage.is_chosen = true;
+        self.has_group[self.sources[passage.source].group] = true;
+        self.has_source[passage.source] = true;
+        for word in &passage.words {
+            self.is_said[*word as usize] = true;
+        }
+    }
+}
+
+fn choose(sources: &[Source<'_>], passages: Passages<'_>, wanted: &Wanted<'_>, budget: usize) -> Vec<Vec<Range<usize>>> {
+    let Passages { mut all, worth } = passages;
+    let groups = sources.iter().map(|source| source.group + 1).max().unwrap_or(0);
+    let mut choice = Choice {
+        sources,
+        has_group: vec![false; groups],
+        has_source: vec![false; sources.len()],
+        is_said: vec![false; worth.len()],
+        left: budget,
+    };
+    // Whoever asks sees at least the best text.
+    let first = wanted.broad.max(1).min(sources.len());
+    for source in 0..first {
+        let share = choice.left / (first - source);
+        let own = |(at, passage): (usize, &Passage<'_>)| (passage.source == source).then(|| (at, choice.cost(passage)));
+        let own: Vec<(usize, usize)> = all.iter().enumerate().filter_map(own).collect();
+        let offer = |at: usize| Offer { ratio: choice.ratio(&all[at], &worth), passage: at };
+        if let Some(Offer { passage, .. }) = own.iter().filter(|(_, cost)| *cost <= share).map(|(at, _)| offer(*at)).max() {
+            choice.take(&mut all[passage]);
+        } else if let Some((at, cost)) = own.into_iter().min_by_key(|(_, cost)| *cost) {
+            // The shortest is cut.
+            let passage = &mut all[at];
+            let kept = cut(passage.text, (share + passage.cost).saturating_sub(cost + MARK));
+            if !kept.is_empty() {
+                passage.range.end = passage.range.start + kept.len();
+                passage.cost = self::cost(kept) + MARK;
+                choice.take(passage);
+            }
+        }
+    }
+    for part in 0..wanted.parts.len() {
+        let promise = |passage: &Passage<'_>| sources[passage.source].weight * passage.parts[part];
+        let held = all.iter().filter(|passage| passage.is_chosen).map(promise).fold(0.0, f32::max);
+        let fitting = all.iter().enumerate().filter(|(_, passage)| !passage.is_chosen && choice.cost(passage) <= choice.left);
+        let best = fitting.map(|(at, passage)| Offer { ratio: promise(passage), passage: at }).max();
+        if let Some(Offer { passage, .. }) = best.filter(|best| best.ratio > held) {
+            choice.take(&mut all[passage]);
+        }
+    }
+    let mut offers: BinaryHeap<Offer> =
+        all.iter().enumerate().map(|(at, passage)| Offer { ratio: choice.ratio(passage, &worth), passage: at }).collect();
+    while let Some(Offer { ratio, passage: at }) = offers.pop() {
+        let passage = &all[at];
+        if passage.is_chosen || choice.cost(passage) > choice.left {
+            continue;
+        }
+        let now = choice.ratio(passage, &worth);
+        if now <= 0.0 {
+            continue;
+        }
+        // Something chosen meanwhile says a part of it.
+        if now < ratio && offers.peek().is_some_and(|next| next.ratio > now) {
+            offers.push(Offer { ratio: now, passage: at });
+            continue;
+        }
+        let source = passage.source;
+        let is_opened = !choice.has_source[source];
+        choice.take(&mut all[at]);
+        if is_opened {
+            // The others under this heading cost less now.
+            let group = sources[source].group;
+            let others = all.iter().enumerate().filter(|(_, other)| !other.is_chosen && sources[other.source].group == group);
+            offers.extend(others.map(|(at, other)| Offer { ratio: choice.ratio(other, &worth), passage: at }));
+        }
+    }
+    let mut chosen = vec![Vec::new(); sources.len()];
+    for passage in all.into_iter().filter(|passage| passage.is_chosen) {
+        chosen[passage.source].push(passage.range);
+    }
+    chosen
+}
+
+/// Returns the beginning of a text that costs at most `most` quarters of a token, up to the end of a word.
+fn cut(text: &str, most: usize) -> &str {
+    let mut spent = 0;
+    let mut end = 0;
+    for (at, letter) in text.char_indices() {
+        spent += if letter.is_ascii() { 1 } else { 4 };
+        if letter.is_whitespace() {
+            end = at;
+        }
+        if spent > most {
+            return &text[..end];
+        }
+    }
+    text
+}
+
+/// Returns passages as one text: an ellipsis marks each cut.
+///
+/// ```
+/// use yore_core::pack::join;
+/// assert_eq!(join("One. Two. Three.\nFour.", &[5..9, 17..22]), "… Two. …\nFour.");
+/// ```
+pub fn join(text: &str, passages: &[Range<usize>]) -> String {
+    let mut joined = String::new();
+    let mut end = 0;
+    for range in passages {
+        let between = &text[end..range.start];
+        let has_cut = between.chars().any(char::is_alphanumeric);
+        match (joined.is_empty(), has_cut) {
+            (true, true) => joined.push_str("… "),
+            (true, false) => {}
+            (false, true) => joined.push_str(if between.contains('\n') { " …\n" } else { " … " }),
+            (false, false) => joined.push_str(if between.contains('\n') { "\n" } else { " " }),
+        }
+        joined.push_str(&text[range.clone()]);
+        end = range.end;
+    }
+    if !joined.is_empty() && text[end..].chars().any(char::is_alphanumeric) {
+        joined.push_str(" …");
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::Question;
+
+    fn packed(texts: &[&str], question: &str, budget: usize) -> Vec<String> {
+        let mut tokenizer = Tokenizer::default();
+        let question = Question::parse(question, &mut tokenizer);
+        let sources: Vec<Source<'_>> = texts
+            .iter()
+            .enumerate()
+            .map(|(at, text)| Source { text, weight: 1.0 / (at as f32 + 2.0), group: at, cost: 0, group_cost: 40, marked: None })
+            .collect();
+        let terms: Vec<(String, f32)> = question.terms.into_iter().map(|term| (term, 1.0)).collect();
+        let passages = pack(&sources, &wanted(&terms, &[]), budget, &mut tokenizer);
+        texts.iter().zip(passages).map(|(text, passages)| join(text, &passages)).collect()
+    }
+
+    fn wanted<'w>(terms: &'w [(String, f32)], parts: &'w [Vec<String>]) -> Wanted<'w> {
+        Wanted { terms, parts, broad: 0, asked_for: AskedFor::State, nearness: &|_| 0.0 }
+    }
+
+    const LEASE: &str = "Good morning. The lease moved to SQLite because Redis lost heartbeats. Lunch was fine. See you.";
+
+    #[test]
+    fn the_passage_that_matches_is_chosen() {
+        assert_eq!(
+            packed(&[LEASE], "why did the lease move to sqlite?", 105),
+            ["… The lease moved to SQLite because Redis lost heartbeats. …"]
+        );
+    }
+
+    #[test]
+    fn what_was_said_already_is_not_said_again() {
+        let again = "We know: the lease moved to SQLite because Redis lost heartbeats.";
+        let other = "The SQLite lease is renewed every nine seconds.";
+        let found = packed(&[LEASE, again, other], "sqlite lease", 260);
+        assert_eq!(found[1], "");
+        assert_eq!(found[2], other);
+    }
+
+    #[test]
+    fn the_first_text_is_shown_whatever_the_others_promise() {
+        let found = packed(&["Nothing of it here at all.", LEASE], "sqlite lease redis", 70);
+        assert_eq!(found, ["Nothing of it here at all.", ""]);
+    }
+
+    #[test]
+    fn each_part_of_a_question_has_a_passage() {
+        let texts =
+            ["The lease moved to SQLite. The lease is nine seconds. SQLite keeps the lease.", "Logs are kept for a week."];
+        let sources = [0, 1].map(|at| Source {
+            text: texts[at],
+            weight: 1.0 - 0.9 * at as f32,
+            group: at,
+            cost: 0,
+            group_cost: 40,
+            marked: None,
+        });
+        let terms: Vec<(String, f32)> = ["leas", "sqlite", "log", "kept"].map(|term| (term.to_owned(), 1.0)).to_vec();
+        let parts = [vec!["leas".to_owned(), "sqlite".to_owned()], vec!["log".to_owned(), "kept".to_owned()]];
+        let count = |parts: &[Vec<String>]| {
+            let chosen = pack(&sources, &wanted(&terms, parts), 150, &mut Tokenizer::default());
+            chosen.iter().map(Vec::len).collect::<Vec<_>>()
+        };
+        assert_eq!(count(&[])[1], 0);
+        assert_eq!(count(&parts)[1], 1);
+    }
+
+    #[test]
+    fn each_text_has_a_short_passage_where_the_answer_is_broad() {
+        let texts =
+            ["The lease moved to SQLite. The lease is nine seconds. SQLite keeps the lease for all of us.", "One more word."];
+        let sources = [0, 1].map(|at| Source {
+            text: texts[at],
+            weight: 1.0 - 0.9 * at as f32,
+            group: at,
+            cost: 0,
+            group_cost: 30,
+            marked: None,
+        });
+        let terms = [("leas".to_owned(), 1.0), ("sqlite".to_owned(), 1.0)];
+        let packed = |broad, budget| {
+            let chosen = pack(&sources, &Wanted { broad, ..wanted(&terms, &[]) }, budget, &mut Tokenizer::default());
+            [0, 1].map(|at| join(texts[at], &chosen[at]))
+        };
+        assert_eq!(packed(0, 120)[1], "");
+        assert_eq!(packed(2, 120), ["The lease moved to SQLite. …", "One more word."]);
+        assert_eq!(packed(2, 90), ["The lease …", "One more …"], "cut to its share");
+    }
+
+    #[test]
+    fn passages_of_the_asked_form_are_preferred() {
+        let text = "The cache of the lease is old. The cache is old because the lease was lost.";
+        let source = Source { text, weight: 1.0, group: 0, cost: 0, group_cost: 0, marked: None };
+        let terms = [("cach".to_owned(), 1.0), ("leas".to_owned(), 1.0)];
+        let chosen = |asked_for| pack(&[source], &Wanted { asked_for, ..wanted(&terms, &[]) }, 60, &mut Tokenizer::default());
+        assert_eq!(join(text, &chosen(AskedFor::Reason)[0]), "… The cache is old because the lease was lost.");
+    }
+
+    #[test]
+    fn a_marked_passage_is_chosen() {
+        let text = "first line of it\n\nerror: no such table\n\nlast line of all";
+        let source = Source { text, weight: 1.0, group: 0, cost: 0, group_cost: 0, marked: text.find("error") };
+        let chosen = pack(&[source], &wanted(&[], &[]), 30, &mut Tokenizer::default());
+        assert_eq!(join(text, &chosen[0]), "… error: no such table …");
+    }
+
+    proptest! {
+        #[test]
+        fn passages_keep_to_the_budget_and_to_their_texts(
+            texts in proptest::collection::vec("([a-e .\n|-]|\\PC){0,200}", 0..6), asked in "[a-e ]{0,20}", budget in 0usize..400, broad in 0usize..7
+        ) {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let mut tokenizer = Tokenizer::default();
+            let question = Question::parse(&asked, &mut tokenizer);
+            let sources: Vec<Source<'_>> = texts
+                .iter()
+                .enumerate()
+                .map(|(at, text)| Source { text, weight: 0.5, group: at / 2, cost: 10, group_cost: 30, marked: text.find('a') })
+                .collect();
+            let parts = [question.terms.clone(), question.terms.iter().skip(1).cloned().collect()];
+            let terms: Vec<(String, f32)> = question.terms.into_iter().map(|term| (term, 1.0)).collect();
+            let passages = pack(&sources, &Wanted { broad, ..wanted(&terms, &parts) }, budget, &mut tokenizer);
+            let mut spent = 0;
+            let mut groups = std::collections::HashSet::new();
+            for ((source, passages), text) in sources.iter().zip(&passages).zip(&texts) {
+                prop_assert!(passages.windows(2).all(|pair| pair[0].end <= pair[1].start));
+                if !passages.is_empty() {
+                    spent += source.cost;
+                    if groups.insert(source.group) {
+                        spent += source.group_cost;
+                    }
+                }
+                spent += passages.iter().map(|range| cost(&text[range.clone()])).sum::<usize>();
+            }
+            prop_assert!(spent <= budget);
+        }
+    }
+}
