@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use yore_core::query::SearchMode;
-use yore_core::text::Tokenizer;
+use yore_core::query::{Filter, SearchMode};
+use yore_core::text::{Question, Tokenizer, asked_for};
 use yore_core::time::UtcMillis;
 
 use crate::embed::{EmbedCache, LoadOptions, ModelFolder, TextEmbedder};
@@ -16,7 +16,7 @@ use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use crate::ingest::source::{ReaderOptions, Stamp, source_named};
 use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport};
 use crate::platform;
-use crate::retrieve::{self, Asked, Missing, RecallAnswer, RecallRequest};
+use crate::retrieve::{self, Asked, Asking, Hit, Missing, Packing, RecallAnswer, RecallRequest};
 use crate::store::{SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
 
 /// Number and length of the pauses in which a hard forgetting waits for the index: a minute in all.
@@ -375,6 +375,15 @@ impl Engine {
                 Ok(None)
             }
         }
+    }
+
+    /// Chooses the passages of hits for a text within a budget.
+    pub(crate) fn pack(&self, hits: &mut [Hit], text: &str, packing: &Packing) -> Result<(), EngineError> {
+        let mut tokenizer = Tokenizer::default();
+        let question = Question::parse(text, &mut tokenizer);
+        let filter = Filter::default();
+        let asking = Asking { question: &question, text: Some(text), asked_for: asked_for(text), parts: &[], filter: &filter };
+        retrieve::pack(&self.store, &*self.index()?, hits, &asking, packing, &mut tokenizer)
     }
 
     /// Returns the inverse document frequencies of terms in the full-text index.

@@ -41,12 +41,14 @@ pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, 
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
-pub use retrieve::{Found, Hit, Missing, RecallAnswer, RecallRequest, SessionHit};
+pub use retrieve::{
+    ExchangeHits, Found, Hit, Missing, Packing, Passage, RecallAnswer, RecallRequest, Said, SessionHit, exchanges,
+};
 pub use sessions::SessionsRequest;
 pub use show::{ShowAnswer, ShowRequest};
 pub use store::{
     AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount,
     SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
 };
-pub use suggest::{Brief, BriefRequest, Said, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
+pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use upkeep::{RepairReport, Restored, backups, repair, restore};

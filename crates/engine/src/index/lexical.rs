@@ -341,6 +341,17 @@ impl LexicalIndex {
             .collect()
     }
 
+    /// Returns for each term whether no turn in the index has it.
+    pub(crate) fn unmet(&self, terms: &[String]) -> Result<Vec<bool>, IndexError> {
+        let searcher = self.reader.searcher();
+        let holding = |field, term: &String| searcher.doc_freq(&Term::from_field_text(field, term));
+        terms
+            .iter()
+            .map(|term| Ok(holding(self.fields.text, term)? == 0 && holding(self.fields.tool, term)? == 0))
+            .collect::<Result<_, _>>()
+            .map_err(|error: tantivy::TantivyError| failure(&self.directory, error))
+    }
+
     /// Returns the number of turns in the index.
     pub(crate) fn len(&self) -> u64 {
         self.reader.searcher().num_docs()

@@ -1,8 +1,11 @@
 //! The answer to a query.
 
 use serde::{Deserialize, Serialize};
-use yore_core::query::{ListPlace, MissingCode, Place, ScorePart, SearchMode};
-use yore_core::time::RecordedTime;
+use yore_core::episode::Role;
+use yore_core::id::TurnId;
+use yore_core::query::{AskedFor, ListPlace, MissingCode, Place, ScorePart, SearchMode};
+use yore_core::strength::Evidence;
+use yore_core::time::{RecordedTime, UtcMillis};
 
 use crate::error::EngineError;
 use crate::store::ShownTurn;
@@ -23,6 +26,18 @@ pub struct RecallAnswer {
     pub mode: SearchMode,
     /// Parts that could not be searched, each with its remedy.
     pub missing: Vec<Missing>,
+    /// What the question asks for.
+    pub asked_for: AskedFor,
+    /// Signs that the memory bears on the question.
+    pub evidence: Evidence,
+    /// Probability that it does, 0 to 1.
+    pub confidence: f32,
+    /// True if there were hits, but none that is likely enough to bear on the question.
+    pub is_refused: bool,
+    /// Words of the question that no turn in the memory has; only looked for where the evidence is weak.
+    pub unmet: Vec<String>,
+    /// Number of turns in the full-text index.
+    pub indexed: u64,
     /// Terms that were searched for.
     pub terms: Vec<String>,
     /// Number of turns that were not in the full-text index yet and were searched in memory.
@@ -87,8 +102,14 @@ pub struct Hit {
     pub parts: Vec<ScorePart>,
     /// Places in the lists that proposed it.
     pub lists: Vec<ListPlace>,
-    /// The passage that matches best, verbatim.
+    /// Probability that a memory with this hit bears on the question, 0 to 1.
+    pub confidence: f32,
+    /// The passages that answer, verbatim, with an ellipsis at each cut; empty if the budget has no room for it.
     pub quote: String,
+    /// Rank of the first hit of the same exchange.
+    pub exchange: usize,
+    /// Passages of other turns of the exchange, such as the outcome of a prompt, if this is its first hit.
+    pub beside: Vec<Said>,
     /// Location of the text.
     pub place: Place,
     /// Time when it was said.
@@ -117,13 +138,100 @@ impl Hit {
             score: 0.0,
             parts: Vec::new(),
             lists: Vec::new(),
+            confidence: 0.0,
             quote,
+            exchange: 1,
+            beside: Vec::new(),
             place: turn.place(),
             time: turn.time.clone(),
             project: turn.project.clone(),
             found: Found::Turn(turn),
             also: Vec::new(),
         }
+    }
+}
+
+/// Text of a turn.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Said {
+    /// Id of the turn.
+    pub turn: TurnId,
+    /// Role of the speaker.
+    pub role: Role,
+    /// Time when it was said.
+    pub at: Option<UtcMillis>,
+    /// 1-based line in the file that it was read from.
+    pub line: u64,
+    /// Its text, or passages of it.
+    pub text: String,
+}
+
+/// A passage of an exchange.
+#[derive(Clone, Copy, Debug)]
+pub enum Passage<'a> {
+    /// Of a hit.
+    Hit(&'a Hit),
+    /// Of a turn beside a hit.
+    Beside(&'a Said),
+}
+
+impl<'a> Passage<'a> {
+    /// Returns the turn's id.
+    pub fn turn(self) -> TurnId {
+        match self {
+            Self::Hit(hit) => hit.place.turn,
+            Self::Beside(said) => said.turn,
+        }
+    }
+
+    /// Returns the words.
+    pub fn text(self) -> &'a str {
+        match self {
+            Self::Hit(hit) => &hit.quote,
+            Self::Beside(said) => &said.text,
+        }
+    }
+
+    fn order(self) -> (Option<UtcMillis>, u64) {
+        match self {
+            Self::Hit(hit) => (hit.time.utc, hit.place.line),
+            Self::Beside(said) => (said.at, said.line),
+        }
+    }
+}
+
+/// The passages of an exchange.
+#[derive(Clone, Debug)]
+pub struct ExchangeHits<'a> {
+    /// Its best hit.
+    pub head: &'a Hit,
+    /// At least one passage, in the order in which they were said.
+    pub passages: Vec<Passage<'a>>,
+}
+
+/// Returns the passages of hits by exchange, the exchange with the best hit first. Hits without a passage are
+/// left out.
+pub fn exchanges<'a>(hits: impl Iterator<Item = &'a Hit>) -> Vec<ExchangeHits<'a>> {
+    let mut groups: Vec<ExchangeHits<'a>> = Vec::new();
+    for hit in hits {
+        let own = (!hit.quote.is_empty()).then_some(Passage::Hit(hit));
+        let passages = own.into_iter().chain(hit.beside.iter().map(Passage::Beside));
+        match groups.iter_mut().find(|group| group.head.exchange == hit.exchange) {
+            Some(group) => group.passages.extend(passages),
+            None => groups.push(ExchangeHits { head: hit, passages: passages.collect() }),
+        }
+    }
+    groups.retain(|group| !group.passages.is_empty());
+    for group in &mut groups {
+        group.passages.sort_by_key(|passage| passage.order());
+    }
+    groups
+}
+
+impl Said {
+    /// Returns a turn without its text.
+    pub(crate) fn of(turn: &ShownTurn) -> Self {
+        Self { turn: turn.id, role: turn.role, at: turn.time.utc, line: turn.line, text: String::new() }
     }
 }
 

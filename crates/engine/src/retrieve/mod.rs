@@ -6,7 +6,7 @@
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
 //! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan
 //! - `rank`: ranks them
-//! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates
+//! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages
 
 mod answer;
 mod asked;
@@ -14,22 +14,26 @@ mod candidate;
 mod collect;
 mod duplicates;
 mod lists;
+mod pack;
 mod plan;
 mod present;
 mod project;
 mod rank;
 mod request;
+mod strength;
 mod weights;
 
 use std::time::{Duration, Instant};
 
 use yore_core::query::MissingCode;
+use yore_core::strength::{Strength, confidence};
 use yore_core::text::Tokenizer;
 
-pub use self::answer::{Found, Hit, Missing, RecallAnswer, SessionHit};
+pub use self::answer::{ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SessionHit, exchanges};
 pub(crate) use self::asked::Asked;
+pub(crate) use self::pack::{Asking, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
-pub use self::request::RecallRequest;
+pub use self::request::{Packing, RecallRequest};
 use crate::error::EngineError;
 use crate::index::MOST_PENDING_VECTORS;
 
@@ -47,7 +51,14 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let found = began.elapsed();
     let landed_count = landed.len();
     let ranked = rank::rank(landed, &plan);
-    let (hits, sessions) = present::present(asked, &plan, &ranked, tokenizer)?;
+    let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked)?;
+    let evidence = strength::judge(asked, &plan, &mut hits, tokenizer)?;
+    let confidence = confidence(&evidence);
+    let is_refused = !hits.is_empty() && strength::refuse(asked, &plan, confidence, &mut hits);
+    sessions.retain(|session| hits.iter().any(|hit| hit.place.episode == session.episode));
+    let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
+    let unmet = if is_weak { strength::unmet_words(asked, &request.question, tokenizer)? } else { Vec::new() };
+    present::quote_hits(asked, &plan, &mut hits, tokenizer)?;
     let micros = |time: Duration| time.as_micros() as u64;
     let pending = asked.store.queue_length(COUNTED_PENDING)?;
     Ok(RecallAnswer {
@@ -57,6 +68,12 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         projects: plan.projects,
         is_project_unknown: plan.is_project_unknown,
         mode: plan.mode,
+        asked_for: plan.asked_for,
+        evidence,
+        confidence,
+        is_refused,
+        unmet,
+        indexed: asked.lexical.len(),
         terms: plan.question.terms,
         pending,
         landed: landed_count,

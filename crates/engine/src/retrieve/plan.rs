@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use yore_core::query::{Filter, SearchMode};
+use yore_core::query::{AskedFor, Filter, SearchMode};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Question, Tokenizer, WordPiece, is_error_message, is_stop_word};
+use yore_core::text::{Question, Tokenizer, WordPiece, asked_for, is_error_message, is_stop_word};
 
+use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
 use super::weights::{PlannedList, planned_lists};
 use super::{Asked, RecallRequest};
@@ -29,6 +30,10 @@ pub(super) struct Plan<'r> {
     pub text: Cow<'r, str>,
     /// The same text, as terms and phrases.
     pub question: Question,
+    /// What is asked for.
+    pub asked_for: AskedFor,
+    /// The terms of each part of the question, if there are several.
+    pub parts: Vec<Vec<String>>,
     /// The compiled filter.
     pub filter: CompiledFilter,
     /// Names of the projects to search; empty for all.
@@ -67,6 +72,8 @@ pub(super) fn plan<'r>(
         tool_weight: tool_weight(&question, request),
         request,
         text,
+        asked_for: asked_for(&request.question),
+        parts: terms_of_parts(&request.question, tokenizer),
         question,
         filter,
         projects,

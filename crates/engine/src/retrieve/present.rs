@@ -1,14 +1,15 @@
 //! Adds text, location and the parts of the score to the ranked turns (the phase TRACE).
 
 use yore_core::episode::Role;
-use yore_core::query::{Filter, List, ListPlace, Part, ScorePart};
-use yore_core::text::{Question, Tokenizer, asked_terms, code_blocks, error_line, language_name, quote};
+use yore_core::query::{List, ListPlace, Part, ScorePart, SearchMode};
+use yore_core::text::{Question, Tokenizer, error_line, quote};
 
 use super::candidate::{Candidate, Contribution};
 use super::duplicates::{Kept, read};
+use super::pack::{Asking, asked_code, matching_text, pack};
 use super::plan::Plan;
 use super::rank::Ranked;
-use super::{Asked, Hit, RecallRequest, SessionHit};
+use super::{Asked, Found, Hit, RecallRequest, SessionHit};
 use crate::error::EngineError;
 use crate::store::ShownTurn;
 
@@ -17,14 +18,9 @@ const SPARE: usize = 4;
 /// Rounds of reading more, when nearly everything is a duplicate.
 const ROUNDS: usize = 4;
 
-/// Returns the hits, and the sessions that contain them.
-pub(super) fn present(
-    asked: &Asked<'_>,
-    plan: &Plan<'_>,
-    ranked: &[Ranked],
-    tokenizer: &mut Tokenizer,
-) -> Result<(Vec<Hit>, Vec<SessionHit>), EngineError> {
-    let (request, question) = (plan.request, &plan.question);
+/// Returns the hits, without their passages, and the sessions that contain them.
+pub(super) fn hits(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Result<(Vec<Hit>, Vec<SessionHit>), EngineError> {
+    let request = plan.request;
     let mut kept: Vec<Kept<'_>> = Vec::with_capacity(request.limit);
     let mut rest = ranked;
     for _ in 0..ROUNDS {
@@ -40,22 +36,44 @@ pub(super) fn present(
     let mut hits = Vec::with_capacity(kept.len());
     let mut sessions: Vec<SessionHit> = Vec::new();
     for (Kept { ranked, turn, also, .. }, tool_share) in kept.into_iter().zip(tool_shares) {
-        let is_tool_text = turn.text.is_empty() || tool_share > 0.5 && !turn.tool_text.is_empty();
-        let words = if is_tool_text { &turn.tool_text } else { &turn.text };
-        let quote = if request.quote_chars == 0 { String::new() } else { quote_of(&turn, words, question, request, tokenizer) };
         if !sessions.iter().any(|session| session.episode == turn.episode) {
             sessions.push(SessionHit { episode: turn.episode, native_id: turn.native_session.clone(), score: ranked.score });
         }
+        let rank = hits.len() + 1;
         hits.push(Hit {
-            rank: hits.len() + 1,
+            rank,
             score: ranked.score,
             parts: parts(ranked, tool_share),
             lists: lists(&ranked.candidate),
             also,
-            ..Hit::of_turn(turn, quote)
+            exchange: rank,
+            ..Hit::of_turn(turn, String::new())
         });
     }
     Ok((hits, sessions))
+}
+
+/// Gives the hits their passages: within the budget that they share, or each a quote.
+pub(super) fn quote_hits(
+    asked: &Asked<'_>,
+    plan: &Plan<'_>,
+    hits: &mut [Hit],
+    tokenizer: &mut Tokenizer,
+) -> Result<(), EngineError> {
+    let (request, question) = (plan.request, &plan.question);
+    if let Some(packing) = &request.packing {
+        let text = (plan.mode != SearchMode::Lexical).then_some(&*plan.text);
+        let (asked_for, parts) = (plan.asked_for, plan.parts.as_slice());
+        let asking = Asking { question, text, asked_for, parts, filter: &request.filter };
+        return pack(asked.store, asked.lexical, hits, &asking, packing, tokenizer);
+    }
+    if request.quote_chars > 0 {
+        for hit in hits {
+            let Found::Turn(turn) = &hit.found;
+            hit.quote = quote_of(turn, matching_text(hit), question, request, tokenizer);
+        }
+    }
+    Ok(())
 }
 
 /// Returns, for each turn, the share of its score in the full-text list that comes from tool inputs and
@@ -115,21 +133,4 @@ fn quote_of(turn: &ShownTurn, words: &str, question: &Question, request: &Recall
         return line;
     }
     format!("{line}\n{}", quote(words, question, left, tokenizer))
-}
-
-/// If the query asks for code, returns the code block with most of the query's terms, and the line that
-/// introduces it.
-fn asked_code<'t>(text: &'t str, question: &Question, filter: &Filter, tokenizer: &mut Tokenizer) -> Option<&'t str> {
-    if !filter.has_code && filter.languages.is_empty() {
-        return None;
-    }
-    let languages: Vec<String> = filter.languages.iter().map(|language| language_name(language)).collect();
-    let is_asked = |language: &Option<String>| {
-        languages.is_empty() || language.as_ref().is_some_and(|language| languages.contains(language))
-    };
-    let blocks = code_blocks(text).into_iter().filter(|block| is_asked(&block.language));
-    let passages = blocks.map(|block| &text[block.with_caption(text)]);
-    let counted = passages.map(|passage| (asked_terms(passage, question, tokenizer), passage));
-    // The first of several with the same count.
-    counted.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, passage)| passage)
 }

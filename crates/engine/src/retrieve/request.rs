@@ -8,6 +8,19 @@ use yore_core::text::joined;
 
 use crate::ingest::ProjectNames;
 
+/// Room for the passages of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packing {
+    /// Most tokens of the passages and the lines above them.
+    pub budget: usize,
+    /// Cost of the line above an exchange, in quarters of a token.
+    pub group_cost: usize,
+    /// Cost of the line above a further hit of an exchange, in quarters of a token.
+    pub hit_cost: usize,
+    /// True if each hit gets a short passage before any gets more.
+    pub is_broad: bool,
+}
+
 /// A query.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecallRequest {
@@ -26,6 +39,13 @@ pub struct RecallRequest {
     pub is_worded: bool,
     /// Maximum number of hits.
     pub limit: usize,
+    /// Budget that the passages of all hits share; without one, each hit has a quote of `quote_chars`.
+    #[serde(default)]
+    pub packing: Option<Packing>,
+    /// Least confidence of the answer and of each hit, 0 to 1. `None`: in a memory of 1,000 turns or more an
+    /// answer is refused below [`yore_core::strength::REFUSED`], and no hit is left out.
+    #[serde(default)]
+    pub min_confidence: Option<f32>,
     /// Length of a quote in characters.
     pub quote_chars: usize,
     /// Weight of tool inputs and outputs relative to the spoken text, 0 to 1.
@@ -51,6 +71,8 @@ impl RecallRequest {
             mode: SearchMode::Static,
             is_worded: true,
             limit: 10,
+            packing: None,
+            min_confidence: None,
             quote_chars: 240,
             tool_weight: 0.15,
             meaning_weight: None,

@@ -1,7 +1,7 @@
 //! Reads episodes and turns: by row, by id, in order.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
@@ -262,6 +262,22 @@ impl Store {
         })
     }
 
+    /// Returns, for each turn, the position of the last human turn of its episode up to it, at which its
+    /// exchange begins; -1 if there is none.
+    pub(crate) fn exchange_starts(&self, turns: &[TurnKey]) -> StoreResult<HashMap<TurnKey, i64>> {
+        self.read(|view| {
+            let found = view.all(
+                "SELECT turn.id, coalesce((
+                     SELECT max(asked.position) FROM turn AS asked
+                     WHERE asked.episode_id = turn.episode_id AND asked.position <= turn.position AND asked.role = 'human'
+                 ), -1) FROM turn WHERE turn.id IN (SELECT value FROM json_each(?1))",
+                [json_of(turns)],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            Ok(found.into_iter().collect())
+        })
+    }
+
     /// Returns the last turn of the agent after this turn and before the next human turn, which is the outcome
     /// of this turn; `None` if there is none.
     pub(crate) fn conclusion(&self, turn: TurnKey) -> StoreResult<Option<ShownTurn>> {
@@ -278,6 +294,26 @@ impl Store {
                  )"
             );
             view.first(&sql, [turn], shown_turn)
+        })
+    }
+
+    /// Returns the turns of people and agents in the exchange of a turn that stand nearest to it, without the
+    /// turn itself; nothing before the first human turn.
+    pub(crate) fn exchange_around(&self, turn: TurnKey, limit: usize) -> StoreResult<Vec<ShownTurn>> {
+        self.read(|view| {
+            let sql = format!(
+                "WITH own AS (SELECT episode_id, position FROM turn WHERE id = ?1),
+                 span AS (SELECT own.episode_id, own.position,
+                     (SELECT max(position) FROM turn WHERE episode_id = own.episode_id AND position <= own.position
+                         AND role = 'human') AS start,
+                     (SELECT min(position) FROM turn WHERE episode_id = own.episode_id AND position > own.position
+                         AND role = 'human') AS next FROM own)
+                 SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} JOIN span ON span.episode_id = turn.episode_id
+                 WHERE episode.forgotten_ms IS NULL AND turn.role IN ('human', 'assistant') AND turn.id <> ?1
+                     AND turn.position >= span.start AND turn.position < coalesce(span.next, 9223372036854775807)
+                 ORDER BY abs(turn.position - span.position), turn.position LIMIT ?2"
+            );
+            view.all(&sql, params![turn, limit as i64], shown_turn)
         })
     }
 

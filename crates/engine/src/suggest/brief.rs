@@ -8,13 +8,12 @@ use yore_core::note::NoteKind;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::word_count;
 
-use super::suggestion::Said;
-use crate::Engine;
 use crate::error::EngineError;
 use crate::ingest::ProjectNames;
 use crate::notes::{NoteSummary, NotesRequest};
 use crate::retrieve::project_here;
 use crate::store::{EpisodeSummary, SessionFilter, SessionOrder, ShownTurn, Store};
+use crate::{Engine, Said};
 
 /// A request for the brief of a project.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -146,7 +145,7 @@ fn is_work(store: &Store, worked: &Worked) -> Result<bool, EngineError> {
 }
 
 fn worked(store: &Store, session: EpisodeSummary, most: usize) -> Result<Worked, EngineError> {
-    let said = |turn: ShownTurn| Said { turn: turn.id, text: turn.text };
+    let said = |turn: ShownTurn| Said { text: turn.text.clone(), ..Said::of(&turn) };
     let spoken = store.last_spoken(session.row, Role::Human, TURNS)?;
     let says_something = |turn: &&ShownTurn| word_count(&turn.text) > FEW_WORDS;
     let mut asked: Vec<ShownTurn> = spoken.iter().filter(says_something).take(most).cloned().collect();

@@ -6,10 +6,10 @@ use yore_core::episode::Role;
 use yore_core::query::Filter;
 use yore_core::relevance::{SkipReason, is_announcement};
 
-use super::suggestion::{Said, SuggestRequest, Suggestion, Suggestions};
+use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
 use crate::store::TurnKey;
-use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest};
+use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said};
 
 /// Number of bytes read of a prompt: the request is at its beginning or end.
 const LONGEST: usize = 4_000;
@@ -25,6 +25,8 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
         mode: request.mode,
         limit: request.limit + SPARE,
         quote_chars: request.quote_chars,
+        // What is worth telling unasked is judged by its own signs.
+        min_confidence: Some(0.0),
         ..RecallRequest::new(text)
     })
 }

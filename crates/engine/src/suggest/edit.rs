@@ -6,11 +6,11 @@ use yore_core::relevance::{SkipReason, is_announcement};
 use yore_core::scope::{ProjectAlias, ScopeChoice};
 
 use super::choose::{ask, chosen};
-use super::suggestion::{Said, SuggestRequest, Suggestion, Suggestions};
+use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
 use crate::retrieve::{project_here, projects_named};
 use crate::store::{ChangeFilter, ShownTurn, TurnKey};
-use crate::{Engine, Hit};
+use crate::{Engine, Hit, Said};
 
 /// Maximum number of earlier sessions that changed the file.
 const CHANGES: usize = 2;
@@ -91,7 +91,7 @@ fn add_changes(
             Some(row) => store.shown_turns(&[row])?.pop(),
             None => None,
         };
-        let said = Said { turn: done.id, text: done.text.clone() };
+        let said = Said { text: done.text.clone(), ..Said::of(&done) };
         if let Some(known) =
             memories.iter_mut().find(|memory| asked.as_ref().is_some_and(|asked| asked.id == memory.hit.place.turn))
         {

@@ -8,9 +8,9 @@ use yore_core::relevance::SkipReason;
 use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, steady};
 
 use super::choose::{ask, bounded, chosen};
-use super::suggestion::{Said, SuggestRequest, Suggestions};
+use super::suggestion::{SuggestRequest, Suggestions};
 use crate::error::EngineError;
-use crate::{Engine, Found, Hit};
+use crate::{Engine, Found, Hit, Said};
 
 /// Maximum number of lines of a failure that are searched for.
 const ERROR_LINES: usize = 3;
@@ -53,7 +53,7 @@ pub(super) fn of_failure(
     let conclusion = |hit: &Hit| -> Result<Option<Said>, EngineError> {
         let Found::Turn(turn) = &hit.found;
         let outcome = engine.store().conclusion(turn.row)?;
-        Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { turn: turn.id, text: turn.text }))
+        Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { text: turn.text.clone(), ..Said::of(&turn) }))
     };
     // If the session was given the outcome of the best hit, the outcome from another session adds nothing.
     let mut news = 0;

@@ -22,7 +22,7 @@ pub use self::brief::{Brief, BriefRequest, Worked};
 use self::edit::of_edit;
 use self::failure::of_failure;
 use self::prompt::of_prompt;
-pub use self::suggestion::{Said, SuggestRequest, Suggestion, Suggestions, Trigger};
+pub use self::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 
 use crate::error::EngineError;
 use crate::ingest::source::note;

@@ -4,9 +4,9 @@ use yore_core::query::{Filter, List, ListPlace};
 use yore_core::relevance::{Signs, SkipReason, Wording, confidence};
 
 use super::choose::{ask, bounded, chosen, news};
-use super::suggestion::{SuggestRequest, Suggestions};
+use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
-use crate::{Engine, RecallAnswer};
+use crate::{Engine, Hit, RecallAnswer};
 
 /// A prompt of fewer characters has nothing to search for.
 const SHORTEST: usize = 8;
@@ -29,7 +29,11 @@ pub(super) fn of_prompt(
         let code = if was_found && answer.hits.is_empty() { SkipReason::Known } else { SkipReason::Floor };
         return Ok(Suggestions::silent(code, confidence));
     }
-    chosen(engine, request, answer, confidence, |_| Ok(None))
+    let suggestions = chosen(engine, request, answer, confidence, |_| Ok(None))?;
+    let mut hits: Vec<Hit> = suggestions.memories.into_iter().map(|memory| memory.hit).collect();
+    engine.pack(&mut hits, &text, &request.packing)?;
+    let memories = hits.into_iter().map(|hit| Suggestion { outcome: None, hit }).collect();
+    Ok(Suggestions { memories, ..suggestions })
 }
 
 /// Collects the signs that the hits answer the prompt.

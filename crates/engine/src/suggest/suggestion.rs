@@ -5,17 +5,8 @@ use yore_core::id::TurnId;
 use yore_core::query::{Filter, SearchMode};
 use yore_core::relevance::SkipReason;
 
-use crate::Hit;
 use crate::ingest::ProjectNames;
-
-/// Text of a turn.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
-pub struct Said {
-    /// Id of the turn.
-    pub turn: TurnId,
-    /// Its text.
-    pub text: String,
-}
+use crate::{Hit, Packing, Said};
 
 /// Event that may lead to suggestions.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -44,8 +35,10 @@ pub struct SuggestRequest {
     pub given: Vec<TurnId>,
     /// Maximum number of suggestions.
     pub limit: usize,
-    /// Maximum characters of a quote.
+    /// Maximum characters of a quote about a file or an error.
     pub quote_chars: usize,
+    /// Room for the passages about a prompt.
+    pub packing: Packing,
     /// Least confidence, 0 to 1.
     pub floor: f32,
     /// Lists to search.

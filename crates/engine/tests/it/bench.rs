@@ -10,7 +10,7 @@ use yore_core::metrics;
 use yore_core::query::{Filter, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_core::time::RecordedTime;
-use yore_engine::{SuggestRequest, Trigger};
+use yore_engine::{Packing, SuggestRequest, Trigger};
 use yore_testing::{Memory, fixture, is_blessing};
 
 fn strings(value: &Value) -> Vec<String> {
@@ -114,6 +114,7 @@ fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>
                 given: Vec::new(),
                 limit: 8,
                 quote_chars: 300,
+                packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true },
                 floor: 0.7,
                 mode: SearchMode::Static,
             })

@@ -4,7 +4,7 @@ use yore_core::query::{Filter, SearchMode};
 use yore_core::relevance::SkipReason;
 use yore_engine::ingest::names_of;
 use yore_engine::{
-    BriefRequest, Engine, EngineError, EngineOptions, StoreError, SuggestRequest, Suggestion, Suggestions, Trigger,
+    BriefRequest, Engine, EngineError, EngineOptions, Packing, StoreError, SuggestRequest, Suggestion, Suggestions, Trigger,
 };
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
@@ -19,6 +19,7 @@ fn request(trigger: Trigger, directory: &str) -> SuggestRequest {
         given: Vec::new(),
         limit: 8,
         quote_chars: 300,
+        packing: Packing { budget: 700, group_cost: 44, hit_cost: 44, is_broad: true },
         floor: 0.5,
         mode: SearchMode::Static,
     }

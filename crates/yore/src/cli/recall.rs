@@ -4,6 +4,7 @@ use clap::Args;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
+use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
 use yore_engine::{RecallAnswer, RecallRequest};
 
@@ -33,6 +34,15 @@ pub struct Arguments {
     /// At most N turns
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: Option<u32>,
+    /// At most N tokens of text; --json has quotes of equal length unless this is given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=20_000))]
+    budget: Option<u32>,
+    /// Leave out what is less likely than P (0 to 1) to bear on the question; 0 shows everything
+    #[arg(long, value_name = "P", value_parser = probability)]
+    min_confidence: Option<f32>,
+    /// Show file, branch and title of each result
+    #[arg(long)]
+    paths: bool,
     /// The vectors that are used beside the words
     #[arg(long, value_enum, value_name = "EMBEDDER")]
     embedder: Option<RecallEmbedder>,
@@ -133,19 +143,28 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if let Some(embedder) = arguments.embedder {
         request.mode = embedder.mode();
     }
+    let budget = arguments.budget.map(|budget| budget as usize);
+    let usual = (!context.printer.is_json()).then(|| context.settings.config().recall.budget);
+    request.packing = budget.or(usual).map(text::packing);
+    request.min_confidence = arguments.min_confidence;
     let may_be_full = arguments.embedder.is_none() && context.settings.may_be_full();
     let answer = memory.recall(&request, may_be_full)?;
     if context.printer.is_json() {
         context.printer.json(&Recalled::exact(&question, &answer))?;
     } else {
-        for hit in &answer.hits {
-            context.printer.line(text::hit(hit, arguments.explain))?;
+        for exchange in text::answer(&answer, arguments.explain, arguments.paths) {
+            context.printer.line(exchange)?;
         }
         if arguments.explain {
             let [plan, land, trace] = answer.micros;
             context.printer.line(format!(
-                "\nlooked up: {}\n{}; {} turns landed; plan {plan} µs, lists {land} µs, words {trace} µs",
+                "\nasks for: {}; looked up: {}\nconfidence {:.3}: nearness {}, cover {:.2} of {} terms\n{}; {} turns landed; plan {plan} µs, lists {land} µs, words {trace} µs",
+                answer.asked_for.as_str(),
                 answer.terms.join(" "),
+                answer.confidence,
+                answer.evidence.nearness.map_or_else(|| "not searched".to_owned(), |nearness| format!("{nearness:.2}")),
+                answer.evidence.cover,
+                answer.evidence.terms,
                 answer.mode.as_str(),
                 answer.landed
             ))?;
@@ -157,6 +176,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     if answer.is_project_unknown || answer.hits.is_empty() && !context.printer.is_json() {
         context.printer.note(nothing_found(&answer))?;
+    } else if Strength::of(answer.confidence) == Strength::Weak && !context.printer.is_json() {
+        context.printer.note(weak(&answer, arguments.wording.is_empty()))?;
     }
     Ok(if answer.hits.is_empty() { Exit::Nothing } else { Exit::Success })
 }
@@ -166,11 +187,36 @@ fn nothing_found(answer: &RecallAnswer) -> String {
         return "nothing was searched: this directory belongs to no known project and recall.scope is \"project\" (--all asks every project)"
             .to_owned();
     }
+    let mut told = if answer.is_refused { "nothing that bears on it" } else { "no matches" }.to_owned();
     if answer.projects.is_empty() {
-        return "no matches in any project".to_owned();
+        told.push_str(&format!(" in any project; looked through {}", text::counted(answer.indexed, "turn")));
+    } else {
+        let names: Vec<String> = answer.projects.iter().map(|name| text::harmless(name)).collect();
+        told.push_str(&format!(" in project {} (--all asks every project)", names.join(", ")));
     }
-    let names: Vec<String> = answer.projects.iter().map(|name| text::harmless(name)).collect();
-    format!("no matches in project {} (--all asks every project)", names.join(", "))
+    told.push_str(&never_met(answer));
+    if answer.is_refused {
+        told.push_str(&format!("; --min-confidence 0 shows what is nearest (confidence {:.2})", answer.confidence));
+    }
+    told
+}
+
+/// Returns a line about an answer with weak evidence.
+fn weak(answer: &RecallAnswer, is_unworded: bool) -> String {
+    let hint = if is_unworded { "; other wordings of the question (-w) find more" } else { "" };
+    format!("weak evidence (confidence {:.2}){}{hint}", answer.confidence, never_met(answer))
+}
+
+fn never_met(answer: &RecallAnswer) -> String {
+    if answer.unmet.is_empty() {
+        return String::new();
+    }
+    let words: Vec<String> = answer.unmet.iter().map(|word| text::harmless(word)).collect();
+    format!("; never met: {}", words.join(", "))
+}
+
+fn probability(text: &str) -> Result<f32, &'static str> {
+    text.parse().ok().filter(|value| (0.0..=1.0).contains(value)).ok_or("expected a number from 0 to 1")
 }
 
 /// Returns a request for a question with the configured settings.

@@ -36,6 +36,8 @@ pub struct Arguments {
 
 /// Number of projects that are listed.
 const LISTED_PROJECTS: usize = 8;
+/// Maximum number of tokens of the answer that it shows.
+const EXAMPLE_TOKENS: usize = 400;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let roots = default_roots(&context.settings)?;
@@ -180,6 +182,7 @@ fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String,
         let Some(question) = session.title else { continue };
         let mut request: RecallRequest = recall::request(&question, context);
         request.limit = 1;
+        request.packing = Some(text::packing(EXAMPLE_TOKENS));
         request.filter.scope = ScopeChoice::All;
         request.filter.roles = vec![Role::Assistant];
         let answer = engine.recall(&request)?;
@@ -192,8 +195,8 @@ fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String,
 
 fn tell_answer(question: &str, answer: &RecallAnswer, context: &mut Context) -> CliResult<()> {
     context.printer.line(format!("\nfor example, {}yore recall \"{}\"{}", text::BOLD, text::harmless(question), text::RESET))?;
-    for hit in &answer.hits {
-        context.printer.line(text::hit(hit, false))?;
+    for exchange in text::answer(answer, false, false) {
+        context.printer.line(exchange)?;
     }
     Ok(())
 }
@@ -221,6 +224,7 @@ fn with_example(context: &mut Context) -> CliResult {
     let sync = engine.sync_index(5_000, &mut |_| {})?;
     let mut request = recall::request(example::QUESTION, context);
     request.limit = 3;
+    request.packing = Some(text::packing(EXAMPLE_TOKENS));
     request.filter.scope = ScopeChoice::All;
     let answer = engine.recall(&request)?;
     if context.printer.is_json() {

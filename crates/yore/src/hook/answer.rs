@@ -226,7 +226,7 @@ impl Wanted {
             Question::Failure(output) => Trigger::Failure(output.clone()),
             Question::Forgets => return None,
         };
-        let suggestions = self.suggest(suggest_request(trigger.clone(), here, session, known.to_vec(), self.floor))?;
+        let suggestions = self.suggest(suggest_request(trigger.clone(), here, session, known.to_vec(), self.floor, budget))?;
         let given = text::suggestions(&suggestions, &trigger, budget);
         let skipped = if given.text.is_empty() { suggestions.skipped.or(Some(SkipReason::Budget)) } else { None };
         Some((given, skipped))
@@ -305,6 +305,7 @@ pub fn suggest_request(
     session: Option<String>,
     given: Vec<TurnId>,
     floor: f32,
+    budget: usize,
 ) -> SuggestRequest {
     let limit = if matches!(trigger, Trigger::Prompt(_)) { PROMPT_LIMIT } else { FEW };
     SuggestRequest {
@@ -315,6 +316,7 @@ pub fn suggest_request(
         given,
         limit,
         quote_chars: QUOTE_CHARS,
+        packing: text::packing(budget),
         floor,
         // The local model would take longer than a prompt may wait.
         mode: SearchMode::Static,

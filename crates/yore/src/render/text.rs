@@ -3,8 +3,9 @@
 use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::Exchange;
 use yore_core::note::{NoteFacts, NoteKind};
+use yore_core::strength::Strength;
 use yore_core::time::{UtcMillis, format_utc};
-use yore_engine::{Found, Hit, NoteSummary, ShownTurn};
+use yore_engine::{ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, ShownTurn, exchanges};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
 pub const RED: &str = "\x1b[31m";
@@ -172,54 +173,80 @@ pub fn indent(text: &str, by: &str) -> String {
 
 /// Returns the speaker of a turn as a word.
 pub fn speaker(turn: &ShownTurn) -> String {
-    let role = match turn.role {
+    let role = if turn.role == Role::ToolResult && turn.is_error { "tool error" } else { speaker_of(turn.role) };
+    turn.speaker.as_ref().map_or_else(|| role.to_owned(), |name| harmless(name))
+}
+
+fn speaker_of(role: Role) -> &'static str {
+    match role {
         Role::Human => "you",
         Role::Assistant => "assistant",
         Role::ToolCall => "tool call",
-        Role::ToolResult if turn.is_error => "tool error",
         Role::ToolResult => "tool result",
         Role::System => "system",
         Role::Summary => "summary",
         Role::Injected => "injected",
-    };
-    turn.speaker.as_ref().map_or_else(|| role.to_owned(), |name| harmless(name))
+    }
 }
 
-/// Formats one result of a recall: rank, place, quote.
-pub fn hit(hit: &Hit, explain: bool) -> String {
+/// Returns the room for the passages of an answer of this number of tokens.
+pub fn packing(budget: usize) -> Packing {
+    Packing { budget, group_cost: 36, hit_cost: 24, is_broad: false }
+}
+
+/// Formats the passages of a recall, an exchange at a time.
+pub fn answer(answer: &RecallAnswer, explain: bool, paths: bool) -> Vec<String> {
+    let names_project = answer.projects.len() != 1;
+    let text_of = |exchange: ExchangeHits<'_>| {
+        let project = exchange.head.project.as_ref().filter(|_| names_project);
+        let project = project.map(|project| format!(" {CYAN}{}{RESET}", harmless(project))).unwrap_or_default();
+        let lines = exchange.passages.iter().enumerate().map(|(at, said)| {
+            // The day and the project are those of the whole exchange.
+            let place = |utc| if at == 0 { format!(" {DIM}{}{RESET}{project}", day(utc)) } else { String::new() };
+            match said {
+                Passage::Hit(hit) => result(hit, &place(hit.time.utc), explain, paths),
+                Passage::Beside(said) => beside(said, &place(said.at)),
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    exchanges(answer.hits.iter()).into_iter().map(text_of).collect()
+}
+
+/// Formats a passage of a turn beside a result.
+fn beside(said: &Said, place: &str) -> String {
+    format!("[{}] {}{place}\n{}", said.turn.short(), speaker_of(said.role), indent(&harmless(&said.text), "  "))
+}
+
+/// Formats one result: id, speaker, place, passages.
+fn result(hit: &Hit, place: &str, explain: bool, paths: bool) -> String {
     let Found::Turn(turn) = &hit.found;
-    let mut head = format!("{BOLD}{:>2}.{RESET} {} {DIM}{}{RESET}", hit.rank, speaker(turn), time(turn.time.utc));
-    if let Some(project) = &turn.project {
-        head.push_str(&format!(" {CYAN}{}{RESET}", harmless(project)));
+    let mut text = format!("[{BOLD}{}{RESET}] {}{place}", turn.id.short(), speaker(turn));
+    let strength = Strength::of(hit.confidence);
+    if strength != Strength::Strong {
+        text.push_str(&format!(" {DIM}{}{RESET}", strength.as_str()));
     }
-    if let Some(branch) = turn.branch.as_deref().filter(|branch| !matches!(*branch, "" | "HEAD")) {
-        head.push_str(&format!(" {DIM}on {}{RESET}", harmless(branch)));
-    }
-    if let Some(title) = &turn.title {
-        head.push_str(&format!(" {DIM}·{RESET} {}", harmless(title)));
-    }
-    let gone = if turn.source_gone { ", source deleted, archived" } else { "" };
-    let mut text = format!(
-        "{head}\n{}\n    {DIM}{} · {}:{}{gone}{RESET}",
-        indent(&harmless(&hit.quote), "    "),
-        turn.id.short(),
-        harmless(&hit.place.path),
-        hit.place.line
-    );
     if !hit.also.is_empty() {
-        text.push_str(&format!(
-            "\n    {DIM}also said in {} (nearly the same words){RESET}",
-            counted(hit.also.len() as u64, "more turn")
-        ));
+        text.push_str(&format!(" {DIM}(+{} alike){RESET}", hit.also.len()));
     }
+    if paths {
+        let branch = turn.branch.as_deref().filter(|branch| !matches!(*branch, "" | "HEAD"));
+        let branch = branch.map(|branch| format!(" on {}", harmless(branch))).unwrap_or_default();
+        let title = turn.title.as_deref().map(|title| format!(" · {}", harmless(title))).unwrap_or_default();
+        let gone = if turn.source_gone { ", source deleted, archived" } else { "" };
+        let place = format!("{}:{}{gone}{branch}{title}", harmless(&hit.place.path), hit.place.line);
+        text.push_str(&format!("\n  {DIM}{place}{RESET}"));
+    }
+    text.push_str(&format!("\n{}", indent(&harmless(&hit.quote), "  ")));
     if explain {
         let parts: Vec<String> = hit.parts.iter().map(|part| format!("{} {:.2}", part.part.as_str(), part.value)).collect();
         let lists: Vec<String> =
             hit.lists.iter().map(|list| format!("{} no. {} with {:.2}", list.list.as_str(), list.rank, list.score)).collect();
         text.push_str(&format!(
-            "\n    {DIM}score {:.2} = {}; {}{RESET}",
+            "\n  {DIM}score {:.2} = {}; confidence {:.2}; {}{RESET}",
             hit.score,
             parts.join(" + "),
+            hit.confidence,
             if lists.is_empty() { "in no list itself".to_owned() } else { lists.join(", ") }
         ));
     }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::{self, Place};
+use yore_core::strength::Strength;
 use yore_engine::{Found, RecallAnswer, ShownTurn};
 
 use super::{Source, rounded, time};
@@ -24,6 +25,19 @@ pub struct Recalled {
     pub program: String,
     /// Parts that the answer had to do without.
     pub missing: Vec<Missing>,
+    /// Probability that the memory bears on the question, 0 to 1.
+    pub confidence: f64,
+    /// The same in a word: strong, fair, weak.
+    pub strength: String,
+    /// True if results were left out because none is likely to bear on the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
+    /// Words of the question that the memory has never met, if the evidence is weak.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub never_met: Vec<String>,
+    /// What the question asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_for: Option<String>,
     /// Terms that were looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Vec<String>>,
@@ -58,6 +72,10 @@ pub struct Hit {
     pub rank: usize,
     /// Score: the sum of its parts.
     pub score: f64,
+    /// Probability that a memory with this result bears on the question, 0 to 1.
+    pub confidence: f64,
+    /// The same in a word: strong, fair, weak.
+    pub strength: String,
     /// The passage that answers the question, word for word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
@@ -164,6 +182,7 @@ impl Recalled {
         });
         Self {
             question: Some(question.to_owned()),
+            asked_for: Some(answer.asked_for.as_str().to_owned()),
             terms: Some(answer.terms.clone()),
             sessions: Some(sessions.collect()),
             pending_turns: Some(answer.pending),
@@ -184,6 +203,11 @@ impl Recalled {
             project_unknown: answer.is_project_unknown,
             program: answer.mode.as_str().to_owned(),
             missing: missing.collect(),
+            confidence: rounded(answer.confidence),
+            strength: Strength::of(answer.confidence).as_str().to_owned(),
+            refused: answer.is_refused,
+            never_met: answer.unmet.clone(),
+            asked_for: None,
             terms: None,
             results,
             left_out: None,
@@ -199,6 +223,7 @@ impl Hit {
         let Found::Turn(turn) = &hit.found;
         let mut result = Self::of(hit);
         result.quote = Some(hit.quote.clone());
+        result.exchange = Said::beside(hit);
         result.source.is_gone = Some(turn.source_gone);
         result.exact = Some(Exact {
             score_parts: hit.parts.iter().map(|part| (part.part.as_str().to_owned(), rounded(part.value))).collect(),
@@ -215,6 +240,8 @@ impl Hit {
         Self {
             rank: hit.rank,
             score: rounded(hit.score),
+            confidence: rounded(hit.confidence),
+            strength: Strength::of(hit.confidence).as_str().to_owned(),
             quote: None,
             text: None,
             exchange: None,
@@ -247,6 +274,12 @@ impl Duplicate {
 }
 
 impl Said {
+    /// Returns the passages of other turns of a result's exchange.
+    pub fn beside(hit: &yore_engine::Hit) -> Option<Vec<Self>> {
+        let said = |said: &yore_engine::Said| Self { id: said.turn.to_string(), role: said.role, text: said.text.clone() };
+        (!hit.beside.is_empty()).then(|| hit.beside.iter().map(said).collect())
+    }
+
     /// Returns a turn with this text: the whole text or a part of it.
     pub fn of(turn: &ShownTurn, text: String) -> Self {
         Self { id: turn.id.to_string(), role: turn.role, text }

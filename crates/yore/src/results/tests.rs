@@ -245,7 +245,8 @@ fn results_about_the_program_come_back_as_they_were_sent() {
 fn results_of_the_compatibility_tools_come_back_as_they_were_sent() {
     let (memory, _) = memory();
     let answer = memory.engine().recall(&RecallRequest::new("why does the gauge crash")).unwrap();
-    assert_eq!(compact(HybridAnswer::of(&answer, Vec::new())), compact(Recalled::of(&answer, Vec::new())));
+    let (hybrid, plain) = (compact(HybridAnswer::of(&answer, Vec::new())), compact(Recalled::of(&answer, Vec::new())));
+    assert!(hybrid.as_object().unwrap().iter().all(|(field, value)| plain[field] == *value), "{hybrid}");
     sample::<HybridAnswer>(&json!({
         "projects": ["p"], "project_unknown": false, "program": "static",
         "missing": [{"code": "c", "text": "t", "remedy": null}],

@@ -78,12 +78,14 @@ fn text(value: &Value) -> &str {
 fn recall_shows_words_and_place() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["recall", "crane lease at boot", "-n", "2"]).success().shown(), @"
-    1. assistant 2026-03-02 09:02 harbor on main · Crane scheduler takes over leases
-       Done: leases of dead processes are taken over at boot.
-       5b710b7d59 · [root]/home/.claude/projects/-home-dev-harbor/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl:8
-    2. assistant 2026-03-02 09:02 harbor on main · Crane scheduler takes over leases
-       The scheduler waits for the lease of the dead process. It should take over leases at boot.
-       47e4184dcf · [root]/home/.claude/projects/-home-dev-harbor/4a5b0001-3f08-4714-9c34-5c452003a142.jsonl:6
+    [5b710b7d59] assistant 2026-03-02 harbor
+      Done: leases of dead processes are taken over at boot.
+    [1c86f8a355] you 2026-03-02 harbor
+      why is the crane scheduler slow after a restart?
+    [28818959b1] assistant
+      I look at the log.
+    [47e4184dcf] assistant
+      The scheduler waits for the lease of the dead process. It should take over leases at boot.
     ");
 }
 
@@ -172,12 +174,12 @@ fn nothing_found_is_told_beside_the_result() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["recall", "zeppelin"]).shown(), @"
     --- standard error
-    no matches in any project
+    no matches in any project; looked through 11 turns; never met: zeppelin
     --- exit code Some(1)
     ");
     insta::assert_snapshot!(memory.call(&["recall", "-p", "harbor", "zeppelin"]).shown(), @"
     --- standard error
-    no matches in project harbor (--all asks every project)
+    no matches in project harbor (--all asks every project); never met: zeppelin
     --- exit code Some(1)
     ");
     let outcome = memory.call(&["recall", "--json", "zeppelin"]).ends_with(1);

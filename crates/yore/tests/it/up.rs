@@ -53,9 +53,10 @@ fn first_up_keeps_every_session_and_answers_a_question() {
     Claude Code deletes transcripts after 30 days: the oldest of 3 transcripts has 30 days left, 0 due within a week; all are kept here now
 
     for example, yore recall "Uploader stops after the first album"
-     1. assistant 2026-03-02 09:02 lanternfish on main · Uploader stops after the first album
-        The album queue is closed by the first worker that finishes; the uploader must close it itself.
-        ce8fb1b43f · [root]/home/.claude/projects/-home-dev-lanternfish/1a47e401-5d0c-4f7e-9a51-8f0c7b6a1101.jsonl:6
+    [c5e46ca70c] you 2026-03-02 lanternfish
+      why does the uploader stop after the first album?
+    [ce8fb1b43f] assistant
+      The album queue is closed by the first worker that finishes; the uploader must close it itself.
 
     next: `yore install` connects your agents to it (without a name it only lists what it would do)
     next: `yore recall "…"` searches it; `yore up` again reads what is new; `yore doctor` checks everything
@@ -172,15 +173,22 @@ fn computer_without_history_gets_an_example_kept_apart() {
     151 lines archived; 124 turns new, 0 completed
 
     for example, yore recall "why did we move the cache out of redis?"
-     1. assistant 2026-06-11 16:17 tidepool on cache-in-process · Move curve cache from Redis into the process
-        Decision: the curve cache moves out of Redis into the process (`moka`, [size], ten minutes). Why: Redis was shared with the cameras, ran out of memory and took `/curve` down with it for 40 minutes; the SMS binary never used the shared keys;…
-        af43c207f4 · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:19
-     2. assistant 2026-06-11 16:08 tidepool on cache-in-process · Move curve cache from Redis into the process
-        The camera recordings filled Redis until the kernel killed it, and systemd gave up after five restarts. Our `/curve` has a `?` on the cache, so a missing *cache* became a missing *answer*, although the numbers were all in SQLite and could…
-        c522264d5a · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:10
-     3. assistant 2026-06-11 16:20 tidepool on cache-in-process · Move curve cache from Redis into the process
-        24 tests pass, a cached curve takes 4 microseconds instead of 0.9 ms, and the binary lost [size] because the Redis client is gone.
-        05f29ee94c · [root]/data/example/transcripts/projects/-home-dev-tidepool/71de0003-f01d-48f7-96ac-550c53cfdb11.jsonl:29
+    [8032ecc255] you 2026-06-11 tidepool
+      then option 2, throw redis out completely. the box must show the tide even if everything else on it is dead
+    [af43c207f4] assistant
+      Decision: the curve cache moves out of Redis into the process (`moka`, [size], ten minutes). Why: Redis was shared with the cameras, ran out of memory and took `/curve` down with it for 40 minutes; the SMS binary never used the shared keys; and recomputing everything after a restart takes under two seconds. This replaces the choice of April.
+    [fbf7c0a8bd] assistant
+      Good sign: the cache can no longer fail, so the `?` has nothing to convert.
+    [05f29ee94c] assistant weak
+      24 tests pass, a cached curve takes 4 microseconds instead of 0.9 ms, and the binary lost [size] because the Redis client is gone.
+    [40edd00412] you 2026-06-11 tidepool
+      the displays on the boat were blank for 40 minutes on sunday. log says
+      ERROR tidepool::http: curve failed: Connection refused (os error 111) - redis://127.0.0.1:6379
+      can you look how we depend on redis there
+    [d4f2916037] assistant
+      Looking at the call and at what Redis does on that box.
+    [c522264d5a] assistant fair
+      The camera recordings filled Redis until the kernel killed it, and systemd gave up after five restarts. Our `/curve` has a `?` on the cache, so a missing *cache* became a missing *answer*, although the numbers were all in SQLite and could have been summed in 42 ms.
 
     next: ask it more with `yore --data-dir "[root]/data/example" recall "…"`,
     or read your own transcripts with `yore ingest PATH`

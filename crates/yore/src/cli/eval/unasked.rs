@@ -74,7 +74,14 @@ pub fn measure(engine: &Engine, asked: &[GoldQuestion], everyday: &Path, config:
 }
 
 fn request(prompt: &str, corpus: &str, as_of: Option<UtcMillis>, config: &Config) -> SuggestRequest {
-    let request = suggest_request(Trigger::Prompt(prompt.to_owned()), None, None, Vec::new(), config.inject.floor as f32);
+    let request = suggest_request(
+        Trigger::Prompt(prompt.to_owned()),
+        None,
+        None,
+        Vec::new(),
+        config.inject.floor as f32,
+        config.inject.prompt_tokens,
+    );
     let filter = Filter { scope: ScopeChoice::Projects(vec![corpus.to_owned()]), as_of, ..Filter::default() };
     SuggestRequest { filter, ..request }
 }

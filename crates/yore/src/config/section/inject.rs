@@ -26,7 +26,7 @@ pub struct Inject {
 
 impl Default for Inject {
     fn default() -> Self {
-        Self { enabled: true, brief_tokens: 600, prompt_tokens: 800, floor: 0.7, on_edit: true, on_error: true }
+        Self { enabled: true, brief_tokens: 600, prompt_tokens: 480, floor: 0.7, on_edit: true, on_error: true }
     }
 }
 

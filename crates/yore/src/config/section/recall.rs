@@ -19,7 +19,9 @@ pub struct Recall {
     /// The vectors that are used beside the words: those of the "static" table in the program, those of the
     /// "local" model if it is installed and has been run (`yore embed`), or "none".
     pub embedder: RecallEmbedder,
-    /// Number of characters that are quoted from each result.
+    /// Maximum number of tokens of an answer as text: the passages that say most are chosen.
+    pub budget: usize,
+    /// Number of characters that are quoted from each result where there is no budget.
     pub quote_chars: usize,
     /// Weight of a word in a tool call or its result; a word that was said has weight 1.
     pub tool_weight: f64,
@@ -66,7 +68,14 @@ impl RecallEmbedder {
 
 impl Default for Recall {
     fn default() -> Self {
-        Self { limit: 10, scope: RecallScope::Auto, embedder: RecallEmbedder::Static, quote_chars: 240, tool_weight: 0.15 }
+        Self {
+            limit: 10,
+            scope: RecallScope::Auto,
+            embedder: RecallEmbedder::Static,
+            budget: 900,
+            quote_chars: 240,
+            tool_weight: 0.15,
+        }
     }
 }
 
@@ -76,6 +85,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("recall.limit", Shape::Count { min: 1, max: 1000 }, ProjectMay::Set),
     Key::new("recall.scope", Shape::Choice(&["project", "auto", "all"]), ProjectMay::Narrow),
     Key::new("recall.embedder", Shape::Choice(&RecallEmbedder::NAMES), ProjectMay::Set),
+    Key::new("recall.budget", Shape::Count { min: 100, max: 20_000 }, ProjectMay::Set),
     Key::new("recall.quote_chars", Shape::Count { min: 40, max: 4000 }, ProjectMay::Set),
     Key::new("recall.tool_weight", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Set),
 ];

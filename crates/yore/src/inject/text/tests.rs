@@ -41,7 +41,13 @@ fn session() -> EpisodeSummary {
 }
 
 fn worked(asked: &[&str], stopped: &str) -> Worked {
-    let said = |text: &&str| Said { turn: TurnId::derive("c", "s", text, 0), text: (*text).to_owned() };
+    let said = |text: &&str| Said {
+        turn: TurnId::derive("c", "s", text, 0),
+        role: Role::Human,
+        at: None,
+        line: 1,
+        text: (*text).to_owned(),
+    };
     Worked {
         session: session(),
         asked: asked.iter().map(said).collect(),

@@ -63,6 +63,7 @@ fn default_tools_are_few_and_short() {
     depth: preview | full
     limit: integer 1..=50
     budget: integer 100..=20000
+    min_confidence: number
     required: ["question"], additional: false
 
     "show" {"title":"Show what was said","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
@@ -139,16 +140,18 @@ fn planted_turn_is_recalled_with_its_place() {
     assert!(hit["source"]["path"].as_str().unwrap().ends_with("history.jsonl"));
     let shown = text(&result);
     assert!(shown.starts_with("1 quote from project tide. What stands between the marks"), "{shown}");
-    let place = format!("[1] {} assistant 2026-01-22, session ", &hit["id"].as_str().unwrap()[..10]);
-    assert!(shown.contains(&format!("\n<recalled-data source=\"yore\">\n{place}")), "{shown}");
-    assert!(shown.ends_with(&format!("\n  {PLANTED}\n</recalled-data>")), "{shown}");
-    let session = shown.split("session ").nth(1).unwrap().split_whitespace().next().unwrap();
-    assert_eq!(agent.data("show", json!({"id": session}))["session"], "tide/s1", "the ids that are told open");
+    let id = &hit["id"].as_str().unwrap()[..10];
+    let asked = hit["exchange"][0].clone();
+    assert!(asked["role"] == "human" && asked["text"].as_str().unwrap().starts_with("Why is the cache slow"), "{asked}");
+    let question = format!("[{}] human 2026-01-22\n  {}", &asked["id"].as_str().unwrap()[..10], asked["text"].as_str().unwrap());
+    let marked = format!("\n<recalled-data source=\"yore\">\n{question}\n[{id}] assistant\n  {PLANTED}\n</recalled-data>");
+    assert!(shown.ends_with(&marked), "{shown}");
+    assert_eq!(agent.data("show", json!({"id": id}))["session"], "tide/s1", "the ids that are told open");
     assert!(agent.close().success());
 }
 
 #[test]
-fn ten_results_cost_no_more_than_three_thousand_characters() {
+fn ten_results_fit_the_usual_budget() {
     let home = Home::empty();
     let turns: Vec<Value> = (0..40)
         .map(|at| {
@@ -164,8 +167,9 @@ fn ten_results_cost_no_more_than_three_thousand_characters() {
     let result = agent.recall(json!({"question": "barnacle hull in the dock", "project": "all", "limit": 10}));
     assert!(result["structuredContent"].is_null(), "the same words again as data");
     let shown = text(&result);
-    assert_eq!(shown.lines().filter(|line| line.starts_with('[')).count(), 10, "{shown}");
-    assert!(shown.len() <= 3_000, "{} characters: {shown}", shown.len());
+    assert!(shown.starts_with("10 quotes "), "{shown}");
+    assert!(shown.lines().filter(|line| line.starts_with('[')).count() >= 10, "{shown}");
+    assert!(shown.len() <= 3_600, "{} characters: {shown}", shown.len());
     let is_long_id = |word: &str| word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     assert!(!shown.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_long_id), "long ids: {shown}");
     assert!(!shown.contains(home.0.path().to_str().unwrap()), "absolute paths: {shown}");
@@ -217,7 +221,7 @@ fn slip_in_an_argument_costs_a_hint_and_not_the_answer() {
     hint: limit: 900 is out of bounds; 50 was used
     hint: role: expected one of human, assistant, tool_call, tool_result, summary; left out
     hint: since: expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z; left out
-    hint: unknown argument "colour"; known are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget
+    hint: unknown argument "colour"; known are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget, min_confidence
     "#);
     assert!(agent.told("recall", json!({})).contains("missing field `question`"));
     // Tools that write reject unknown fields.
@@ -661,8 +665,10 @@ fn what_a_session_was_given_is_counted() {
     let entries: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let events: Vec<&str> = entries.iter().map(|entry| entry["event"].as_str().unwrap()).collect();
     assert_eq!(events, ["recall", "show"], "neither what holds no words nor what failed");
+    assert!(entries[0]["turns"].as_array().unwrap().contains(&id), "{}", entries[0]);
+    assert_eq!(entries[1]["turns"], json!([id]));
     for entry in &entries {
-        assert_eq!((&entry["turns"], &entry["agent"]), (&json!([id]), &json!("claude-code")));
+        assert_eq!(entry["agent"], "claude-code");
         assert!(entry["tokens"].as_u64().unwrap() > 30, "{entry}");
     }
     assert_eq!(entries[0]["tokens"].as_u64().unwrap() as usize, text(&result).len().div_ceil(4));

@@ -202,6 +202,8 @@ fn asked(
     (request.filter.scope, request.here) = asked_projects(project, request.filter.scope, access.here.clone());
     request.limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(usual);
     request.quote_chars = quote_chars(request.quote_chars, request.limit);
+    // These tools have thresholds of their own.
+    request.min_confidence = Some(0.0);
     Ok(request)
 }
 

@@ -1,0 +1,203 @@
+//! Packs the hits of an answer into a budget: hits of one exchange belong together, and each shows the
+//! passages that say most for their length.
+
+use std::collections::{HashMap, HashSet};
+
+use yore_core::episode::{EpisodeKind, Role};
+use yore_core::pack::{self, Source, Wanted};
+use yore_core::query::{AskedFor, Filter, Part};
+use yore_core::relevance::is_announcement;
+use yore_core::text::{Question, Tokenizer, asked_terms, code_blocks, error_line, language_name, question_parts};
+
+use super::request::Packing;
+use super::{Found, Hit, Said};
+use crate::embed::StaticTable;
+use crate::error::EngineError;
+use crate::index::LexicalIndex;
+use crate::store::{ShownTurn, Store, TurnKey};
+
+/// Exponent by which the weight of a hit falls with its rank.
+const RANK_DECAY: f32 = 0.7;
+/// Weight of an outcome relative to its hit.
+const OUTCOME_WEIGHT: f32 = 0.5;
+/// Number of hits whose outcome is considered.
+const WITH_OUTCOME: usize = 5;
+/// Weight of another turn of the exchange relative to its hit.
+const EXCHANGE_WEIGHT: f32 = 0.3;
+/// Number of hits whose exchange is considered.
+const WITH_EXCHANGE: usize = 3;
+/// Number of turns of an exchange that are considered: those nearest to the hit.
+const NEARBY: usize = 8;
+/// Maximum number of terms of a question that are weighted by rarity.
+const MOST_TERMS: usize = 96;
+
+/// A question, as far as it decides which passages answer it.
+pub(crate) struct Asking<'a> {
+    /// The question with its wordings.
+    pub question: &'a Question,
+    /// The same as a text, for passages that are near in meaning; `None`: words alone decide.
+    pub text: Option<&'a str>,
+    /// What is asked for.
+    pub asked_for: AskedFor,
+    /// The terms of each part, if there are several.
+    pub parts: &'a [Vec<String>],
+    /// The filter of the hits.
+    pub filter: &'a Filter,
+}
+
+/// Returns the terms of each part of a question with several parts.
+pub(super) fn terms_of_parts(question: &str, tokenizer: &mut Tokenizer) -> Vec<Vec<String>> {
+    question_parts(question).into_iter().map(|part| Question::parse(part, tokenizer).terms).collect()
+}
+
+/// Gives each hit its passages and its exchange. A hit without room for a passage has an empty quote.
+pub(crate) fn pack(
+    store: &Store,
+    lexical: &LexicalIndex,
+    hits: &mut [Hit],
+    asking: &Asking<'_>,
+    packing: &Packing,
+    tokenizer: &mut Tokenizer,
+) -> Result<(), EngineError> {
+    let groups = groups(store, hits)?;
+    let others = others(store, hits, &groups)?;
+    let weight = |at: usize| (at as f32 + 2.0).powf(-RANK_DECAY);
+    let source = |text, weight, group, cost| Source { text, weight, group, cost, group_cost: packing.group_cost, marked: None };
+    let mut sources: Vec<Source<'_>> = Vec::with_capacity(hits.len() + others.len());
+    for (at, hit) in hits.iter().enumerate() {
+        let text =
+            asked_code(&turn_of(hit).text, asking.question, asking.filter, tokenizer).unwrap_or_else(|| matching_text(hit));
+        let cost = if groups[at] == at { 0 } else { packing.hit_cost };
+        sources.push(Source { marked: reported(hit, asking.filter, text), ..source(text, weight(at), groups[at], cost) });
+    }
+    sources.extend(
+        others.iter().map(|other| source(&other.turn.text, other.weight * weight(other.hit), other.hit, packing.hit_cost)),
+    );
+    let terms = &asking.question.terms[..asking.question.terms.len().min(MOST_TERMS)];
+    let terms: Vec<(String, f32)> = terms.iter().cloned().zip(lexical.rarity(terms)?).collect();
+    let nearness = Nearness::of(asking.text);
+    let broad = if packing.is_broad { hits.len() } else { 0 };
+    let wanted = Wanted {
+        terms: &terms,
+        parts: asking.parts,
+        broad,
+        asked_for: asking.asked_for,
+        nearness: &|passage| nearness.to(passage),
+    };
+    let passages = pack::pack(&sources, &wanted, 4 * packing.budget, tokenizer);
+    let mut texts: Vec<String> =
+        sources.iter().zip(&passages).map(|(source, passages)| pack::join(source.text, passages)).collect();
+    let of_others = texts.split_off(hits.len());
+    for ((hit, quote), group) in hits.iter_mut().zip(texts).zip(&groups) {
+        hit.quote = quote;
+        hit.exchange = group + 1;
+        hit.beside.clear();
+    }
+    for (other, text) in others.into_iter().zip(of_others).filter(|(_, text)| !text.is_empty()) {
+        hits[other.hit].beside.push(Said { text, ..Said::of(&other.turn) });
+    }
+    Ok(())
+}
+
+/// Similarity of passages to the question by the static table.
+struct Nearness(Option<(&'static StaticTable, [f32; StaticTable::DIMENSIONS])>);
+
+impl Nearness {
+    fn of(text: Option<&str>) -> Self {
+        Self(text.zip(StaticTable::builtin().ok()).and_then(|(text, table)| {
+            let mut vector = [0.0; StaticTable::DIMENSIONS];
+            table.embed(text, &mut vector).then_some((table, vector))
+        }))
+    }
+
+    fn to(&self, passage: &str) -> f32 {
+        let Some((table, question)) = &self.0 else { return 0.0 };
+        let mut vector = [0.0; StaticTable::DIMENSIONS];
+        table.embed(passage, &mut vector);
+        vector.iter().zip(question).map(|(a, b)| a * b).sum()
+    }
+}
+
+/// If the query asks for code, returns the code block with most of the query's terms, and the line that
+/// introduces it.
+pub(super) fn asked_code<'t>(text: &'t str, question: &Question, filter: &Filter, tokenizer: &mut Tokenizer) -> Option<&'t str> {
+    if !filter.has_code && filter.languages.is_empty() {
+        return None;
+    }
+    let languages: Vec<String> = filter.languages.iter().map(|language| language_name(language)).collect();
+    let is_asked = |language: &Option<String>| {
+        languages.is_empty() || language.as_ref().is_some_and(|language| languages.contains(language))
+    };
+    let blocks = code_blocks(text).into_iter().filter(|block| is_asked(&block.language));
+    let passages = blocks.map(|block| &text[block.with_caption(text)]);
+    let counted = passages.map(|passage| (asked_terms(passage, question, tokenizer), passage));
+    // The first of several with the same count.
+    counted.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, passage)| passage)
+}
+
+/// Returns the position of the error that a tool reports in this text.
+fn reported(hit: &Hit, filter: &Filter, text: &str) -> Option<usize> {
+    let turn = turn_of(hit);
+    let is_report = turn.role == Role::ToolResult && (turn.is_error || filter.only_errors);
+    let line = error_line(text).filter(|_| is_report)?;
+    text.find(line)
+}
+
+/// Returns the text of a hit that matches: its own, or that of its tools.
+pub(super) fn matching_text(hit: &Hit) -> &str {
+    let turn = turn_of(hit);
+    let value = |part: Part| hit.parts.iter().filter(|known| known.part == part).map(|known| known.value).sum::<f32>();
+    let is_by_tool = value(Part::Tool) > value(Part::Text) && !turn.tool_text.is_empty();
+    if turn.text.is_empty() || is_by_tool { &turn.tool_text } else { &turn.text }
+}
+
+/// Returns for each hit the index of the first hit of its exchange.
+fn groups(store: &Store, hits: &[Hit]) -> Result<Vec<usize>, EngineError> {
+    let rows: Vec<TurnKey> = hits.iter().map(|hit| turn_of(hit).row).collect();
+    let starts = store.exchange_starts(&rows)?;
+    let mut first: HashMap<_, usize> = HashMap::new();
+    let group_of = |(at, hit): (usize, &Hit)| {
+        let is_said = turn_of(hit).kind != EpisodeKind::Document;
+        // Turns before the first prompt belong to no exchange.
+        let start = starts.get(&turn_of(hit).row).copied().filter(|start| is_said && *start >= 0);
+        start.map_or(at, |start| *first.entry((hit.place.episode, start)).or_insert(at))
+    };
+    Ok(hits.iter().enumerate().map(group_of).collect())
+}
+
+/// A turn beside a hit that is no hit itself.
+struct Other {
+    /// Index of the hit.
+    hit: usize,
+    turn: ShownTurn,
+    /// Weight relative to the hit.
+    weight: f32,
+}
+
+/// Returns other turns of the exchanges of the best hits: the outcome of a prompt, which is only the beginning
+/// of its exchange, and what was said nearby.
+fn others(store: &Store, hits: &[Hit], groups: &[usize]) -> Result<Vec<Other>, EngineError> {
+    let mut known: HashSet<TurnKey> = hits.iter().map(|hit| turn_of(hit).row).collect();
+    let mut others = Vec::new();
+    for (at, hit) in hits.iter().enumerate().take(WITH_OUTCOME) {
+        let turn = turn_of(hit);
+        if groups[at] != at || turn.kind == EpisodeKind::Document {
+            continue;
+        }
+        let outcome = if turn.role == Role::Human { store.conclusion(turn.row)? } else { None };
+        let nearby = if at < WITH_EXCHANGE { store.exchange_around(turn.row, NEARBY)? } else { Vec::new() };
+        let weighted = outcome.into_iter().map(|turn| (turn, OUTCOME_WEIGHT));
+        for (turn, weight) in weighted.chain(nearby.into_iter().map(|turn| (turn, EXCHANGE_WEIGHT))) {
+            let says_nothing = turn.text.trim().is_empty() || turn.role == Role::Assistant && is_announcement(&turn.text);
+            if !says_nothing && known.insert(turn.row) {
+                others.push(Other { hit: at, turn, weight });
+            }
+        }
+    }
+    Ok(others)
+}
+
+fn turn_of(hit: &Hit) -> &ShownTurn {
+    let Found::Turn(turn) = &hit.found;
+    turn
+}

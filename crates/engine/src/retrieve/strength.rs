@@ -1,0 +1,96 @@
+//! Judges how strong the evidence is: for each hit, and for the answer.
+
+use std::collections::HashMap;
+
+use yore_core::query::List;
+use yore_core::strength::{Evidence, REFUSED, confidence};
+use yore_core::text::{Question, Tokenizer, Tokens};
+
+use super::plan::Plan;
+use super::{Asked, Found, Hit};
+use crate::error::EngineError;
+
+/// Bytes at the beginning and at the end of a text in which the question's terms are looked for.
+const SEARCHED_BYTES: usize = 8 * 1024;
+/// In a memory of fewer turns nothing is refused: the line was drawn on memories of thousands of turns, among
+/// which something is always near.
+const SMALL_MEMORY: u64 = 1_000;
+/// Number of hits whose cover counts for the answer.
+const COUNTED: usize = 5;
+/// Maximum number of terms of a question that are weighted by rarity.
+const MOST_TERMS: usize = 96;
+/// Maximum number of words of a question that are looked up one by one.
+const MOST_WORDS: usize = 200;
+
+/// Gives each hit its confidence, and returns the evidence of the answer.
+pub(super) fn judge(
+    asked: &Asked<'_>,
+    plan: &Plan<'_>,
+    hits: &mut [Hit],
+    tokenizer: &mut Tokenizer,
+) -> Result<Evidence, EngineError> {
+    let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
+    let rarity = asked.lexical.rarity(terms)?;
+    let whole = rarity.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+    let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
+    let best = Evidence { nearness: None, cover: 0.0, terms: terms.len(), mode: plan.mode };
+    let mut answer = best;
+    let mut tokens = Tokens::default();
+    for (at, hit) in hits.iter_mut().enumerate() {
+        let Found::Turn(turn) = &hit.found;
+        let mut has = vec![false; terms.len()];
+        let speaker = turn.speaker.as_deref().unwrap_or_default();
+        for text in ends(&turn.text).into_iter().chain(ends(&turn.tool_text)).chain([speaker]) {
+            tokenizer.tokenize(text, &mut tokens);
+            tokens.iter().filter_map(|token| places.get(token.text)).for_each(|place| has[*place] = true);
+        }
+        let cover = rarity.iter().zip(has).filter(|(_, has)| *has).map(|(rarity, _)| rarity).sum::<f32>() / whole;
+        let meant = hit.lists.iter().filter(|place| matches!(place.list, List::Static | List::Model));
+        let nearness = meant.map(|place| place.score).reduce(f32::max);
+        hit.confidence = confidence(&Evidence { nearness, cover, ..best });
+        answer.nearness = answer.nearness.into_iter().chain(nearness).reduce(f32::max);
+        if at < COUNTED {
+            answer.cover = answer.cover.max(cover);
+        }
+    }
+    Ok(answer)
+}
+
+/// Returns the beginning and the end of a text.
+fn ends(text: &str) -> [&str; 2] {
+    let (head, rest) = text.split_at(text.floor_char_boundary(SEARCHED_BYTES));
+    [head, &rest[rest.ceil_char_boundary(rest.len().saturating_sub(SEARCHED_BYTES))..]]
+}
+
+/// Leaves out what is less sure than the request allows. Returns whether the whole answer is refused.
+pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
+    let least = plan.request.min_confidence;
+    let usual = if asked.lexical.len() < SMALL_MEMORY { 0.0 } else { REFUSED };
+    if sure < least.unwrap_or(usual) {
+        hits.clear();
+        return true;
+    }
+    if let Some(least) = least {
+        hits.retain(|hit| hit.confidence >= least);
+        for (at, hit) in hits.iter_mut().enumerate() {
+            hit.rank = at + 1;
+        }
+    }
+    false
+}
+
+/// Returns the words of a question that no turn in the index has.
+pub(super) fn unmet_words(asked: &Asked<'_>, question: &str, tokenizer: &mut Tokenizer) -> Result<Vec<String>, EngineError> {
+    let mut unmet: Vec<String> = Vec::new();
+    for word in question.split_whitespace().take(MOST_WORDS) {
+        let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let terms = Question::parse(word, tokenizer).terms;
+        if !terms.is_empty()
+            && asked.lexical.unmet(&terms)?.iter().all(|unmet| *unmet)
+            && !unmet.iter().any(|known| known == word)
+        {
+            unmet.push(word.to_owned());
+        }
+    }
+    Ok(unmet)
+}
