@@ -19,6 +19,7 @@ mod notes;
 mod pages;
 pub mod platform;
 mod projects;
+mod replay;
 mod retrieve;
 mod sessions;
 mod show;
@@ -41,6 +42,7 @@ pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, 
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
+pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
     ExchangeHits, Found, Hit, Missing, Packing, Passage, RecallAnswer, RecallRequest, Said, SessionHit, exchanges,
 };

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
+use yore_core::files::RankedFile;
 use yore_core::id::TurnId;
 use yore_core::query::{AskedFor, ListPlace, MissingCode, Place, ScorePart, SearchMode};
 use yore_core::strength::Evidence;
@@ -40,6 +41,9 @@ pub struct RecallAnswer {
     pub indexed: u64,
     /// Terms that were searched for.
     pub terms: Vec<String>,
+    /// Files that agents opened in the exchanges of the hits, best first, if the request or the question asks
+    /// for them.
+    pub files: Vec<RankedFile>,
     /// Number of turns that were not in the full-text index yet and were searched in memory.
     pub pending: usize,
     /// Lower bound for the number of turns that match at all.

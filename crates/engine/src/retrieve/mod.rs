@@ -6,6 +6,7 @@
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
 //! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan
 //! - `rank`: ranks them
+//! - `files`: ranks the files that were opened then
 //! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages
 
 mod answer;
@@ -13,6 +14,7 @@ mod asked;
 mod candidate;
 mod collect;
 mod duplicates;
+mod files;
 mod lists;
 mod pack;
 mod plan;
@@ -25,7 +27,7 @@ mod weights;
 
 use std::time::{Duration, Instant};
 
-use yore_core::query::MissingCode;
+use yore_core::query::{AskedFor, MissingCode};
 use yore_core::strength::{Strength, confidence};
 use yore_core::text::Tokenizer;
 
@@ -58,6 +60,8 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     sessions.retain(|session| hits.iter().any(|hit| hit.place.episode == session.episode));
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
     let unmet = if is_weak { strength::unmet_words(asked, &request.question, tokenizer)? } else { Vec::new() };
+    let asks_for_files = request.with_files || plan.asked_for == AskedFor::Place;
+    let files = if asks_for_files { files::worked_files(asked.store, &hits, request.filter.as_of)? } else { Vec::new() };
     present::quote_hits(asked, &plan, &mut hits, tokenizer)?;
     let micros = |time: Duration| time.as_micros() as u64;
     let pending = asked.store.queue_length(COUNTED_PENDING)?;
@@ -69,6 +73,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         is_project_unknown: plan.is_project_unknown,
         mode: plan.mode,
         asked_for: plan.asked_for,
+        files,
         evidence,
         confidence,
         is_refused,

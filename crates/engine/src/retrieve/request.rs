@@ -46,6 +46,9 @@ pub struct RecallRequest {
     /// answer is refused below [`yore_core::strength::REFUSED`], and no hit is left out.
     #[serde(default)]
     pub min_confidence: Option<f32>,
+    /// True to rank the files that agents opened in the exchanges of the hits, whatever is asked for.
+    #[serde(default)]
+    pub with_files: bool,
     /// Length of a quote in characters.
     pub quote_chars: usize,
     /// Weight of tool inputs and outputs relative to the spoken text, 0 to 1.
@@ -73,6 +76,7 @@ impl RecallRequest {
             limit: 10,
             packing: None,
             min_confidence: None,
+            with_files: false,
             quote_chars: 240,
             tool_weight: 0.15,
             meaning_weight: None,

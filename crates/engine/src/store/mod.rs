@@ -66,5 +66,5 @@ pub(crate) use sessions::SessionFilter;
 pub use sessions::{ConversationSummary, EpisodeSummary, SessionOrder};
 pub use sources::SourceFileSummary;
 pub(crate) use sources::{Advance, Checkpoint, FileRow, Skips};
-pub(crate) use structure::ChangeFilter;
+pub(crate) use structure::{ChangeFilter, FileEvent, Prompt};
 pub(crate) use vectors::{EmbeddedTurn, MODEL_LIST, QueuedVector, STATIC_LIST, TextHash};

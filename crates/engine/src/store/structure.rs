@@ -2,13 +2,15 @@
 //! in the transaction that writes a turn's words, and again from the words alone for turns that are
 //! older than these tables.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 use yore_core::episode::{FileAction, FileUse, Outcome, Role, ToolUse, Turn};
 use yore_core::exchange::is_prose;
+use yore_core::files::{Opened, relative};
 use yore_core::query::Filter;
 use yore_core::text::{CodeBlock, code_blocks, error_lines, language_name, paths};
+use yore_core::time::UtcMillis;
 
 use super::keys::{EpisodeKey, LabelKey, ProjectKey, RowKey, TurnKey, json_of};
 use super::transaction::View;
@@ -26,6 +28,32 @@ const RESHAPED_TURNS: usize = 500;
 /// Maximum number of paths that a file name may match, and of turns read for each.
 const MAX_NAMED_PATHS: usize = 100;
 const MAX_PLACES: usize = 2_000;
+
+/// A file that a tool opened in a session.
+#[derive(Clone, Debug)]
+pub(crate) struct FileEvent {
+    pub episode: EpisodeKey,
+    pub position: i64,
+    pub at: UtcMillis,
+    /// Name of the file, relative to the working directory.
+    pub path: String,
+}
+
+/// A message by a person in a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    pub episode: EpisodeKey,
+    pub position: i64,
+    /// Native id of the session.
+    pub session: String,
+    pub at: UtcMillis,
+    /// Time as the agent wrote it.
+    pub recorded: String,
+    pub project: Option<String>,
+    pub text: String,
+    /// Text of the message before it, by a person or an agent.
+    pub before: String,
+}
 
 /// Filter for the changes of a file.
 #[derive(Clone, Copy, Debug)]
@@ -246,6 +274,11 @@ impl Upserter<'_, '_> {
     }
 }
 
+fn opened(row: &Row<'_>) -> rusqlite::Result<Opened> {
+    let (path, directory, action): (String, Option<String>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    Ok(Opened { path: relative(&path, directory.as_deref()), is_written: action == FileAction::Written.as_str() })
+}
+
 fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
@@ -370,6 +403,96 @@ impl Store {
                 params![json_of(&written), json_of(filter.projects), filter.session, filter.as_of, limit as i64],
                 |row| Ok(Change { turn: row.get(0)?, asked: row.get(1)? }),
             )
+        })
+    }
+
+    /// Returns the files that tools opened in the exchange of a turn.
+    pub(crate) fn exchange_files(&self, turn: TurnKey) -> StoreResult<Vec<Opened>> {
+        self.read(|view| {
+            let found = view.all(
+                "WITH own AS (SELECT episode_id, position FROM turn WHERE id = ?1),
+                 span AS (SELECT own.episode_id,
+                     coalesce((SELECT max(position) FROM turn WHERE episode_id = own.episode_id AND position <= own.position
+                         AND role = 'human'), own.position) AS start,
+                     (SELECT min(position) FROM turn WHERE episode_id = own.episode_id AND position > own.position
+                         AND role = 'human') AS next FROM own)
+                 SELECT path.text, cwd.text, max(turn_file.action) FROM span JOIN turn ON turn.episode_id = span.episode_id
+                     AND turn.position >= span.start AND turn.position < coalesce(span.next, 9223372036854775807)
+                 JOIN turn_file ON turn_file.turn_id = turn.id JOIN path ON path.id = turn_file.path_id
+                 LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
+                 WHERE turn_file.action <> 'mentioned' GROUP BY path.text ORDER BY path.text",
+                [turn],
+                opened,
+            )?;
+            Ok(found)
+        })
+    }
+
+    /// Returns all files that tools opened in sessions, in the order of time.
+    pub(crate) fn file_events(&self) -> StoreResult<Vec<FileEvent>> {
+        self.read(|view| {
+            view.all(
+                "SELECT path.text, cwd.text, turn_file.action, turn.episode_id, turn.position, turn.at_ms FROM turn_file
+                 JOIN turn ON turn.id = turn_file.turn_id JOIN episode ON episode.id = turn.episode_id
+                 JOIN path ON path.id = turn_file.path_id LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
+                 WHERE turn_file.action <> 'mentioned' AND turn.at_ms IS NOT NULL AND episode.kind = 'session'
+                   AND episode.forgotten_ms IS NULL ORDER BY turn.at_ms, turn.episode_id, turn.position, path.text",
+                [],
+                |row| Ok(FileEvent { path: opened(row)?.path, episode: row.get(3)?, position: row.get(4)?, at: row.get(5)? }),
+            )
+        })
+    }
+
+    /// Returns all messages by people in sessions, by session and in order, each with the message before it.
+    pub(crate) fn prompts(&self) -> StoreResult<Vec<Prompt>> {
+        self.read(|view| {
+            let text = |stored: Option<Vec<u8>>| stored.and_then(|stored| words::decode(&stored)).unwrap_or_default().0;
+            view.all(
+                "SELECT turn.episode_id, turn.position, episode.native_id, turn.at_ms, coalesce(turn.at_original, ''), project.name,
+                     (SELECT words FROM turn_text WHERE turn_id = turn.id),
+                     (SELECT words FROM turn_text WHERE turn_id = (
+                         SELECT id FROM turn AS before WHERE before.episode_id = turn.episode_id AND before.position < turn.position
+                             AND before.role IN ('human', 'assistant') ORDER BY before.position DESC LIMIT 1))
+                 FROM turn JOIN episode ON episode.id = turn.episode_id LEFT JOIN project ON project.id = turn.project_id
+                 WHERE turn.role = 'human' AND turn.at_ms IS NOT NULL AND episode.kind = 'session'
+                   AND episode.forgotten_ms IS NULL ORDER BY turn.episode_id, turn.position",
+                [],
+                |row| {
+                    Ok(Prompt {
+                        episode: row.get(0)?,
+                        position: row.get(1)?,
+                        session: row.get(2)?,
+                        at: row.get(3)?,
+                        recorded: row.get(4)?,
+                        project: row.get(5)?,
+                        text: text(row.get(6)?),
+                        before: text(row.get(7)?),
+                    })
+                },
+            )
+        })
+    }
+
+    /// Returns the files that tools opened in the projects of these turns before a time, with the number of
+    /// times.
+    pub(crate) fn popular_files(&self, turns: &[TurnKey], until: Option<UtcMillis>) -> StoreResult<Vec<(String, u64)>> {
+        self.read(|view| {
+            let found: Vec<(Opened, u64)> = view.all(
+                "SELECT path.text, cwd.text, max(turn_file.action), count(*) FROM turn
+                 JOIN turn_file ON turn_file.turn_id = turn.id JOIN path ON path.id = turn_file.path_id
+                 LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
+                 WHERE turn_file.action <> 'mentioned' AND (?2 IS NULL OR turn.at_ms < ?2) AND turn.project_id IN (
+                     SELECT DISTINCT project_id FROM turn WHERE id IN (SELECT value FROM json_each(?1))
+                 ) GROUP BY path.text, cwd.text",
+                params![json_of(turns), until],
+                |row| Ok((opened(row)?, row.get::<_, i64>(3)?.unsigned_abs())),
+            )?;
+            // One file has a path in each worktree.
+            let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+            for (file, count) in found {
+                *counts.entry(file.path).or_default() += count;
+            }
+            Ok(counts.into_iter().collect())
         })
     }
 

@@ -1,13 +1,16 @@
 //! Suggestions for a prompt.
 
+use yore_core::files::{Opened, rank_files};
 use yore_core::query::{Filter, List, ListPlace};
 use yore_core::relevance::{Signs, SkipReason, Wording, confidence};
 
 use super::choose::{ask, bounded, chosen, news};
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
-use crate::{Engine, Hit, RecallAnswer};
+use crate::{Engine, Found, Hit, RecallAnswer};
 
+/// Maximum number of files that are named.
+const MOST_FILES: usize = 5;
 /// A prompt of fewer characters has nothing to search for.
 const SHORTEST: usize = 8;
 
@@ -32,8 +35,20 @@ pub(super) fn of_prompt(
     let suggestions = chosen(engine, request, answer, confidence, |_| Ok(None))?;
     let mut hits: Vec<Hit> = suggestions.memories.into_iter().map(|memory| memory.hit).collect();
     engine.pack(&mut hits, &text, &request.packing)?;
+    let mut files = rank_files(&opened_by(engine, &hits)?, &[]);
+    files.truncate(MOST_FILES);
+    let files = files.into_iter().map(|file| file.path).collect();
     let memories = hits.into_iter().map(|hit| Suggestion { outcome: None, hit }).collect();
-    Ok(Suggestions { memories, ..suggestions })
+    Ok(Suggestions { memories, files, ..suggestions })
+}
+
+/// Returns the files that agents opened in the exchange of each hit.
+fn opened_by(engine: &Engine, hits: &[Hit]) -> Result<Vec<Vec<Opened>>, EngineError> {
+    let row = |hit: &Hit| {
+        let Found::Turn(turn) = &hit.found;
+        turn.row
+    };
+    Ok(hits.iter().map(|hit| engine.store().exchange_files(row(hit))).collect::<Result<_, _>>()?)
 }
 
 /// Collects the signs that the hits answer the prompt.

@@ -59,6 +59,9 @@ pub struct Suggestion {
 pub struct Suggestions {
     /// Suggested memories, best first.
     pub memories: Vec<Suggestion>,
+    /// Files that agents opened in the exchanges of the memories, best first; for a prompt only.
+    #[serde(default)]
+    pub files: Vec<String>,
     /// Confidence that they concern the trigger, 0 to 1; set also if nothing is suggested.
     pub confidence: f32,
     /// Reason why nothing is suggested.
@@ -68,6 +71,6 @@ pub struct Suggestions {
 impl Suggestions {
     /// Makes an empty result with its reason.
     pub(super) fn silent(reason: SkipReason, confidence: f32) -> Self {
-        Self { memories: Vec::new(), confidence, skipped: Some(reason) }
+        Self { memories: Vec::new(), files: Vec::new(), confidence, skipped: Some(reason) }
     }
 }

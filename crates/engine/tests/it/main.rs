@@ -30,6 +30,7 @@ mod recall;
 mod records;
 mod redaction;
 mod reindex;
+mod replay;
 mod shape;
 mod suggest;
 mod told;

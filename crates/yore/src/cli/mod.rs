@@ -24,6 +24,7 @@ mod recall;
 mod reindex;
 mod remember;
 mod repair;
+mod replay;
 mod restore;
 mod scan;
 mod sessions;
@@ -119,6 +120,7 @@ enum Command {
     #[command(alias = "note")]
     Remember(remember::Arguments),
     Repair(repair::Arguments),
+    Replay(replay::Arguments),
     Restore(restore::Arguments),
     Scan(scan::Arguments),
     Sessions(sessions::Arguments),
@@ -207,6 +209,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Reindex(arguments) => reindex::run(&arguments, context),
         Command::Remember(arguments) => remember::run(&arguments, context),
         Command::Repair(arguments) => repair::run(&arguments, context),
+        Command::Replay(arguments) => replay::run(&arguments, context),
         Command::Restore(arguments) => restore::run(&arguments, context),
         Command::Scan(arguments) => scan::run(&arguments, context),
         Command::Sessions(arguments) => sessions::run(&arguments, context),

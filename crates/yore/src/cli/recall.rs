@@ -40,6 +40,9 @@ pub struct Arguments {
     /// Leave out what is less likely than P (0 to 1) to bear on the question; 0 shows everything
     #[arg(long, value_name = "P", value_parser = probability)]
     min_confidence: Option<f32>,
+    /// Show the files that agents opened when this was worked on, best first, in place of what was said
+    #[arg(long)]
+    files: bool,
     /// Show file, branch and title of each result
     #[arg(long)]
     paths: bool,
@@ -123,6 +126,11 @@ impl FilterArguments {
     }
 }
 
+/// Number of turns whose exchanges vote for files.
+const FILES_FROM: usize = 20;
+/// Maximum number of files that are listed.
+const MOST_FILES: usize = 20;
+
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut question = arguments.question.join(" ");
     if question == "-" {
@@ -147,13 +155,29 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let usual = (!context.printer.is_json()).then(|| context.settings.config().recall.budget);
     request.packing = budget.or(usual).map(text::packing);
     request.min_confidence = arguments.min_confidence;
+    request.with_files = arguments.files;
+    if arguments.files && arguments.limit.is_none() {
+        request.limit = request.limit.max(FILES_FROM);
+    }
     let may_be_full = arguments.embedder.is_none() && context.settings.may_be_full();
     let answer = memory.recall(&request, may_be_full)?;
     if context.printer.is_json() {
         context.printer.json(&Recalled::exact(&question, &answer))?;
     } else {
-        for exchange in text::answer(&answer, arguments.explain, arguments.paths) {
-            context.printer.line(exchange)?;
+        if arguments.files {
+            for file in answer.files.iter().take(MOST_FILES) {
+                context.printer.line(text::file(file))?;
+            }
+            if answer.files.is_empty() && !answer.hits.is_empty() {
+                context.printer.note("no agent opened a file in what was found")?;
+            }
+        } else {
+            for exchange in text::answer(&answer, arguments.explain, arguments.paths) {
+                context.printer.line(exchange)?;
+            }
+            if let Some(files) = text::files_line(&answer.files) {
+                context.printer.line(files)?;
+            }
         }
         if arguments.explain {
             let [plan, land, trace] = answer.micros;

@@ -28,8 +28,8 @@ const STOPPED_CHARS: usize = 480;
 /// Most characters of an outcome.
 const OUTCOME_CHARS: usize = 400;
 
-/// Tokens of the text around memories.
-const FRAME: usize = 70;
+/// Tokens of the text around memories, and of the line about files.
+const FRAME: usize = 100;
 /// Cost of the beginning of a line, in quarters of a token.
 const LINE_COST: usize = 44;
 
@@ -91,7 +91,10 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
             let outcomes = exchange.iter().filter_map(|passage| Some(outcome_of(*passage)?.turn));
             (lines.join("\n"), exchange.iter().map(|passage| passage.turn()).chain(outcomes).collect())
         });
-    page.section("", lines);
+    if page.section("", lines) > 0 && !suggestions.files.is_empty() {
+        let files: Vec<String> = suggestions.files.iter().map(|file| name(file)).collect();
+        page.section("", std::iter::once((format!("Files opened then: {}", files.join(", ")), Vec::new())));
+    }
     page.end()
 }
 

@@ -2,6 +2,7 @@
 
 use yore_core::episode::{FileAction, Role};
 use yore_core::exchange::Exchange;
+use yore_core::files::RankedFile;
 use yore_core::note::{NoteFacts, NoteKind};
 use yore_core::strength::Strength;
 use yore_core::time::{UtcMillis, format_utc};
@@ -211,6 +212,21 @@ pub fn answer(answer: &RecallAnswer, explain: bool, paths: bool) -> Vec<String> 
         lines.collect::<Vec<_>>().join("\n")
     };
     exchanges(answer.hits.iter()).into_iter().map(text_of).collect()
+}
+
+/// Number of files that a line names.
+const NAMED_FILES: usize = 6;
+
+/// Formats a file that was opened when something was worked on.
+pub fn file(file: &RankedFile) -> String {
+    let times = |count: usize, what: &str| if count > 0 { format!("  {DIM}{what} {count}×{RESET}") } else { String::new() };
+    format!("{}{}{}", harmless(&file.path), times(file.written, "changed"), times(file.read, "read"))
+}
+
+/// Returns a line with the first files that were opened when something was worked on, if there are any.
+pub fn files_line(files: &[RankedFile]) -> Option<String> {
+    let named: Vec<String> = files.iter().take(NAMED_FILES).map(|file| harmless(&file.path)).collect();
+    (!named.is_empty()).then(|| format!("files opened then: {}", named.join(", ")))
 }
 
 /// Formats a passage of a turn beside a result.

@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_core::episode::{EpisodeKind, Role};
+use yore_core::files::RankedFile;
 use yore_core::query::{self, Place};
 use yore_core::strength::Strength;
 use yore_engine::{Found, RecallAnswer, ShownTurn};
 
 use super::{Source, rounded, time};
+
+/// Maximum number of files of an answer.
+const MOST_FILES: usize = 20;
 
 /// A whole answer to a recall.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -43,6 +47,9 @@ pub struct Recalled {
     pub terms: Option<Vec<String>>,
     /// Results, best first.
     pub results: Vec<Hit>,
+    /// Files that agents opened in the exchanges of the results, best first, if they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<WorkedFile>,
     /// Number of further results that are not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<usize>,
@@ -112,6 +119,25 @@ pub struct Hit {
     /// Fields that only `--json` writes.
     #[serde(flatten)]
     pub exact: Option<Exact>,
+}
+
+/// A file that agents opened when something was worked on.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct WorkedFile {
+    /// Path, relative to the directory in which the agent worked if it lies inside.
+    pub path: String,
+    /// Score by which it is ranked.
+    pub score: f64,
+    /// Number of exchanges of the results that changed it.
+    pub written: usize,
+    /// Number of exchanges of the results that only read it.
+    pub read: usize,
+}
+
+impl WorkedFile {
+    fn of(file: &RankedFile) -> Self {
+        Self { path: file.path.clone(), score: rounded(file.score), written: file.written, read: file.read }
+    }
 }
 
 /// How a result was scored and ranked, and its other ids.
@@ -209,6 +235,7 @@ impl Recalled {
             never_met: answer.unmet.clone(),
             asked_for: None,
             terms: None,
+            files: answer.files.iter().take(MOST_FILES).map(WorkedFile::of).collect(),
             results,
             left_out: None,
             sessions: None,

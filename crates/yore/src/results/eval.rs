@@ -80,3 +80,25 @@ pub struct EverydayPrompts {
     /// Number of them that are given anything.
     pub given: usize,
 }
+
+/// What memory would have named in a person's own history (`yore replay`).
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Replayed {
+    /// Number of prompts.
+    pub prompts: usize,
+    /// Number of them for which a file had been opened in an earlier session.
+    pub helpable: usize,
+    /// Ways of suggesting files: by memory, by how often and how lately they were opened.
+    pub ways: Vec<ReplayWay>,
+}
+
+/// How often a way of suggesting files names one that the agent then opened.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ReplayWay {
+    /// Name of the way.
+    pub name: String,
+    /// Share of the prompts with such a file among the first 1, 3, 5 and 10.
+    pub hit_at: BTreeMap<String, f64>,
+    /// Mean share of those files among the first ten.
+    pub recall_at_10: f64,
+}

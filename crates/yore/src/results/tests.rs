@@ -228,6 +228,9 @@ fn results_about_the_program_come_back_as_they_were_sent() {
     sample::<DaemonStarted>(&json!({"started": true, "pid": 1, "version": "1"}));
     sample::<DaemonStopped>(&json!({"stopped": true}));
     sample::<Retried>(&json!({"revived": 1}));
+    sample::<Replayed>(&json!({
+        "prompts": 2, "helpable": 1, "ways": [{"name": "memory", "hit_at": {"1": 0.5, "10": 1.0}, "recall_at_10": 0.5}],
+    }));
     sample::<Daemon>(&json!({"running": false, "answers": false}));
     sample::<Daemon>(&json!({
         "pid": 1, "version": "1", "started_ms": 2, "socket": "/s", "watched": ["/w"], "polled": [],

@@ -170,6 +170,37 @@ fn current_project_is_asked_unless_told_otherwise() {
 }
 
 #[test]
+fn nothing_opened_is_told_where_files_are_asked_for() {
+    let memory = Memory::new();
+    insta::assert_snapshot!(memory.call(&["recall", "--files", "crane lease at boot"]).success().shown(), @"
+    --- standard error
+    no agent opened a file in what was found
+    ");
+}
+
+#[test]
+fn history_too_short_to_replay_is_said_to_be() {
+    let memory = Memory::new();
+    let outcome = memory.call(&["replay"]).ends_with(1);
+    assert!(outcome.shown().contains("nothing to replay"), "{}", outcome.shown());
+    assert_eq!(memory.call(&["replay", "--json"]).ends_with(1).json()["prompts"], 0);
+}
+
+#[test]
+fn an_answer_below_the_asked_confidence_is_refused() {
+    let memory = Memory::new();
+    let outcome = memory.call(&["recall", "--min-confidence", "1", "zeppelin lease crane"]).ends_with(1);
+    assert!(
+        outcome.shown().contains("nothing that bears on it") && outcome.shown().contains("never met: zeppelin"),
+        "{}",
+        outcome.shown()
+    );
+    let answer = memory.call(&["recall", "--json", "zeppelin lease crane"]).success().json();
+    let confidence = answer["confidence"].as_f64().unwrap();
+    assert!((0.0..1.0).contains(&confidence) && answer["results"][0]["confidence"].as_f64().unwrap() <= confidence, "{answer}");
+}
+
+#[test]
 fn nothing_found_is_told_beside_the_result() {
     let memory = Memory::new();
     insta::assert_snapshot!(memory.call(&["recall", "zeppelin"]).shown(), @"

@@ -26,7 +26,7 @@ use crate::ask::{self, ROLES};
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
 use crate::error::CliResult;
-use crate::fence::{fenced, name, passage};
+use crate::fence::{clean, fenced, name, passage};
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, Form, cut_and_told, output_schema};
 use crate::mcp::arguments::{given, needed, one_of, parse, time, usage, within};
@@ -276,6 +276,9 @@ impl Found {
                 blocks.push(block);
                 results.extend(quoted);
             }
+        }
+        if let Some(files) = text::files_line(&answer.files).filter(|_| !blocks.is_empty()) {
+            blocks.push(clean(&files));
         }
         let left_out = answer.hits.len() - results.len();
         let mut text = heading(answer, results.len(), if self.is_full { "turn" } else { "quote" }, self.is_worded);
@@ -594,6 +597,7 @@ mod tests {
             is_refused: false,
             unmet: Vec::new(),
             indexed: 0,
+            files: Vec::new(),
             hits: Vec::new(),
             sessions: Vec::new(),
             projects: Vec::new(),

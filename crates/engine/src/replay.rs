@@ -1,0 +1,209 @@
+//! Replays a person's own history: at each prompt, would memory have named the files that the agent then had
+//! to find?
+//!
+//! At a prompt, memory holds what was said before it, in other sessions. What it should name are the files
+//! that the agent then opened for the first time in the session and that the prompt does not name.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use yore_core::files::rank_files;
+use yore_core::query::{Filter, SearchMode};
+use yore_core::scope::ScopeChoice;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::retrieve::{Found, Hit, RecallRequest};
+use crate::store::{FileEvent, Prompt};
+
+/// Numbers of suggested files at which a prompt is judged.
+pub const CUTS: [usize; 4] = [1, 3, 5, 10];
+/// A prompt of fewer words asks for nothing by itself.
+const LEAST_WORDS: usize = 4;
+/// Files must have been opened so often before a prompt counts: an empty memory proves nothing.
+const LEAST_OPENINGS: usize = 200;
+/// Characters of a prompt that are asked.
+const PROMPT_CHARS: usize = 600;
+/// Hits of other sessions that vote, and hits that are read to find so many.
+const VOTING: usize = 20;
+const READ: usize = 40;
+
+/// What to replay.
+#[derive(Clone, Debug)]
+pub struct ReplayRequest {
+    /// Maximum number of prompts: the newest ones.
+    pub limit: usize,
+    /// Number of characters said before the prompt in its own session that are asked with it.
+    pub context: usize,
+    /// Lists to search.
+    pub mode: SearchMode,
+    /// Returns whether a prompt is replayed, by its session's native id and its recorded time.
+    pub is_wanted: fn(&str, &str) -> bool,
+}
+
+/// How often a way of suggesting files names one that the agent then opened.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayRow {
+    /// The way.
+    pub name: &'static str,
+    /// Share of the prompts with such a file among the first [`CUTS`].
+    pub hits: [f64; CUTS.len()],
+    /// Mean share of those files among the first ten.
+    pub recall: f64,
+}
+
+/// Result of a replay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayReport {
+    /// Number of prompts.
+    pub prompts: usize,
+    /// Number of prompts for which a file had been opened in an earlier session: the others cannot be helped.
+    pub helpable: usize,
+    /// Memory, what is often opened, what was opened last.
+    pub rows: Vec<ReplayRow>,
+}
+
+/// A prompt with the files that the agent then opened.
+struct Case<'p> {
+    prompt: &'p Prompt,
+    wanted: HashSet<&'p str>,
+    /// Files that the session had opened before.
+    known: HashSet<&'p str>,
+}
+
+impl Engine {
+    /// Replays prompts. `observer` gets the number of those done and of all; it returns whether to go on.
+    pub fn replay(
+        &self,
+        request: &ReplayRequest,
+        observer: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<ReplayReport, EngineError> {
+        let prompts = self.store().prompts()?;
+        let mut events = self.store().file_events()?;
+        events.retain(|event| is_named_like_a_file(&event.path));
+        let mut cases = cases(&prompts, &events);
+        cases.retain(|case| (request.is_wanted)(&case.prompt.session, &case.prompt.recorded));
+        cases.sort_by_key(|case| std::cmp::Reverse(case.prompt.at));
+        cases.truncate(request.limit);
+        let mut judged = [Judged::default(), Judged::default(), Judged::default()];
+        let mut helpable = 0;
+        for (done, case) in cases.iter().enumerate() {
+            if !observer(done, cases.len()) {
+                break;
+            }
+            let end = events.partition_point(|event| event.at < case.prompt.at);
+            let past: Vec<&FileEvent> = events[..end].iter().filter(|event| event.episode != case.prompt.episode).collect();
+            helpable += usize::from(past.iter().any(|event| case.wanted.contains(event.path.as_str())));
+            let popular = popular(&past);
+            let mut recent: Vec<&str> = past.iter().rev().map(|event| event.path.as_str()).collect();
+            let mut seen = HashSet::new();
+            recent.retain(|path| seen.insert(*path));
+            let mut exchanges = Vec::new();
+            for hit in self.hits_of_others(case.prompt, request)? {
+                let Found::Turn(turn) = &hit.found;
+                let mut opened = self.store().exchange_files(turn.row)?;
+                opened.retain(|file| is_named_like_a_file(&file.path));
+                exchanges.push(opened);
+            }
+            let remembered = rank_files(&exchanges, &popular);
+            judged[0].add(case, remembered.iter().map(|file| file.path.as_str()));
+            let mut often = popular;
+            often.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+            judged[1].add(case, often.iter().map(|(path, _)| path.as_str()));
+            judged[2].add(case, recent.into_iter());
+        }
+        let [memory, often, last] = judged;
+        let rows = vec![memory.row("memory"), often.row("opened often"), last.row("opened last")];
+        Ok(ReplayReport { prompts: memory.prompts, helpable, rows })
+    }
+
+    /// Returns what memory finds for a prompt in other sessions.
+    fn hits_of_others(&self, prompt: &Prompt, request: &ReplayRequest) -> Result<Vec<Hit>, EngineError> {
+        let question: String = prompt.text.chars().take(PROMPT_CHARS).collect();
+        let before = prompt.before.chars().count().saturating_sub(request.context);
+        let said: String = prompt.before.chars().skip(before).collect();
+        let scope = prompt.project.clone().map_or(ScopeChoice::All, |project| ScopeChoice::Projects(vec![project]));
+        let answer = self.recall(&RecallRequest {
+            wordings: (request.context > 0 && !said.trim().is_empty()).then_some(said).into_iter().collect(),
+            filter: Filter { scope, as_of: Some(prompt.at), ..Filter::default() },
+            mode: request.mode,
+            limit: READ,
+            quote_chars: 0,
+            min_confidence: Some(0.0),
+            ..RecallRequest::new(question)
+        })?;
+        let is_own =
+            |session: &str| session.strip_prefix(&prompt.session).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        Ok(answer.hits.into_iter().filter(|hit| !is_own(&hit.place.native_session)).take(VOTING).collect())
+    }
+}
+
+/// Returns the prompts with something to find.
+fn cases<'p>(prompts: &'p [Prompt], events: &'p [FileEvent]) -> Vec<Case<'p>> {
+    let mut by_episode: HashMap<_, Vec<&FileEvent>> = HashMap::new();
+    for event in events {
+        by_episode.entry(event.episode).or_default().push(event);
+    }
+    let mut cases = Vec::new();
+    for (at, prompt) in prompts.iter().enumerate() {
+        let next = prompts.get(at + 1).filter(|next| next.episode == prompt.episode).map_or(i64::MAX, |next| next.position);
+        let own = by_episode.get(&prompt.episode).map(Vec::as_slice).unwrap_or_default();
+        let known: HashSet<&str> =
+            own.iter().filter(|event| event.position < prompt.position).map(|event| event.path.as_str()).collect();
+        let opened = own.iter().filter(|event| event.position >= prompt.position && event.position < next);
+        let wanted: HashSet<&str> = opened
+            .map(|event| event.path.as_str())
+            .filter(|path| !known.contains(path) && !prompt.text.contains(name_of(path)))
+            .collect();
+        let words = prompt.text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.len() > 2).count();
+        let openings = events.partition_point(|event| event.at < prompt.at);
+        if !wanted.is_empty() && words >= LEAST_WORDS && openings > LEAST_OPENINGS {
+            cases.push(Case { prompt, wanted, known });
+        }
+    }
+    cases
+}
+
+/// Counts how often each file was opened, in the order of their names.
+fn popular(past: &[&FileEvent]) -> Vec<(String, u64)> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for event in past {
+        *counts.entry(&event.path).or_default() += 1;
+    }
+    counts.into_iter().map(|(path, count)| (path.to_owned(), count)).collect()
+}
+
+#[derive(Default)]
+struct Judged {
+    prompts: usize,
+    hits: [usize; CUTS.len()],
+    recall: f64,
+}
+
+impl Judged {
+    fn add<'a>(&mut self, case: &Case<'_>, ranked: impl Iterator<Item = &'a str>) {
+        let is_new = |path: &&str| !case.known.contains(path) && !case.prompt.text.contains(name_of(path));
+        let ranked: Vec<&str> = ranked.filter(is_new).take(CUTS[CUTS.len() - 1]).collect();
+        let found: Vec<bool> = ranked.iter().map(|path| case.wanted.contains(path)).collect();
+        self.prompts += 1;
+        for (hits, cut) in self.hits.iter_mut().zip(CUTS) {
+            *hits += usize::from(found.iter().take(cut).any(|found| *found));
+        }
+        self.recall += found.iter().filter(|found| **found).count() as f64 / case.wanted.len() as f64;
+    }
+
+    fn row(&self, name: &'static str) -> ReplayRow {
+        let all = self.prompts.max(1) as f64;
+        ReplayRow { name, hits: self.hits.map(|hits| hits as f64 / all), recall: self.recall / all }
+    }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Returns whether a path ends like a file, with a short extension of letters; agents also open folders.
+fn is_named_like_a_file(path: &str) -> bool {
+    name_of(path)
+        .rsplit_once('.')
+        .is_some_and(|(_, end)| (1..=5).contains(&end.len()) && end.bytes().all(|letter| letter.is_ascii_lowercase()))
+}
