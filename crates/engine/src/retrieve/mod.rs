@@ -28,7 +28,7 @@ mod weights;
 use std::time::{Duration, Instant};
 
 use yore_core::query::{AskedFor, MissingCode};
-use yore_core::strength::{Strength, confidence};
+use yore_core::strength::Strength;
 use yore_core::text::Tokenizer;
 
 pub use self::answer::{ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SessionHit, exchanges};
@@ -54,8 +54,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let landed_count = landed.len();
     let ranked = rank::rank(landed, &plan);
     let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked)?;
-    let evidence = strength::judge(asked, &plan, &mut hits, tokenizer)?;
-    let confidence = confidence(&evidence);
+    let (evidence, confidence) = strength::judge(asked, &plan, &mut hits, tokenizer)?;
     let is_refused = !hits.is_empty() && strength::refuse(asked, &plan, confidence, &mut hits);
     sessions.retain(|session| hits.iter().any(|hit| hit.place.episode == session.episode));
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;

@@ -29,7 +29,7 @@ const WITH_EXCHANGE: usize = 3;
 /// Number of turns of an exchange that are considered: those nearest to the hit.
 const NEARBY: usize = 8;
 /// Maximum number of terms of a question that are weighted by rarity.
-const MOST_TERMS: usize = 96;
+pub(super) const MOST_TERMS: usize = 96;
 
 /// A question, as far as it decides which passages answer it.
 pub(crate) struct Asking<'a> {

@@ -6,6 +6,7 @@ use yore_core::query::List;
 use yore_core::strength::{Evidence, REFUSED, confidence};
 use yore_core::text::{Question, Tokenizer, Tokens};
 
+use super::pack::MOST_TERMS;
 use super::plan::Plan;
 use super::{Asked, Found, Hit};
 use crate::error::EngineError;
@@ -17,24 +18,24 @@ const SEARCHED_BYTES: usize = 8 * 1024;
 const SMALL_MEMORY: u64 = 1_000;
 /// Number of hits whose cover counts for the answer.
 const COUNTED: usize = 5;
-/// Maximum number of terms of a question that are weighted by rarity.
-const MOST_TERMS: usize = 96;
 /// Maximum number of words of a question that are looked up one by one.
 const MOST_WORDS: usize = 200;
 
-/// Gives each hit its confidence, and returns the evidence of the answer.
+/// Gives each hit its confidence, and returns the evidence of the answer with its own.
 pub(super) fn judge(
     asked: &Asked<'_>,
     plan: &Plan<'_>,
     hits: &mut [Hit],
     tokenizer: &mut Tokenizer,
-) -> Result<Evidence, EngineError> {
+) -> Result<(Evidence, f32), EngineError> {
     let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
     let rarity = asked.lexical.rarity(terms)?;
     let whole = rarity.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
-    let best = Evidence { nearness: None, cover: 0.0, terms: terms.len(), mode: plan.mode };
-    let mut answer = best;
+    let is_by_meaning = plan.lists.iter().any(|planned| matches!(planned.list, List::Static | List::Model));
+    let none = Evidence { nearness: is_by_meaning.then_some(0.0), cover: 0.0, terms: terms.len(), mode: plan.mode };
+    let mut answer = none;
+    let mut by_tool = 0.0f32;
     let mut tokens = Tokens::default();
     for (at, hit) in hits.iter_mut().enumerate() {
         let Found::Turn(turn) = &hit.found;
@@ -46,14 +47,17 @@ pub(super) fn judge(
         }
         let cover = rarity.iter().zip(has).filter(|(_, has)| *has).map(|(rarity, _)| rarity).sum::<f32>() / whole;
         let meant = hit.lists.iter().filter(|place| matches!(place.list, List::Static | List::Model));
-        let nearness = meant.map(|place| place.score).reduce(f32::max);
-        hit.confidence = confidence(&Evidence { nearness, cover, ..best });
+        let nearness = meant.map(|place| place.score).chain(none.nearness).reduce(f32::max);
+        // What only a tool says has no vectors: its words alone can tell.
+        let is_tool_alone = turn.text.trim().is_empty();
+        hit.confidence = confidence(&Evidence { nearness: nearness.filter(|_| !is_tool_alone), cover, ..none });
         answer.nearness = answer.nearness.into_iter().chain(nearness).reduce(f32::max);
         if at < COUNTED {
             answer.cover = answer.cover.max(cover);
+            by_tool = if is_tool_alone { by_tool.max(hit.confidence) } else { by_tool };
         }
     }
-    Ok(answer)
+    Ok((answer, confidence(&answer).max(by_tool)))
 }
 
 /// Returns the beginning and the end of a text.

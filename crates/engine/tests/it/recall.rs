@@ -6,7 +6,7 @@ use yore_core::episode::{EpisodeKind, Role};
 use yore_core::query::Filter;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::names_of;
-use yore_engine::{ForgetRequest, Hit, ProjectQuery};
+use yore_engine::{ForgetRequest, Hit, Packing, ProjectQuery, exchanges};
 use yore_testing::{Memory, SessionBuilder, TurnOf};
 
 const MARCH: i64 = 1_772_323_200_000;
@@ -163,10 +163,19 @@ fn any_text_is_a_valid_question() {
     }
     proptest!(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() }, |(
         question in prop_oneof!["\\PC{0,80}", "[\"'a-z ():*^~+\\-\\[\\]{}|&!?\\\\/_.]{0,60}"],
+        wordings in prop::collection::vec("\\PC{0,40}", 0..3),
         limit in 0usize..20,
+        budget in 0usize..400,
     )| {
-        let answer = memory.ask_with(&question, |request| request.limit = limit);
+        let answer = memory.ask_with(&question, |request| {
+            (request.limit, request.wordings) = (limit, wordings.clone());
+            request.packing = Some(Packing { budget, group_cost: 36, hit_cost: 24, is_broad: limit % 2 == 0 });
+        });
         prop_assert!(answer.hits.len() <= limit);
+        let passages = exchanges(answer.hits.iter()).into_iter().flat_map(|exchange| exchange.passages);
+        let shown: usize = passages.map(|passage| passage.text().len()).sum();
+        prop_assert!(shown <= 4 * budget + 16 * (limit + 32), "{shown} bytes for {budget} tokens");
+        prop_assert!((0.0..=1.0).contains(&answer.confidence));
     });
 }
 
