@@ -43,7 +43,7 @@ pub struct RecallRequest {
     #[serde(default)]
     pub packing: Option<Packing>,
     /// Least confidence of the answer and of each hit, 0 to 1. `None`: in a memory of 1,000 turns or more an
-    /// answer is refused below [`yore_core::strength::REFUSED`], and no hit is left out.
+    /// answer is refused below [`yore_core::strength::refused_below`], and no hit is left out.
     #[serde(default)]
     pub min_confidence: Option<f32>,
     /// True to rank the files that agents opened in the exchanges of the hits, whatever is asked for.

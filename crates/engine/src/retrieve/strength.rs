@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use yore_core::query::List;
-use yore_core::strength::{Evidence, REFUSED, confidence};
+use yore_core::strength::{Evidence, confidence, refused_below};
 use yore_core::text::{Question, Tokenizer, Tokens};
 
 use super::pack::MOST_TERMS;
@@ -69,7 +69,7 @@ fn ends(text: &str) -> [&str; 2] {
 /// Leaves out what is less sure than the request allows. Returns whether the whole answer is refused.
 pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
     let least = plan.request.min_confidence;
-    let usual = if asked.lexical.len() < SMALL_MEMORY { 0.0 } else { REFUSED };
+    let usual = if asked.lexical.len() < SMALL_MEMORY { 0.0 } else { refused_below(plan.mode) };
     if sure < least.unwrap_or(usual) {
         hits.clear();
         return true;
