@@ -70,7 +70,7 @@ pub struct Source<'t> {
     pub marked: Option<usize>,
 }
 
-/// What passages are chosen for.
+/// A question, as far as passages are chosen for it.
 pub struct Wanted<'w> {
     /// The question's terms with their rarity, each once.
     pub terms: &'w [(String, f32)],
@@ -78,7 +78,7 @@ pub struct Wanted<'w> {
     pub parts: &'w [Vec<String>],
     /// Number of texts, the first ones, of which each gets a short passage before any gets more.
     pub broad: usize,
-    /// What is asked for.
+    /// Kind of thing that is asked for.
     pub asked_for: AskedFor,
     /// Similarity in meaning of a passage to the question, as a cosine; 0 where it is unknown.
     pub nearness: &'w dyn Fn(&str) -> f32,
@@ -244,7 +244,7 @@ impl Ord for Offer {
     }
 }
 
-/// What was chosen so far.
+/// The choice so far.
 struct Choice<'s> {
     sources: &'s [Source<'s>],
     has_group: Vec<bool>,
@@ -287,7 +287,7 @@ fn choose(sources: &[Source<'_>], passages: Passages<'_>, wanted: &Wanted<'_>, b
         is_said: vec![false; worth.len()],
         left: budget,
     };
-    // Whoever asks sees at least the best text.
+    // An answer shows at least the best text.
     let first = wanted.broad.max(1).min(sources.len());
     for source in 0..first {
         let share = choice.left / (first - source);

@@ -75,7 +75,7 @@ open_named_enum! {
 }
 
 open_named_enum! {
-    /// What a question asks for. It decides which passages an answer shows.
+    /// The kind of thing that a question asks for. It decides which passages an answer shows.
     AskedFor {
         /// Several things of one kind.
         List = "list",

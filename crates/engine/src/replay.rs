@@ -12,7 +12,7 @@ use yore_core::scope::ScopeChoice;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::retrieve::{Found, Hit, RecallRequest};
+use crate::retrieve::{Hit, RecallRequest, opened_in_exchanges};
 use crate::store::{FileEvent, Prompt};
 
 /// Numbers of suggested files at which a prompt is judged.
@@ -27,7 +27,7 @@ const PROMPT_CHARS: usize = 600;
 const VOTING: usize = 20;
 const READ: usize = 40;
 
-/// What to replay.
+/// Settings of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayRequest {
     /// Maximum number of prompts: the newest ones.
@@ -97,12 +97,9 @@ impl Engine {
             let mut recent: Vec<&str> = past.iter().rev().map(|event| event.path.as_str()).collect();
             let mut seen = HashSet::new();
             recent.retain(|path| seen.insert(*path));
-            let mut exchanges = Vec::new();
-            for hit in self.hits_of_others(case.prompt, request)? {
-                let Found::Turn(turn) = &hit.found;
-                let mut opened = self.store().exchange_files(turn.row)?;
+            let mut exchanges = opened_in_exchanges(self.store(), &self.hits_of_others(case.prompt, request)?)?;
+            for opened in &mut exchanges {
                 opened.retain(|file| is_named_like_a_file(&file.path));
-                exchanges.push(opened);
             }
             let remembered = rank_files(&exchanges, &popular);
             judged[0].add(case, remembered.iter().map(|file| file.path.as_str()));
@@ -128,7 +125,7 @@ impl Engine {
             mode: request.mode,
             limit: READ,
             quote_chars: 0,
-            min_confidence: Some(0.0),
+            is_bare: true,
             ..RecallRequest::new(question)
         })?;
         let is_own =

@@ -1,4 +1,4 @@
-//! What a question asks for, and its parts.
+//! Reads what a question asks for, and its parts.
 
 use crate::query::AskedFor;
 use crate::text::{is_error_message, is_stop_word};

@@ -27,7 +27,7 @@ pub struct RecallAnswer {
     pub mode: SearchMode,
     /// Parts that could not be searched, each with its remedy.
     pub missing: Vec<Missing>,
-    /// What the question asks for.
+    /// Kind of thing that the question asks for.
     pub asked_for: AskedFor,
     /// Signs that the memory bears on the question.
     pub evidence: Evidence,
@@ -173,9 +173,9 @@ pub struct Said {
 /// A passage of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub enum Passage<'a> {
-    /// Of a hit.
+    /// Passages of a hit.
     Hit(&'a Hit),
-    /// Of a turn beside a hit.
+    /// Passages of a turn beside a hit.
     Beside(&'a Said),
 }
 

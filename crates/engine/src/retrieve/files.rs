@@ -1,7 +1,6 @@
 //! Ranks the files that agents opened when something was worked on before.
 
-use yore_core::episode::EpisodeKind;
-use yore_core::files::{RankedFile, rank_files};
+use yore_core::files::{Opened, RankedFile, rank_files};
 use yore_core::time::UtcMillis;
 
 use super::{Found, Hit};
@@ -10,23 +9,29 @@ use crate::store::{Store, TurnKey};
 
 /// Number of hits whose exchanges vote.
 const VOTING: usize = 20;
+/// Maximum number of files.
+const MOST_FILES: usize = 20;
 
-/// Ranks the files that agents opened in the exchanges of these hits, best first. What is often opened in the
-/// same projects, before `until`, breaks ties.
-pub(crate) fn worked_files(store: &Store, hits: &[Hit], until: Option<UtcMillis>) -> Result<Vec<RankedFile>, EngineError> {
-    let mut exchanges = Vec::new();
-    let mut rows: Vec<TurnKey> = Vec::new();
-    for hit in hits.iter().take(VOTING) {
-        let Found::Turn(turn) = &hit.found;
-        if turn.kind != EpisodeKind::Document {
-            rows.push(turn.row);
-            exchanges.push(store.exchange_files(turn.row)?);
-        }
-    }
+/// Ranks the files that agents opened in the exchanges of these hits, best first. Files that are often opened in
+/// the same projects, before `until`, come before equal ones.
+pub(super) fn worked_files(store: &Store, hits: &[Hit], until: Option<UtcMillis>) -> Result<Vec<RankedFile>, EngineError> {
+    let exchanges = opened_in_exchanges(store, hits)?;
     if exchanges.iter().all(Vec::is_empty) {
         return Ok(Vec::new());
     }
+    let rows: Vec<TurnKey> = hits.iter().take(VOTING).map(row_of).collect();
     let mut files = rank_files(&exchanges, &store.popular_files(&rows, until)?);
     files.retain(|file| file.read + file.written > 0);
+    files.truncate(MOST_FILES);
     Ok(files)
+}
+
+/// Returns, for each of the first hits, the files that agents opened in its exchange.
+pub(crate) fn opened_in_exchanges(store: &Store, hits: &[Hit]) -> Result<Vec<Vec<Opened>>, EngineError> {
+    Ok(hits.iter().take(VOTING).map(|hit| store.exchange_files(row_of(hit))).collect::<Result<_, _>>()?)
+}
+
+fn row_of(hit: &Hit) -> TurnKey {
+    let Found::Turn(turn) = &hit.found;
+    turn.row
 }

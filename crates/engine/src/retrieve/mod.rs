@@ -33,6 +33,7 @@ use yore_core::text::Tokenizer;
 
 pub use self::answer::{ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SessionHit, exchanges};
 pub(crate) use self::asked::Asked;
+pub(crate) use self::files::opened_in_exchanges;
 pub(crate) use self::pack::{Asking, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
 pub use self::request::{Packing, RecallRequest};
@@ -54,12 +55,14 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let landed_count = landed.len();
     let ranked = rank::rank(landed, &plan);
     let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked)?;
-    let (evidence, confidence) = strength::judge(asked, &plan, &mut hits, tokenizer)?;
-    let is_refused = !hits.is_empty() && strength::refuse(asked, &plan, confidence, &mut hits);
+    let (evidence, confidence) =
+        if request.is_bare { Default::default() } else { strength::judge(asked, &plan, &mut hits, tokenizer)? };
+    let is_refused = !request.is_bare && !hits.is_empty() && strength::refuse(asked, &plan, confidence, &mut hits);
     sessions.retain(|session| hits.iter().any(|hit| hit.place.episode == session.episode));
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
-    let unmet = if is_weak { strength::unmet_words(asked, &request.question, tokenizer)? } else { Vec::new() };
-    let asks_for_files = request.with_files || plan.asked_for == AskedFor::Place;
+    let unmet =
+        if is_weak && !request.is_bare { strength::unmet_words(asked, &request.question, tokenizer)? } else { Vec::new() };
+    let asks_for_files = request.with_files || plan.asked_for == AskedFor::Place && !request.is_bare;
     let files = if asks_for_files { files::worked_files(asked.store, &hits, request.filter.as_of)? } else { Vec::new() };
     present::quote_hits(asked, &plan, &mut hits, tokenizer)?;
     let micros = |time: Duration| time.as_micros() as u64;

@@ -37,7 +37,7 @@ pub(crate) struct Asking<'a> {
     pub question: &'a Question,
     /// The same as a text, for passages that are near in meaning; `None`: words alone decide.
     pub text: Option<&'a str>,
-    /// What is asked for.
+    /// Kind of thing that is asked for.
     pub asked_for: AskedFor,
     /// The terms of each part, if there are several.
     pub parts: &'a [Vec<String>],

@@ -30,7 +30,7 @@ pub(super) struct Plan<'r> {
     pub text: Cow<'r, str>,
     /// The same text, as terms and phrases.
     pub question: Question,
-    /// What is asked for.
+    /// Kind of thing that is asked for.
     pub asked_for: AskedFor,
     /// The terms of each part of the question, if there are several.
     pub parts: Vec<Vec<String>>,

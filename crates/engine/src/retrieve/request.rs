@@ -46,6 +46,9 @@ pub struct RecallRequest {
     /// answer is refused below [`yore_core::strength::refused_below`], and no hit is left out.
     #[serde(default)]
     pub min_confidence: Option<f32>,
+    /// True to leave out all that only a reader of the answer needs: confidences, refusal, words never met, files.
+    #[serde(default)]
+    pub is_bare: bool,
     /// True to rank the files that agents opened in the exchanges of the hits, whatever is asked for.
     #[serde(default)]
     pub with_files: bool,
@@ -76,6 +79,7 @@ impl RecallRequest {
             limit: 10,
             packing: None,
             min_confidence: None,
+            is_bare: false,
             with_files: false,
             quote_chars: 240,
             tool_weight: 0.15,

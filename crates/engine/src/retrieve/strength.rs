@@ -48,7 +48,7 @@ pub(super) fn judge(
         let cover = rarity.iter().zip(has).filter(|(_, has)| *has).map(|(rarity, _)| rarity).sum::<f32>() / whole;
         let meant = hit.lists.iter().filter(|place| matches!(place.list, List::Static | List::Model));
         let nearness = meant.map(|place| place.score).chain(none.nearness).reduce(f32::max);
-        // What only a tool says has no vectors: its words alone can tell.
+        // Output of a tool has no vectors: its words alone can tell.
         let is_tool_alone = turn.text.trim().is_empty();
         hit.confidence = confidence(&Evidence { nearness: nearness.filter(|_| !is_tool_alone), cover, ..none });
         answer.nearness = answer.nearness.into_iter().chain(nearness).reduce(f32::max);

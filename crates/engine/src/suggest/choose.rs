@@ -6,7 +6,7 @@ use yore_core::episode::Role;
 use yore_core::query::Filter;
 use yore_core::relevance::{SkipReason, is_announcement};
 
-use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
+use super::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 use crate::error::EngineError;
 use crate::store::TurnKey;
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said};
@@ -24,9 +24,10 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
         here: request.here.clone(),
         mode: request.mode,
         limit: request.limit + SPARE,
-        quote_chars: request.quote_chars,
-        // What is worth telling unasked is judged by its own signs.
-        min_confidence: Some(0.0),
+        // Passages about a prompt are chosen later, among what is left.
+        quote_chars: if matches!(request.trigger, Trigger::Prompt(_)) { 0 } else { request.quote_chars },
+        // Signs of their own judge whether something is worth telling unasked, and a hook has no time to spare.
+        is_bare: true,
         ..RecallRequest::new(text)
     })
 }

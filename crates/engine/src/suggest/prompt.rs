@@ -1,13 +1,14 @@
 //! Suggestions for a prompt.
 
-use yore_core::files::{Opened, rank_files};
+use yore_core::files::rank_files;
 use yore_core::query::{Filter, List, ListPlace};
 use yore_core::relevance::{Signs, SkipReason, Wording, confidence};
 
 use super::choose::{ask, bounded, chosen, news};
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions};
 use crate::error::EngineError;
-use crate::{Engine, Found, Hit, RecallAnswer};
+use crate::retrieve::opened_in_exchanges;
+use crate::{Engine, Hit, RecallAnswer};
 
 /// Maximum number of files that are named.
 const MOST_FILES: usize = 5;
@@ -35,20 +36,11 @@ pub(super) fn of_prompt(
     let suggestions = chosen(engine, request, answer, confidence, |_| Ok(None))?;
     let mut hits: Vec<Hit> = suggestions.memories.into_iter().map(|memory| memory.hit).collect();
     engine.pack(&mut hits, &text, &request.packing)?;
-    let mut files = rank_files(&opened_by(engine, &hits)?, &[]);
+    let mut files = rank_files(&opened_in_exchanges(engine.store(), &hits)?, &[]);
     files.truncate(MOST_FILES);
     let files = files.into_iter().map(|file| file.path).collect();
     let memories = hits.into_iter().map(|hit| Suggestion { outcome: None, hit }).collect();
     Ok(Suggestions { memories, files, ..suggestions })
-}
-
-/// Returns the files that agents opened in the exchange of each hit.
-fn opened_by(engine: &Engine, hits: &[Hit]) -> Result<Vec<Vec<Opened>>, EngineError> {
-    let row = |hit: &Hit| {
-        let Found::Turn(turn) = &hit.found;
-        turn.row
-    };
-    Ok(hits.iter().map(|hit| engine.store().exchange_files(row(hit))).collect::<Result<_, _>>()?)
 }
 
 /// Collects the signs that the hits answer the prompt.

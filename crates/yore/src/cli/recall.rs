@@ -128,8 +128,6 @@ impl FilterArguments {
 
 /// Number of turns whose exchanges vote for files.
 const FILES_FROM: usize = 20;
-/// Maximum number of files that are listed.
-const MOST_FILES: usize = 20;
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let mut question = arguments.question.join(" ");
@@ -165,7 +163,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.json(&Recalled::exact(&question, &answer))?;
     } else {
         if arguments.files {
-            for file in answer.files.iter().take(MOST_FILES) {
+            for file in &answer.files {
                 context.printer.line(text::file(file))?;
             }
             if answer.files.is_empty() && !answer.hits.is_empty() {

@@ -21,9 +21,7 @@ pub struct Injection {
 
 /// Returns the estimated number of tokens of a text: four ASCII characters, or one other, make a token.
 pub fn tokens(text: &str) -> usize {
-    let ascii = text.bytes().filter(u8::is_ascii).count();
-    let others = text.chars().count() - ascii;
-    ascii.div_ceil(4) + others
+    yore_core::pack::cost(text).div_ceil(4)
 }
 
 /// Lines between marks, added while there is room.

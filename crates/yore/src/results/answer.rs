@@ -12,9 +12,6 @@ use yore_engine::{Found, RecallAnswer, ShownTurn};
 
 use super::{Source, rounded, time};
 
-/// Maximum number of files of an answer.
-const MOST_FILES: usize = 20;
-
 /// A whole answer to a recall.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Recalled {
@@ -39,7 +36,7 @@ pub struct Recalled {
     /// Words of the question that the memory has never met, if the evidence is weak.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never_met: Vec<String>,
-    /// What the question asks for.
+    /// Kind of thing that the question asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_for: Option<String>,
     /// Terms that were looked up.
@@ -235,7 +232,7 @@ impl Recalled {
             never_met: answer.unmet.clone(),
             asked_for: None,
             terms: None,
-            files: answer.files.iter().take(MOST_FILES).map(WorkedFile::of).collect(),
+            files: answer.files.iter().map(WorkedFile::of).collect(),
             results,
             left_out: None,
             sessions: None,

@@ -81,7 +81,7 @@ pub struct EverydayPrompts {
     pub given: usize,
 }
 
-/// What memory would have named in a person's own history (`yore replay`).
+/// Files that memory would have named in a person's own history (`yore replay`).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Replayed {
     /// Number of prompts.
