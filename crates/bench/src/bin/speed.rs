@@ -25,7 +25,7 @@ use yore_bench::transcript::{write_claude_code, write_jsonl};
 use yore_bench::workload::{Asker, Workload};
 use yore_core::time::{UtcMillis, format_utc};
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, EngineOptions, RecallRequest, StoreOptions};
+use yore_engine::{Engine, EngineOptions, Packing, RecallRequest, StoreOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -37,6 +37,11 @@ const QUESTIONS: usize = 200;
 const COLD_RUNS: usize = 20;
 /// Number of results per question.
 const LIMIT: usize = 10;
+/// Ways to ask each question as agents do, with passages within a budget: alone, with wordings (other questions
+/// of the list), and with a long guess of the answer.
+const WAYS: [&str; 3] = ["packed", "packed, four wordings", "packed, a wording of 80 words"];
+/// Number of words of a long wording.
+const LONG_WORDING: usize = 80;
 /// Number of documents in one file of the uniform format.
 const DOCUMENTS_A_FILE: u64 = 200;
 /// CPU time after which a pass over the questions stops.
@@ -308,6 +313,21 @@ fn yore_ask(job: &Job) -> Outcome<Value> {
         Ok(())
     })?;
     let idle = memory(None).anonymous;
+    let questions = job.questions()?;
+    let mut ways = Vec::new();
+    for way in 0..WAYS.len() {
+        let mut at = 0;
+        let mut words = Vec::new();
+        let mut times = ask(&questions, |question, is_counted| {
+            at += 1;
+            let answer = engine.recall(&packed(question, wordings(&questions, at, way)))?;
+            words.extend(is_counted.then_some(answer.micros[2] as f64 / 1e3));
+            Ok(())
+        })?;
+        words.sort_by(f64::total_cmp);
+        let shares = |sorted: &mut Vec<f64>| json!([percentile(sorted, 0.5), percentile(sorted, 0.95)]);
+        ways.push(json!({"times": shares(&mut times), "words": shares(&mut words)}));
+    }
     let phases: Vec<Value> = phases
         .iter_mut()
         .map(|micros| {
@@ -317,10 +337,26 @@ fn yore_ask(job: &Job) -> Outcome<Value> {
         .collect();
     let statistics = engine.statistics()?;
     Ok(json!({
-        "times": times, "idle": idle, "phases": phases, "empty": empty,
+        "times": times, "idle": idle, "phases": phases, "ways": ways, "empty": empty,
         "archive": statistics.store.archive_bytes, "words": statistics.store.words_bytes,
         "database": statistics.store.database_bytes, "index": statistics.index.bytes, "disk": disk_bytes(&job.data()),
     }))
+}
+
+/// Returns a request as `yore recall` and agents make it.
+fn packed(question: &str, wordings: Vec<String>) -> RecallRequest {
+    let packing = Packing { budget: 900, group_cost: 36, hit_cost: 24, is_broad: false };
+    RecallRequest { wordings, limit: LIMIT, packing: Some(packing), ..RecallRequest::new(question) }
+}
+
+/// Returns the wordings of the question at this place for one of the [`WAYS`].
+fn wordings(questions: &[String], at: usize, way: usize) -> Vec<String> {
+    let others = questions.iter().cycle().skip(at);
+    match way {
+        0 => Vec::new(),
+        1 => others.take(4).cloned().collect(),
+        _ => vec![others.flat_map(|other| other.split_whitespace()).take(LONG_WORDING).collect::<Vec<_>>().join(" ")],
+    }
 }
 
 fn floor_ask(job: &Job) -> Outcome<Value> {
@@ -363,7 +399,7 @@ fn measure(options: &Options) -> Outcome<()> {
         corpus.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy()).collect::<Vec<_>>().join(", ")
     };
     let mut table = format!(
-        "Speed of yore (lexical) and of the floor, plain SQLite FTS5 with the same texts: {what}; {}; commit {}; {date}.\n\
+        "Speed of yore (static) and of the floor, plain SQLite FTS5 with the same texts: {what}; {}; commit {}; {date}.\n\
          CPU time is user and system time of all threads; questions are asked warm, each for {LIMIT} turns with quotes; \
          cold start is a fresh process over cached files, median of {COLD_RUNS}.\n",
         machine(),
@@ -429,6 +465,12 @@ fn measure_size(job: &Job, yore: &Path) -> Outcome<String> {
     }
     for (at, name) in ["plan", "full text", "words"].iter().enumerate() {
         rows.ours(&format!("query, {name}, wall ms, p95"), asked["phases"][at][1].as_f64().unwrap_or(f64::NAN) / 1e3);
+    }
+    for (name, way) in WAYS.iter().zip(asked["ways"].as_array().into_iter().flatten()) {
+        for (share, name_of_share) in ["p50", "p95"].iter().enumerate() {
+            rows.ours(&format!("{name}, CPU ms, {name_of_share}"), way["times"][share].as_f64().unwrap_or(f64::NAN));
+        }
+        rows.ours(&format!("{name}, words, wall ms, p95"), way["words"][1].as_f64().unwrap_or(f64::NAN));
     }
     rows.both("cold start, CPU ms", cold, floor_cold);
     rows.both(
