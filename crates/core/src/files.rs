@@ -36,8 +36,8 @@ const POPULARITY: f32 = 0.5;
 const WORKTREES: [&str; 2] = ["/.worktrees/", "/.claude/worktrees/"];
 
 /// Ranks files: each exchange votes for the files that it opened, less the later its rank and the more files it
-/// opened; files that are often opened (`popular`: with their number) come before equal ones.
-pub fn rank_files(exchanges: &[Vec<Opened>], popular: &[(String, u64)]) -> Vec<RankedFile> {
+/// opened; files that are often opened (`popular`: how often, of `total` openings of any file) come before equal ones.
+pub fn rank_files(exchanges: &[Vec<Opened>], popular: &[(String, u64)], total: u64) -> Vec<RankedFile> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut files: Vec<RankedFile> = Vec::new();
     let mut add = |path, score, written, read| {
@@ -54,9 +54,8 @@ pub fn rank_files(exchanges: &[Vec<Opened>], popular: &[(String, u64)]) -> Vec<R
             add(path.as_str(), vote, usize::from(*is_written), usize::from(!*is_written));
         }
     }
-    let total: u64 = popular.iter().map(|(_, count)| count).sum::<u64>().max(1);
     for (path, count) in popular {
-        add(path.as_str(), POPULARITY * *count as f32 / total as f32, 0, 0);
+        add(path.as_str(), POPULARITY * *count as f32 / total.max(1) as f32, 0, 0);
     }
     files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
     files
@@ -95,7 +94,7 @@ mod tests {
             [vec![opened("a.rs")], vec![opened("b.rs"), opened("c.md"), opened("d.md")], vec![opened("a.rs"), opened("e.rs")]];
         let others = (0..97).map(|at| (format!("other{at}"), 1));
         let popular: Vec<(String, u64)> = others.chain([("d.md".to_owned(), 3)]).collect();
-        let ranked = rank_files(&exchanges, &popular);
+        let ranked = rank_files(&exchanges, &popular, 100);
         let order: Vec<&str> = ranked.iter().take(5).map(|file| file.path.as_str()).collect();
         assert_eq!(order, ["a.rs", "d.md", "b.rs", "c.md", "e.rs"]);
         assert_eq!((ranked[0].written, ranked[0].read), (2, 0));
@@ -103,6 +102,6 @@ mod tests {
 
     #[test]
     fn nothing_opened_is_nothing_ranked() {
-        assert!(rank_files(&[], &[]).is_empty());
+        assert!(rank_files(&[], &[], 0).is_empty());
     }
 }

@@ -13,8 +13,11 @@ use std::ops::Range;
 use crate::query::AskedFor;
 use crate::text::{Tokenizer, Tokens, fragments, is_item, is_stop_word};
 
-/// Bytes of a text that are considered; the rest of a very long text would slow recall down.
-const CONSIDERED_BYTES: usize = 8 * 1024;
+/// Bytes of a text that are considered, by its weight relative to the greatest; the rest of a long text would
+/// slow recall down.
+const CONSIDERED_BYTES: [(f32, usize); 3] = [(0.45, 8 * 1024), (0.25, 4 * 1024), (0.0, 2 * 1024)];
+/// Distance from a passage with a word of the question within which passages are compared by meaning.
+const NEARBY: usize = 1;
 /// Share of a match that each further passage of the text gets: an answer stands beside the words of its
 /// question.
 const BESIDE: f32 = 0.5;
@@ -125,6 +128,15 @@ struct Term {
     parts: Vec<usize>,
 }
 
+/// A word of the texts, looked up once for each of its occurrences.
+#[derive(Clone, Copy)]
+struct Word<'w> {
+    /// Its number; `None` for a stop word.
+    number: Option<u32>,
+    /// The term of the question that it is.
+    term: Option<&'w Term>,
+}
+
 fn read<'t>(sources: &[Source<'t>], wanted: &Wanted<'_>, tokenizer: &mut Tokenizer) -> Passages<'t> {
     let in_parts = |term: &String| (0..wanted.parts.len()).filter(|at| wanted.parts[*at].contains(term)).collect::<Vec<_>>();
     let asked: HashMap<&str, Term> =
@@ -134,45 +146,46 @@ fn read<'t>(sources: &[Source<'t>], wanted: &Wanted<'_>, tokenizer: &mut Tokeniz
     };
     let whole = share_of(&|_| true);
     let wholes: Vec<f32> = wanted.parts.iter().map(|part| share_of(&|term| part.contains(term))).collect();
-    let mut numbers: HashMap<Box<str>, u32> = HashMap::new();
+    let mut known: HashMap<Box<str>, Word<'_>> = HashMap::new();
+    let mut count = 0;
     let mut tokens = Tokens::default();
     let mut all = Vec::new();
-    for (source, Source { text, marked, .. }) in sources.iter().enumerate() {
-        let considered = &text[..text.floor_char_boundary(CONSIDERED_BYTES)];
+    let greatest = sources.iter().map(|source| source.weight).fold(f32::MIN_POSITIVE, f32::max);
+    for (source, Source { text, marked, weight, .. }) in sources.iter().enumerate() {
+        let bytes = CONSIDERED_BYTES.iter().find(|(least, _)| weight / greatest >= *least).map_or(0, |(_, bytes)| *bytes);
+        let considered = &text[..text.floor_char_boundary(bytes)];
+        let first = all.len();
         tokenizer.tokenize(considered, &mut tokens);
         let mut token = 0;
         for range in fragments(considered) {
             let (mut words, mut found, mut parts) = (Vec::new(), 0.0, vec![0.0; wholes.len()]);
             while let Some(next) = tokens.get(token).filter(|next| next.start < range.end) {
                 token += 1;
-                if next.start < range.start || is_stop_word(next.text) {
+                if next.start < range.start {
                     continue;
                 }
-                let number = match numbers.get(next.text) {
-                    Some(number) => *number,
-                    None => {
-                        let number = numbers.len() as u32;
-                        numbers.insert(next.text.into(), number);
-                        number
-                    }
-                };
-                if words.contains(&number) {
-                    continue;
-                }
+                let word = known.get(next.text).copied().unwrap_or_else(|| {
+                    let number = (!is_stop_word(next.text)).then_some(count);
+                    count += u32::from(number.is_some());
+                    let word = Word { number, term: asked.get(next.text) };
+                    known.insert(next.text.into(), word);
+                    word
+                });
+                let Some(number) = word.number.filter(|number| !words.contains(number)) else { continue };
                 words.push(number);
-                if let Some(term) = asked.get(next.text) {
+                if let Some(term) = word.term {
                     found += term.rarity;
                     term.parts.iter().for_each(|part| parts[*part] += term.rarity / wholes[*part]);
                 }
             }
             let text = &considered[range.clone()];
-            let meaning = ((wanted.nearness)(text) - UNRELATED).max(0.0);
             let is_marked = marked.is_some_and(|marked| range.contains(&marked));
-            let matched = found / whole + MEANING_WEIGHT * meaning + if is_marked { MARKED } else { 0.0 };
+            let matched = found / whole + if is_marked { MARKED } else { 0.0 };
             all.push(Passage { source, text, cost: cost(text) + MARK, range, words, matched, parts, is_chosen: false });
         }
+        add_meaning(&mut all[first..], wanted.nearness);
     }
-    Passages { all, worth: vec![0.0; numbers.len()] }
+    Passages { all, worth: vec![0.0; count as usize] }
 }
 
 /// Gives each word its worth.
@@ -186,6 +199,17 @@ fn weigh(sources: &[Source<'_>], asked_for: AskedFor, passages: &mut Passages<'_
         let promise = fitting * sources[passage.source].weight * (LEAST_MATCH + passage.matched + before.max(after));
         for word in &passage.words {
             worth[*word as usize] += promise;
+        }
+    }
+}
+
+/// Adds the nearness in meaning to the passages of a text that begin it, or have or adjoin a word of the question.
+fn add_meaning(passages: &mut [Passage<'_>], nearness: &dyn Fn(&str) -> f32) {
+    let has_word: Vec<bool> = passages.iter().map(|passage| passage.matched > 0.0).collect();
+    for (at, passage) in passages.iter_mut().enumerate() {
+        let around = &has_word[at.saturating_sub(NEARBY)..has_word.len().min(at + NEARBY + 1)];
+        if at == 0 || around.contains(&true) {
+            passage.matched += MEANING_WEIGHT * (nearness(passage.text) - UNRELATED).max(0.0);
         }
     }
 }
@@ -381,7 +405,10 @@ pub fn join(text: &str, passages: &[Range<usize>]) -> String {
             (true, true) => joined.push_str("… "),
             (true, false) => {}
             (false, true) => joined.push_str(if between.contains('\n') { " …\n" } else { " … " }),
-            (false, false) => joined.push_str(if between.contains('\n') { "\n" } else { " " }),
+            (false, false) if between.contains('\n') => joined.push('\n'),
+            (false, false) if !between.is_empty() => joined.push(' '),
+            // Parts of one word, or of one line of code.
+            (false, false) => {}
         }
         joined.push_str(&text[range.clone()]);
         end = range.end;

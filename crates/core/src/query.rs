@@ -109,6 +109,8 @@ open_named_enum! {
         TextIndex = "text-index",
         /// Code, files and errors of turns that were not examined yet.
         Shape = "shape",
+        /// Parts that the deadline of the request left no time for.
+        Late = "late",
     }
 }
 

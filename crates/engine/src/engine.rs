@@ -16,7 +16,7 @@ use crate::ingest::redact::{RedactionCounts, RedactionPatternError, Redactor};
 use crate::ingest::source::{ReaderOptions, Stamp, source_named};
 use crate::ingest::{GivenDocument, Ingest, IngestError, IngestReport, IngestRequest, Keys, Observer, ReindexReport};
 use crate::platform;
-use crate::retrieve::{self, Asked, Asking, Hit, Missing, Packing, RecallAnswer, RecallRequest};
+use crate::retrieve::{self, Asked, Asking, Deadline, Hit, Missing, Packing, RecallAnswer, RecallRequest};
 use crate::store::{SourceFileSummary, Store, StoreError, StoreOptions, StoreStats};
 
 /// Number and length of the pauses in which a hard forgetting waits for the index: a minute in all.
@@ -323,16 +323,19 @@ impl Engine {
 
     fn recall_as_it_is(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
         let mut missing = Vec::new();
+        let deadline = Deadline::after(request.deadline);
         let semantic = match request.mode {
             SearchMode::Lexical => None,
             SearchMode::Static | SearchMode::Full => self.semantic().map_err(|error| missing.push(Missing::index(&error))).ok(),
         };
         let model_vector = match (request.mode, semantic) {
-            (SearchMode::Full, Some(_)) => self.question_vector(&request.text(), &mut missing)?,
+            (SearchMode::Full, Some(_)) if deadline.allows_model(self.has_loaded_model()) => {
+                self.question_vector(&request.text(), &mut missing)?
+            }
             _ => None,
         };
         let lexical = self.index()?;
-        let asked = Asked { store: &self.store, lexical: &lexical, semantic, model_vector };
+        let asked = Asked { store: &self.store, lexical: &lexical, semantic, model_vector, deadline };
         // The shared tokenizer caches its stems from query to query; a concurrent query uses its own.
         let mut answer = match self.tokenizer.try_lock() {
             Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),
@@ -554,6 +557,10 @@ impl Engine {
         }
         let semantic = SemanticIndex::open(&self.options.directory, &self.store)?;
         Ok(self.semantic.get_or_init(|| semantic))
+    }
+
+    fn has_loaded_model(&self) -> bool {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     fn model(&self) -> Result<Arc<TextEmbedder>, EngineError> {

@@ -44,10 +44,10 @@ pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
 pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
-    ExchangeHits, Found, Hit, Missing, Packing, Passage, RecallAnswer, RecallRequest, Said, SessionHit, exchanges,
+    ExchangeHits, Found, Hit, Missing, Packing, Passage, RecallAnswer, RecallRequest, Said, SessionHit, WorkDone, exchanges,
 };
 pub use sessions::SessionsRequest;
-pub use show::{ShowAnswer, ShowRequest};
+pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};
 pub use store::{
     AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount,
     SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,

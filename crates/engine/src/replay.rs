@@ -101,7 +101,8 @@ impl Engine {
             for opened in &mut exchanges {
                 opened.retain(|file| is_named_like_a_file(&file.path));
             }
-            let remembered = rank_files(&exchanges, &popular);
+            let total = popular.iter().map(|(_, count)| count).sum();
+            let remembered = rank_files(&exchanges, &popular, total);
             judged[0].add(case, remembered.iter().map(|file| file.path.as_str()));
             let mut often = popular;
             often.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

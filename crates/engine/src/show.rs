@@ -1,5 +1,9 @@
-//! Shows a turn with the turns around it, or a whole session.
+//! Shows a turn with its exchange, or a whole session, in pages.
 
+use std::fmt;
+use std::str::FromStr;
+
+use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::{EpisodeId, TurnId};
 
 use crate::engine::Engine;
@@ -7,13 +11,33 @@ use crate::error::EngineError;
 use crate::ingest::write_archived;
 use crate::store::ShownTurn;
 
+/// Number of passages before and after a passage of a document, which has no exchange.
+const BESIDE_PASSAGE: usize = 3;
+/// Maximum number of turns from a place on.
+const MOST_FROM: usize = 1_000;
+/// Maximum number of characters of a spoken turn, and of one by a tool, beside the requested turn.
+const BESIDE_CHARS: (usize, usize) = (600, 240);
+/// A beginning of fewer characters is not worth its heading.
+const LEAST_CHARS: usize = 80;
+
 /// Turn or session to show.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ShowRequest {
     /// Id, short id or native id of a turn or session, or an unambiguous beginning of one.
     pub id: String,
-    /// Number of turns before and after, if the id names a turn.
-    pub surroundings: usize,
+    /// Turns to show with it, if the id names a turn.
+    pub surroundings: Surroundings,
+}
+
+/// Turns that are shown with a requested turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Surroundings {
+    /// Its exchange: from the question before it to the next question. In a document, the passages nearby.
+    Exchange,
+    /// Number of turns before and after.
+    Turns(usize),
+    /// In its place the turns of its session from this place on, as in [`Start`].
+    From(usize),
 }
 
 /// A turn with its surroundings, or a whole episode.
@@ -27,6 +51,179 @@ pub struct ShowAnswer {
     pub focus: Option<TurnId>,
     /// Number of turns of the episode before the first one shown, and after the last.
     pub hidden: (usize, usize),
+}
+
+/// A place in a session: the number of a turn (or exchange), from 1, and how many of its characters were shown
+/// already. As text it is `12`, or `12+8000`.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Start {
+    /// Number of the turn or exchange.
+    pub place: usize,
+    /// Number of its characters to skip.
+    pub chars: usize,
+}
+
+/// A text is no place in a session.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NoPlace(String);
+
+/// A turn of a page.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct PageTurn {
+    /// Its index in [`ShowAnswer::turns`].
+    pub index: usize,
+    /// Number of its characters to skip.
+    pub skipped: usize,
+    /// Maximum number of characters to show.
+    pub chars: usize,
+}
+
+/// The part of an answer that fits into a budget.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Page {
+    /// Its turns, in order.
+    pub turns: Vec<PageTurn>,
+    /// Place from which everything after the requested turn that is not shown can be read.
+    pub next: Option<Start>,
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.chars {
+            0 => write!(f, "{}", self.place),
+            chars => write!(f, "{}+{chars}", self.place),
+        }
+    }
+}
+
+impl FromStr for Start {
+    type Err = NoPlace;
+
+    fn from_str(words: &str) -> Result<Self, NoPlace> {
+        let (place, chars) = words.trim().split_once('+').unwrap_or((words.trim(), "0"));
+        match (place.parse(), chars.parse()) {
+            (Ok(place @ 1..), Ok(chars)) => Ok(Self { place, chars }),
+            _ => Err(NoPlace(words.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for NoPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no place, expected what the page before named, such as 12 or 12+8000", self.0)
+    }
+}
+
+impl std::error::Error for NoPlace {}
+
+impl ShowAnswer {
+    /// Returns the part that fits into `room` characters, where each turn costs `heading` characters beside its
+    /// own. Without a start, the requested turn is shown as far as possible, then the beginnings of its question,
+    /// of the outcome, and of the turns next to it. With a start, or without a requested turn, the turns follow
+    /// each other whole.
+    pub fn page(&self, start: Option<Start>, room: usize, heading: usize) -> Page {
+        let lengths: Vec<usize> = self.turns.iter().map(|turn| turn.words().chars().count()).collect();
+        let focus = self.focus.and_then(|focus| self.turns.iter().position(|turn| turn.id == focus));
+        match (focus, start) {
+            (Some(focus), None) => self.page_around(focus, &lengths, room, heading),
+            (_, start) => self.page_from(start.unwrap_or_default(), &lengths, room, heading),
+        }
+    }
+
+    fn page_from(&self, start: Start, lengths: &[usize], room: usize, heading: usize) -> Page {
+        let mut left = room;
+        let mut turns = Vec::new();
+        for (index, length) in lengths.iter().enumerate() {
+            let place = self.hidden.0 + index + 1;
+            if place < start.place {
+                continue;
+            }
+            let skipped = if place == start.place { start.chars.min(*length) } else { 0 };
+            let rest = length - skipped;
+            let chars = rest.min(left.saturating_sub(heading));
+            // The first turn makes progress, however small the room is.
+            let chars = if turns.is_empty() { chars.max(rest.min(LEAST_CHARS)) } else { chars };
+            if chars < rest.min(LEAST_CHARS) {
+                return Page { turns, next: Some(Start { place, chars: skipped }) };
+            }
+            turns.push(PageTurn { index, skipped, chars });
+            if chars < rest {
+                return Page { turns, next: Some(Start { place, chars: skipped + chars }) };
+            }
+            left = left.saturating_sub(heading + chars);
+        }
+        Page { turns, next: self.after() }
+    }
+
+    fn page_around(&self, focus: usize, lengths: &[usize], room: usize, heading: usize) -> Page {
+        let mut given = Given { left: room, heading, lengths, chars: vec![None; lengths.len()] };
+        given.give(focus, (room * 3 / 5).max(LEAST_CHARS), true);
+        let is_question = |index: &usize| self.turns[*index].role == Role::Human;
+        let is_said = |index: &usize| self.turns[*index].role == Role::Assistant && !self.turns[*index].text.trim().is_empty();
+        let question = (0..focus).rev().find(is_question);
+        let outcome = (focus + 1..lengths.len()).rev().find(is_said);
+        let mut others: Vec<usize> = (0..lengths.len()).collect();
+        others.sort_by_key(|index| index.abs_diff(focus));
+        for index in question.into_iter().chain(outcome).chain(others) {
+            let is_by_tool = matches!(self.turns[index].role, Role::ToolCall | Role::ToolResult);
+            if given.chars[index].is_none() {
+                given.give(index, if is_by_tool { BESIDE_CHARS.1 } else { BESIDE_CHARS.0 }, false);
+            }
+        }
+        given.give(focus, usize::MAX, true);
+        let chars = given.chars;
+        let shown = |(index, chars): (usize, &Option<usize>)| chars.map(|chars| PageTurn { index, skipped: 0, chars });
+        let turns = chars.iter().enumerate().filter_map(shown).collect();
+        let cut = (focus..lengths.len()).find(|index| chars[*index].is_none_or(|chars| chars < lengths[*index]));
+        let next = cut.map(|index| Start { place: self.hidden.0 + index + 1, chars: chars[index].unwrap_or(0) });
+        Page { turns, next: next.or(self.after()) }
+    }
+
+    /// Returns the place after the last turn, if the session goes on.
+    fn after(&self) -> Option<Start> {
+        (self.hidden.1 > 0).then(|| Start { place: self.hidden.0 + self.turns.len() + 1, chars: 0 })
+    }
+}
+
+/// Characters of each turn that have room.
+struct Given<'l> {
+    left: usize,
+    heading: usize,
+    lengths: &'l [usize],
+    chars: Vec<Option<usize>>,
+}
+
+impl Given<'_> {
+    /// Gives a turn up to `most` characters more; one that is not needed only if a beginning worth reading fits.
+    fn give(&mut self, index: usize, most: usize, is_needed: bool) {
+        let had = self.chars[index];
+        let heading = if had.is_none() { self.heading } else { 0 };
+        let (rest, left) = (self.lengths[index] - had.unwrap_or(0), self.left.saturating_sub(heading));
+        let more = rest.min(most).min(left);
+        if is_needed || self.left >= heading && more >= rest.min(LEAST_CHARS) {
+            self.left = left - more;
+            self.chars[index] = Some(had.unwrap_or(0) + more);
+        }
+    }
+}
+
+/// Returns the range of the turns to show with the one at this index.
+fn range(turns: &[ShownTurn], at: usize, surroundings: Surroundings) -> std::ops::Range<usize> {
+    let around = |count: usize| at.saturating_sub(count)..turns.len().min(at.saturating_add(count).saturating_add(1));
+    match surroundings {
+        Surroundings::Turns(count) => around(count),
+        Surroundings::From(place) => {
+            let first = place.saturating_sub(1).min(turns.len());
+            first..turns.len().min(first + MOST_FROM)
+        }
+        Surroundings::Exchange if turns[at].kind == EpisodeKind::Document => around(BESIDE_PASSAGE),
+        Surroundings::Exchange => {
+            let is_question = |turn: &ShownTurn| turn.role == Role::Human;
+            let first = turns[..=at].iter().rposition(is_question).unwrap_or(0);
+            let next = turns[at + 1..].iter().position(is_question);
+            first..next.map_or(turns.len(), |next| at + 1 + next)
+        }
+    }
 }
 
 impl Engine {
@@ -45,10 +242,9 @@ impl Engine {
                     // An older version of a note, which is not in the list of its turns.
                     return Ok(ShowAnswer { episode: focus.episode, focus: Some(focus.id), turns: vec![focus], hidden: (0, 0) });
                 };
-                let first = at.saturating_sub(request.surroundings);
-                let end = (at + request.surroundings + 1).min(all.len());
-                let hidden = (first, all.len() - end);
-                let turns = all.into_iter().skip(first).take(end - first).collect();
+                let shown = range(&all, at, request.surroundings);
+                let hidden = (shown.start, all.len() - shown.end);
+                let turns = all.into_iter().skip(shown.start).take(shown.len()).collect();
                 Ok(ShowAnswer { episode: focus.episode, turns, focus: Some(focus.id), hidden })
             }
             ([], [(row, ..)]) => {
@@ -69,7 +265,7 @@ impl Engine {
 
     /// Writes the archived (redacted) transcripts of a session to `out`.
     pub fn write_original(&self, id: &str, out: &mut dyn std::io::Write) -> Result<(), EngineError> {
-        let shown = self.show(&ShowRequest { id: id.to_owned(), surroundings: 0 })?;
+        let shown = self.show(&ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) })?;
         let files = self.store().files_of_episode(&shown.episode)?;
         for file in files {
             write_archived(self.store(), &file, out)?;

@@ -10,7 +10,7 @@ use yore_core::time::UtcMillis;
 use yore_engine::ingest::{IngestReport, IngestRequest, Silent, SourceRoot};
 use yore_engine::{
     EmbedReport, Engine, EngineOptions, ForgetRequest, Found, Hit, RecallAnswer, RecallRequest, SessionsRequest, ShowRequest,
-    ShownTurn, StoreOptions, SyncReport,
+    ShownTurn, StoreOptions, Surroundings, SyncReport,
 };
 
 use crate::state;
@@ -192,7 +192,7 @@ impl Memory {
         let Some(episode) = self.episodes().into_iter().find(|episode| episode.native_id == native_id) else {
             return Vec::new();
         };
-        let request = ShowRequest { id: episode.id.to_string(), surroundings: 0 };
+        let request = ShowRequest { id: episode.id.to_string(), surroundings: Surroundings::Turns(0) };
         self.engine().show(&request).map(|answer| answer.turns).unwrap_or_default()
     }
 

@@ -34,7 +34,8 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
 
 /// Answers a request; first updates the index if it is behind and the configuration says so.
 pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<RecallAnswer, EngineError> {
-    if config.index.sync_on_recall && engine.is_behind(request.mode)? {
+    // A request with a deadline does not wait for the index.
+    if config.index.sync_on_recall && request.deadline.is_none() && engine.is_behind(request.mode)? {
         // Turns that the index cannot take now are searched in memory.
         let _ = engine.sync_index(0, &mut |_| {});
     }

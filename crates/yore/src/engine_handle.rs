@@ -129,7 +129,8 @@ impl Uses {
         if request.mode == SearchMode::Full {
             *lock(&self.model) = Some(Instant::now());
         }
-        if is_synced && engine.is_behind(request.mode).unwrap_or(false) {
+        // A request with a deadline does not wait for the index.
+        if is_synced && request.deadline.is_none() && engine.is_behind(request.mode).unwrap_or(false) {
             // Turns that the index cannot take now are searched in memory.
             let _ = engine.sync_index(0, &mut |_| {});
         }

@@ -10,6 +10,7 @@
 //! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
 //! - [`asked_for`], [`question_parts`]: what a question asks for
+//! - [`command_of`], [`command_that_worked`]: commands that agents ran
 //! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
 //! - [`preview`], [`key_concepts`]: a summary of a long text
 //! - [`without_lone_surrogates`]: makes JSON with half characters readable
@@ -19,6 +20,7 @@
 mod asked_for;
 mod chunk;
 mod code_blocks;
+mod command;
 mod duplicate;
 mod errors;
 mod fragments;
@@ -35,6 +37,7 @@ mod wordpiece;
 pub use asked_for::{asked_for, question_parts};
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
 pub use code_blocks::{CodeBlock, code_blocks, language_name};
+pub use command::{command_of, command_that_worked};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};

@@ -83,6 +83,12 @@ impl Missing {
         Self { code: MissingCode::Shape, text, remedy: Some("run `yore reindex`".to_owned()) }
     }
 
+    /// There was no time left for these parts.
+    pub(super) fn late(parts: &[&str]) -> Self {
+        let text = format!("no time was left for {}", parts.join(", "));
+        Self { code: MissingCode::Late, text, remedy: Some("allow more time".to_owned()) }
+    }
+
     /// More turns wait for an index than a query searches in memory.
     pub(super) fn behind(code: MissingCode, index: &str, waiting: usize) -> Self {
         let text = format!("{waiting} turns are not in {index} yet, and not all of them were searched");
@@ -114,6 +120,9 @@ pub struct Hit {
     pub exchange: usize,
     /// Passages of other turns of the exchange, such as the outcome of a prompt, if this is its first hit.
     pub beside: Vec<Said>,
+    /// What was done in its exchange, if that is asked for and this is its first hit.
+    #[serde(default)]
+    pub work: Option<Box<WorkDone>>,
     /// Location of the text.
     pub place: Place,
     /// Time when it was said.
@@ -124,6 +133,26 @@ pub struct Hit {
     pub found: Found,
     /// Lower ranked turns that say the same in nearly the same words, best first.
     pub also: Vec<Place>,
+}
+
+/// What was done in an exchange.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkDone {
+    /// Files that were changed, relative to the directory of the agent.
+    pub changed: Vec<String>,
+    /// Files that were only read.
+    pub read: Vec<String>,
+    /// The command that worked: one that failed before, or the last that did more than look at something.
+    pub command: Option<String>,
+    /// The first sentence of the agent's last message.
+    pub outcome: Option<String>,
+}
+
+impl WorkDone {
+    /// Returns whether nothing is known to have been done.
+    pub fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.read.is_empty() && self.command.is_none()
+    }
 }
 
 /// Kinds of items that can be found.
@@ -146,6 +175,7 @@ impl Hit {
             quote,
             exchange: 1,
             beside: Vec::new(),
+            work: None,
             place: turn.place(),
             time: turn.time.clone(),
             project: turn.project.clone(),
@@ -262,6 +292,7 @@ mod tests {
             Missing::index(&EngineError::NoModel),
             Missing::behind(MissingCode::TextIndex, "the full-text index", 3),
             Missing::shape(2),
+            Missing::late(&["ranking files"]),
         ];
         for missing in &all {
             let told = serde_json::to_string(missing).unwrap();

@@ -1,5 +1,6 @@
 //! The sources that a query searches.
 
+use super::deadline::Deadline;
 use crate::index::{LexicalIndex, SemanticIndex};
 use crate::store::Store;
 
@@ -13,4 +14,6 @@ pub(crate) struct Asked<'a> {
     pub semantic: Option<&'a SemanticIndex>,
     /// The query's vector by the local model, in the full mode.
     pub model_vector: Option<Vec<f32>>,
+    /// The end of the time for the query.
+    pub deadline: Deadline,
 }

@@ -7,6 +7,7 @@ use yore_core::rank;
 
 use super::Asked;
 use super::candidate::{Candidate, Contribution, Key, Proposal};
+use super::deadline::LatePart;
 use super::lists::{ListRow, row_of};
 use super::plan::Plan;
 use super::weights::Weights;
@@ -17,6 +18,10 @@ pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidat
     let mut candidates = Candidates::default();
     for planned in &plan.lists {
         let Some(row) = row_of(planned.list) else { continue };
+        // The words are searched in any case.
+        if planned.list != List::Words && !asked.deadline.allows(LatePart::Meaning) {
+            continue;
+        }
         candidates.add(row, planned.weights, (row.propose)(asked, plan)?);
     }
     let mut all = candidates.all;

@@ -1,9 +1,11 @@
 //! Ranks the files that agents opened when something was worked on before.
 
+use std::collections::HashSet;
+
 use yore_core::files::{Opened, RankedFile, rank_files};
 use yore_core::time::UtcMillis;
 
-use super::{Found, Hit};
+use super::{Asked, Found, Hit};
 use crate::error::EngineError;
 use crate::store::{Store, TurnKey};
 
@@ -14,14 +16,16 @@ const MOST_FILES: usize = 20;
 
 /// Ranks the files that agents opened in the exchanges of these hits, best first. Files that are often opened in
 /// the same projects, before `until`, come before equal ones.
-pub(super) fn worked_files(store: &Store, hits: &[Hit], until: Option<UtcMillis>) -> Result<Vec<RankedFile>, EngineError> {
+pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMillis>) -> Result<Vec<RankedFile>, EngineError> {
+    let store = asked.store;
     let exchanges = opened_in_exchanges(store, hits)?;
     if exchanges.iter().all(Vec::is_empty) {
         return Ok(Vec::new());
     }
     let rows: Vec<TurnKey> = hits.iter().take(VOTING).map(row_of).collect();
-    let mut files = rank_files(&exchanges, &store.popular_files(&rows, until)?);
-    files.retain(|file| file.read + file.written > 0);
+    let opened: HashSet<&str> = exchanges.iter().flatten().map(|file| file.path.as_str()).collect();
+    // As many files are opened as there are turns, roughly; to count them would take longer than the search.
+    let mut files = rank_files(&exchanges, &store.popular_files(&rows, &opened, until)?, asked.lexical.len());
     files.truncate(MOST_FILES);
     Ok(files)
 }

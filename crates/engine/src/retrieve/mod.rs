@@ -6,13 +6,15 @@
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
 //! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan
 //! - `rank`: ranks them
-//! - `files`: ranks the files that were opened then
+//! - `files`: ranks the files that were opened then; `work`: reads what was done
+//! - `deadline`: leaves out what there is no time for
 //! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages
 
 mod answer;
 mod asked;
 mod candidate;
 mod collect;
+mod deadline;
 mod duplicates;
 mod files;
 mod lists;
@@ -24,6 +26,7 @@ mod rank;
 mod request;
 mod strength;
 mod weights;
+mod work;
 
 use std::time::{Duration, Instant};
 
@@ -31,8 +34,10 @@ use yore_core::query::{AskedFor, MissingCode};
 use yore_core::strength::Strength;
 use yore_core::text::Tokenizer;
 
-pub use self::answer::{ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SessionHit, exchanges};
+pub use self::answer::{ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SessionHit, WorkDone, exchanges};
 pub(crate) use self::asked::Asked;
+pub(crate) use self::deadline::Deadline;
+use self::deadline::LatePart;
 pub(crate) use self::files::opened_in_exchanges;
 pub(crate) use self::pack::{Asking, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
@@ -62,9 +67,18 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
     let unmet =
         if is_weak && !request.is_bare { strength::unmet_words(asked, &request.question, tokenizer)? } else { Vec::new() };
-    let asks_for_files = request.with_files || plan.asked_for == AskedFor::Place && !request.is_bare;
-    let files = if asks_for_files { files::worked_files(asked.store, &hits, request.filter.as_of)? } else { Vec::new() };
+    let asks_for_place = plan.asked_for == AskedFor::Place && !request.is_bare;
+    let asks_for_files = request.with_files || asks_for_place;
+    let files = if asks_for_files && asked.deadline.allows(LatePart::Files) {
+        files::worked_files(asked, &hits, request.filter.as_of)?
+    } else {
+        Vec::new()
+    };
     present::quote_hits(asked, &plan, &mut hits, tokenizer)?;
+    let most = if request.with_work { hits.len() } else { usize::from(asks_for_place) };
+    if most > 0 && asked.deadline.allows(LatePart::Work) {
+        work::add_work(asked.store, &mut hits, most)?;
+    }
     let micros = |time: Duration| time.as_micros() as u64;
     let pending = asked.store.queue_length(COUNTED_PENDING)?;
     Ok(RecallAnswer {
@@ -103,6 +117,10 @@ fn missing(asked: &Asked<'_>, request: &RecallRequest, pending: usize) -> Result
         if waiting > MOST_PENDING_VECTORS {
             missing.push(Missing::behind(MissingCode::VectorIndex, "the vector indexes", waiting));
         }
+    }
+    let late = asked.deadline.late();
+    if !late.is_empty() {
+        missing.push(Missing::late(&late));
     }
     Ok(missing)
 }

@@ -5,6 +5,7 @@ use yore_core::query::{List, ListPlace, Part, ScorePart, SearchMode};
 use yore_core::text::{Question, Tokenizer, error_line, quote};
 
 use super::candidate::{Candidate, Contribution};
+use super::deadline::LatePart;
 use super::duplicates::{Kept, read};
 use super::pack::{Asking, asked_code, matching_text, pack};
 use super::plan::Plan;
@@ -61,7 +62,8 @@ pub(super) fn quote_hits(
     tokenizer: &mut Tokenizer,
 ) -> Result<(), EngineError> {
     let (request, question) = (plan.request, &plan.question);
-    if let Some(packing) = &request.packing {
+    // Quotes cost less than choosing passages.
+    if let Some(packing) = request.packing.as_ref().filter(|_| asked.deadline.allows(LatePart::Passages)) {
         let text = (plan.mode != SearchMode::Lexical).then_some(&*plan.text);
         let (asked_for, parts) = (plan.asked_for, plan.parts.as_slice());
         let asking = Asking { question, text, asked_for, parts, filter: &request.filter };

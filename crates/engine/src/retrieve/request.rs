@@ -1,6 +1,7 @@
 //! A query to the memory.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use yore_core::query::{Filter, SearchMode};
@@ -52,6 +53,13 @@ pub struct RecallRequest {
     /// True to rank the files that agents opened in the exchanges of the hits, whatever is asked for.
     #[serde(default)]
     pub with_files: bool,
+    /// True to add what was done in the exchanges of the hits: files, the command that worked, the outcome.
+    #[serde(default)]
+    pub with_work: bool,
+    /// Time in which the answer is wanted; what there is no time for is left out and named in
+    /// [`super::RecallAnswer::missing`]. `None`: nothing is left out.
+    #[serde(default)]
+    pub deadline: Option<Duration>,
     /// Length of a quote in characters.
     pub quote_chars: usize,
     /// Weight of tool inputs and outputs relative to the spoken text, 0 to 1.
@@ -81,6 +89,8 @@ impl RecallRequest {
             min_confidence: None,
             is_bare: false,
             with_files: false,
+            with_work: false,
+            deadline: None,
             quote_chars: 240,
             tool_weight: 0.15,
             meaning_weight: None,

@@ -6,6 +6,7 @@ use yore_core::query::List;
 use yore_core::strength::{Evidence, confidence, refused_below};
 use yore_core::text::{Question, Tokenizer, Tokens};
 
+use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
 use super::{Asked, Found, Hit};
@@ -32,7 +33,8 @@ pub(super) fn judge(
     let rarity = asked.lexical.rarity(terms)?;
     let whole = rarity.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
-    let is_by_meaning = plan.lists.iter().any(|planned| matches!(planned.list, List::Static | List::Model));
+    let is_late = asked.deadline.left_out(LatePart::Meaning);
+    let is_by_meaning = !is_late && plan.lists.iter().any(|planned| matches!(planned.list, List::Static | List::Model));
     let none = Evidence { nearness: is_by_meaning.then_some(0.0), cover: 0.0, terms: terms.len(), mode: plan.mode };
     let mut answer = none;
     let mut by_tool = 0.0f32;

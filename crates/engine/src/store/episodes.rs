@@ -1,7 +1,7 @@
 //! Reads episodes and turns: by row, by id, in order.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
@@ -118,6 +118,12 @@ pub struct ShownTurn {
 }
 
 impl ShownTurn {
+    /// Returns its content: the text, then the input and output of tools.
+    pub fn words(&self) -> String {
+        let parts = [self.text.trim(), self.tool_text.trim()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
     /// Returns the location of its text.
     pub(crate) fn place(&self) -> Place {
         Place {
@@ -141,12 +147,12 @@ static INDEXED_TURN: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,
+pub(super) const SHOWN_COLUMNS: &str = "turn.id, turn.uid, episode.uid, episode.id, episode.agent, episode.kind, episode.native_id, turn.native_id, turn.role,
     speaker.text, turn.is_error, turn_text.words, turn.at_ms, turn.at_original, turn.at_offset_min, turn.at_quality, project.name, branch.text,
     cwd.text, model.text, source_file.path, turn.line, source_file.gone_ms IS NOT NULL,
     CASE WHEN note_version.turn_id IS NULL THEN episode.title ELSE note_version.title END";
 
-const SHOWN_JOINS: &str = "JOIN episode ON episode.id = turn.episode_id
+pub(super) const SHOWN_JOINS: &str = "JOIN episode ON episode.id = turn.episode_id
     JOIN turn_text ON turn_text.turn_id = turn.id
     JOIN source_file ON source_file.id = turn.file_id
     LEFT JOIN project ON project.id = turn.project_id
@@ -156,7 +162,7 @@ const SHOWN_JOINS: &str = "JOIN episode ON episode.id = turn.episode_id
     LEFT JOIN label AS speaker ON speaker.id = turn.speaker_id
     LEFT JOIN note_version ON note_version.turn_id = turn.id";
 
-fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
+pub(super) fn shown_turn(row: &Row<'_>) -> rusqlite::Result<ShownTurn> {
     let words: Vec<u8> = row.get(11)?;
     let (text, tool_text) = words::decode(&words).unwrap_or_default();
     Ok(ShownTurn {
@@ -259,61 +265,6 @@ impl Store {
                 params![list, native_session],
             )?;
             Ok(shared.into_iter().collect())
-        })
-    }
-
-    /// Returns, for each turn, the position of the last human turn of its episode up to it, at which its
-    /// exchange begins; -1 if there is none.
-    pub(crate) fn exchange_starts(&self, turns: &[TurnKey]) -> StoreResult<HashMap<TurnKey, i64>> {
-        self.read(|view| {
-            let found = view.all(
-                "SELECT turn.id, coalesce((
-                     SELECT max(asked.position) FROM turn AS asked
-                     WHERE asked.episode_id = turn.episode_id AND asked.position <= turn.position AND asked.role = 'human'
-                 ), -1) FROM turn WHERE turn.id IN (SELECT value FROM json_each(?1))",
-                [json_of(turns)],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?;
-            Ok(found.into_iter().collect())
-        })
-    }
-
-    /// Returns the last turn of the agent after this turn and before the next human turn, which is the outcome
-    /// of this turn; `None` if there is none.
-    pub(crate) fn conclusion(&self, turn: TurnKey) -> StoreResult<Option<ShownTurn>> {
-        self.read(|view| {
-            let sql = format!(
-                "SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL AND turn.id = (
-                     SELECT later.id FROM turn AS asked JOIN turn AS later ON later.episode_id = asked.episode_id
-                     WHERE asked.id = ?1 AND later.role = 'assistant' AND later.position > asked.position
-                       AND later.position < coalesce((
-                         SELECT min(next.position) FROM turn AS next
-                         WHERE next.episode_id = asked.episode_id AND next.position > asked.position AND next.role = 'human'
-                       ), 9223372036854775807)
-                     ORDER BY later.position DESC LIMIT 1
-                 )"
-            );
-            view.first(&sql, [turn], shown_turn)
-        })
-    }
-
-    /// Returns the turns of people and agents in the exchange of a turn that stand nearest to it, without the
-    /// turn itself; nothing before the first human turn.
-    pub(crate) fn exchange_around(&self, turn: TurnKey, limit: usize) -> StoreResult<Vec<ShownTurn>> {
-        self.read(|view| {
-            let sql = format!(
-                "WITH own AS (SELECT episode_id, position FROM turn WHERE id = ?1),
-                 span AS (SELECT own.episode_id, own.position,
-                     (SELECT max(position) FROM turn WHERE episode_id = own.episode_id AND position <= own.position
-                         AND role = 'human') AS start,
-                     (SELECT min(position) FROM turn WHERE episode_id = own.episode_id AND position > own.position
-                         AND role = 'human') AS next FROM own)
-                 SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} JOIN span ON span.episode_id = turn.episode_id
-                 WHERE episode.forgotten_ms IS NULL AND turn.role IN ('human', 'assistant') AND turn.id <> ?1
-                     AND turn.position >= span.start AND turn.position < coalesce(span.next, 9223372036854775807)
-                 ORDER BY abs(turn.position - span.position), turn.position LIMIT ?2"
-            );
-            view.all(&sql, params![turn, limit as i64], shown_turn)
         })
     }
 

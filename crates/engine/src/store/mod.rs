@@ -5,7 +5,7 @@
 //! - `transaction`: statements, with errors that name the database
 //! - `keys`: keys of rows
 //! - `commit`: the data that an ingestion stores in one transaction
-//! - `upsert`, `episodes`, `words`: projects, episodes, turns: written, read, packed
+//! - `upsert`, `episodes`, `exchanges`, `words`: projects, episodes, turns: written, read, packed
 //! - `archive`: blobs and segments
 //! - `backup`, `salvage`: copies of the database, and rescue of data from a damaged one
 //! - `sources`: source files with checkpoints, leases and skipped lines
@@ -29,6 +29,7 @@ mod conformance;
 mod connection;
 mod episodes;
 mod error;
+mod exchanges;
 mod forget;
 mod job_rows;
 mod keys;

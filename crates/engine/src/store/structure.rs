@@ -2,7 +2,7 @@
 //! in the transaction that writes a turn's words, and again from the words alone for turns that are
 //! older than these tables.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rusqlite::{Row, params};
 use yore_core::episode::{FileAction, FileUse, Outcome, Role, ToolUse, Turn};
@@ -274,7 +274,7 @@ impl Upserter<'_, '_> {
     }
 }
 
-fn opened(row: &Row<'_>) -> rusqlite::Result<Opened> {
+pub(super) fn opened(row: &Row<'_>) -> rusqlite::Result<Opened> {
     let (path, directory, action): (String, Option<String>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
     Ok(Opened { path: relative(&path, directory.as_deref()), is_written: action == FileAction::Written.as_str() })
 }
@@ -406,28 +406,6 @@ impl Store {
         })
     }
 
-    /// Returns the files that tools opened in the exchange of a turn.
-    pub(crate) fn exchange_files(&self, turn: TurnKey) -> StoreResult<Vec<Opened>> {
-        self.read(|view| {
-            let found = view.all(
-                "WITH own AS (SELECT episode_id, position FROM turn WHERE id = ?1),
-                 span AS (SELECT own.episode_id,
-                     coalesce((SELECT max(position) FROM turn WHERE episode_id = own.episode_id AND position <= own.position
-                         AND role = 'human'), own.position) AS start,
-                     (SELECT min(position) FROM turn WHERE episode_id = own.episode_id AND position > own.position
-                         AND role = 'human') AS next FROM own)
-                 SELECT path.text, cwd.text, max(turn_file.action) FROM span JOIN turn ON turn.episode_id = span.episode_id
-                     AND turn.position >= span.start AND turn.position < coalesce(span.next, 9223372036854775807)
-                 JOIN turn_file ON turn_file.turn_id = turn.id JOIN path ON path.id = turn_file.path_id
-                 LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
-                 WHERE turn_file.action <> 'mentioned' GROUP BY path.text ORDER BY path.text",
-                [turn],
-                opened,
-            )?;
-            Ok(found)
-        })
-    }
-
     /// Returns all files that tools opened in sessions, in the order of time.
     pub(crate) fn file_events(&self) -> StoreResult<Vec<FileEvent>> {
         self.read(|view| {
@@ -473,24 +451,32 @@ impl Store {
         })
     }
 
-    /// Returns the files that tools opened in the projects of these turns before a time, with the number of
-    /// times.
-    pub(crate) fn popular_files(&self, turns: &[TurnKey], until: Option<UtcMillis>) -> StoreResult<Vec<(String, u64)>> {
+    /// Returns how often tools opened these files in the projects of these turns before a time.
+    pub(crate) fn popular_files(
+        &self,
+        turns: &[TurnKey],
+        files: &HashSet<&str>,
+        until: Option<UtcMillis>,
+    ) -> StoreResult<Vec<(String, u64)>> {
+        let names: BTreeSet<String> = files.iter().map(|path| name_of(path)).collect();
+        let names = serde_json::Value::from(Vec::from_iter(names)).to_string();
         self.read(|view| {
             let found: Vec<(Opened, u64)> = view.all(
-                "SELECT path.text, cwd.text, max(turn_file.action), count(*) FROM turn
-                 JOIN turn_file ON turn_file.turn_id = turn.id JOIN path ON path.id = turn_file.path_id
+                "SELECT path.text, cwd.text, max(turn_file.action), count(*) FROM path
+                 JOIN turn_file ON turn_file.path_id = path.id JOIN turn ON turn.id = turn_file.turn_id
                  LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
-                 WHERE turn_file.action <> 'mentioned' AND (?2 IS NULL OR turn.at_ms < ?2) AND turn.project_id IN (
+                 WHERE path.name IN (SELECT value FROM json_each(?3)) AND turn_file.action <> 'mentioned' AND (?2 IS NULL OR turn.at_ms < ?2) AND turn.project_id IN (
                      SELECT DISTINCT project_id FROM turn WHERE id IN (SELECT value FROM json_each(?1))
                  ) GROUP BY path.text, cwd.text",
-                params![json_of(turns), until],
+                params![json_of(turns), until, names],
                 |row| Ok((opened(row)?, row.get::<_, i64>(3)?.unsigned_abs())),
             )?;
             // One file has a path in each worktree.
             let mut counts: BTreeMap<String, u64> = BTreeMap::new();
             for (file, count) in found {
-                *counts.entry(file.path).or_default() += count;
+                if files.contains(file.path.as_str()) {
+                    *counts.entry(file.path).or_default() += count;
+                }
             }
             Ok(counts.into_iter().collect())
         })

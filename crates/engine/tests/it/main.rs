@@ -32,6 +32,7 @@ mod redaction;
 mod reindex;
 mod replay;
 mod shape;
+mod show;
 mod suggest;
 mod told;
 mod transport;

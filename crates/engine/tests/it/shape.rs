@@ -6,7 +6,7 @@ use serde_json::json;
 use yore_core::episode::{FileAction, Outcome};
 use yore_core::exchange::Exchanges;
 use yore_core::query::{Filter, MissingCode, SearchMode};
-use yore_engine::{ConversationSummary, EngineError, Hit, SessionsRequest, ShowRequest};
+use yore_engine::{ConversationSummary, EngineError, Hit, SessionsRequest, ShowRequest, Surroundings};
 use yore_testing::{Memory, Scan, SessionBuilder, TurnOf, fixture, write_tiny_embedder};
 
 const MARCH: i64 = 1_772_323_200_000;
@@ -316,7 +316,9 @@ fn exchanges_partition_every_hand_made_session() {
     let (mut calls, mut told) = (0, 0);
     for episode in memory.episodes() {
         let id = episode.id.to_string();
-        let Ok(shown) = memory.engine().show(&ShowRequest { id: id.clone(), surroundings: 0 }) else { continue };
+        let Ok(shown) = memory.engine().show(&ShowRequest { id: id.clone(), surroundings: Surroundings::Turns(0) }) else {
+            continue;
+        };
         let Exchanges { turns_before, exchanges } = memory.engine().exchanges(&id).unwrap();
         let covered = exchanges.iter().map(|exchange| exchange.turns.len()).sum::<usize>();
         assert_eq!(turns_before + covered, shown.turns.len(), "{}", episode.native_id);

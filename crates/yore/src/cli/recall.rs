@@ -1,4 +1,5 @@
 use std::io::Read;
+use std::time::Duration;
 
 use clap::Args;
 use yore_core::episode::{EpisodeKind, Role};
@@ -43,6 +44,12 @@ pub struct Arguments {
     /// Show the files that agents opened when this was worked on, best first, in place of what was said
     #[arg(long)]
     files: bool,
+    /// Show what was done about each result: files changed and read, the command that worked, the outcome
+    #[arg(long)]
+    work: bool,
+    /// Answer within N milliseconds; what there is no time for is left out and named
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=600_000))]
+    deadline: Option<u32>,
     /// Show file, branch and title of each result
     #[arg(long)]
     paths: bool,
@@ -154,6 +161,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     request.packing = budget.or(usual).map(text::packing);
     request.min_confidence = arguments.min_confidence;
     request.with_files = arguments.files;
+    request.with_work = arguments.work;
+    request.deadline = arguments.deadline.map(|millis| Duration::from_millis(u64::from(millis)));
     if arguments.files && arguments.limit.is_none() {
         request.limit = request.limit.max(FILES_FROM);
     }

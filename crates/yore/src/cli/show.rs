@@ -1,7 +1,7 @@
 use clap::Args;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::note;
-use yore_engine::{ShowRequest, WhichVersion};
+use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, WhichVersion};
 
 use super::Context;
 use crate::ask;
@@ -9,17 +9,23 @@ use crate::error::{CliResult, Exit};
 use crate::render::text;
 use crate::results::{Exchanges, Note, Shown};
 
-/// Show a turn with its surroundings, or a whole session
+/// Show a turn with its exchange, or a whole session
+///
+/// An exchange is a question with all that answered it, up to the next question. What does not fit into the
+/// budget is cut, and the last line names the place to go on from. --json shows whole turns.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Id of a turn or session, or its first characters
     id: String,
-    /// Number of turns before and after
-    #[arg(short = 'C', long = "around", value_name = "N", default_value_t = 3)]
-    around: usize,
-    /// Cut each turn to N characters (0: do not cut)
-    #[arg(long, value_name = "N", default_value_t = 2000)]
-    max_chars: usize,
+    /// Number of turns before and after, in place of the exchange
+    #[arg(short = 'C', long = "around", value_name = "N")]
+    around: Option<usize>,
+    /// At most about N tokens of text; 0: everything [default: 2000 for a turn, 20000 for a session]
+    #[arg(long, value_name = "N", hide_default_value = true)]
+    budget: Option<usize>,
+    /// Go on from this place in the session, as the page before says: 12, or 12+8000
+    #[arg(long, value_name = "PLACE", conflicts_with_all = ["around", "original", "exchanges", "note_version", "as_of"])]
+    from: Option<Start>,
     /// Print the transcripts of the session as they are archived (redacted JSON lines)
     #[arg(long)]
     original: bool,
@@ -34,7 +40,28 @@ pub struct Arguments {
     as_of: Option<UtcMillis>,
 }
 
+/// Default budget of a turn and of a session, in tokens.
+const TURN_BUDGET: usize = 2_000;
+const SESSION_BUDGET: usize = 20_000;
+/// Characters that a turn costs beside its own.
+const HEADING_CHARS: usize = 60;
+
 impl Arguments {
+    /// Returns the turns to show with a requested turn.
+    fn surroundings(&self) -> Surroundings {
+        let around = self.around.map_or(Surroundings::Exchange, Surroundings::Turns);
+        self.from.map_or(around, |from| Surroundings::From(from.place))
+    }
+
+    /// Returns the number of characters to show of an answer.
+    fn room(&self, shown: &ShowAnswer) -> usize {
+        let usual = if shown.focus.is_some() { TURN_BUDGET } else { SESSION_BUDGET };
+        match self.budget.unwrap_or(usual) {
+            0 => usize::MAX / 8,
+            budget => budget.saturating_mul(4),
+        }
+    }
+
     /// Returns the requested version of a note.
     fn which(&self) -> Option<WhichVersion> {
         self.note_version.map(WhichVersion::Number).or(self.as_of.map(WhichVersion::AsOf))
@@ -76,7 +103,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         return Ok(Exit::Success);
     }
     let mut memory = context.settings.memory()?;
-    let shown = memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.around })?;
+    let shown = memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.surroundings() })?;
     if context.printer.is_json() {
         context.printer.json(&Shown::from(&shown))?;
         return Ok(Exit::Success);
@@ -92,13 +119,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             turn.agent
         ))?;
     }
-    if shown.hidden.0 > 0 {
-        context.printer.line(format!(
-            "{}… {} before{}\n",
-            text::DIM,
-            text::counted(shown.hidden.0 as u64, "turn"),
-            text::RESET
-        ))?;
+    let page = shown.page(arguments.from, arguments.room(&shown), HEADING_CHARS);
+    let first = page.turns.first().map_or(0, |turn| turn.index);
+    if shown.hidden.0 + first > 0 {
+        context.printer.line(format!("{}\n", gap(shown.hidden.0 + first, " before")))?;
     }
     // Showing a note counts as loading it whole.
     let whole = shown.turns.first().filter(|turn| turn.agent == note::KIND).map(|turn| turn.episode.to_string());
@@ -112,16 +136,31 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             text::RESET
         ))?;
     }
-    let max_chars = (arguments.max_chars > 0).then_some(arguments.max_chars);
-    for turn in &shown.turns {
+    let mut expected = first;
+    for PageTurn { index, skipped, chars } in page.turns {
+        if index > expected {
+            context.printer.line(format!("{}\n", gap(index - expected, "")))?;
+        }
+        expected = index + 1;
+        let turn = &shown.turns[index];
         let is_focus = shown.focus == Some(turn.id);
-        context.printer.line(text::turn(turn, is_focus, max_chars.filter(|_| !is_focus)))?;
+        context.printer.line(text::turn(turn, is_focus, skipped, chars))?;
         if is_focus {
             context.printer.line(format!("  {}{}:{}{}\n", text::DIM, text::harmless(&turn.path), turn.line, text::RESET))?;
         }
     }
-    if shown.hidden.1 > 0 {
-        context.printer.line(format!("{}… {} after{}", text::DIM, text::counted(shown.hidden.1 as u64, "turn"), text::RESET))?;
+    let after = shown.turns.len() - expected + shown.hidden.1;
+    if after > 0 {
+        context.printer.line(gap(after, " after"))?;
+    }
+    if let Some(next) = page.next {
+        let id = text::harmless(&arguments.id);
+        context.printer.line(format!("{}it goes on: yore show {id} --from {next}{}", text::DIM, text::RESET))?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns a line about turns that are not shown.
+fn gap(count: usize, place: &str) -> String {
+    format!("{}… {}{place}{}", text::DIM, text::counted(count as u64, "turn"), text::RESET)
 }

@@ -166,9 +166,9 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
                 let wanted = Wanted {
                     id,
                     level: Some(Level::Turns),
-                    around: 0,
+                    around: Some(0),
                     from: None,
-                    budget: BUDGET,
+                    budget: Some(BUDGET),
                     version: None,
                     form: Form::Text,
                 };
@@ -178,9 +178,9 @@ pub async fn read(access: &Arc<Access>, uri: &str) -> Result<ReadResourceResult,
                 let wanted = Wanted {
                     id,
                     level: Some(Level::Exchanges),
-                    around: 0,
+                    around: Some(0),
                     from: None,
-                    budget: BUDGET,
+                    budget: Some(BUDGET),
                     version: None,
                     form: Form::Text,
                 };

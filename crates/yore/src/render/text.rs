@@ -6,7 +6,7 @@ use yore_core::files::RankedFile;
 use yore_core::note::{NoteFacts, NoteKind};
 use yore_core::strength::Strength;
 use yore_core::time::{UtcMillis, format_utc};
-use yore_engine::{ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, ShownTurn, exchanges};
+use yore_engine::{ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, ShownTurn, WorkDone, exchanges};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
 pub const RED: &str = "\x1b[31m";
@@ -209,7 +209,8 @@ pub fn answer(answer: &RecallAnswer, explain: bool, paths: bool) -> Vec<String> 
                 Passage::Beside(said) => beside(said, &place(said.at)),
             }
         });
-        lines.collect::<Vec<_>>().join("\n")
+        let work = exchange.head.work.iter().flat_map(|work| work_lines(work)).map(|line| format!("  {DIM}{line}{RESET}"));
+        lines.chain(work).collect::<Vec<_>>().join("\n")
     };
     exchanges(answer.hits.iter()).into_iter().map(text_of).collect()
 }
@@ -227,6 +228,28 @@ pub fn file(file: &RankedFile) -> String {
 pub fn files_line(files: &[RankedFile]) -> Option<String> {
     let named: Vec<String> = files.iter().take(NAMED_FILES).map(|file| harmless(&file.path)).collect();
     (!named.is_empty()).then(|| format!("files opened then: {}", named.join(", ")))
+}
+
+/// Returns a line for each kind of thing that was done in an exchange.
+pub fn work_lines(work: &WorkDone) -> Vec<String> {
+    let named = |what: &str, files: &[String]| {
+        let shown: Vec<String> = files.iter().take(NAMED_FILES).map(|file| harmless(file)).collect();
+        let more = files.len().saturating_sub(NAMED_FILES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!shown.is_empty()).then(|| format!("{what}: {}{more}", shown.join(", ")))
+    };
+    let told = |what: &str, words: &Option<String>| words.as_ref().map(|words| format!("{what}: {}", one_line(words)));
+    let lines = [
+        named("changed", &work.changed),
+        named("read", &work.read),
+        told("worked", &work.command),
+        told("outcome", &work.outcome),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+fn one_line(text: &str) -> String {
+    harmless(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Formats a passage of a turn beside a result.
@@ -306,21 +329,16 @@ pub fn exchange(exchange: &Exchange) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Formats one turn, cut to `max_chars` characters if given.
-pub fn turn(turn: &ShownTurn, is_focus: bool, max_chars: Option<usize>) -> String {
+/// Formats `chars` characters of a turn after the first `skipped` ones.
+pub fn turn(turn: &ShownTurn, is_focus: bool, skipped: usize, chars: usize) -> String {
     let mark = if is_focus { format!("{GREEN}▶{RESET} ") } else { String::new() };
-    let mut words = String::new();
-    if !turn.text.is_empty() {
-        words.push_str(turn.text.trim());
+    let all = turn.words();
+    let mut words: String = all.chars().skip(skipped).take(chars).collect();
+    if skipped > 0 {
+        words.insert(0, '…');
     }
-    if !turn.tool_text.is_empty() {
-        if !words.is_empty() {
-            words.push_str("\n\n");
-        }
-        words.push_str(turn.tool_text.trim());
-    }
-    if let Some(max) = max_chars.filter(|max| words.chars().nth(*max).is_some()) {
-        words = words.chars().take(max).collect::<String>() + "…";
+    if all.chars().nth(skipped.saturating_add(chars)).is_some() {
+        words.push('…');
     }
     format!(
         "{mark}{BOLD}{}{RESET} {DIM}{} · {}{RESET}\n{}\n",

@@ -89,6 +89,9 @@ pub struct Hit {
     /// The other turns of the turn's exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Vec<Said>>,
+    /// What was done in the turn's exchange, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkDone>,
     /// Yore's id of the turn.
     pub id: String,
     /// The agent's own id of the session.
@@ -116,6 +119,28 @@ pub struct Hit {
     /// Fields that only `--json` writes.
     #[serde(flatten)]
     pub exact: Option<Exact>,
+}
+
+/// What was done in an exchange.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct WorkDone {
+    /// Files that were changed.
+    pub changed: Vec<String>,
+    /// Files that were only read.
+    pub read: Vec<String>,
+    /// The command that worked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The first sentence of the agent's last message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+}
+
+impl WorkDone {
+    fn of(work: &yore_engine::WorkDone) -> Self {
+        let yore_engine::WorkDone { changed, read, command, outcome } = work.clone();
+        Self { changed, read, command, outcome }
+    }
 }
 
 /// A file that agents opened when something was worked on.
@@ -269,6 +294,7 @@ impl Hit {
             quote: None,
             text: None,
             exchange: None,
+            work: hit.work.as_deref().map(WorkDone::of),
             id: turn.id.to_string(),
             session: hit.place.native_session.clone(),
             agent: turn.agent.clone(),

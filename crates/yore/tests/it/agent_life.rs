@@ -205,7 +205,7 @@ fn live(environment: &TestEnvironment, between: &mut dyn FnMut(&str)) {
     let found = environment.yore(["recall", "--all", "--json", REASON]).run().success().json();
     let says_it = |hit: &&Value| hit["quote"].as_str().unwrap().contains(REASON);
     assert_eq!(found["results"].as_array().unwrap().iter().filter(says_it).count(), 1, "{found}");
-    let shown = environment.yore(["show", third.id(), "--max-chars", "0"]).run().success().stdout;
+    let shown = environment.yore(["show", third.id(), "--budget", "0"]).run().success().stdout;
     assert!(shown.contains("what did we decide about redis?") && shown.contains("SQLite, not the other one."), "{shown}");
     for given in [REASON, "Last worked on", "From earlier sessions", "recalled-data"] {
         assert!(!shown.contains(given), "{given}: {shown}");

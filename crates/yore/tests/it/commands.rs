@@ -305,12 +305,15 @@ fn show_gives_a_turn_with_its_surroundings() {
       do that
 
     … 1 turn after
+    it goes on: yore show 47e4184dcf698763ba8c6299e297bf39 --from 6
     ");
     // The first characters of an id are enough.
     assert_eq!(
-        memory.call(&["show", &turn[..10], "-C", "1"]).success().shown(),
-        memory.call(&["show", &turn, "-C", "1"]).success().shown()
+        memory.call(&["show", &turn[..10], "-C", "1"]).success().shown().replace(&format!("show {}", &turn[..10]), "show"),
+        memory.call(&["show", &turn, "-C", "1"]).success().shown().replace(&format!("show {turn}"), "show")
     );
+    let exchange = memory.call(&["show", &turn]).success().stdout;
+    assert!(exchange.contains("ERR_LEASE_GONE") && !exchange.contains("do that"), "{exchange}");
     let shown = memory.call(&["show", &turn, "-C", "1", "--json"]).success().json();
     assert_eq!(text(&shown["focus"]), turn);
     assert_eq!(shown["turns"].as_array().unwrap().len(), 3);
@@ -329,8 +332,15 @@ fn show_gives_a_whole_session() {
       The tide tables of 31 harbours are imported nightly.
     ");
     assert_eq!(memory.call(&["show", HARBOR_OLD]).success().shown(), memory.call(&["show", "4a5b0002"]).success().shown());
-    let cut = memory.call(&["show", HARBOR_OLD, "--max-chars", "6"]).success();
-    assert!(cut.stdout.contains("import…") && !cut.stdout.contains("tide"), "{}", cut.stdout);
+    let cut = memory.call(&["show", HARBOR_OLD, "--budget", "22"]).success();
+    assert!(cut.stdout.contains("import the tide tables") && !cut.stdout.contains("nightly"), "{}", cut.stdout);
+    assert!(
+        cut.stdout.ends_with("… 1 turn after\nit goes on: yore show 4a5b0002-db5a-49aa-8e84-47468670e630 --from 2\n"),
+        "{}",
+        cut.stdout
+    );
+    let rest = memory.call(&["show", HARBOR_OLD, "--from", "2"]).success();
+    assert!(!rest.stdout.contains("import the") && rest.stdout.contains("nightly"), "{}", rest.stdout);
 }
 
 #[test]
@@ -797,7 +807,7 @@ fn recalled_words_cannot_steer_a_terminal() {
         &["projects"],
         &["stats"],
         &["show", "e7110005"],
-        &["show", "e7110005-f01d-48f7-96ac-", "--max-chars", "0"],
+        &["show", "e7110005-f01d-48f7-96ac-", "--budget", "0"],
         &["doctor", "--deep"],
         &["up"],
         &["recall", "-p", "\u{1b}[2J", "x"],

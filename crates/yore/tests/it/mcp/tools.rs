@@ -64,6 +64,7 @@ fn default_tools_are_few_and_short() {
     limit: integer 1..=50
     budget: integer 100..=20000
     min_confidence: number
+    deadline_ms: integer 1..=600000
     required: ["question"], additional: false
 
     "show" {"title":"Show what was said","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
@@ -221,7 +222,7 @@ fn slip_in_an_argument_costs_a_hint_and_not_the_answer() {
     hint: limit: 900 is out of bounds; 50 was used
     hint: role: expected one of human, assistant, tool_call, tool_result, summary; left out
     hint: since: expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z; left out
-    hint: unknown argument "colour"; known are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget, min_confidence
+    hint: unknown argument "colour"; known are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget, min_confidence, deadline_ms
     "#);
     assert!(agent.told("recall", json!({})).contains("missing field `question`"));
     // Tools that write reject unknown fields.
@@ -434,7 +435,7 @@ fn sessions_are_shown_whole_page_by_page() {
             .told("show", json!({"id": "nothing-such"}))
             .starts_with("unknown id \"nothing-such\" [unknown-id]\nhint: give an id that `recall`")
     );
-    assert!(agent.told("show", json!({"id": "quay/s5", "from": "later"})).contains("expected what `next` said"));
+    assert!(agent.told("show", json!({"id": "quay/s5", "from": "later"})).contains("expected what the page before named"));
     assert!(text(&agent.call("show", json!({"id": "quay/s5", "around": 51}))).contains("\nhint: around: 51 is out of bounds"));
     assert!(agent.told("show", json!({"id": ""})).contains("id is empty"));
     assert!(agent.close().success());
