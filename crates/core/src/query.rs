@@ -55,6 +55,8 @@ open_named_enum! {
         Static = "static",
         /// Similarity of meaning by the local model, scored by cosine.
         Model = "model",
+        /// What was said in a period that the question names.
+        Period = "period",
     }
 }
 
@@ -71,6 +73,26 @@ open_named_enum! {
         Neighbour = "neighbour",
         /// The best turns of the same conversation.
         Session = "session",
+        /// Newer than another turn about the same subject.
+        Newer = "newer",
+        /// Said in a period that the question names.
+        Period = "period",
+        /// Signs of people's talk: speaker, length, words nearby.
+        Talk = "talk",
+    }
+}
+
+named_enum! {
+    /// Conversations in which a newer turn about the same subject comes before the older.
+    #[derive(Default)]
+    NewerFirst {
+        /// Nowhere.
+        Never = "never",
+        /// In sessions of coding agents, where a later statement replaces an earlier one.
+        #[default]
+        Agents = "agents",
+        /// In all conversations.
+        Everywhere = "everywhere",
     }
 }
 

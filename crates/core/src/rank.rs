@@ -4,6 +4,8 @@
 //! narrow band. [`heights`] puts each list on a common scale, after which scores are weighted and added; a
 //! turn that a list does not propose gets nothing from it.
 
+use crate::time::UtcMillis;
+
 /// Number of the best scores of each list that determine its scale.
 pub const DEPTH: usize = 200;
 
@@ -32,6 +34,20 @@ pub fn heights(scores: &[f32], absent: Option<f32>, spread: f32) -> Vec<f32> {
     let floor = if missing > 0 { worst.min(filler) } else { worst };
     let unit = variance.sqrt().max(spread).max(f32::MIN_POSITIVE);
     scores.iter().map(|score| ((score - floor) / unit).max(0.0)).collect()
+}
+
+/// Returns how far each value is from the mean, in standard deviations; zeros if all are equal.
+pub fn standard(values: &[f32]) -> Vec<f32> {
+    let (mean, spread) = mean_and_spread(values);
+    values.iter().map(|value| if spread > 0.0 { (value - mean) / spread } else { 0.0 }).collect()
+}
+
+/// Returns mean and standard deviation of some values; 0 if there are none.
+pub fn mean_and_spread(values: &[f32]) -> (f32, f32) {
+    let count = values.len().max(1) as f32;
+    let mean = values.iter().sum::<f32>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f32>() / count;
+    (mean, variance.sqrt())
 }
 
 /// A candidate's place in a conversation, for [`neighbour_support`] and [`session_support`].
@@ -96,6 +112,57 @@ pub fn session_support(candidates: &[Placed]) -> Vec<f32> {
     support
 }
 
+/// Milliseconds by which one turn must be newer than another to count as newer.
+const NEWER_MS: i64 = 60_000;
+/// Added to the score of an older turn, so that a newer one comes above it.
+const ABOVE: f32 = 1e-3;
+
+/// A candidate for [`raise_newer`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dated {
+    /// Time when it was said; `None` if that is not known, or if it is not compared.
+    pub at: Option<UtcMillis>,
+    /// Score so far.
+    pub score: f32,
+    /// True if it says that something was changed.
+    pub says_change: bool,
+}
+
+/// A candidate that is raised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Raised {
+    /// Index of the candidate.
+    pub newer: usize,
+    /// Index of the older one about the same subject.
+    pub older: usize,
+    /// Its new score, above the older one's.
+    pub score: f32,
+}
+
+/// Raises, for each candidate, the best newer one about the same subject that says that something was changed to
+/// just above it, if it is below. `candidates` come best first; `similar` is the cosine of two of them, of which
+/// `least` makes them one subject. Nothing is lowered: a turn about the same subject is often not replaced.
+pub fn raise_newer(candidates: &[Dated], least: f32, similar: &dyn Fn(usize, usize) -> f32) -> Vec<Raised> {
+    let mut scores: Vec<f32> = candidates.iter().map(|candidate| candidate.score).collect();
+    let mut raised: Vec<Raised> = Vec::new();
+    for (older, candidate) in candidates.iter().enumerate() {
+        let Some(at) = candidate.at else { continue };
+        let is_newer = |other: &usize| {
+            let other_candidate = &candidates[*other];
+            other_candidate.says_change
+                && other_candidate.at.is_some_and(|other_at| other_at > at + NEWER_MS)
+                && similar(older, *other) >= least
+        };
+        // The first of those that follow is the best; if a better one is newer, it is above already.
+        let best = (0..candidates.len()).filter(|other| *other != older).find(is_newer);
+        let Some(newer) = best.filter(|newer| scores[*newer] < scores[older]) else { continue };
+        scores[newer] = scores[older] + ABOVE;
+        raised.retain(|known| known.newer != newer);
+        raised.push(Raised { newer, older, score: scores[newer] });
+    }
+    raised
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +210,40 @@ mod tests {
         assert_eq!(session_support(&candidates), [1.0, 2.0, 2.0, 2.0, 2.0]);
     }
 
+    #[test]
+    fn the_newer_of_two_about_one_subject_that_says_a_change_is_raised_just_above_the_older() {
+        let dated = |at, score, says_change| Dated { at: Some(at * NEWER_MS), score, says_change };
+        let candidates = [dated(1, 3.0, false), dated(2, 2.5, true), dated(9, 2.0, true), dated(5, 1.0, true)];
+        let subject = |a: usize, b: usize| if (a % 2 == 0) == (b % 2 == 0) { 0.9 } else { 0.1 };
+        let raised = raise_newer(&candidates, 0.8, &subject);
+        assert_eq!(
+            raised,
+            [Raised { newer: 2, older: 0, score: 3.0 + ABOVE }, Raised { newer: 3, older: 1, score: 2.5 + ABOVE }]
+        );
+        assert!(raise_newer(&candidates, 0.95, &subject).is_empty());
+        let unchanged = candidates.map(|candidate| Dated { says_change: false, ..candidate });
+        assert!(raise_newer(&unchanged, 0.8, &subject).is_empty());
+    }
+
     proptest! {
+        #[test]
+        fn raising_lowers_nothing_and_puts_each_raised_one_above_its_older_one(
+            mut candidates in proptest::collection::vec(
+                (proptest::option::of(0i64..900_000), 0f32..9.0, any::<bool>()).prop_map(|(at, score, says_change)| Dated { at, score, says_change }), 0..25)
+        ) {
+            candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
+            let similar = |a: usize, b: usize| if (a + b) % 3 == 0 { 0.9 } else { 0.2 };
+            let raised = raise_newer(&candidates, 0.8, &similar);
+            for Raised { newer, older, score } in &raised {
+                prop_assert!(*score > candidates[*newer].score && *score > candidates[*older].score);
+                prop_assert!(candidates[*newer].at > candidates[*older].at);
+            }
+            let mut newer: Vec<usize> = raised.iter().map(|raised| raised.newer).collect();
+            newer.sort_unstable();
+            newer.dedup();
+            prop_assert_eq!(newer.len(), raised.len());
+        }
+
         #[test]
         fn heights_keep_the_order_and_are_finite(mut scores in proptest::collection::vec(-10f32..30.0, 0..300), absent in proptest::option::of(-1f32..0.0)) {
             scores.sort_by(|a, b| b.total_cmp(a));

@@ -335,7 +335,7 @@ impl Engine {
             _ => None,
         };
         let lexical = self.index()?;
-        let asked = Asked { store: &self.store, lexical: &lexical, semantic, model_vector, deadline };
+        let asked = Asked { store: &self.store, lexical: &lexical, semantic, model_vector, now: self.now(), deadline };
         // The shared tokenizer caches its stems from query to query; a concurrent query uses its own.
         let mut answer = match self.tokenizer.try_lock() {
             Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),

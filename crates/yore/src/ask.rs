@@ -1,7 +1,9 @@
 //! Asking the memory, for all front ends: the configured settings of a question, the words that narrow it,
 //! and an index update before the answer.
 
+use jiff::Zoned;
 use yore_core::scope::ScopeChoice;
+use yore_core::text::parse_period;
 use yore_core::time::{RecordedTime, UtcMillis};
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{Engine, EngineError, RecallAnswer, RecallRequest};
@@ -22,6 +24,7 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
         limit: recall.limit,
         quote_chars: recall.quote_chars,
         tool_weight: recall.tool_weight as f32,
+        offset_minutes: Zoned::now().offset().seconds() / 60,
         ..RecallRequest::new(question)
     };
     request.filter.scope = match recall.scope {
@@ -42,9 +45,14 @@ pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<
     engine.recall(request)
 }
 
-/// Parses a date or a time; the error says which form was expected.
+/// Parses a date or a time, or the name of a period (`last week`, `3 days ago`), which gives its beginning on the
+/// caller's calendar; the error says which form was expected.
 pub fn time(words: &str) -> Result<UtcMillis, &'static str> {
-    RecordedTime::parse(words).utc.ok_or("expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z")
+    let named = || parse_period(words, &Zoned::now()).map(|period| period.start);
+    RecordedTime::parse(words)
+        .utc
+        .or_else(named)
+        .ok_or("expected a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or words such as \"last week\"")
 }
 
 #[cfg(test)]
@@ -76,6 +84,8 @@ mod tests {
     #[test]
     fn times_are_dates_or_instants() {
         assert_eq!(time("2026-01-01"), Ok(1_767_225_600_000));
-        assert!(time("last week").unwrap_err().contains("2026-01-31T12:00:00Z"));
+        assert!(time("some day").unwrap_err().contains("2026-01-31T12:00:00Z"));
+        let (week, days_ago) = (time("last week").unwrap(), time("20 days ago").unwrap());
+        assert!(days_ago < week && week < time("today").unwrap());
     }
 }

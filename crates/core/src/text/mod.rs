@@ -10,6 +10,8 @@
 //! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
 //! - [`asked_for`], [`question_parts`]: what a question asks for
+//! - [`named_periods`], [`parse_period`]: days, weeks, months and years that a text names
+//! - [`says_change`], [`named_change`]: whether a text says that something was changed, and the change that a question names
 //! - [`command_of`], [`command_that_worked`]: commands that agents ran
 //! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
 //! - [`preview`], [`key_concepts`]: a summary of a long text
@@ -18,6 +20,7 @@
 //! - [`chunks`]: cuts a text into pieces that such a model can read
 
 mod asked_for;
+mod change;
 mod chunk;
 mod code_blocks;
 mod command;
@@ -25,6 +28,7 @@ mod duplicate;
 mod errors;
 mod fragments;
 mod paths;
+mod period;
 mod preview;
 mod question;
 mod quote;
@@ -35,6 +39,7 @@ mod tool_output;
 mod wordpiece;
 
 pub use asked_for::{asked_for, question_parts};
+pub use change::{Side, named_change, says_change};
 pub use chunk::{CHUNK_TOKENS, CHUNKER_VERSION, Chunk, MAX_CHUNKS, chunks};
 pub use code_blocks::{CodeBlock, code_blocks, language_name};
 pub use command::{command_of, command_that_worked};
@@ -42,6 +47,7 @@ pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};
 pub use paths::{PathMention, paths};
+pub use period::{Period, named_periods, named_periods_at, parse_period};
 pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};
 pub use quote::{asked_terms, quote};

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use tantivy::DocSet as _;
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::Column;
 use tantivy::directory::error::LockError;
@@ -567,6 +568,34 @@ impl LexicalIndex {
             }
         }
         Ok(scores)
+    }
+
+    /// Returns for each turn which of the terms it has, in spoken text or tool text; a bit for each of the first
+    /// 128 terms.
+    pub(crate) fn terms_of(&self, terms: &[String], places: &[Address]) -> Result<Vec<u128>, IndexError> {
+        let fail = |error: TantivyError| failure(&self.directory, error);
+        let mut found = vec![0u128; places.len()];
+        let mut order: Vec<(Address, usize)> = places.iter().copied().zip(0..).collect();
+        order.sort_unstable();
+        let searcher = self.reader.searcher();
+        for in_segment in order.chunk_by(|a, b| a.0.segment == b.0.segment) {
+            let reader = searcher.segment_reader(in_segment[0].0.segment);
+            for field in [self.fields.text, self.fields.tool] {
+                let inverted = reader.inverted_index(field).map_err(fail)?;
+                for (bit, term) in terms.iter().take(128).enumerate() {
+                    let term = Term::from_field_text(field, term);
+                    let postings = inverted.read_postings(&term, IndexRecordOption::Basic);
+                    let Some(mut postings) = postings.map_err(|error| fail(error.into()))? else { continue };
+                    for (Address { doc, .. }, at) in in_segment {
+                        if postings.doc() < *doc {
+                            postings.seek(*doc);
+                        }
+                        found[*at] |= u128::from(postings.doc() == *doc) << bit;
+                    }
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn document(&self, turn: &IndexedTurn) -> TantivyDocument {

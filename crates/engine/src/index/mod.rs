@@ -9,6 +9,7 @@ mod tantivy_tokenizer;
 pub(crate) mod vector;
 
 pub use filter::CompiledFilter;
+pub(crate) use filter::NO_TIME;
 pub(crate) use hit::{Address, TurnHit};
 pub use lexical::{IndexError, SyncReport};
 pub(crate) use lexical::{LexicalIndex, SearchOptions};

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use yore_core::query::SearchMode;
 use yore_core::text::{CHUNK_TOKENS, chunks};
 use yore_core::time::UtcMillis;
 
@@ -230,6 +231,23 @@ impl SemanticIndex {
     pub(crate) fn has_model_vector(&self, row: TurnKey) -> bool {
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
         held.as_ref().is_some_and(|list| list.index.contains(row.get()))
+    }
+
+    /// Returns the direction of all vectors of a turn, by the local model in the full mode, else by the static
+    /// table; `None` if it is not in the index.
+    pub(crate) fn mean_vector(&self, row: TurnKey, mode: SearchMode) -> Option<Vec<f32>> {
+        let vectors = if mode == SearchMode::Full {
+            let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
+            held.as_ref()?.index.vectors_of_turn(row.get())?
+        } else {
+            self.statics.vectors_of_turn(row.get())?
+        };
+        let mut mean = vec![0.0; vectors.first()?.len()];
+        for vector in &vectors {
+            mean.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
+        }
+        let length = dot(&mean, &mean).sqrt();
+        (length > 0.0).then(|| mean.iter().map(|value| value / length).collect())
     }
 
     /// Scores queued turns in memory and updates the hits with them.

@@ -131,6 +131,12 @@ pub struct Hit {
     pub project: Option<String>,
     /// The item found.
     pub found: Found,
+    /// The older hit about the same subject above which it was raised.
+    #[serde(default)]
+    pub newer_than: Option<TurnId>,
+    /// The newer hit about the same subject that was raised above it.
+    #[serde(default)]
+    pub later: Option<TurnId>,
     /// Lower ranked turns that say the same in nearly the same words, best first.
     pub also: Vec<Place>,
 }
@@ -180,6 +186,8 @@ impl Hit {
             time: turn.time.clone(),
             project: turn.project.clone(),
             found: Found::Turn(turn),
+            newer_than: None,
+            later: None,
             also: Vec::new(),
         }
     }

@@ -1,5 +1,7 @@
 //! The sources that a query searches.
 
+use yore_core::time::UtcMillis;
+
 use super::deadline::Deadline;
 use crate::index::{LexicalIndex, SemanticIndex};
 use crate::store::Store;
@@ -14,6 +16,8 @@ pub(crate) struct Asked<'a> {
     pub semantic: Option<&'a SemanticIndex>,
     /// The query's vector by the local model, in the full mode.
     pub model_vector: Option<Vec<f32>>,
+    /// The present time.
+    pub now: UtcMillis,
     /// The end of the time for the query.
     pub deadline: Deadline,
 }

@@ -75,6 +75,11 @@ impl Candidate {
         self.contributions.iter().map(|contribution| contribution.value).sum()
     }
 
+    /// Returns its address in the full-text index, if it is known.
+    pub(super) fn address(&self) -> Option<Address> {
+        self.contributions.iter().find_map(|contribution| contribution.address)
+    }
+
     /// Returns the contribution of a list.
     pub(super) fn by(&self, list: List) -> Option<&Contribution> {
         self.contributions.iter().find(|contribution| contribution.list == list)

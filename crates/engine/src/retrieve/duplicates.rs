@@ -1,13 +1,11 @@
 //! Folds near duplicates into the better turn of an answer.
 
-use std::collections::HashMap;
-
 use yore_core::episode::EpisodeKind;
 use yore_core::query::Place;
 use yore_core::text::{NEAR_DUPLICATE, Shingles};
 
-use super::candidate::Key;
 use super::rank::Ranked;
+use super::texts::Texts;
 use super::{Asked, RecallRequest};
 use crate::error::EngineError;
 use crate::store::{ShownTurn, TurnKey};
@@ -29,20 +27,17 @@ pub(super) fn read<'r>(
     asked: &Asked<'_>,
     batch: &'r [Ranked],
     request: &RecallRequest,
+    texts: &mut Texts,
     kept: &mut Vec<Kept<'r>>,
 ) -> Result<(), EngineError> {
-    let row_of = |ranked: &Ranked| match ranked.candidate.key {
-        Key::Turn(row) => row,
-    };
-    let rows: Vec<TurnKey> = batch.iter().map(row_of).collect();
-    let mut turns: HashMap<TurnKey, ShownTurn> =
-        asked.store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
+    let rows: Vec<TurnKey> = batch.iter().map(Ranked::row).collect();
+    texts.load(asked.store, &rows)?;
     for ranked in batch {
         if kept.len() == request.limit {
             break;
         }
         // The turn was deleted after the index was searched.
-        let Some(turn) = turns.remove(&row_of(ranked)) else { continue };
+        let Some(turn) = texts.take(ranked.row()) else { continue };
         let mut shingles = Shingles::default();
         if request.is_folded && !turn.text.is_empty() {
             shingles = Shingles::of(&turn.text);

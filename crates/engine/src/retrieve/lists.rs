@@ -3,9 +3,9 @@
 
 use yore_core::query::{List, Part};
 
-use super::Asked;
 use super::candidate::Proposal;
 use super::plan::Plan;
+use super::{Asked, period};
 use crate::error::EngineError;
 use crate::index::SearchOptions;
 
@@ -26,7 +26,7 @@ pub(super) struct ListRow {
 
 const COSINE_SPREAD: f32 = 0.015;
 
-static LISTS: [ListRow; 3] = [
+static LISTS: [ListRow; 4] = [
     ListRow { list: List::Words, part: Part::Text, absent: Some(0.0), spread: 0.5, floor: f32::MIN, propose: by_words },
     ListRow {
         list: List::Static,
@@ -46,6 +46,7 @@ static LISTS: [ListRow; 3] = [
         floor: f32::MIN,
         propose: by_local_model,
     },
+    ListRow { list: List::Period, part: Part::Period, absent: Some(0.0), spread: 1.0, floor: f32::MIN, propose: period::propose },
 ];
 
 /// Returns the row of a list.

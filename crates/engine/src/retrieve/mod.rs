@@ -5,7 +5,8 @@
 //! - `request`, `answer`: input and output; `asked`: the store and indexes to search
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
 //! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan
-//! - `rank`: ranks them
+//! - `rank`: ranks them; `period`: what was said in a named period; `talk`: people's talk; `newer`: raises the newer of
+//!   two about one subject; `texts`: the turns that were read
 //! - `files`: ranks the files that were opened then; `work`: reads what was done
 //! - `deadline`: leaves out what there is no time for
 //! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages
@@ -18,13 +19,17 @@ mod deadline;
 mod duplicates;
 mod files;
 mod lists;
+mod newer;
 mod pack;
+mod period;
 mod plan;
 mod present;
 mod project;
 mod rank;
 mod request;
 mod strength;
+mod talk;
+mod texts;
 mod weights;
 mod work;
 
@@ -32,7 +37,8 @@ use std::time::{Duration, Instant};
 
 use yore_core::query::{AskedFor, MissingCode};
 use yore_core::strength::Strength;
-use yore_core::text::Tokenizer;
+use yore_core::text::{Period, Side, Tokenizer, named_change, says_change};
+use yore_core::time::UtcMillis;
 
 pub use self::answer::{ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SessionHit, WorkDone, exchanges};
 pub(crate) use self::asked::Asked;
@@ -42,9 +48,12 @@ pub(crate) use self::files::opened_in_exchanges;
 pub(crate) use self::pack::{Asking, pack};
 pub(crate) use self::project::{project_around, project_here, projects_named};
 pub use self::request::{Packing, RecallRequest};
+use self::texts::Texts;
 use crate::error::EngineError;
 use crate::index::MOST_PENDING_VECTORS;
 
+/// Number of turns that are read to find when something was changed.
+const CHANGES_READ: usize = 3;
 /// Maximum number of turns counted that are not analysed yet.
 const COUNTED_UNSHAPED: usize = 100_000;
 /// Maximum number of turns counted that wait for an index.
@@ -53,15 +62,24 @@ const COUNTED_PENDING: usize = 10_000;
 /// Answers a query.
 pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
     let began = Instant::now();
-    let plan = plan::plan(asked, tokenizer, request)?;
+    let mut plan = plan::plan(asked, tokenizer, request)?;
+    if let Some(period) = period_of_change(asked, tokenizer, request)? {
+        plan.add_period(period);
+    }
     let planned = began.elapsed();
     let landed = collect::collect(asked, &plan)?;
     let found = began.elapsed();
     let landed_count = landed.len();
-    let ranked = rank::rank(landed, &plan);
-    let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked)?;
+    let mut ranked = rank::rank(landed, &plan);
+    let mut texts = Texts::default();
+    talk::rank_talk(asked, &plan, &mut ranked, &mut texts)?;
+    period::rank_by_period(&plan, &mut ranked);
+    let older = newer::newer_first(asked, &plan, &mut ranked, &mut texts)?;
+    let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked, &mut texts)?;
+    let addresses = ranked.iter().filter_map(|ranked| Some((ranked.row(), ranked.candidate.address()?))).collect();
+    present::link_newer(&mut hits, &older);
     let (evidence, confidence) =
-        if request.is_bare { Default::default() } else { strength::judge(asked, &plan, &mut hits, tokenizer)? };
+        if request.is_bare { Default::default() } else { strength::judge(asked, &plan, &mut hits, &addresses, tokenizer)? };
     let is_refused = !request.is_bare && !hits.is_empty() && strength::refuse(asked, &plan, confidence, &mut hits);
     sessions.retain(|session| hits.iter().any(|hit| hit.place.episode == session.episode));
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
@@ -100,6 +118,40 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         landed: landed_count,
         micros: [micros(planned), micros(found - planned), micros(began.elapsed() - found)],
     })
+}
+
+/// Returns the time before or after the change that a question names ("before we switched to SQLite"), if the
+/// memory knows when that was.
+fn period_of_change(
+    asked: &Asked<'_>,
+    tokenizer: &mut Tokenizer,
+    request: &RecallRequest,
+) -> Result<Option<Period>, EngineError> {
+    let named = if request.is_period_searched { named_change(&request.question) } else { None };
+    let Some((side, change)) = named else { return Ok(None) };
+    let question = RecallRequest {
+        question: change.to_owned(),
+        wordings: Vec::new(),
+        limit: CHANGES_READ,
+        packing: None,
+        quote_chars: 0,
+        is_bare: true,
+        is_period_searched: false,
+        with_files: false,
+        with_work: false,
+        ..request.clone()
+    };
+    let mut answer = recall(asked, tokenizer, &question)?;
+    let hits = answer.hits.drain(..).filter(|hit| {
+        let Found::Turn(turn) = &hit.found;
+        says_change(&turn.text)
+    });
+    // The first time that it was told.
+    let at = hits.filter_map(|hit| hit.time.utc).min();
+    Ok(at.map(|at| match side {
+        Side::Before => Period { start: UtcMillis::MIN, end: at },
+        Side::After => Period { start: at.saturating_add(1), end: UtcMillis::MAX },
+    }))
 }
 
 /// Returns the parts that the answer had to do without, because they wait for analysis or indexing.

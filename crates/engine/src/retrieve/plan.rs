@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use yore_core::query::{AskedFor, Filter, SearchMode};
+use yore_core::query::{AskedFor, Filter, List, SearchMode};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Question, Tokenizer, WordPiece, asked_for, is_error_message, is_stop_word};
+use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, is_error_message, is_stop_word, named_periods_at};
+use yore_core::time::UtcMillis;
 
 use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
@@ -34,6 +35,8 @@ pub(super) struct Plan<'r> {
     pub asked_for: AskedFor,
     /// The terms of each part of the question, if there are several.
     pub parts: Vec<Vec<String>>,
+    /// Periods that the question names, on the asker's calendar.
+    pub periods: Vec<Period>,
     /// The compiled filter.
     pub filter: CompiledFilter,
     /// Names of the projects to search; empty for all.
@@ -65,21 +68,40 @@ pub(super) fn plan<'r>(
         (Some(_), None) => SearchMode::Static,
         (Some(_), Some(_)) => SearchMode::Full,
     };
+    let periods = if request.is_period_searched { periods(asked.now, request) } else { Vec::new() };
     let lists = planned_lists(asked, mode, has_meaning(&text), &question, request)?;
-    Ok(Plan {
+    let mut plan = Plan {
         lists,
         depth: request.limit.max(rank::DEPTH),
         tool_weight: tool_weight(&question, request),
         request,
         text,
         asked_for: asked_for(&request.question),
+        periods: Vec::new(),
         parts: terms_of_parts(&request.question, tokenizer),
         question,
         filter,
         projects,
         is_project_unknown,
         mode,
-    })
+    };
+    periods.into_iter().for_each(|period| plan.add_period(period));
+    Ok(plan)
+}
+
+impl Plan<'_> {
+    /// Adds a period, and the list that searches it.
+    pub(super) fn add_period(&mut self, period: Period) {
+        if self.periods.is_empty() {
+            self.lists.push(PlannedList::unweighted(List::Period));
+        }
+        self.periods.push(period);
+    }
+}
+
+/// Returns the periods that the question names, seen from the time and zone of whoever asks.
+fn periods(now: UtcMillis, request: &RecallRequest) -> Vec<Period> {
+    named_periods_at(&request.question, request.filter.as_of.unwrap_or(now), request.offset_minutes)
 }
 
 /// Returns the weight of tool output. Errors occur in tool output, so it is higher if the query is a pasted

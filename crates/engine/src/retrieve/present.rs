@@ -1,6 +1,9 @@
 //! Adds text, location and the parts of the score to the ranked turns (the phase TRACE).
 
+use std::collections::HashMap;
+
 use yore_core::episode::Role;
+use yore_core::id::TurnId;
 use yore_core::query::{List, ListPlace, Part, ScorePart, SearchMode};
 use yore_core::text::{Question, Tokenizer, error_line, quote};
 
@@ -10,9 +13,10 @@ use super::duplicates::{Kept, read};
 use super::pack::{Asking, asked_code, matching_text, pack};
 use super::plan::Plan;
 use super::rank::Ranked;
+use super::texts::Texts;
 use super::{Asked, Found, Hit, RecallRequest, SessionHit};
 use crate::error::EngineError;
-use crate::store::ShownTurn;
+use crate::store::{ShownTurn, TurnKey};
 
 /// Extra turns read beyond the limit, so that other turns replace folded ones.
 const SPARE: usize = 4;
@@ -20,7 +24,12 @@ const SPARE: usize = 4;
 const ROUNDS: usize = 4;
 
 /// Returns the hits, without their passages, and the sessions that contain them.
-pub(super) fn hits(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Result<(Vec<Hit>, Vec<SessionHit>), EngineError> {
+pub(super) fn hits(
+    asked: &Asked<'_>,
+    plan: &Plan<'_>,
+    ranked: &[Ranked],
+    texts: &mut Texts,
+) -> Result<(Vec<Hit>, Vec<SessionHit>), EngineError> {
     let request = plan.request;
     let mut kept: Vec<Kept<'_>> = Vec::with_capacity(request.limit);
     let mut rest = ranked;
@@ -28,7 +37,7 @@ pub(super) fn hits(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Res
         let spare = if request.is_folded { SPARE } else { 0 };
         let (batch, later) = rest.split_at(rest.len().min(request.limit - kept.len() + spare));
         rest = later;
-        read(asked, batch, request, &mut kept)?;
+        read(asked, batch, request, texts, &mut kept)?;
         if kept.len() == request.limit || rest.is_empty() {
             break;
         }
@@ -52,6 +61,25 @@ pub(super) fn hits(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &[Ranked]) -> Res
         });
     }
     Ok((hits, sessions))
+}
+
+/// Connects each raised hit with the older one below it, if both are hits.
+pub(super) fn link_newer(hits: &mut [Hit], older: &HashMap<TurnKey, TurnKey>) {
+    let ids: HashMap<TurnKey, TurnId> = hits.iter().map(|hit| (row_of(hit), hit.place.turn)).collect();
+    for (newer, older) in older {
+        for hit in hits.iter_mut() {
+            if row_of(hit) == *newer {
+                hit.newer_than = ids.get(older).copied();
+            } else if row_of(hit) == *older {
+                hit.later = ids.get(newer).copied();
+            }
+        }
+    }
+}
+
+fn row_of(hit: &Hit) -> TurnKey {
+    let Found::Turn(turn) = &hit.found;
+    turn.row
 }
 
 /// Gives the hits their passages: within the budget that they share, or each a quote.
@@ -105,7 +133,7 @@ fn parts(ranked: &Ranked, tool_share: f32) -> Vec<ScorePart> {
             parts.push(ScorePart { part: contribution.part, value: contribution.value });
         }
     }
-    parts.extend(ranked.support);
+    parts.extend(ranked.support.iter().copied());
     parts.retain(|part| part.value.abs() > 1e-4);
     parts
 }

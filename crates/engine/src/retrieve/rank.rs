@@ -2,18 +2,37 @@
 //! several hits.
 
 use yore_core::query::{Part, ScorePart};
-use yore_core::rank::{Placed, neighbour_support, session_support};
+use yore_core::rank::{Placed, mean_and_spread, neighbour_support, session_support};
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Key};
 use super::plan::Plan;
-use crate::store::{RowKey, SPOKEN_GAP};
+use crate::store::{RowKey, SPOKEN_GAP, TurnKey};
 
 /// A candidate with its final score.
 pub(super) struct Ranked {
     pub candidate: Candidate,
     /// Scores added to the lists' contributions.
-    pub support: [ScorePart; 2],
+    pub support: Vec<ScorePart>,
     pub score: f32,
+}
+
+impl Ranked {
+    /// Returns the row of the turn.
+    pub(super) fn row(&self) -> TurnKey {
+        let Key::Turn(row) = self.candidate.key;
+        row
+    }
+
+    /// Adds a part to the score.
+    pub(super) fn add(&mut self, part: ScorePart) {
+        self.score += part.value;
+        self.support.push(part);
+    }
+}
+
+/// Returns the standard deviation of scores.
+pub(super) fn spread_of(ranked: &[Ranked]) -> f32 {
+    mean_and_spread(&ranked.iter().map(|ranked| ranked.score).collect::<Vec<_>>()).1
 }
 
 /// Ranks the candidates, best first; equal ones newest first.
@@ -40,7 +59,7 @@ pub(super) fn rank(landed: Vec<Candidate>, plan: &Plan<'_>) -> Vec<Ranked> {
             let session = plan.request.session_weight * session;
             let score = candidate.score() + neighbour + session;
             let support = [(Part::Neighbour, neighbour), (Part::Session, session)];
-            Ranked { candidate, support: support.map(|(part, value)| ScorePart { part, value }), score }
+            Ranked { candidate, support: support.map(|(part, value)| ScorePart { part, value }).to_vec(), score }
         })
         .collect();
     ranked.sort_by(|a, b| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use yore_core::query::{Filter, SearchMode};
+use yore_core::query::{Filter, NewerFirst, SearchMode};
 use yore_core::text::joined;
 
 use crate::ingest::ProjectNames;
@@ -70,6 +70,16 @@ pub struct RecallRequest {
     pub neighbour_weight: f32,
     /// Weight of the session's best turns relative to the turn's own score, 0 to 1.
     pub session_weight: f32,
+    /// Minutes by which the asker's clock is ahead of UTC, for days that the question names.
+    #[serde(default)]
+    pub offset_minutes: i32,
+    /// True if what was said in a period that the question names comes before the rest.
+    pub is_period_searched: bool,
+    /// True if people's talk is ranked by its own signs.
+    pub is_talk_ranked: bool,
+    /// Conversations in which a newer turn about the same subject comes before the older.
+    #[serde(default)]
+    pub newer_first: NewerFirst,
     /// True if near duplicates of a better turn are listed with it instead of as hits.
     pub is_folded: bool,
 }
@@ -96,6 +106,10 @@ impl RecallRequest {
             meaning_weight: None,
             neighbour_weight: 0.1,
             session_weight: 0.5,
+            offset_minutes: 0,
+            is_period_searched: true,
+            is_talk_ranked: true,
+            newer_first: NewerFirst::Agents,
             is_folded: true,
         }
     }

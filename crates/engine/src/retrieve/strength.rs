@@ -11,6 +11,8 @@ use super::pack::MOST_TERMS;
 use super::plan::Plan;
 use super::{Asked, Found, Hit};
 use crate::error::EngineError;
+use crate::index::Address;
+use crate::store::{ShownTurn, TurnKey};
 
 /// Bytes at the beginning and at the end of a text in which the question's terms are looked for.
 const SEARCHED_BYTES: usize = 8 * 1024;
@@ -27,6 +29,7 @@ pub(super) fn judge(
     asked: &Asked<'_>,
     plan: &Plan<'_>,
     hits: &mut [Hit],
+    addresses: &HashMap<TurnKey, Address>,
     tokenizer: &mut Tokenizer,
 ) -> Result<(Evidence, f32), EngineError> {
     let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
@@ -38,16 +41,18 @@ pub(super) fn judge(
     let none = Evidence { nearness: is_by_meaning.then_some(0.0), cover: 0.0, terms: terms.len(), mode: plan.mode };
     let mut answer = none;
     let mut by_tool = 0.0f32;
-    let mut tokens = Tokens::default();
+    let indexed: Vec<Option<Address>> = hits.iter().map(|hit| addresses.get(&row_of(hit)).copied()).collect();
+    let known: Vec<Address> = indexed.iter().flatten().copied().collect();
+    let mut known = asked.lexical.terms_of(terms, &known)?.into_iter();
     for (at, hit) in hits.iter_mut().enumerate() {
         let Found::Turn(turn) = &hit.found;
-        let mut has = vec![false; terms.len()];
-        let speaker = turn.speaker.as_deref().unwrap_or_default();
-        for text in ends(&turn.text).into_iter().chain(ends(&turn.tool_text)).chain([speaker]) {
-            tokenizer.tokenize(text, &mut tokens);
-            tokens.iter().filter_map(|token| places.get(token.text)).for_each(|place| has[*place] = true);
-        }
-        let cover = rarity.iter().zip(has).filter(|(_, has)| *has).map(|(rarity, _)| rarity).sum::<f32>() / whole;
+        let has = match indexed[at] {
+            Some(_) => known.next().unwrap_or(0),
+            // It waits for the index, or only its meaning was found.
+            None => terms_in(turn, &places, tokenizer),
+        };
+        let has = |bit: usize| has >> bit & 1 == 1;
+        let cover = rarity.iter().enumerate().filter(|(bit, _)| has(*bit)).map(|(_, rarity)| rarity).sum::<f32>() / whole;
         let meant = hit.lists.iter().filter(|place| matches!(place.list, List::Static | List::Model));
         let nearness = meant.map(|place| place.score).chain(none.nearness).reduce(f32::max);
         // Output of a tool has no vectors: its words alone can tell.
@@ -60,6 +65,23 @@ pub(super) fn judge(
         }
     }
     Ok((answer, confidence(&answer).max(by_tool)))
+}
+
+/// Returns which terms a turn has, a bit for each.
+fn terms_in(turn: &ShownTurn, places: &HashMap<&str, usize>, tokenizer: &mut Tokenizer) -> u128 {
+    let mut tokens = Tokens::default();
+    let mut has = 0;
+    let speaker = turn.speaker.as_deref().unwrap_or_default();
+    for text in ends(&turn.text).into_iter().chain(ends(&turn.tool_text)).chain([speaker]) {
+        tokenizer.tokenize(text, &mut tokens);
+        tokens.iter().filter_map(|token| places.get(token.text)).for_each(|place| has |= 1 << place);
+    }
+    has
+}
+
+fn row_of(hit: &Hit) -> TurnKey {
+    let Found::Turn(turn) = &hit.found;
+    turn.row
 }
 
 /// Returns the beginning and the end of a text.

@@ -26,6 +26,13 @@ pub(super) struct Weights {
     pub document: f32,
 }
 
+impl PlannedList {
+    /// Returns a list that proposes candidates and adds nothing to their scores.
+    pub(super) fn unweighted(list: List) -> Self {
+        Self { list, weights: Weights::both(0.0) }
+    }
+}
+
 impl Weights {
     fn both(weight: f32) -> Self {
         Self { conversation: weight, document: weight }
@@ -38,7 +45,7 @@ impl Weights {
             (List::Words, _) => Self::both(1.0),
             (List::Static, _) => Self::both(0.45),
             (List::Model, _) => Self { conversation: 1.2, document: 1.75 },
-            (List::Other, _) => Self::both(0.0),
+            (List::Period | List::Other, _) => Self::both(0.0),
         }
     }
 
@@ -78,6 +85,6 @@ fn weights(list: List, mode: SearchMode, question: &Question, request: &RecallRe
             None if question.is_error_message => tuned.times(ERROR_MEANING),
             None => tuned,
         },
-        List::Words | List::Other => tuned,
+        List::Words | List::Period | List::Other => tuned,
     }
 }

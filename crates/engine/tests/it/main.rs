@@ -24,6 +24,7 @@ mod gemini;
 mod git;
 mod notes;
 mod opencode;
+mod order;
 mod pages;
 mod planted;
 mod recall;

@@ -254,7 +254,7 @@ mod tests {
         let as_sent = json!({"question": "why", "limit": 5, "role": "human", "wordings": ["a"], "since": "2026-01-01"});
         assert_eq!(mended(as_sent.clone()), (as_sent, Vec::new()));
         let (arguments, hints) = mended(json!({
-            "query": "why", "limit": "500", "role": "system", "errors": "true", "wordings": ["a", "b", "c"], "since": "last week",
+            "query": "why", "limit": "500", "role": "system", "errors": "true", "wordings": ["a", "b", "c"], "since": "some day",
             "project": null, "colour": "blue",
         }));
         assert_eq!(arguments, json!({"question": "why", "limit": 50, "errors": true, "wordings": ["a", "b"], "project": null}));
@@ -263,7 +263,7 @@ mod tests {
         limit: 500 is out of bounds; 50 was used
         role: expected one of human, assistant; left out
         wordings: at most 2; the others were left out
-        since: expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z; left out
+        since: expected a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or words such as "last week"; left out
         "#);
         assert_eq!(
             mended(json!({"question": "why", "wordings": "one", "limit": 7.0})).0,

@@ -257,6 +257,12 @@ fn beside(said: &Said, place: &str) -> String {
     format!("[{}] {}{place}\n{}", said.turn.short(), speaker_of(said.role), indent(&harmless(&said.text), "  "))
 }
 
+/// Returns how a hit relates to an older or newer one about the same subject.
+pub fn relation(hit: &Hit) -> Option<String> {
+    let later = hit.later.map(|turn| format!("later: [{}]", turn.short()));
+    later.or_else(|| hit.newer_than.map(|turn| format!("later than [{}]", turn.short())))
+}
+
 /// Formats one result: id, speaker, place, passages.
 fn result(hit: &Hit, place: &str, explain: bool, paths: bool) -> String {
     let Found::Turn(turn) = &hit.found;
@@ -264,6 +270,9 @@ fn result(hit: &Hit, place: &str, explain: bool, paths: bool) -> String {
     let strength = Strength::of(hit.confidence);
     if strength != Strength::Strong {
         text.push_str(&format!(" {DIM}{}{RESET}", strength.as_str()));
+    }
+    if let Some(relation) = relation(hit) {
+        text.push_str(&format!(" {DIM}{relation}{RESET}"));
     }
     if !hit.also.is_empty() {
         text.push_str(&format!(" {DIM}(+{} alike){RESET}", hit.also.len()));

@@ -114,6 +114,12 @@ pub struct Hit {
     pub title: Option<String>,
     /// File and line of the text.
     pub source: Source,
+    /// Id of an older result about the same subject, which it is newer than.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer_than: Option<String>,
+    /// Id of a newer result about the same subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<String>,
     /// Further turns with nearly the same text.
     pub near_duplicates: Vec<Duplicate>,
     /// Fields that only `--json` writes.
@@ -305,6 +311,8 @@ impl Hit {
             branch: turn.branch.clone(),
             title: turn.title.clone(),
             source: source_of(&hit.place),
+            newer_than: hit.newer_than.map(|turn| turn.to_string()),
+            later: hit.later.map(|turn| turn.to_string()),
             near_duplicates: hit.also.iter().map(Duplicate::of).collect(),
             exact: None,
         }

@@ -55,6 +55,10 @@ impl Source for ChatGpt {
         KIND
     }
 
+    fn is_agent(&self) -> bool {
+        false
+    }
+
     fn display_name(&self) -> &'static str {
         "ChatGPT export"
     }

@@ -34,6 +34,10 @@ impl Source for ClaudeAi {
         KIND
     }
 
+    fn is_agent(&self) -> bool {
+        false
+    }
+
     fn display_name(&self) -> &'static str {
         "Claude.ai export"
     }

@@ -23,6 +23,10 @@ impl Source for Jsonl {
         KIND
     }
 
+    fn is_agent(&self) -> bool {
+        false
+    }
+
     fn display_name(&self) -> &'static str {
         "JSON lines"
     }

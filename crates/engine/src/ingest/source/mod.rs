@@ -95,6 +95,11 @@ pub fn source_named(kind: &str) -> Option<&'static dyn Source> {
     SOURCES.iter().copied().find(|source| source.kind() == kind)
 }
 
+/// Returns whether the source with this kind holds the work of a coding agent.
+pub(crate) fn is_agent(kind: &str) -> bool {
+    source_named(kind).is_some_and(Source::is_agent)
+}
+
 /// A format of histories.
 ///
 /// An implementation decides which units belong to it and how their lines become turns. A unit is a file of
@@ -112,6 +117,11 @@ pub trait Source: Send + Sync {
     /// How a unit's turns change when it is read again.
     fn nature(&self) -> Nature {
         Nature::Conversation
+    }
+
+    /// Returns whether its conversations are the work of a coding agent, not people's talk or chats.
+    fn is_agent(&self) -> bool {
+        self.nature() == Nature::Conversation
     }
 
     /// Returns whether the format was seen in real files, not only in descriptions and other readers.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use yore_core::metrics;
-use yore_core::query::SearchMode;
+use yore_core::query::{NewerFirst, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::source::source_named;
@@ -74,6 +74,15 @@ pub struct Arguments {
     /// Leave out the session's score
     #[arg(long)]
     no_session: bool,
+    /// Rank what was said in a period that the question names like the rest
+    #[arg(long)]
+    no_period: bool,
+    /// Rank people's talk like agents' sessions
+    #[arg(long)]
+    no_talk: bool,
+    /// Conversations in which a newer turn about the same subject comes before the older
+    #[arg(long, value_name = "WHERE", value_parser = NEWER_FIRST)]
+    newer_first: Option<String>,
     /// Give near duplicates places of their own
     #[arg(long)]
     no_fold: bool,
@@ -98,6 +107,7 @@ pub struct Arguments {
     keep: Option<PathBuf>,
 }
 
+const NEWER_FIRST: [&str; 3] = ["never", "agents", "everywhere"];
 const PROGRAMS: [&str; 3] = ["lexical", "static", "full"];
 const CUTS: [usize; 3] = [5, 10, 50];
 
@@ -274,6 +284,13 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
     }
     if let Some(weight) = arguments.session_weight {
         request.session_weight = weight;
+    }
+    request.is_period_searched = !arguments.no_period;
+    request.is_talk_ranked = !arguments.no_talk;
+    // Questions were written by people in no particular zone.
+    request.offset_minutes = 0;
+    if let Some(choice) = arguments.newer_first.as_deref().and_then(NewerFirst::parse) {
+        request.newer_first = choice;
     }
     if arguments.no_tool {
         request.tool_weight = 0.0;

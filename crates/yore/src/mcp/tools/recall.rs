@@ -385,7 +385,10 @@ impl Found {
             let quote = cut_and_told(told.text(), chars);
             let heading = match told {
                 Passage::Hit(hit) if at == 0 => self.place(hit),
-                Passage::Hit(hit) => format!("[{}] {}", hit_id(hit), who(hit)),
+                Passage::Hit(hit) => {
+                    let relation = text::relation(hit).map(|relation| format!(", {relation}")).unwrap_or_default();
+                    format!("[{}] {}{relation}", hit_id(hit), who(hit))
+                }
                 Passage::Beside(beside) if at == 0 => {
                     format!("[{}] {}{}", beside.turn.short(), beside.role.as_str(), self.when(head))
                 }
@@ -422,6 +425,7 @@ impl Found {
             line.push_str(&format!(" ({})", name(speaker)));
         }
         line.push_str(&self.when(hit));
+        line.extend(text::relation(hit).map(|relation| format!(", {relation}")));
         if turn.kind == EpisodeKind::Document {
             let is_note = turn.agent == note::KIND;
             let file = (!is_note).then(|| turn.path.rsplit(['/', '\\']).next().unwrap_or_default());
@@ -615,7 +619,7 @@ mod tests {
     #[test]
     fn mistakes_are_told_with_what_was_expected() {
         let told = |fields| error_text(&asked(fields).unwrap_err());
-        assert!(told(json!({"since": "last week"})).contains("since is \"last week\", expected a date such as"));
+        assert!(told(json!({"since": "some day"})).contains("since is \"some day\", expected a date such as"));
         assert!(told(json!({"role": "system"})).contains("expected one of human, assistant"));
         assert!(told(json!({"kind": "memory"})).contains("expected one of session, subagent, document, note"));
         assert!(told(json!({"depth": "deep"})).contains("expected one of preview, full"));

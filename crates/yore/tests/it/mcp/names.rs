@@ -423,6 +423,6 @@ fn histories_are_read_when_it_is_asked_for() {
     assert_eq!(agent.data("search", json!({"query": "whale"}))["results"], json!([]), "it holds no code");
     assert_eq!(agent.data("ingest_chat_history", json!({"since": "2020-01-01"}))["ingested"]["turns_added"], 2);
     assert_eq!(agent.data("search", json!({"query": "whale", "limit": 1}))["results"].as_array().unwrap().len(), 1);
-    assert!(agent.told("ingest_chat_history", json!({"since": "yesterday"})).contains("since is \"yesterday\""));
+    assert!(agent.told("ingest_chat_history", json!({"since": "someday"})).contains("since is \"someday\""));
     assert!(agent.close().success());
 }

@@ -215,13 +215,13 @@ fn further_wordings_find_what_the_question_does_not_name() {
 fn slip_in_an_argument_costs_a_hint_and_not_the_answer() {
     let home = Home::with_memory();
     let mut agent = Agent::connected(&home);
-    let result = agent.recall(json!({"query": "redis heartbeat", "limit": "900", "role": "robot", "since": "last week", "colour": "blue", "branch": null}));
+    let result = agent.recall(json!({"query": "redis heartbeat", "limit": "900", "role": "robot", "since": "some day", "colour": "blue", "branch": null}));
     assert_eq!(result["structuredContent"]["results"][0]["quote"], PLANTED, "{result}");
     let hints: Vec<&str> = text(&result).lines().filter(|line| line.starts_with("hint: ")).collect();
     insta::assert_snapshot!(hints.join("\n"), @r#"
     hint: limit: 900 is out of bounds; 50 was used
     hint: role: expected one of human, assistant, tool_call, tool_result, summary; left out
-    hint: since: expected a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z; left out
+    hint: since: expected a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or words such as "last week"; left out
     hint: unknown argument "colour"; known are question, wordings, project, kind, role, session, agent, branch, file, errors, since, until, as_of, depth, limit, budget, min_confidence, deadline_ms
     "#);
     assert!(agent.told("recall", json!({})).contains("missing field `question`"));

@@ -1,0 +1,423 @@
+//! Reads the days, weeks, months and years that a text names.
+
+use jiff::civil::{Date, Weekday};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Span, Timestamp, ToSpan, Zoned};
+
+use crate::time::UtcMillis;
+
+/// A stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period {
+    /// Its first millisecond.
+    pub start: UtcMillis,
+    /// The first millisecond after it.
+    pub end: UtcMillis,
+}
+
+impl Period {
+    /// Returns whether a time is in it.
+    pub fn contains(&self, at: UtcMillis) -> bool {
+        (self.start..self.end).contains(&at)
+    }
+}
+
+const MONTHS: [&str; 12] =
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
+const WEEKDAYS: [(&str, Weekday); 7] = [
+    ("monday", Weekday::Monday),
+    ("tuesday", Weekday::Tuesday),
+    ("wednesday", Weekday::Wednesday),
+    ("thursday", Weekday::Thursday),
+    ("friday", Weekday::Friday),
+    ("saturday", Weekday::Saturday),
+    ("sunday", Weekday::Sunday),
+];
+const NUMBERS: [&str; 12] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
+/// Months that are words of their own: they are months only beside a number, a preposition or an ordinal.
+const AMBIGUOUS: [&str; 2] = ["may", "march"];
+/// Words before a month that make it a time.
+const BEFORE_MONTH: [&str; 10] = ["in", "of", "since", "until", "before", "after", "during", "last", "this", "by"];
+/// Years that a four-digit number may be.
+const YEARS: std::ops::RangeInclusive<i16> = 1970..=2199;
+
+/// Returns the periods that a text names, in its order, against the clock and zone of whoever asks. A month or
+/// day without a year is its last occurrence that has begun. English only; dates as numbers are `2026-02-14`.
+///
+/// ```
+/// use yore_core::text::named_periods;
+/// let now: jiff::Zoned = "2026-03-04T12:00[+00:00]".parse().unwrap();
+/// let days = |text| {
+///     named_periods(text, &now).into_iter().map(|period| (period.end - period.start) / 86_400_000).collect::<Vec<_>>()
+/// };
+/// assert_eq!(days("what did we fix yesterday?"), [1]);
+/// assert_eq!(days("Which versions got notes in the second week of February?"), [7]);
+/// assert_eq!(days("What changed between January 3 and 2026-02-14?"), [1, 1]);
+/// assert!(days("may we march on?").is_empty());
+/// ```
+pub fn named_periods(text: &str, now: &Zoned) -> Vec<Period> {
+    let words = words(text);
+    let reader = Reader { words: &words, now };
+    let mut periods = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        match reader.period_at(at) {
+            Some((from, to, used)) => {
+                periods.extend(period(from, to, now));
+                at += used;
+            }
+            None => at += 1,
+        }
+    }
+    periods
+}
+
+/// Does the same for a clock in UTC and a zone that is so many minutes ahead of it. Nothing is named at a time
+/// beyond the years that a calendar has.
+pub fn named_periods_at(text: &str, now: UtcMillis, offset_minutes: i32) -> Vec<Period> {
+    let zone = Offset::from_seconds(offset_minutes.saturating_mul(60)).map_or(TimeZone::UTC, TimeZone::fixed);
+    match Timestamp::from_millisecond(now) {
+        Ok(now) => named_periods(text, &now.to_zoned(zone)),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Returns the period that a text consists of, such as `last week` or `February 2026`.
+///
+/// ```
+/// use yore_core::text::{Period, parse_period};
+/// let now: jiff::Zoned = "2026-03-04T12:00[+00:00]".parse().unwrap();
+/// let week = parse_period("last week", &now).unwrap();
+/// assert_eq!((week.end - week.start) / 86_400_000, 7);
+/// assert_eq!(parse_period("last week or so", &now), None);
+/// ```
+pub fn parse_period(text: &str, now: &Zoned) -> Option<Period> {
+    let words = words(text);
+    let reader = Reader { words: &words, now };
+    let skipped = words.iter().take_while(|word| matches!(word.as_str(), "in" | "on" | "the")).count();
+    let (from, to, used) = reader.period_at(skipped).or_else(|| reader.period_at(0).filter(|_| skipped > 0))?;
+    if used + skipped != words.len() && used != words.len() {
+        return None;
+    }
+    period(from, to, now)
+}
+
+/// Returns the words of a text in lower case; a date stays whole.
+fn words(text: &str) -> Vec<String> {
+    let is_inside = |letter: char| letter.is_alphanumeric() || letter == '-';
+    text.split(|letter: char| !is_inside(letter))
+        .map(|word| word.trim_matches('-').to_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Returns the period from the beginning of a day to the beginning of another one in the asker's zone.
+fn period(from: Date, to: Date, now: &Zoned) -> Option<Period> {
+    let millis = |date: Date| Some(date.to_zoned(now.time_zone().clone()).ok()?.timestamp().as_millisecond());
+    Some(Period { start: millis(from)?, end: millis(to)? })
+}
+
+struct Reader<'t> {
+    words: &'t [String],
+    now: &'t Zoned,
+}
+
+impl Reader<'_> {
+    fn word(&self, at: usize) -> &str {
+        self.words.get(at).map_or("", String::as_str)
+    }
+
+    /// Returns first day, day after the last one, and number of words of the period that begins at a word.
+    fn period_at(&self, at: usize) -> Option<(Date, Date, usize)> {
+        self.part_of_month(at)
+            .or_else(|| self.relative(at))
+            .or_else(|| self.ago(at))
+            .or_else(|| self.date(at))
+            .or_else(|| self.month(at))
+            .or_else(|| self.weekday(at))
+            .or_else(|| self.year(at))
+    }
+
+    fn relative(&self, at: usize) -> Option<(Date, Date, usize)> {
+        let today = self.now.date();
+        let day = |back: i64| {
+            let first = today.checked_sub(back.days()).ok()?;
+            Some((first, first.tomorrow().ok()?))
+        };
+        match (self.word(at), self.word(at + 1), self.word(at + 2)) {
+            ("day", "before", "yesterday") => day(2).map(|(from, to)| (from, to, 3)),
+            ("yesterday", ..) => day(1).map(|(from, to)| (from, to, 1)),
+            ("today" | "tonight", ..) => day(0).map(|(from, to)| (from, to, 1)),
+            (which @ ("last" | "past" | "previous" | "this"), unit, _) if !unit.is_empty() => {
+                if let Some(weekday) = weekday_named(unit) {
+                    let first = self.last_weekday(weekday)?;
+                    return Some((first, first.tomorrow().ok()?, 2));
+                }
+                if let Some(month) = month_named(unit) {
+                    let first = self.last_month(month)?;
+                    return Some((first, next_month(first)?, 2));
+                }
+                if let Some(count) = number(unit) {
+                    // "the last three weeks"
+                    let span = span(count, self.word(at + 2))?;
+                    return Some((today.checked_sub(span).ok()?, today.tomorrow().ok()?, 3));
+                }
+                let (from, to) = self.unit(unit, i64::from(which != "this"))?;
+                Some((from, to, 2))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the calendar unit of today, or the one before it.
+    fn unit(&self, unit: &str, back: i64) -> Option<(Date, Date)> {
+        let today = self.now.date();
+        match unit {
+            "week" => {
+                let monday = today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?;
+                let from = monday.checked_sub(back.weeks()).ok()?;
+                Some((from, from.checked_add(1.week()).ok()?))
+            }
+            "weekend" => {
+                let saturday = self.last_weekday(Weekday::Saturday)?;
+                Some((saturday, saturday.checked_add(2.days()).ok()?))
+            }
+            "month" => {
+                let from = today.first_of_month().checked_sub(back.months()).ok()?;
+                Some((from, next_month(from)?))
+            }
+            "year" => {
+                let from = today.first_of_year().checked_sub(back.years()).ok()?;
+                Some((from, from.checked_add(1.year()).ok()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// "three weeks ago", "a month ago": the unit in which that day is.
+    fn ago(&self, at: usize) -> Option<(Date, Date, usize)> {
+        if self.word(at + 2) != "ago" {
+            return None;
+        }
+        let (count, unit) = (number(self.word(at))?, self.word(at + 1));
+        let then = self.now.date().checked_sub(span(count, unit)?).ok()?;
+        let (from, to) = match unit.trim_end_matches('s') {
+            "day" => (then, then.tomorrow().ok()?),
+            "week" => {
+                let from = then.checked_sub(3.days()).ok()?;
+                (from, from.checked_add(1.week()).ok()?)
+            }
+            "month" => (then.first_of_month(), next_month(then.first_of_month())?),
+            _ => (then.first_of_year(), then.first_of_year().checked_add(1.year()).ok()?),
+        };
+        Some((from, to, 3))
+    }
+
+    /// "the second week of February", "the end of March", "early May", "mid-June".
+    fn part_of_month(&self, at: usize) -> Option<(Date, Date, usize)> {
+        let word = self.word(at);
+        let glued = word.strip_prefix("mid-").or_else(|| word.strip_prefix("early-")).or_else(|| word.strip_prefix("late-"));
+        let (part, month, used) = match (word, self.word(at + 1), self.word(at + 2)) {
+            (part @ ("early" | "mid" | "late"), month, _) => (part, month, 2),
+            (part @ ("beginning" | "start" | "middle" | "end"), "of", month) => (part, month, 3),
+            (part, "week", "of" | "in") => (part, self.word(at + 3), 4),
+            (part, ..) => (part.split('-').next().unwrap_or_default(), glued?, 1),
+        };
+        let (year, more) = self.year_after(at + used);
+        let first = self.month_in(month_named(month)?, year)?;
+        let end = next_month(first)?;
+        let day = |number: i64| first.checked_add((number - 1).days()).ok();
+        let (from, to) = match part {
+            "early" | "beginning" | "start" => (first, day(11)?),
+            "mid" | "middle" => (day(11)?, day(21)?),
+            "late" | "end" => (day(21)?, end),
+            "last" => (end.checked_sub(1.week()).ok()?, end),
+            part => {
+                let week = ORDINALS.iter().position(|ordinal| *ordinal == part)? as i64;
+                (day(1 + 7 * week)?, day(8 + 7 * week)?.min(end))
+            }
+        };
+        Some((from, to.max(from), used + more))
+    }
+
+    /// "2026-02-14", "14 February", "the 14th of February 2026", "Feb 14th, 2026".
+    fn date(&self, at: usize) -> Option<(Date, Date, usize)> {
+        if let Ok(date) = self.word(at).parse::<Date>() {
+            return Some((date, date.tomorrow().ok()?, 1));
+        }
+        let of = usize::from(self.word(at + 1) == "of");
+        let day_first = day_of_month(self.word(at)).zip(month_named(self.word(at + 1 + of))).map(|found| (found, 2 + of));
+        let month_first = || month_named(self.word(at)).map(|month| (day_of_month(self.word(at + 1)), month));
+        let ((day, month), used) = match day_first {
+            Some(found) => found,
+            None => month_first().and_then(|(day, month)| Some(((day?, month), 2)))?,
+        };
+        let (year, more) = self.year_after(at + used);
+        let years = year.map_or_else(|| vec![self.now.year(), self.now.year() - 1], |year| vec![year]);
+        let date = years.into_iter().filter_map(|year| Date::new(year, month, day).ok());
+        let date = date.into_iter().find(|date| year.is_some() || *date <= self.now.date())?;
+        Some((date, date.tomorrow().ok()?, used + more))
+    }
+
+    /// "in February", "February 2026".
+    fn month(&self, at: usize) -> Option<(Date, Date, usize)> {
+        let month = month_named(self.word(at))?;
+        let (year, more) = self.year_after(at + 1);
+        let is_clear = year.is_some()
+            || at > 0 && BEFORE_MONTH.contains(&self.word(at - 1))
+            || self.word(at).len() > 3 && !AMBIGUOUS.contains(&self.word(at));
+        let first = is_clear.then(|| self.month_in(month, year)).flatten()?;
+        Some((first, next_month(first)?, 1 + more))
+    }
+
+    fn weekday(&self, at: usize) -> Option<(Date, Date, usize)> {
+        let first = self.last_weekday(weekday_named(self.word(at))?)?;
+        Some((first, first.tomorrow().ok()?, 1))
+    }
+
+    /// "in 2025".
+    fn year(&self, at: usize) -> Option<(Date, Date, usize)> {
+        let (year, _) = self.year_after(at);
+        let first = Date::new(year.filter(|_| at > 0 && BEFORE_MONTH.contains(&self.word(at - 1)))?, 1, 1).ok()?;
+        Some((first, first.checked_add(1.year()).ok()?, 1))
+    }
+
+    /// Returns the year that stands at a word, and the number of words that it takes.
+    fn year_after(&self, at: usize) -> (Option<i16>, usize) {
+        let of = usize::from(self.word(at) == "of");
+        let word = self.word(at + of);
+        let year = if word.len() == 4 { word.parse().ok().filter(|year| YEARS.contains(year)) } else { None };
+        (year, if year.is_some() { 1 + of } else { 0 })
+    }
+
+    /// Returns the last day before today with this name.
+    fn last_weekday(&self, weekday: Weekday) -> Option<Date> {
+        self.now.date().nth_weekday(-1, weekday).ok()
+    }
+
+    /// Returns the first day of the last month of this name that has begun.
+    fn last_month(&self, month: i8) -> Option<Date> {
+        let this_year = Date::new(self.now.year(), month, 1).ok()?;
+        if this_year <= self.now.date() { Some(this_year) } else { this_year.checked_sub(1.year()).ok() }
+    }
+
+    fn month_in(&self, month: i8, year: Option<i16>) -> Option<Date> {
+        match year {
+            Some(year) => Date::new(year, month, 1).ok(),
+            None => self.last_month(month),
+        }
+    }
+}
+
+fn next_month(first: Date) -> Option<Date> {
+    first.checked_add(1.month()).ok()
+}
+
+/// Returns the number of a month by its name or the first three letters of it.
+fn month_named(word: &str) -> Option<i8> {
+    let is_month = |month: &str| word == month || word == &month[..3] || word == "sept" && month == "september";
+    MONTHS.iter().position(|month| is_month(month)).map(|at| at as i8 + 1)
+}
+
+fn weekday_named(word: &str) -> Option<Weekday> {
+    WEEKDAYS.iter().find(|(name, _)| *name == word).map(|(_, weekday)| *weekday)
+}
+
+/// Returns the day of a month: `14`, `14th`.
+fn day_of_month(word: &str) -> Option<i8> {
+    let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
+    if digits.len() > 2 { None } else { digits.parse().ok().filter(|day| (1..=31).contains(day)) }
+}
+
+/// Returns a small number: `3`, `three`, `a`.
+fn number(word: &str) -> Option<i64> {
+    match word {
+        "a" | "an" => Some(1),
+        "couple" => Some(2),
+        "few" => Some(3),
+        _ => NUMBERS
+            .iter()
+            .position(|number| *number == word)
+            .map(|at| at as i64 + 1)
+            .or_else(|| word.parse().ok().filter(|count| (1..1_000).contains(count))),
+    }
+}
+
+/// Returns a number of days, weeks, months or years.
+fn span(count: i64, unit: &str) -> Option<Span> {
+    match unit.strip_suffix('s').unwrap_or(unit) {
+        "day" => Some(count.days()),
+        "week" => Some(count.weeks()),
+        "month" => Some(count.months()),
+        "year" => Some(count.years()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Wednesday.
+    const NOW: &str = "2026-03-04T12:00[+01:00]";
+
+    fn days(text: &str) -> Vec<String> {
+        let now: Zoned = NOW.parse().unwrap();
+        let date = |at| jiff::Timestamp::from_millisecond(at).unwrap().to_zoned(now.time_zone().clone()).date();
+        named_periods(text, &now).iter().map(|period| format!("{}..{}", date(period.start), date(period.end))).collect()
+    }
+
+    #[test]
+    fn periods_are_read_from_questions() {
+        for (text, expected) in [
+            ("what did we fix yesterday?", "2026-03-03..2026-03-04"),
+            ("the day before yesterday", "2026-03-02..2026-03-03"),
+            ("last Friday", "2026-02-27..2026-02-28"),
+            ("on Wednesday", "2026-02-25..2026-02-26"),
+            ("last week", "2026-02-23..2026-03-02"),
+            ("this week", "2026-03-02..2026-03-09"),
+            ("last month", "2026-02-01..2026-03-01"),
+            ("this year", "2026-01-01..2027-01-01"),
+            ("over the last three days", "2026-03-01..2026-03-05"),
+            ("two weeks ago", "2026-02-15..2026-02-22"),
+            ("a month ago", "2026-02-01..2026-03-01"),
+            ("in the second week of February", "2026-02-08..2026-02-15"),
+            ("the fifth week of February", "2026-03-01..2026-03-01"),
+            ("the last week of January 2025", "2025-01-25..2025-02-01"),
+            ("at the end of January", "2026-01-21..2026-02-01"),
+            ("mid-January", "2026-01-11..2026-01-21"),
+            ("in February", "2026-02-01..2026-03-01"),
+            ("in December", "2025-12-01..2026-01-01"),
+            ("in May", "2025-05-01..2025-06-01"),
+            ("May 2024", "2024-05-01..2024-06-01"),
+            ("on 14 February", "2026-02-14..2026-02-15"),
+            ("on the 14th of February, 2025", "2025-02-14..2025-02-15"),
+            ("Mar 5th", "2025-03-05..2025-03-06"),
+            ("on 2026-01-22", "2026-01-22..2026-01-23"),
+            ("in 2024", "2024-01-01..2025-01-01"),
+        ] {
+            assert_eq!(days(text), [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in ["may I?", "the march of time", "version 2024", "in 12 files", "second try", "mar", "may 32 of them", ""] {
+            assert!(days(text).is_empty(), "{text}: {:?}", days(text));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_read(text in "(last|this|week|of|february|ago|the|-|[0-9]{1,5}|may| |\\PC){0,12}") {
+            let now: Zoned = NOW.parse().unwrap();
+            for period in named_periods(&text, &now) {
+                prop_assert!(period.start <= period.end);
+            }
+            let _ = parse_period(&text, &now);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Ranks what was said in a period that the question names above the rest.
+
+use yore_core::query::{Part, ScorePart};
+
+use super::Asked;
+use super::candidate::Proposal;
+use super::plan::Plan;
+use super::rank::{Ranked, spread_of};
+use crate::error::EngineError;
+use crate::index::{CompiledFilter, NO_TIME, SearchOptions};
+
+/// Number of candidates that a search within a period proposes.
+const DEPTH: usize = 60;
+/// Number of the best candidates whose scores give the unit of the bonus.
+const SCALED: usize = 100;
+/// Bonus in standard deviations of the best scores: tried on one development set (`docs/measurements.md`).
+const INSIDE: f32 = 2.0;
+
+/// Searches within the periods that the question names.
+pub(super) fn propose(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal>, EngineError> {
+    let mut proposals: Vec<Proposal> = Vec::new();
+    for period in &plan.periods {
+        let filter = CompiledFilter {
+            since: Some(plan.filter.since.map_or(period.start, |since| since.max(period.start))),
+            until: Some(plan.filter.until.map_or(period.end, |until| until.min(period.end))),
+            ..plan.filter.clone()
+        };
+        let options = SearchOptions { limit: DEPTH, tool_weight: plan.tool_weight };
+        let mut hits = asked.lexical.search(asked.store, &plan.question, &filter, &options)?;
+        if let Some(semantic) = asked.semantic {
+            hits.extend(match &asked.model_vector {
+                Some(vector) => semantic.search_model(asked.store, vector, &filter, DEPTH)?,
+                None => semantic.search_static(asked.store, &plan.text, &filter, DEPTH)?,
+            });
+        }
+        for hit in hits {
+            let proposal = Proposal::from(hit);
+            match proposals.iter_mut().find(|known| known.key == proposal.key) {
+                Some(known) => known.address = known.address.or(proposal.address),
+                None => proposals.push(proposal),
+            }
+        }
+    }
+    // The other lists score them; being inside counts when all are ranked.
+    proposals.iter_mut().for_each(|proposal| proposal.score = 0.0);
+    Ok(proposals)
+}
+
+/// Ranks the candidates inside the periods above equal ones.
+pub(super) fn rank_by_period(plan: &Plan<'_>, ranked: &mut [Ranked]) {
+    if plan.periods.is_empty() {
+        return;
+    }
+    let unit = spread_of(&ranked[..ranked.len().min(SCALED)]);
+    for ranked in ranked.iter_mut() {
+        let at = ranked.candidate.standing.at;
+        if at != NO_TIME && plan.periods.iter().any(|period| period.contains(at)) {
+            ranked.add(ScorePart { part: Part::Period, value: INSIDE * unit });
+        }
+    }
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+}
