@@ -7,7 +7,7 @@
 //! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`note`], [`query`]
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
-//!   is worth telling unasked), [`files`] (files that mattered), [`strength`] (how strong the evidence is)
+//!   is worth telling unasked), [`files`] (files that mattered), [`graph`] (random walks), [`strength`] (how strong the evidence is)
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod named;
 pub mod episode;
 pub mod exchange;
 pub mod files;
+pub mod graph;
 pub mod id;
 pub mod metrics;
 pub mod note;

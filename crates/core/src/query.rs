@@ -57,6 +57,8 @@ open_named_enum! {
         Model = "model",
         /// What was said in a period that the question names.
         Period = "period",
+        /// Passages linked to the best ones by titles and names.
+        Links = "links",
     }
 }
 
@@ -77,6 +79,8 @@ open_named_enum! {
         Newer = "newer",
         /// Said in a period that the question names.
         Period = "period",
+        /// Links between passages.
+        Links = "links",
         /// Signs of people's talk: speaker, length, words nearby.
         Talk = "talk",
     }

@@ -214,7 +214,7 @@ mod tests {
     fn the_newer_of_two_about_one_subject_that_says_a_change_is_raised_just_above_the_older() {
         let dated = |at, score, says_change| Dated { at: Some(at * NEWER_MS), score, says_change };
         let candidates = [dated(1, 3.0, false), dated(2, 2.5, true), dated(9, 2.0, true), dated(5, 1.0, true)];
-        let subject = |a: usize, b: usize| if (a % 2 == 0) == (b % 2 == 0) { 0.9 } else { 0.1 };
+        let subject = |a: usize, b: usize| if a.is_multiple_of(2) == b.is_multiple_of(2) { 0.9 } else { 0.1 };
         let raised = raise_newer(&candidates, 0.8, &subject);
         assert_eq!(
             raised,
@@ -232,7 +232,7 @@ mod tests {
                 (proptest::option::of(0i64..900_000), 0f32..9.0, any::<bool>()).prop_map(|(at, score, says_change)| Dated { at, score, says_change }), 0..25)
         ) {
             candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
-            let similar = |a: usize, b: usize| if (a + b) % 3 == 0 { 0.9 } else { 0.2 };
+            let similar = |a: usize, b: usize| if (a + b).is_multiple_of(3) { 0.9 } else { 0.2 };
             let raised = raise_newer(&candidates, 0.8, &similar);
             for Raised { newer, older, score } in &raised {
                 prop_assert!(*score > candidates[*newer].score && *score > candidates[*older].score);

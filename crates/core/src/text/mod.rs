@@ -10,6 +10,7 @@
 //! - [`quote`], [`asked_terms`]: the passage of a turn that is displayed for a question, and the number of
 //!   its terms there
 //! - [`asked_for`], [`question_parts`]: what a question asks for
+//! - [`names`], [`plain_title`], [`title_of`], [`names_in_question`]: names in prose, and the titles of passages
 //! - [`named_periods`], [`parse_period`]: days, weeks, months and years that a text names
 //! - [`says_change`], [`named_change`]: whether a text says that something was changed, and the change that a question names
 //! - [`command_of`], [`command_that_worked`]: commands that agents ran
@@ -27,6 +28,7 @@ mod command;
 mod duplicate;
 mod errors;
 mod fragments;
+mod names;
 mod paths;
 mod period;
 mod preview;
@@ -46,6 +48,7 @@ pub use command::{command_of, command_that_worked};
 pub use duplicate::{NEAR_DUPLICATE, Shingles};
 pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};
+pub use names::{names, names_in_question, plain_title, title_of};
 pub use paths::{PathMention, paths};
 pub use period::{Period, named_periods, named_periods_at, parse_period};
 pub use preview::{key_concepts, preview};

@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use tantivy::DocSet as _;
@@ -31,13 +31,14 @@ use yore_core::time::UtcMillis;
 
 use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, role_number};
 use super::hit::{Address, TurnHit};
+use super::names::{self, NameGraph};
 use super::tantivy_tokenizer::{NAME, YoreTokenizer};
 use crate::store::{EpisodeKey, IndexedTurn, LabelKey, ProjectKey, RowKey, Store, StoreError, TurnKey};
 
 /// Fact of the store: text was deleted of which the index must not keep a byte.
 const PURGE: &str = "purge";
 /// Raised whenever the fields change.
-const SCHEMA_NUMBER: u32 = 2;
+const SCHEMA_NUMBER: u32 = 3;
 /// Memory that indexing may use before it writes a segment.
 const WRITER_BYTES: usize = 48 * 1024 * 1024;
 /// Turns between two commits; after a crash, at most these are indexed again.
@@ -109,6 +110,8 @@ struct Fields {
     document: Field,
     text: Field,
     tool: Field,
+    name: Field,
+    title: Field,
 }
 
 /// A commit of the index, identified by time and size of its file, with its counts.
@@ -129,6 +132,8 @@ pub(crate) struct LexicalIndex {
     is_in_memory: bool,
     /// The commit that was read last.
     seen: Mutex<Option<SeenCommit>>,
+    /// The graph of titled passages, with the generation of the index that it was read from.
+    graph: Mutex<Option<(u64, Arc<NameGraph>)>>,
 }
 
 impl LexicalIndex {
@@ -211,7 +216,16 @@ impl LexicalIndex {
         index.tokenizers().register(NAME, YoreTokenizer::default());
         let reader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(|error| failure(&directory, error))?;
-        Ok(Self { directory, index, reader, fields, is_new, is_in_memory: false, seen: Mutex::default() })
+        Ok(Self {
+            directory,
+            index,
+            reader,
+            fields,
+            is_new,
+            is_in_memory: false,
+            seen: Mutex::default(),
+            graph: Mutex::default(),
+        })
     }
 
     /// Processes the store's queue. With `purge`, no byte of removed text stays in the index.
@@ -570,6 +584,20 @@ impl LexicalIndex {
         Ok(scores)
     }
 
+    /// Returns the graph of titled passages. It is read once for each state of the index.
+    pub(crate) fn name_graph(&self) -> Result<Arc<NameGraph>, IndexError> {
+        self.refresh()?;
+        let searcher = self.reader.searcher();
+        let generation = searcher.generation().generation_id();
+        let mut known = self.graph.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, graph)) = known.as_ref().filter(|(known, _)| *known == generation) {
+            return Ok(Arc::clone(graph));
+        }
+        let graph = Arc::new(NameGraph::read(&searcher).map_err(|error| failure(&self.directory, error))?);
+        *known = Some((generation, Arc::clone(&graph)));
+        Ok(graph)
+    }
+
     /// Returns for each turn which of the terms it has, in spoken text or tool text; a bit for each of the first
     /// 128 terms.
     pub(crate) fn terms_of(&self, terms: &[String], places: &[Address]) -> Result<Vec<u128>, IndexError> {
@@ -617,6 +645,11 @@ impl LexicalIndex {
         if !turn.tool_text.is_empty() {
             document.add_text(self.fields.tool, &turn.tool_text);
         }
+        let (names, title) = names::names_of(turn);
+        names.iter().for_each(|name| document.add_text(self.fields.name, name));
+        if let Some(title) = title {
+            document.add_text(self.fields.title, &title);
+        }
         document
     }
 }
@@ -640,6 +673,8 @@ fn schema() -> (Schema, Fields) {
         document: builder.add_bool_field("document", FAST),
         text: builder.add_text_field("text", words.clone()),
         tool: builder.add_text_field("tool", words),
+        name: builder.add_text_field(names::NAME, FAST),
+        title: builder.add_text_field(names::TITLE, FAST),
     };
     (builder.build(), fields)
 }

@@ -4,13 +4,15 @@
 mod filter;
 mod hit;
 mod lexical;
+mod names;
 mod semantic;
 mod tantivy_tokenizer;
 pub(crate) mod vector;
 
 pub use filter::CompiledFilter;
-pub(crate) use filter::NO_TIME;
+pub(crate) use filter::{Evaluator, NO_TIME};
 pub(crate) use hit::{Address, TurnHit};
 pub use lexical::{IndexError, SyncReport};
 pub(crate) use lexical::{LexicalIndex, SearchOptions};
+pub(crate) use names::NameGraph;
 pub(crate) use semantic::{MOST_PENDING_VECTORS, SemanticIndex};

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn every_list_has_a_row() {
-        for list in List::ALL {
+        for list in List::ALL.iter().filter(|list| **list != List::Links) {
             assert!(row_of(*list).is_some(), "{list:?}");
         }
     }

@@ -5,7 +5,8 @@
 //! - `request`, `answer`: input and output; `asked`: the store and indexes to search
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
 //! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan
-//! - `rank`: ranks them; `period`: what was said in a named period; `talk`: people's talk; `newer`: raises the newer of
+//! - `rank`: ranks them; `period`: what was said in a named period; `talk`: people's talk; `links`: titled
+//!   passages by their links; `newer`: raises the newer of
 //!   two about one subject; `texts`: the turns that were read
 //! - `files`: ranks the files that were opened then; `work`: reads what was done
 //! - `deadline`: leaves out what there is no time for
@@ -18,6 +19,7 @@ mod collect;
 mod deadline;
 mod duplicates;
 mod files;
+mod links;
 mod lists;
 mod newer;
 mod pack;
@@ -74,6 +76,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let mut texts = Texts::default();
     talk::rank_talk(asked, &plan, &mut ranked, &mut texts)?;
     period::rank_by_period(&plan, &mut ranked);
+    links::rank_by_links(asked, &plan, &mut ranked)?;
     let older = newer::newer_first(asked, &plan, &mut ranked, &mut texts)?;
     let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked, &mut texts)?;
     let addresses = ranked.iter().filter_map(|ranked| Some((ranked.row(), ranked.candidate.address()?))).collect();

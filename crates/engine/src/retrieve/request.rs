@@ -77,6 +77,11 @@ pub struct RecallRequest {
     pub is_period_searched: bool,
     /// True if people's talk is ranked by its own signs.
     pub is_talk_ranked: bool,
+    /// True if titled passages are ranked by the links between them.
+    pub are_links_ranked: bool,
+    /// True if a random walk over names is one of those links.
+    #[serde(default)]
+    pub has_walk: bool,
     /// Conversations in which a newer turn about the same subject comes before the older.
     #[serde(default)]
     pub newer_first: NewerFirst,
@@ -109,6 +114,8 @@ impl RecallRequest {
             offset_minutes: 0,
             is_period_searched: true,
             is_talk_ranked: true,
+            are_links_ranked: true,
+            has_walk: false,
             newer_first: NewerFirst::Agents,
             is_folded: true,
         }

@@ -22,6 +22,7 @@ mod embed;
 mod forget;
 mod gemini;
 mod git;
+mod links;
 mod notes;
 mod opencode;
 mod order;

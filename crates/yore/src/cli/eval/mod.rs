@@ -80,6 +80,12 @@ pub struct Arguments {
     /// Rank people's talk like agents' sessions
     #[arg(long)]
     no_talk: bool,
+    /// Leave out the links between titled passages
+    #[arg(long)]
+    no_links: bool,
+    /// Follow the links by a random walk as well
+    #[arg(long, conflicts_with = "no_links")]
+    walk: bool,
     /// Conversations in which a newer turn about the same subject comes before the older
     #[arg(long, value_name = "WHERE", value_parser = NEWER_FIRST)]
     newer_first: Option<String>,
@@ -287,6 +293,8 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
     }
     request.is_period_searched = !arguments.no_period;
     request.is_talk_ranked = !arguments.no_talk;
+    request.are_links_ranked = !arguments.no_links;
+    request.has_walk = arguments.walk;
     // Questions were written by people in no particular zone.
     request.offset_minutes = 0;
     if let Some(choice) = arguments.newer_first.as_deref().and_then(NewerFirst::parse) {

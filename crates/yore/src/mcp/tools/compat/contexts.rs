@@ -383,7 +383,7 @@ fn nearness(list: &ListPlace) -> f32 {
     let floor = match list.list {
         List::Static => STATIC_FLOOR,
         List::Model => MODEL_FLOOR,
-        List::Words | List::Period | List::Other => return 0.0,
+        List::Words | List::Period | List::Links | List::Other => return 0.0,
     };
     ((list.score - floor) / (1.0 - floor)).clamp(0.0, 1.0)
 }
