@@ -81,6 +81,8 @@ open_named_enum! {
         Period = "period",
         /// Links between passages.
         Links = "links",
+        /// Other than the hits above it.
+        Diversity = "diversity",
         /// Signs of people's talk: speaker, length, words nearby.
         Talk = "talk",
     }
@@ -137,6 +139,18 @@ open_named_enum! {
         Shape = "shape",
         /// Parts that the deadline of the request left no time for.
         Late = "late",
+    }
+}
+
+named_enum! {
+    /// The way in which the scores of several lists become one.
+    #[derive(Default)]
+    Fusion {
+        /// Sum of the heights above each list's floor.
+        #[default]
+        Heights = "heights",
+        /// Sum of the inverted ranks in each list (reciprocal rank fusion).
+        Ranks = "ranks",
     }
 }
 

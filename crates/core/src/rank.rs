@@ -36,6 +36,55 @@ pub fn heights(scores: &[f32], absent: Option<f32>, spread: f32) -> Vec<f32> {
     scores.iter().map(|score| ((score - floor) / unit).max(0.0)).collect()
 }
 
+/// Constant of reciprocal rank fusion.
+const RECIPROCAL: f32 = 60.0;
+
+/// Returns the score of each rank of a list by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), 1 for the
+/// first.
+pub fn reciprocal_ranks(count: usize) -> Vec<f32> {
+    (1..=count).map(|rank| (RECIPROCAL + 1.0) / (RECIPROCAL + rank as f32)).collect()
+}
+
+/// Distances of the best score from the mean of the best [`GAP_OF`] between which relevance goes from its least to
+/// its greatest weight.
+const GAPS: (f32, f32) = (0.1, 0.3);
+/// Number of the best scores whose mean is compared.
+const GAP_OF: usize = 10;
+
+/// Returns the weight of relevance beside diversity for scores of at most 1, best first: high where the best stands
+/// out, low where all are alike.
+///
+/// ```
+/// use yore_core::rank::relevance_weight;
+/// assert_eq!(relevance_weight(&[0.95, 0.42, 0.38], 0.5, 0.7), 0.7);
+/// assert_eq!(relevance_weight(&[0.78, 0.75, 0.73, 0.71], 0.5, 0.7), 0.5);
+/// ```
+pub fn relevance_weight(scores: &[f32], least: f32, most: f32) -> f32 {
+    let first = &scores[..scores.len().min(GAP_OF)];
+    let gap = first.first().map_or(0.0, |best| best - mean_and_spread(first).0);
+    least + (most - least) * ((gap - GAPS.0) / (GAPS.1 - GAPS.0)).clamp(0.0, 1.0)
+}
+
+/// Returns an order of candidates in which each next one is relevant and unlike those before it: Maximal Marginal
+/// Relevance (Carbonell and Goldstein, 1998). `scores` are at most 1, best first; `weight` is that of relevance.
+pub fn diverse_order(scores: &[f32], weight: f32, similar: &dyn Fn(usize, usize) -> f32) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..scores.len()).collect();
+    let mut nearest = vec![0.0f32; scores.len()];
+    let mut order = Vec::with_capacity(scores.len());
+    while !left.is_empty() {
+        let value = |at: usize| weight * scores[at] - (1.0 - weight) * nearest[at];
+        // The first of equal ones.
+        let (place, _) = left
+            .iter()
+            .enumerate()
+            .fold((0, f32::NEG_INFINITY), |best, (place, at)| if value(*at) > best.1 { (place, value(*at)) } else { best });
+        let chosen = left.remove(place);
+        left.iter().for_each(|at| nearest[*at] = nearest[*at].max(similar(chosen, *at)));
+        order.push(chosen);
+    }
+    order
+}
+
 /// Returns how far each value is from the mean, in standard deviations; zeros if all are equal.
 pub fn standard(values: &[f32]) -> Vec<f32> {
     let (mean, spread) = mean_and_spread(values);
@@ -223,6 +272,16 @@ mod tests {
         assert!(raise_newer(&candidates, 0.95, &subject).is_empty());
         let unchanged = candidates.map(|candidate| Dated { says_change: false, ..candidate });
         assert!(raise_newer(&unchanged, 0.8, &subject).is_empty());
+    }
+
+    #[test]
+    fn of_near_equal_candidates_one_comes_first_and_the_others_after_the_distinct_ones() {
+        // 0 to 3 say the same.
+        let same = |a: usize, b: usize| if a < 4 && b < 4 { 0.95 } else { 0.1 };
+        let scores = [1.0, 0.98, 0.97, 0.96, 0.9, 0.88, 0.86];
+        assert_eq!(diverse_order(&scores, 0.5, &same)[..4], [0, 4, 5, 6]);
+        assert_eq!(diverse_order(&scores, 1.0, &same), [0, 1, 2, 3, 4, 5, 6]);
+        assert!(diverse_order(&[], 0.5, &same).is_empty());
     }
 
     proptest! {

@@ -83,7 +83,7 @@ pub struct PageTurn {
 pub struct Page {
     /// Its turns, in order.
     pub turns: Vec<PageTurn>,
-    /// Place from which everything after the requested turn that is not shown can be read.
+    /// Place from which the rest can be read: of the requested turn and what follows it, else of what precedes it.
     pub next: Option<Start>,
 }
 
@@ -110,7 +110,7 @@ impl FromStr for Start {
 
 impl fmt::Display for NoPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no place, expected what the page before named, such as 12 or 12+8000", self.0)
+        write!(f, "invalid place {:?}: expected a turn number such as 12, or 12+8000, as the page before printed it", self.0)
     }
 }
 
@@ -157,24 +157,27 @@ impl ShowAnswer {
 
     fn page_around(&self, focus: usize, lengths: &[usize], room: usize, heading: usize) -> Page {
         let mut given = Given { left: room, heading, lengths, chars: vec![None; lengths.len()] };
-        given.give(focus, (room * 3 / 5).max(LEAST_CHARS), true);
+        given.give(focus, (room / 5 * 3).max(LEAST_CHARS), true);
         let is_question = |index: &usize| self.turns[*index].role == Role::Human;
         let is_said = |index: &usize| self.turns[*index].role == Role::Assistant && !self.turns[*index].text.trim().is_empty();
         let question = (0..focus).rev().find(is_question);
         let outcome = (focus + 1..lengths.len()).rev().find(is_said);
         let mut others: Vec<usize> = (0..lengths.len()).collect();
         others.sort_by_key(|index| index.abs_diff(focus));
-        for index in question.into_iter().chain(outcome).chain(others) {
+        for index in question.into_iter().chain(outcome).chain(others.iter().copied()) {
             let is_by_tool = matches!(self.turns[index].role, Role::ToolCall | Role::ToolResult);
             if given.chars[index].is_none() {
                 given.give(index, if is_by_tool { BESIDE_CHARS.1 } else { BESIDE_CHARS.0 }, false);
             }
         }
         given.give(focus, usize::MAX, true);
+        // What is left goes to the turns nearest to it.
+        others.into_iter().for_each(|index| given.give(index, usize::MAX, false));
         let chars = given.chars;
         let shown = |(index, chars): (usize, &Option<usize>)| chars.map(|chars| PageTurn { index, skipped: 0, chars });
         let turns = chars.iter().enumerate().filter_map(shown).collect();
-        let cut = (focus..lengths.len()).find(|index| chars[*index].is_none_or(|chars| chars < lengths[*index]));
+        let mut places = (focus..lengths.len()).chain(0..focus);
+        let cut = places.find(|index| chars[*index].is_none_or(|chars| chars < lengths[*index]));
         let next = cut.map(|index| Start { place: self.hidden.0 + index + 1, chars: chars[index].unwrap_or(0) });
         Page { turns, next: next.or(self.after()) }
     }
@@ -199,9 +202,9 @@ impl Given<'_> {
         let had = self.chars[index];
         let heading = if had.is_none() { self.heading } else { 0 };
         let (rest, left) = (self.lengths[index] - had.unwrap_or(0), self.left.saturating_sub(heading));
-        let more = rest.min(most).min(left);
+        let more = rest.min(most).min(left).max(if is_needed && had.is_none() { rest.min(LEAST_CHARS) } else { 0 });
         if is_needed || self.left >= heading && more >= rest.min(LEAST_CHARS) {
-            self.left = left - more;
+            self.left = left.saturating_sub(more);
             self.chars[index] = Some(had.unwrap_or(0) + more);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use yore_core::query::List;
+use yore_core::query::{Fusion, List};
 use yore_core::rank;
 
 use super::Asked;
@@ -15,7 +15,7 @@ use crate::error::EngineError;
 
 /// Searches the lists of the plan.
 pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
-    let mut candidates = Candidates::default();
+    let mut candidates = Candidates { fusion: plan.request.fusion, ..Candidates::default() };
     for planned in &plan.lists {
         let Some(row) = row_of(planned.list) else { continue };
         // The words are searched in any case.
@@ -34,6 +34,7 @@ pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidat
 
 #[derive(Default)]
 struct Candidates {
+    fusion: Fusion,
     all: Vec<Candidate>,
     places: HashMap<Key, usize>,
 }
@@ -41,7 +42,10 @@ struct Candidates {
 impl Candidates {
     fn add(&mut self, row: &ListRow, weights: Weights, proposals: Vec<Proposal>) {
         let scores: Vec<f32> = proposals.iter().map(|proposal| proposal.score).collect();
-        let heights = rank::heights(&scores, row.absent, row.spread);
+        let heights = match self.fusion {
+            Fusion::Heights => rank::heights(&scores, row.absent, row.spread),
+            Fusion::Ranks => rank::reciprocal_ranks(scores.len()),
+        };
         for (at, (proposal, height)) in proposals.into_iter().zip(heights).enumerate() {
             let Proposal { key, standing, score, address } = proposal;
             if score < row.floor {

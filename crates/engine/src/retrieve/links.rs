@@ -2,7 +2,7 @@
 //! best passages name others by their titles, are named by them, share rare names with them, or leave a part of
 //! the question open. The first two places stay as they are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use yore_core::query::{List, Part, ScorePart};
 use yore_core::rank::{DEPTH, heights, mean_and_spread, standard};
@@ -15,6 +15,7 @@ use super::plan::Plan;
 use super::rank::Ranked;
 use crate::error::EngineError;
 use crate::index::{Address, Evaluator, NameGraph};
+use crate::store::TurnKey;
 
 /// Number of the best passages whose links are followed.
 const FOLLOWED: usize = 5;
@@ -25,6 +26,8 @@ const SEEDS: usize = 10;
 const CANDIDATES: usize = 100;
 const WALKED: usize = 30;
 const SHARING: usize = 20;
+/// Number of passages above which a title leads nowhere in particular.
+const MOST_LINKED: usize = 100;
 /// Probability with which a walk goes on, and the mass below which it is not followed.
 const DAMPING: f32 = 0.6;
 const LEAST_MASS: f32 = 1e-5;
@@ -61,7 +64,9 @@ pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec
     let lower = question.to_lowercase();
     let first_word = lower.split_whitespace().next().unwrap_or_default();
     let asks = question.ends_with('?') || ASKING.contains(&first_word);
-    if !plan.request.are_links_ranked || !asks || question.split_whitespace().count() < QUESTION_WORDS {
+    // A linked passage need not have the quoted words.
+    let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
+    if !plan.request.are_links_ranked || needs_phrases || !asks || question.split_whitespace().count() < QUESTION_WORDS {
         return Ok(());
     }
     let first_are_documents = ranked.iter().take(FOLLOWED).filter(|ranked| ranked.candidate.standing.is_document).count();
@@ -123,7 +128,8 @@ impl Signs {
                 }
             }
             for name in graph.names_in(*at) {
-                for other in graph.titled(name).iter().filter(|other| *other != at) {
+                let titled = graph.titled(name);
+                for other in titled.iter().filter(|other| titled.len() <= MOST_LINKED && *other != at) {
                     raise(&mut columns[NAMED_BY_BEST], *other, *share);
                     pool.insert(*other);
                     if !is_titled_in_question(*other) {
@@ -132,7 +138,10 @@ impl Signs {
                 }
             }
             if let Some(title) = graph.passages[*at as usize].title {
-                let naming: Vec<u32> = graph.holders_of(title).filter(|other| other != at).collect();
+                let naming: Vec<u32> = graph.holders_of(title).filter(|other| other != at).take(MOST_LINKED + 1).collect();
+                if naming.len() > MOST_LINKED {
+                    continue;
+                }
                 let share = share / (1.0 + (naming.len().max(1) as f32).ln());
                 for other in naming {
                     raise(&mut columns[NAMES_BEST], other, share);
@@ -198,14 +207,17 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
         .zip(standard(&linear).into_iter().zip(standard(&so_far)))
         .map(|(at, (linear, so_far))| (*at, linear + SO_FAR * so_far))
         .collect();
-    for at in &order {
+    let mut places: Vec<u32> = order.clone();
+    places.sort_by(|a, b| scores[b].total_cmp(&scores[a]).then(a.cmp(b)));
+    let known: HashSet<TurnKey> = ranked.iter().map(Ranked::row).collect();
+    for (place, at) in places.iter().enumerate() {
         let passage = &graph.passages[*at as usize];
-        if !ranked.iter().any(|ranked| ranked.row() == passage.row) {
+        if !known.contains(&passage.row) {
             let standing = Standing { episode: passage.episode, position: passage.position, at: passage.at, is_document: true };
             let contributions = vec![Contribution {
                 list: List::Links,
                 part: Part::Links,
-                rank: 0,
+                rank: place + 1,
                 own_score: scores[at],
                 value: 0.0,
                 address: Some(passage.address),

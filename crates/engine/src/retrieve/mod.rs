@@ -17,6 +17,7 @@ mod asked;
 mod candidate;
 mod collect;
 mod deadline;
+mod diversity;
 mod duplicates;
 mod files;
 mod links;
@@ -77,6 +78,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     talk::rank_talk(asked, &plan, &mut ranked, &mut texts)?;
     period::rank_by_period(&plan, &mut ranked);
     links::rank_by_links(asked, &plan, &mut ranked)?;
+    diversity::diversify(asked, &plan, &mut ranked);
     let older = newer::newer_first(asked, &plan, &mut ranked, &mut texts)?;
     let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked, &mut texts)?;
     let addresses = ranked.iter().filter_map(|ranked| Some((ranked.row(), ranked.candidate.address()?))).collect();

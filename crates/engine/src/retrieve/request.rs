@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use yore_core::query::{Filter, NewerFirst, SearchMode};
+use yore_core::query::{Filter, Fusion, NewerFirst, SearchMode};
 use yore_core::text::joined;
 
 use crate::ingest::ProjectNames;
@@ -82,6 +82,12 @@ pub struct RecallRequest {
     /// True if a random walk over names is one of those links.
     #[serde(default)]
     pub has_walk: bool,
+    /// The way in which the lists' scores become one.
+    #[serde(default)]
+    pub fusion: Fusion,
+    /// True if hits that say something else come before those that say the same again.
+    #[serde(default)]
+    pub is_diverse: bool,
     /// Conversations in which a newer turn about the same subject comes before the older.
     #[serde(default)]
     pub newer_first: NewerFirst,
@@ -116,6 +122,8 @@ impl RecallRequest {
             is_talk_ranked: true,
             are_links_ranked: true,
             has_walk: false,
+            fusion: Fusion::Heights,
+            is_diverse: false,
             newer_first: NewerFirst::Agents,
             is_folded: true,
         }

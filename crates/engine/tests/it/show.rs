@@ -69,9 +69,12 @@ fn a_small_page_has_the_turn_then_its_question_and_its_outcome() {
     );
     assert!(told.len() <= 400 && page.turns.len() < exchange.turns.len());
     let everything = exchange.page(None, usize::MAX / 8, 20);
-    let chars: usize = everything.turns.iter().map(|turn| turn.chars).sum();
-    assert!(chars < 1_500, "the outcome is long, and only its beginning is told: {chars}");
-    assert_eq!(everything.next.map(|next| next.place), Some(turns.len() - 2), "it goes on inside the outcome");
+    let told = words(&exchange, &everything);
+    assert_eq!(told, exchange.turns.iter().map(yore_engine::ShownTurn::words).collect::<Vec<_>>());
+    assert_eq!(everything.next.map(|next| next.place), Some(turns.len() - 1), "the next exchange");
+    let last = shown(&memory, &turns[turns.len() - 1], Surroundings::Exchange).page(None, 30, 20);
+    assert_eq!(last.next.map(|next| next.place), Some(turns.len() - 1), "what stands before it can be reached");
+    assert!(exchange.page(None, 0, 20).turns[0].chars > 0, "the turn is told, however small the room is");
 }
 
 proptest! {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use clap::Args;
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::Filter;
+use yore_core::query::{Filter, MissingCode};
 use yore_core::scope::ScopeChoice;
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
@@ -85,7 +85,7 @@ pub struct FilterArguments {
     /// Only this kind of episode
     #[arg(long, value_name = "KIND", value_parser = KINDS)]
     kind: Vec<String>,
-    /// Not before this time (date or RFC 3339)
+    /// Not before this time: a date, RFC 3339, or words such as "last week" (its beginning)
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     since: Option<UtcMillis>,
     /// Before this time
@@ -175,7 +175,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             for file in &answer.files {
                 context.printer.line(text::file(file))?;
             }
-            if answer.files.is_empty() && !answer.hits.is_empty() {
+            let is_late = answer.missing.iter().any(|missing| missing.code == MissingCode::Late);
+            if answer.files.is_empty() && !answer.hits.is_empty() && !is_late {
                 context.printer.note("no agent opened a file in what was found")?;
             }
         } else {

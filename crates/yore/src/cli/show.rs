@@ -5,7 +5,7 @@ use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, WhichV
 
 use super::Context;
 use crate::ask;
-use crate::error::{CliResult, Exit};
+use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::{Exchanges, Note, Shown};
 
@@ -120,6 +120,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         ))?;
     }
     let page = shown.page(arguments.from, arguments.room(&shown), HEADING_CHARS);
+    if let (Some(from), true) = (arguments.from, page.turns.is_empty()) {
+        let turns = text::counted((shown.hidden.0 + shown.turns.len() + shown.hidden.1) as u64, "turn");
+        let told = format!("there is no turn {}: the session has {turns}", from.place);
+        return Err(CliError::usage(told, Some("give a place that the page before printed")));
+    }
     let first = page.turns.first().map_or(0, |turn| turn.index);
     if shown.hidden.0 + first > 0 {
         context.printer.line(format!("{}\n", gap(shown.hidden.0 + first, " before")))?;

@@ -257,10 +257,12 @@ fn beside(said: &Said, place: &str) -> String {
     format!("[{}] {}{place}\n{}", said.turn.short(), speaker_of(said.role), indent(&harmless(&said.text), "  "))
 }
 
-/// Returns how a hit relates to an older or newer one about the same subject.
+/// Returns how a hit relates to an older and a newer one about the same subject.
 pub fn relation(hit: &Hit) -> Option<String> {
-    let later = hit.later.map(|turn| format!("later: [{}]", turn.short()));
-    later.or_else(|| hit.newer_than.map(|turn| format!("later than [{}]", turn.short())))
+    let newer = hit.later.map(|turn| format!("newer: [{}]", turn.short()));
+    let older = hit.newer_than.map(|turn| format!("older: [{}]", turn.short()));
+    let told: Vec<String> = newer.into_iter().chain(older).collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// Formats one result: id, speaker, place, passages.

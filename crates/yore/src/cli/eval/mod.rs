@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use yore_core::metrics;
-use yore_core::query::{NewerFirst, SearchMode};
+use yore_core::query::{Fusion, NewerFirst, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::source::source_named;
@@ -80,6 +80,12 @@ pub struct Arguments {
     /// Rank people's talk like agents' sessions
     #[arg(long)]
     no_talk: bool,
+    /// The way in which the lists' scores become one
+    #[arg(long, value_name = "WAY", value_parser = FUSIONS)]
+    fusion: Option<String>,
+    /// Put hits that say something else before those that say the same again
+    #[arg(long)]
+    diverse: bool,
     /// Leave out the links between titled passages
     #[arg(long)]
     no_links: bool,
@@ -113,6 +119,7 @@ pub struct Arguments {
     keep: Option<PathBuf>,
 }
 
+const FUSIONS: [&str; 2] = ["heights", "ranks"];
 const NEWER_FIRST: [&str; 3] = ["never", "agents", "everywhere"];
 const PROGRAMS: [&str; 3] = ["lexical", "static", "full"];
 const CUTS: [usize; 3] = [5, 10, 50];
@@ -295,6 +302,8 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
     request.is_talk_ranked = !arguments.no_talk;
     request.are_links_ranked = !arguments.no_links;
     request.has_walk = arguments.walk;
+    request.is_diverse = arguments.diverse;
+    request.fusion = arguments.fusion.as_deref().and_then(Fusion::parse).unwrap_or_default();
     // Questions were written by people in no particular zone.
     request.offset_minutes = 0;
     if let Some(choice) = arguments.newer_first.as_deref().and_then(NewerFirst::parse) {

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::Filter;
+use yore_core::query::{Filter, MissingCode};
 use yore_core::strength::Strength;
 use yore_core::time::format_utc;
 use yore_engine::ingest::ProjectNames;
@@ -96,7 +96,7 @@ struct Arguments {
     file: Option<String>,
     /// Only failures that tools reported
     errors: Option<bool>,
-    /// Not before this date (or RFC 3339 time)
+    /// Not before this date, RFC 3339 time, or words such as "last week"
     since: Option<String>,
     /// Before this date
     until: Option<String>,
@@ -113,7 +113,7 @@ struct Arguments {
     budget: Option<usize>,
     /// Leave out what is less likely, 0 to 1
     min_confidence: Option<f32>,
-    /// Answer in time; what is left out is named
+    /// Answer within so many milliseconds; what is left out is named
     #[schemars(range(min = 1, max = MAX_DEADLINE_MS))]
     deadline_ms: Option<usize>,
 }
@@ -287,6 +287,9 @@ impl Found {
         }
         if left_out > 0 {
             text.push_str(&format!("\n{} left out by the budget.", counted(left_out as u64, "more result")));
+        }
+        for missing in answer.missing.iter().filter(|missing| missing.code == MissingCode::Late) {
+            text.push_str(&format!("\nIncomplete: {}.", missing.text));
         }
         let data = Recalled { left_out: (left_out > 0).then_some(left_out), ..Recalled::of(answer, results) };
         Answer::recalled(text, compact(data), turns)

@@ -435,7 +435,7 @@ fn sessions_are_shown_whole_page_by_page() {
             .told("show", json!({"id": "nothing-such"}))
             .starts_with("unknown id \"nothing-such\" [unknown-id]\nhint: give an id that `recall`")
     );
-    assert!(agent.told("show", json!({"id": "quay/s5", "from": "later"})).contains("expected what the page before named"));
+    assert!(agent.told("show", json!({"id": "quay/s5", "from": "later"})).contains("expected a turn number"));
     assert!(text(&agent.call("show", json!({"id": "quay/s5", "around": 51}))).contains("\nhint: around: 51 is out of bounds"));
     assert!(agent.told("show", json!({"id": ""})).contains("id is empty"));
     assert!(agent.close().success());
