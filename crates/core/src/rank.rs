@@ -199,7 +199,7 @@ pub fn raise_newer(candidates: &[Dated], least: f32, similar: &dyn Fn(usize, usi
         let is_newer = |other: &usize| {
             let other_candidate = &candidates[*other];
             other_candidate.says_change
-                && other_candidate.at.is_some_and(|other_at| other_at > at + NEWER_MS)
+                && other_candidate.at.is_some_and(|other_at| other_at > at.saturating_add(NEWER_MS))
                 && similar(older, *other) >= least
         };
         // The first of those that follow is the best; if a better one is newer, it is above already.

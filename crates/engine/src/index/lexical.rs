@@ -568,8 +568,10 @@ impl LexicalIndex {
             let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&statistics, &searcher)).map_err(fail)?;
             let mut current = None;
             for (Address { segment, doc }, at) in &order {
+                // The index may have been merged since the turns were found.
+                let Some(reader) = searcher.segment_readers().get(*segment as usize) else { continue };
                 if !matches!(&current, Some((open, _)) if open == segment) {
-                    current = Some((*segment, weight.scorer(searcher.segment_reader(*segment), tool_weight).map_err(fail)?));
+                    current = Some((*segment, weight.scorer(reader, tool_weight).map_err(fail)?));
                 }
                 if let Some((_, scorer)) = &mut current {
                     if scorer.doc() < *doc {
@@ -607,7 +609,8 @@ impl LexicalIndex {
         order.sort_unstable();
         let searcher = self.reader.searcher();
         for in_segment in order.chunk_by(|a, b| a.0.segment == b.0.segment) {
-            let reader = searcher.segment_reader(in_segment[0].0.segment);
+            // The index may have been merged since the turns were found.
+            let Some(reader) = searcher.segment_readers().get(in_segment[0].0.segment as usize) else { continue };
             for field in [self.fields.text, self.fields.tool] {
                 let inverted = reader.inverted_index(field).map_err(fail)?;
                 for (bit, term) in terms.iter().take(128).enumerate() {

@@ -20,6 +20,9 @@ pub(super) const TITLE: &str = "title";
 const TITLE_WEIGHT: f32 = 2.0;
 /// Number of passages that hold a rare name at most.
 const RARE: usize = 20;
+/// Longest name, in bytes, and the maximum number of names of a passage.
+const LONGEST_NAME: usize = 120;
+const MOST_NAMES: usize = 500;
 /// Share of the lines of a text that look like code, from which it is none.
 const CODE_LINES: f32 = 0.3;
 /// Least number of lines of code.
@@ -31,7 +34,8 @@ pub(super) fn names_of(turn: &IndexedTurn) -> (Vec<String>, Option<String>) {
         return (Vec::new(), None);
     }
     let title = title_of(turn.speaker.as_deref(), &turn.text).map(plain_title).filter(|title| !title.is_empty());
-    (names(&turn.text).into_iter().collect(), title)
+    let names = names(&turn.text).into_iter().filter(|name| name.len() <= LONGEST_NAME);
+    (names.take(MOST_NAMES).collect(), title)
 }
 
 fn is_code(text: &str) -> bool {

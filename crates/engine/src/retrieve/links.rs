@@ -226,13 +226,14 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
             ranked.push(Ranked { candidate, support: Vec::new(), score: 0.0 });
         }
     }
-    let ladder: Vec<f32> = ranked.iter().map(|ranked| ranked.score).collect();
+    let mut ladder: Vec<f32> = ranked.iter().map(|ranked| ranked.score).collect();
+    ladder.sort_by(|a, b| b.total_cmp(a));
     let kept: Vec<Ranked> = ranked.drain(..KEPT).collect();
     let (mean, spread) = mean_and_spread(&so_far);
     let score = |ranked: &Ranked| match graph.passage_of(ranked.row()) {
         // The worst candidates stay below, in their order.
         Some(at) => scores.get(&at).copied().unwrap_or(f32::MIN),
-        // It waits for the index, so its links are not known.
+        // It is no passage, or waits for the index, so its links are not known.
         None => SO_FAR * (ranked.score - mean) / spread.max(f32::MIN_POSITIVE),
     };
     ranked.sort_by(|a, b| score(b).total_cmp(&score(a)));

@@ -98,7 +98,12 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         Vec::new()
     };
     present::quote_hits(asked, &plan, &mut hits, tokenizer)?;
-    let most = if request.with_work { hits.len() } else { usize::from(asks_for_place) };
+    // Work is read from whole exchanges, and may be later than what the request may see.
+    let most = match (plan.filter.until, request.with_work) {
+        (Some(_), _) => 0,
+        (None, true) => hits.len(),
+        (None, false) => usize::from(asks_for_place),
+    };
     if most > 0 && asked.deadline.allows(LatePart::Work) {
         work::add_work(asked.store, &mut hits, most)?;
     }

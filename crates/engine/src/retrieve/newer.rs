@@ -18,6 +18,9 @@ use crate::store::TurnKey;
 /// Number of the best candidates that are compared.
 const COMPARED: usize = 20;
 
+/// Share of the older one's score that the newer must have.
+const LEAST_SHARE: f32 = 0.3;
+
 /// Returns the cosine from which two turns count as one subject.
 fn same_subject(mode: SearchMode) -> f32 {
     match mode {
@@ -61,6 +64,9 @@ pub(super) fn newer_first(
     }
     let vectors: Vec<Option<Vec<f32>>> = rows.iter().map(|row| semantic.mean_vector(*row, plan.mode)).collect();
     let cosine = |a: usize, b: usize| {
+        if dated[b].score < LEAST_SHARE * dated[a].score {
+            return 0.0;
+        }
         let (Some(a), Some(b)) = (&vectors[a], &vectors[b]) else { return 0.0 };
         a.iter().zip(b).map(|(a, b)| a * b).sum()
     };

@@ -20,6 +20,8 @@ use crate::index::CompiledFilter;
 use crate::ingest::source::{Notes, Source, Web};
 use crate::store::{EpisodeKey, LabelKey, ProjectKey, RowKey, Store, TurnKey};
 
+/// Maximum number of named periods that are searched.
+const MOST_PERIODS: usize = 3;
 /// Least weight of tool output for a pasted error message.
 const ERROR_TOOL_WEIGHT: f32 = 0.5;
 
@@ -101,7 +103,17 @@ impl Plan<'_> {
 
 /// Returns the periods that the question names, seen from the time and zone of whoever asks.
 fn periods(now: UtcMillis, request: &RecallRequest) -> Vec<Period> {
-    named_periods_at(&request.question, request.filter.as_of.unwrap_or(now), request.offset_minutes)
+    // A pasted log has many dates, and asks for none of them.
+    if is_error_message(&request.question) {
+        return Vec::new();
+    }
+    let mut periods: Vec<Period> = Vec::new();
+    for period in named_periods_at(&request.question, request.filter.as_of.unwrap_or(now), request.offset_minutes) {
+        if period.start < period.end && !periods.contains(&period) && periods.len() < MOST_PERIODS {
+            periods.push(period);
+        }
+    }
+    periods
 }
 
 /// Returns the weight of tool output. Errors occur in tool output, so it is higher if the query is a pasted

@@ -72,7 +72,7 @@ pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked
         let parts = said_by + asks + WINDOW_COVER * window[at] + SESSION_COVER * session[at] + LENGTH * length[at];
         ranked.add(ScorePart { part: Part::Talk, value: unit * parts });
     }
-    ranked[..count].sort_by(|a, b| b.score.total_cmp(&a.score));
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(())
 }
 

@@ -110,7 +110,7 @@ fn what_was_said_in_a_period_that_the_question_names_comes_first_and_the_rest_st
         assert_eq!(found[0], messages[0].1, "{question}");
         assert!(found.contains(&messages[1].1.to_owned()), "added, never only: {question}");
     }
-    // Two hours ahead of UTC the day begins earlier.
+    // On a calendar of another day it is another day.
     let shifted = memory.ask_with("release notes written on 2026-06-23", |request| request.offset_minutes = -24 * 60);
     assert!(!shifted.hits.iter().any(|hit| has_part(hit, Part::Period)));
 }
