@@ -55,7 +55,7 @@ open_named_enum! {
         Static = "static",
         /// Similarity of meaning by the local model, scored by cosine.
         Model = "model",
-        /// What was said in a period that the question names.
+        /// Turns that were said in a period that the question names.
         Period = "period",
         /// Passages linked to the best ones by titles and names.
         Links = "links",

@@ -171,7 +171,7 @@ impl ShowAnswer {
             }
         }
         given.give(focus, usize::MAX, true);
-        // What is left goes to the turns nearest to it.
+        // The room that is left goes to the turns nearest to it.
         others.into_iter().for_each(|index| given.give(index, usize::MAX, false));
         let chars = given.chars;
         let shown = |(index, chars): (usize, &Option<usize>)| chars.map(|chars| PageTurn { index, skipped: 0, chars });

@@ -9,7 +9,7 @@ use yore_core::strength::Evidence;
 use yore_core::time::{RecordedTime, UtcMillis};
 
 use crate::error::EngineError;
-use crate::store::ShownTurn;
+use crate::store::{ShownTurn, TurnKey};
 
 /// Result of a recall.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ pub struct Hit {
     pub exchange: usize,
     /// Passages of other turns of the exchange, such as the outcome of a prompt, if this is its first hit.
     pub beside: Vec<Said>,
-    /// What was done in its exchange, if that is asked for and this is its first hit.
+    /// The work that was done in its exchange, if that is asked for and this is its first hit.
     #[serde(default)]
     pub work: Option<Box<WorkDone>>,
     /// Location of the text.
@@ -141,7 +141,7 @@ pub struct Hit {
     pub also: Vec<Place>,
 }
 
-/// What was done in an exchange.
+/// The work that was done in an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkDone {
     /// Files that were changed, relative to the directory of the agent.
@@ -170,6 +170,12 @@ pub enum Found {
 }
 
 impl Hit {
+    /// Returns the row of its turn.
+    pub(crate) fn row(&self) -> TurnKey {
+        let Found::Turn(turn) = &self.found;
+        turn.row
+    }
+
     /// Makes a hit of a turn that was not ranked.
     pub(crate) fn of_turn(turn: ShownTurn, quote: String) -> Self {
         Self {

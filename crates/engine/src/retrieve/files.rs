@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use yore_core::files::{Opened, RankedFile, rank_files};
 use yore_core::time::UtcMillis;
 
-use super::{Asked, Found, Hit};
+use super::{Asked, Hit};
 use crate::error::EngineError;
 use crate::store::{Store, TurnKey};
 
@@ -22,7 +22,7 @@ pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMil
     if exchanges.iter().all(Vec::is_empty) {
         return Ok(Vec::new());
     }
-    let rows: Vec<TurnKey> = hits.iter().take(VOTING).map(row_of).collect();
+    let rows: Vec<TurnKey> = hits.iter().take(VOTING).map(Hit::row).collect();
     let opened: HashSet<&str> = exchanges.iter().flatten().map(|file| file.path.as_str()).collect();
     // As many files are opened as there are turns, roughly; to count them would take longer than the search.
     let mut files = rank_files(&exchanges, &store.popular_files(&rows, &opened, until)?, asked.lexical.len());
@@ -32,10 +32,5 @@ pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMil
 
 /// Returns, for each of the first hits, the files that agents opened in its exchange.
 pub(crate) fn opened_in_exchanges(store: &Store, hits: &[Hit]) -> Result<Vec<Vec<Opened>>, EngineError> {
-    Ok(hits.iter().take(VOTING).map(|hit| store.exchange_files(row_of(hit))).collect::<Result<_, _>>()?)
-}
-
-fn row_of(hit: &Hit) -> TurnKey {
-    let Found::Turn(turn) = &hit.found;
-    turn.row
+    Ok(hits.iter().take(VOTING).map(|hit| store.exchange_files(hit.row())).collect::<Result<_, _>>()?)
 }

@@ -65,21 +65,16 @@ pub(super) fn hits(
 
 /// Connects each raised hit with the older one below it, if both are hits.
 pub(super) fn link_newer(hits: &mut [Hit], older: &HashMap<TurnKey, TurnKey>) {
-    let ids: HashMap<TurnKey, TurnId> = hits.iter().map(|hit| (row_of(hit), hit.place.turn)).collect();
+    let ids: HashMap<TurnKey, TurnId> = hits.iter().map(|hit| (hit.row(), hit.place.turn)).collect();
     for (newer, older) in older {
         for hit in hits.iter_mut() {
-            if row_of(hit) == *newer {
+            if hit.row() == *newer {
                 hit.newer_than = ids.get(older).copied();
-            } else if row_of(hit) == *older {
+            } else if hit.row() == *older {
                 hit.later = ids.get(newer).copied();
             }
         }
     }
-}
-
-fn row_of(hit: &Hit) -> TurnKey {
-    let Found::Turn(turn) = &hit.found;
-    turn.row
 }
 
 /// Gives the hits their passages: within the budget that they share, or each a quote.

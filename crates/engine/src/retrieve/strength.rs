@@ -41,7 +41,7 @@ pub(super) fn judge(
     let none = Evidence { nearness: is_by_meaning.then_some(0.0), cover: 0.0, terms: terms.len(), mode: plan.mode };
     let mut answer = none;
     let mut by_tool = 0.0f32;
-    let indexed: Vec<Option<Address>> = hits.iter().map(|hit| addresses.get(&row_of(hit)).copied()).collect();
+    let indexed: Vec<Option<Address>> = hits.iter().map(|hit| addresses.get(&hit.row()).copied()).collect();
     let known: Vec<Address> = indexed.iter().flatten().copied().collect();
     let mut known = asked.lexical.terms_of(terms, &known)?.into_iter();
     for (at, hit) in hits.iter_mut().enumerate() {
@@ -77,11 +77,6 @@ fn terms_in(turn: &ShownTurn, places: &HashMap<&str, usize>, tokenizer: &mut Tok
         tokens.iter().filter_map(|token| places.get(token.text)).for_each(|place| has |= 1 << place);
     }
     has
-}
-
-fn row_of(hit: &Hit) -> TurnKey {
-    let Found::Turn(turn) = &hit.found;
-    turn.row
 }
 
 /// Returns the beginning and the end of a text.

@@ -76,7 +76,7 @@ pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked
     Ok(())
 }
 
-/// Which of the question's terms the candidates have, and what they weigh.
+/// The question's terms that the candidates have, with their weights.
 struct Covers {
     rarity: Vec<f32>,
     /// Position and terms of the candidates of each episode, by position.

@@ -14,6 +14,17 @@ use super::{ShownTurn, Store, StoreResult, words};
 /// Maximum number of tool calls of an exchange that are read.
 const MOST_CALLS: usize = 400;
 
+/// The exchange of the turn `?1`, for a statement that reads its turns by [`IN_EXCHANGE`].
+const EXCHANGE: &str = "WITH own AS (SELECT episode_id, project_id, position FROM turn WHERE id = ?1),
+     span AS (SELECT own.episode_id, own.project_id,
+         coalesce((SELECT max(position) FROM turn WHERE episode_id = own.episode_id AND position <= own.position
+             AND role = 'human'), own.position) AS start,
+         (SELECT min(position) FROM turn WHERE episode_id = own.episode_id AND position > own.position
+             AND role = 'human') AS next FROM own)";
+/// The turns of an exchange. One that moved on to another project is not told there.
+const IN_EXCHANGE: &str = "span JOIN turn ON turn.episode_id = span.episode_id AND turn.project_id IS span.project_id
+     AND turn.position >= span.start AND turn.position < coalesce(span.next, 9223372036854775807)";
+
 /// A tool call of an exchange.
 #[derive(Clone, Debug)]
 pub(crate) struct Called {
@@ -55,7 +66,7 @@ impl Store {
             let sql = format!(
                 "SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} WHERE episode.forgotten_ms IS NULL AND turn.id = (
                      SELECT later.id FROM turn AS asked JOIN turn AS later ON later.episode_id = asked.episode_id
-                     WHERE asked.id = ?1 AND later.role = 'assistant' AND later.position > asked.position
+                     WHERE asked.id = ?1 AND later.role = 'assistant' AND later.project_id IS asked.project_id AND later.position > asked.position
                        AND later.position < coalesce((
                          SELECT min(next.position) FROM turn AS next
                          WHERE next.episode_id = asked.episode_id AND next.position > asked.position AND next.role = 'human'
@@ -72,14 +83,15 @@ impl Store {
     pub(crate) fn exchange_around(&self, turn: TurnKey, limit: usize) -> StoreResult<Vec<ShownTurn>> {
         self.read(|view| {
             let sql = format!(
-                "WITH own AS (SELECT episode_id, position FROM turn WHERE id = ?1),
-                 span AS (SELECT own.episode_id, own.position,
+                "WITH own AS (SELECT episode_id, project_id, position FROM turn WHERE id = ?1),
+                 span AS (SELECT own.episode_id, own.project_id, own.position,
                      (SELECT max(position) FROM turn WHERE episode_id = own.episode_id AND position <= own.position
                          AND role = 'human') AS start,
                      (SELECT min(position) FROM turn WHERE episode_id = own.episode_id AND position > own.position
                          AND role = 'human') AS next FROM own)
                  SELECT {SHOWN_COLUMNS} FROM turn {SHOWN_JOINS} JOIN span ON span.episode_id = turn.episode_id
                  WHERE episode.forgotten_ms IS NULL AND turn.role IN ('human', 'assistant') AND turn.id <> ?1
+                     AND turn.project_id IS span.project_id
                      AND turn.position >= span.start AND turn.position < coalesce(span.next, 9223372036854775807)
                  ORDER BY abs(turn.position - span.position), turn.position LIMIT ?2"
             );
@@ -91,17 +103,13 @@ impl Store {
     pub(crate) fn exchange_files(&self, turn: TurnKey) -> StoreResult<Vec<Opened>> {
         self.read(|view| {
             let found = view.all(
-                "WITH own AS (SELECT episode_id, position FROM turn WHERE id = ?1),
-                 span AS (SELECT own.episode_id,
-                     coalesce((SELECT max(position) FROM turn WHERE episode_id = own.episode_id AND position <= own.position
-                         AND role = 'human'), own.position) AS start,
-                     (SELECT min(position) FROM turn WHERE episode_id = own.episode_id AND position > own.position
-                         AND role = 'human') AS next FROM own)
-                 SELECT path.text, cwd.text, max(turn_file.action) FROM span JOIN turn ON turn.episode_id = span.episode_id
-                     AND turn.position >= span.start AND turn.position < coalesce(span.next, 9223372036854775807)
+                &format!(
+                    "{EXCHANGE}
+                 SELECT path.text, cwd.text, max(turn_file.action) FROM {IN_EXCHANGE}
                  JOIN turn_file ON turn_file.turn_id = turn.id JOIN path ON path.id = turn_file.path_id
                  LEFT JOIN label AS cwd ON cwd.id = turn.cwd_id
-                 WHERE turn_file.action <> 'mentioned' GROUP BY path.text ORDER BY path.text",
+                 WHERE turn_file.action <> 'mentioned' GROUP BY path.text ORDER BY path.text"
+                ),
                 [turn],
                 opened,
             )?;
@@ -113,17 +121,12 @@ impl Store {
     pub(crate) fn exchange_calls(&self, turn: TurnKey) -> StoreResult<Vec<Called>> {
         self.read(|view| {
             let mut found: Vec<Recorded> = view.all(
-                "WITH own AS (SELECT episode_id, position FROM turn WHERE id = ?1),
-                 span AS (SELECT own.episode_id,
-                     coalesce((SELECT max(position) FROM turn WHERE episode_id = own.episode_id AND position <= own.position
-                         AND role = 'human'), own.position) AS start,
-                     (SELECT min(position) FROM turn WHERE episode_id = own.episode_id AND position > own.position
-                         AND role = 'human') AS next FROM own)
-                 SELECT tool_use.call, tool_use.outcome, iif(turn.role = 'tool_result', NULL, turn_text.words) FROM span
-                 JOIN turn ON turn.episode_id = span.episode_id
-                     AND turn.position >= span.start AND turn.position < coalesce(span.next, 9223372036854775807)
+                &format!(
+                    "{EXCHANGE}
+                 SELECT tool_use.call, tool_use.outcome, iif(turn.role = 'tool_result', NULL, turn_text.words) FROM {IN_EXCHANGE}
                  JOIN tool_use ON tool_use.turn_id = turn.id JOIN turn_text ON turn_text.turn_id = turn.id
-                 ORDER BY turn.position DESC, tool_use.seq DESC LIMIT ?2",
+                 ORDER BY turn.position DESC, tool_use.seq DESC LIMIT ?2"
+                ),
                 params![turn, 2 * MOST_CALLS as i64],
                 |row| {
                     let outcome: Option<String> = row.get(1)?;

@@ -8,7 +8,6 @@ use yore_core::relevance::{SkipReason, is_announcement};
 
 use super::suggestion::{SuggestRequest, Suggestion, Suggestions, Trigger};
 use crate::error::EngineError;
-use crate::store::TurnKey;
 use crate::{Engine, Found, Hit, RecallAnswer, RecallRequest, Said};
 
 /// Number of bytes read of a prompt: the request is at its beginning or end.
@@ -28,20 +27,19 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
         quote_chars: if matches!(request.trigger, Trigger::Prompt(_)) { 0 } else { request.quote_chars },
         // Signs of their own judge whether something is worth telling unasked, and a hook has no time to spare.
         is_bare: true,
+        // These cost further searches and texts, and a hook does not know the person's calendar.
+        is_period_searched: false,
+        is_talk_ranked: false,
+        are_links_ranked: false,
         ..RecallRequest::new(text)
     })
-}
-
-fn row_of(hit: &Hit) -> TurnKey {
-    let Found::Turn(turn) = &hit.found;
-    turn.row
 }
 
 /// Keeps the hits that are new to the session and that have meaningful text.
 pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>) -> Result<Vec<Hit>, EngineError> {
     let shared = match &request.session {
         // A fork contains the turns of the session it was forked from.
-        Some(session) => engine.store().shared_with(session, &hits.iter().map(row_of).collect::<Vec<_>>())?,
+        Some(session) => engine.store().shared_with(session, &hits.iter().map(Hit::row).collect::<Vec<_>>())?,
         None => HashSet::new(),
     };
     hits.retain(|hit| {

@@ -150,3 +150,24 @@ fn what_there_is_no_time_for_is_left_out_and_named() {
     assert!(ask(Some(Duration::from_secs(3_600))).missing.is_empty());
     assert!(ask(None).missing.is_empty());
 }
+
+#[test]
+fn work_that_moved_on_to_another_project_is_not_told_with_this_one() {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(9).cwd("/home/dev/tide");
+    session.human("why does the barnacle scraper stall?");
+    session.tool("Bash", &json!({"command": "make scraper"}), "scraper built", false);
+    let mut session = session.cwd("/home/dev/private");
+    session.tool("Edit", &json!({"file_path": "/home/dev/private/wages.csv", "old_string": "a", "new_string": "b"}), "ok", false);
+    session.tool("Bash", &json!({"command": "pay wages"}), "paid", false);
+    session.assistant("All wages are paid.");
+    memory.write("projects/p/s.jsonl", session.text());
+    memory.learn();
+    let answer = memory.ask_with("barnacle scraper", |request| request.with_work = true);
+    let hit = answer.hits.iter().find(|hit| hit.turn().text.contains("barnacle")).unwrap();
+    let work = hit.work.as_ref().unwrap();
+    assert_eq!(
+        (work.changed.as_slice(), work.command.as_deref(), work.outcome.as_deref()),
+        (&[][..], Some("make scraper"), None)
+    );
+}

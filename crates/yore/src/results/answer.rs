@@ -89,7 +89,7 @@ pub struct Hit {
     /// The other turns of the turn's exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Vec<Said>>,
-    /// What was done in the turn's exchange, if it was asked for.
+    /// The work that was done in the turn's exchange, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkDone>,
     /// Yore's id of the turn.
@@ -127,7 +127,7 @@ pub struct Hit {
     pub exact: Option<Exact>,
 }
 
-/// What was done in an exchange.
+/// The work that was done in an exchange.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct WorkDone {
     /// Files that were changed.
