@@ -334,8 +334,8 @@ impl Engine {
             }
             _ => None,
         };
-        let lexical = self.index()?;
-        let asked = Asked { store: &self.store, lexical: &lexical, semantic, model_vector, now: self.now(), deadline };
+        let index = self.index()?;
+        let asked = Asked { store: &self.store, lexical: index.state()?, semantic, model_vector, now: self.now(), deadline };
         // The shared tokenizer caches its stems from query to query; a concurrent query uses its own.
         let mut answer = match self.tokenizer.try_lock() {
             Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),
@@ -386,12 +386,12 @@ impl Engine {
         let question = Question::parse(text, &mut tokenizer);
         let filter = Filter::default();
         let asking = Asking { question: &question, text: Some(text), asked_for: asked_for(text), parts: &[], filter: &filter };
-        retrieve::pack(&self.store, &*self.index()?, hits, &asking, packing, &mut tokenizer)
+        retrieve::pack(&self.store, &self.index()?.state()?, hits, &asking, packing, &mut tokenizer)
     }
 
     /// Returns the inverse document frequencies of terms in the full-text index.
     pub(crate) fn rarity(&self, terms: &[String]) -> Result<Vec<f32>, EngineError> {
-        Ok(self.index()?.rarity(terms)?)
+        Ok(self.index()?.state()?.rarity(terms)?)
     }
 
     /// Returns the number of turns that the full-text index holds.

@@ -13,6 +13,6 @@ pub use filter::CompiledFilter;
 pub(crate) use filter::{Evaluator, NO_TIME};
 pub(crate) use hit::{Address, TurnHit};
 pub use lexical::{IndexError, SyncReport};
-pub(crate) use lexical::{LexicalIndex, SearchOptions};
+pub(crate) use lexical::{LexicalIndex, LexicalState, SearchOptions};
 pub(crate) use names::NameGraph;
 pub(crate) use semantic::{MOST_PENDING_VECTORS, SemanticIndex};

@@ -3,15 +3,15 @@
 use yore_core::time::UtcMillis;
 
 use super::deadline::Deadline;
-use crate::index::{LexicalIndex, SemanticIndex};
+use crate::index::{LexicalState, SemanticIndex};
 use crate::store::Store;
 
 /// The store and indexes that a query searches.
 pub(crate) struct Asked<'a> {
     /// The store, with the text.
     pub store: &'a Store,
-    /// The full-text index.
-    pub lexical: &'a LexicalIndex,
+    /// The full-text index, as it was when the query began.
+    pub lexical: LexicalState<'a>,
     /// The vector indexes; `None` if only full text is searched.
     pub semantic: Option<&'a SemanticIndex>,
     /// The query's vector by the local model, in the full mode.

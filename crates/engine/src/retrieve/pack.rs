@@ -13,7 +13,7 @@ use super::request::Packing;
 use super::{Found, Hit, Said};
 use crate::embed::StaticTable;
 use crate::error::EngineError;
-use crate::index::LexicalIndex;
+use crate::index::LexicalState;
 use crate::store::{ShownTurn, Store, TurnKey};
 
 /// Exponent by which the weight of a hit falls with its rank.
@@ -53,7 +53,7 @@ pub(super) fn terms_of_parts(question: &str, tokenizer: &mut Tokenizer) -> Vec<V
 /// Gives each hit its passages and its exchange. A hit without room for a passage has an empty quote.
 pub(crate) fn pack(
     store: &Store,
-    lexical: &LexicalIndex,
+    lexical: &LexicalState<'_>,
     hits: &mut [Hit],
     asking: &Asking<'_>,
     packing: &Packing,

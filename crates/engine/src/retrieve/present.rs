@@ -90,7 +90,7 @@ pub(super) fn quote_hits(
         let text = (plan.mode != SearchMode::Lexical).then_some(&*plan.text);
         let (asked_for, parts) = (plan.asked_for, plan.parts.as_slice());
         let asking = Asking { question, text, asked_for, parts, filter: &request.filter };
-        return pack(asked.store, asked.lexical, hits, &asking, packing, tokenizer);
+        return pack(asked.store, &asked.lexical, hits, &asking, packing, tokenizer);
     }
     if request.quote_chars > 0 {
         for hit in hits {

@@ -1,0 +1,313 @@
+//! Full-text search by BM25 (Robertson and Zaragoza 2009; k1 1.2, b 0.75), on tantivy: block-max WAND finds
+//! the best turns without scoring every turn that has a common word.
+//!
+//! The index is a cache beside the database. The store queues every turn whose text changed;
+//! [`LexicalIndex::sync`] processes the queue in order and empties it only after the index has committed, so
+//! a crash in between only makes some turns be indexed twice, with the same result. A query searches turns
+//! that are still queued in memory. A token ties index and database together: an index is rebuilt if it is
+//! damaged, or belongs to another database or tokenizer.
+
+mod best;
+mod error;
+mod schema;
+mod state;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use tantivy::directory::error::LockError;
+use tantivy::indexer::IndexWriterOptions;
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
+use yore_core::text::TOKENIZER_VERSION;
+
+pub use self::error::IndexError;
+use self::error::failure;
+pub(super) use self::error::io_failure;
+use self::schema::{Fields, SCHEMA_NUMBER, schema};
+use self::state::{KnownGraph, count_filled};
+pub(crate) use self::state::{LexicalState, SearchOptions};
+use super::tantivy_tokenizer::{NAME, YoreTokenizer};
+use crate::store::{RowKey, Store, TurnKey};
+
+/// Fact of the store: text was deleted of which the index must not keep a byte.
+const PURGE: &str = "purge";
+/// Memory that indexing may use before it writes a segment.
+const WRITER_BYTES: usize = 48 * 1024 * 1024;
+/// Turns between two commits; after a crash, at most these are indexed again.
+const COMMIT_TURNS: usize = 50_000;
+/// Turns read from the store at once.
+const READ_TURNS: usize = 500;
+/// Maximum number of retries when checking the files.
+const CHECK_TRIES: u32 = 3;
+
+/// Result of an index update.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SyncReport {
+    /// Turns indexed.
+    pub indexed: u64,
+    /// Turns removed.
+    pub removed: u64,
+    /// True if the index was built from nothing.
+    pub is_rebuilt: bool,
+    /// True if another process is writing the index; that process will process the queue.
+    pub is_busy: bool,
+}
+
+/// A commit of the index, identified by time and size of its file, with its counts.
+#[derive(Clone, Copy)]
+struct SeenCommit {
+    stamp: (SystemTime, u64),
+    filled: [u64; 2],
+}
+
+/// The full-text index of one store.
+pub(crate) struct LexicalIndex {
+    directory: PathBuf,
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    is_new: bool,
+    /// True if no part of it is on disk.
+    is_in_memory: bool,
+    /// The commit that was read last.
+    seen: Mutex<Option<SeenCommit>>,
+    graph: KnownGraph,
+}
+
+impl LexicalIndex {
+    /// Opens the index that belongs to the store's token, or creates an empty one. `parent` is the data
+    /// directory.
+    pub(crate) fn open(parent: &Path, store: &Store) -> Result<Self, IndexError> {
+        let directory = parent.join("index").join(format!("lexical-{SCHEMA_NUMBER}-{TOKENIZER_VERSION}"));
+        let (schema, fields) = schema();
+        let token = store.index_state("lexical")?;
+        let fail = |error: TantivyError| failure(&directory, error);
+        let existing = match &token {
+            Some(token) => Index::open_in_dir(&directory).ok().filter(|index| {
+                index.schema() == schema && index.load_metas().is_ok_and(|metas| metas.payload.as_deref() == Some(token))
+            }),
+            None => None,
+        };
+        if let Some(index) = existing
+            && let Ok(opened) = Self::with_index(directory.clone(), index, fields, false)
+        {
+            return Ok(opened);
+        }
+        if store.is_passive() {
+            return Err(IndexError::Missing(directory));
+        }
+        let io = |error: std::io::Error| io_failure(&directory, &error);
+        // No usable index: delete it, older formats included, and create a new one, one process at a time; a
+        // second process finds the index of the first.
+        let turnstile = parent.join("index.lock");
+        crate::platform::create_private_file(&turnstile).map_err(io)?;
+        let turnstile = std::fs::OpenOptions::new().write(true).open(&turnstile).map_err(io)?;
+        turnstile.lock().map_err(io)?;
+        if store.index_state("lexical")? != token {
+            drop(turnstile);
+            return Self::open(parent, store);
+        }
+        let parent = parent.join("index");
+        match std::fs::remove_dir_all(&parent) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+        crate::platform::create_private_directory(&directory).map_err(io)?;
+        let index = Index::create_in_dir(&directory, schema).map_err(fail)?;
+        let token = uuid::Uuid::now_v7().simple().to_string();
+        {
+            let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).map_err(fail)?;
+            let mut commit = writer.prepare_commit().map_err(fail)?;
+            commit.set_payload(&token);
+            commit.commit().map_err(fail)?;
+        }
+        store.queue_all()?;
+        store.set_index_state("lexical", &token)?;
+        Self::with_index(directory, index, fields, true)
+    }
+
+    /// Makes an index in memory of everything in the store, for places without write access: a full disk, a
+    /// read-only medium. It is lost when the process ends.
+    pub(crate) fn in_memory(parent: &Path, store: &Store) -> Result<Self, IndexError> {
+        let directory = parent.join("index");
+        let fail = |error: TantivyError| failure(&directory, error);
+        let (schema, fields) = schema();
+        let mut made = Self::with_index(directory.clone(), Index::create_in_ram(schema), fields, false)?;
+        made.is_in_memory = true;
+        let mut writer: IndexWriter = made.index.writer_with_num_threads(1, WRITER_BYTES).map_err(fail)?;
+        let mut after = TurnKey::new(0);
+        loop {
+            let turns = store.indexable_after(after, READ_TURNS)?;
+            let Some((last, _)) = turns.last() else { break };
+            after = *last;
+            for turn in turns.iter().filter_map(|(_, turn)| turn.as_ref()) {
+                writer.add_document(made.fields.document(turn)).map_err(fail)?;
+            }
+        }
+        writer.commit().map_err(fail)?;
+        writer.wait_merging_threads().map_err(fail)?;
+        made.reader.reload().map_err(fail)?;
+        Ok(made)
+    }
+
+    fn with_index(directory: PathBuf, index: Index, fields: Fields, is_new: bool) -> Result<Self, IndexError> {
+        index.tokenizers().register(NAME, YoreTokenizer::default());
+        let reader =
+            index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(|error| failure(&directory, error))?;
+        Ok(Self {
+            directory,
+            index,
+            reader,
+            fields,
+            is_new,
+            is_in_memory: false,
+            seen: Mutex::default(),
+            graph: Mutex::default(),
+        })
+    }
+
+    /// Processes the store's queue. With `purge`, no byte of removed text stays in the index.
+    pub(crate) fn sync(&self, store: &Store, purge: bool, advanced: &mut dyn FnMut(u64)) -> Result<SyncReport, IndexError> {
+        let mut report = SyncReport { is_rebuilt: self.is_new, ..SyncReport::default() };
+        if self.is_in_memory {
+            return Ok(report);
+        }
+        // A killed process may not have finished its purge.
+        let purge = purge || store.index_state(PURGE)?.is_some();
+        if !purge && store.queue_length(1)? == 0 {
+            return Ok(report);
+        }
+        let fail = |error: TantivyError| failure(&self.directory, error);
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .memory_budget_per_thread(WRITER_BYTES)
+            .num_merge_threads(1)
+            .build();
+        let mut writer: IndexWriter = match self.index.writer_with_options(options) {
+            Ok(writer) => writer,
+            Err(TantivyError::LockFailure(LockError::LockBusy, _)) => return Ok(SyncReport { is_busy: true, ..report }),
+            Err(error) => return Err(fail(error)),
+        };
+        // Files left by a killed process would conflict with new files of the same name.
+        writer.garbage_collect_files().wait().map_err(fail)?;
+        let token = store.index_state("lexical")?.unwrap_or_default();
+        let mut is_empty = self.reader.searcher().num_docs() == 0;
+        let mut seen: HashSet<TurnKey> = HashSet::new();
+        let (mut after, mut uncommitted) = (0, 0);
+        loop {
+            let queued = store.queued_turns(after, READ_TURNS)?;
+            let count = queued.len();
+            for (seq, row, turn) in queued {
+                after = seq;
+                // An empty index has nothing to replace when a turn occurs for the first time.
+                if !is_empty || !seen.insert(row) {
+                    writer.delete_term(Term::from_field_u64(self.fields.row, row.get() as u64));
+                }
+                match turn {
+                    Some(turn) => {
+                        writer.add_document(self.fields.document(&turn)).map_err(fail)?;
+                        report.indexed += 1;
+                    }
+                    None => report.removed += 1,
+                }
+            }
+            uncommitted += count;
+            advanced(count as u64);
+            if count < READ_TURNS || uncommitted >= COMMIT_TURNS {
+                let mut commit = writer.prepare_commit().map_err(fail)?;
+                commit.set_payload(&token);
+                commit.commit().map_err(fail)?;
+                store.drop_queued(after)?;
+                uncommitted = 0;
+            }
+            if count < READ_TURNS {
+                break;
+            }
+            if seen.len() > 2_000_000 {
+                is_empty = false;
+                seen = HashSet::new();
+            }
+        }
+        if purge {
+            self.purge(&mut writer)?;
+            store.clear_index_state(PURGE)?;
+        }
+        writer.wait_merging_threads().map_err(fail)?;
+        self.reader.reload().map_err(fail)?;
+        Ok(report)
+    }
+
+    /// Rewrites every segment that still holds removed turns, and deletes the old files.
+    fn purge(&self, writer: &mut IndexWriter) -> Result<(), IndexError> {
+        let fail = |error: TantivyError| failure(&self.directory, error);
+        for meta in self.index.searchable_segment_metas().map_err(fail)? {
+            if meta.has_deletes() {
+                writer.merge(&[meta.id()]).wait().map_err(fail)?;
+            }
+        }
+        self.reader.reload().map_err(fail)?;
+        writer.garbage_collect_files().wait().map_err(fail)?;
+        Ok(())
+    }
+
+    /// Returns the directory of the index.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Returns the files whose checksums do not match.
+    pub(crate) fn damaged_files(&self) -> Result<Vec<PathBuf>, IndexError> {
+        let mut tries = 0;
+        loop {
+            match self.index.validate_checksum() {
+                Ok(damaged) => return Ok(damaged.into_iter().collect()),
+                // Another process merged segments meanwhile, and deleted their files.
+                Err(_) if tries < CHECK_TRIES => tries += 1,
+                Err(error) => return Err(failure(&self.directory, error)),
+            }
+        }
+    }
+
+    /// Returns the index as it is now, with the commits of other processes.
+    pub(crate) fn state(&self) -> Result<LexicalState<'_>, IndexError> {
+        let filled = self.refresh()?;
+        Ok(LexicalState {
+            directory: &self.directory,
+            schema: self.index.schema(),
+            fields: self.fields,
+            searcher: self.reader.searcher(),
+            filled,
+            is_in_memory: self.is_in_memory,
+            graph: &self.graph,
+        })
+    }
+
+    /// Returns the number of turns in the index.
+    pub(crate) fn len(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// Loads commits of other processes, and returns the numbers of turns with spoken text and with tool
+    /// text.
+    fn refresh(&self) -> Result<[u64; 2], IndexError> {
+        if self.is_in_memory {
+            return count_filled(&self.reader.searcher(), self.fields).map_err(|error| failure(&self.directory, error));
+        }
+        let stamp = std::fs::metadata(self.directory.join("meta.json"))
+            .and_then(|meta| Ok((meta.modified()?, meta.len())))
+            .map_err(|error| io_failure(&self.directory, &error))?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match *seen {
+            Some(SeenCommit { stamp: known, filled }) if known == stamp => Ok(filled),
+            _ => {
+                let fail = |error: TantivyError| failure(&self.directory, error);
+                self.reader.reload().map_err(fail)?;
+                let filled = count_filled(&self.reader.searcher(), self.fields).map_err(fail)?;
+                *seen = Some(SeenCommit { stamp, filled });
+                Ok(filled)
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The fields of the full-text index, and the document of a turn.
+
+use tantivy::TantivyDocument;
+use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+
+use crate::index::filter::{NO_TIME, role_number};
+use crate::index::names;
+use crate::index::tantivy_tokenizer::NAME;
+use crate::store::{IndexedTurn, LabelKey, ProjectKey, RowKey};
+
+/// Raised whenever the fields change.
+pub(super) const SCHEMA_NUMBER: u32 = 3;
+
+#[derive(Clone, Copy)]
+pub(super) struct Fields {
+    pub row: Field,
+    episode: Field,
+    project: Field,
+    branch: Field,
+    role: Field,
+    at: Field,
+    position: Field,
+    document: Field,
+    pub text: Field,
+    pub tool: Field,
+    name: Field,
+    title: Field,
+}
+
+impl Fields {
+    /// Makes the document of a turn.
+    pub(super) fn document(&self, turn: &IndexedTurn) -> TantivyDocument {
+        let mut document = TantivyDocument::new();
+        document.add_u64(self.row, turn.row.get() as u64);
+        document.add_u64(self.episode, turn.episode.get() as u64);
+        document.add_u64(self.project, turn.project.map_or(0, ProjectKey::get) as u64);
+        document.add_u64(self.branch, turn.branch.map_or(0, LabelKey::get) as u64);
+        document.add_u64(self.role, u64::from(role_number(turn.role)));
+        document.add_i64(self.at, turn.at.unwrap_or(NO_TIME));
+        document.add_i64(self.position, turn.position);
+        document.add_bool(self.document, turn.is_document);
+        if let Some(speaker) = &turn.speaker {
+            document.add_text(self.text, speaker);
+        }
+        if !turn.text.is_empty() {
+            document.add_text(self.text, &turn.text);
+        }
+        if !turn.tool_text.is_empty() {
+            document.add_text(self.tool, &turn.tool_text);
+        }
+        let (names, title) = names::names_of(turn);
+        names.iter().for_each(|name| document.add_text(self.name, name));
+        if let Some(title) = title {
+            document.add_text(self.title, &title);
+        }
+        document
+    }
+}
+
+/// Returns the schema and its fields.
+pub(super) fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let words = TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer(NAME)
+            .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+            .set_fieldnorms(true),
+    );
+    let fields = Fields {
+        row: builder.add_u64_field("row", INDEXED | FAST),
+        episode: builder.add_u64_field("episode", FAST),
+        project: builder.add_u64_field("project", FAST),
+        branch: builder.add_u64_field("branch", FAST),
+        role: builder.add_u64_field("role", FAST),
+        at: builder.add_i64_field("at", FAST),
+        position: builder.add_i64_field("position", FAST),
+        document: builder.add_bool_field("document", FAST),
+        text: builder.add_text_field("text", words.clone()),
+        tool: builder.add_text_field("tool", words),
+        name: builder.add_text_field(names::NAME, FAST),
+        title: builder.add_text_field(names::TITLE, FAST),
+    };
+    (builder.build(), fields)
+}
