@@ -165,6 +165,7 @@ mod tests {
             store: StoreOptions::default(),
             redaction_patterns: Vec::new(),
             model: None,
+            reranker: None,
             model_threads: 1,
             now: || BEGAN_MS,
         };

@@ -85,6 +85,8 @@ open_named_enum! {
         Diversity = "diversity",
         /// Signs of people's talk: speaker, length, words nearby.
         Talk = "talk",
+        /// How well the cross-encoder thinks that it answers.
+        Rerank = "rerank",
     }
 }
 
@@ -99,6 +101,20 @@ named_enum! {
         Agents = "agents",
         /// In all conversations.
         Everywhere = "everywhere",
+    }
+}
+
+named_enum! {
+    /// When a cross-encoder reads the best candidates together with the question.
+    #[derive(Default)]
+    Rerank {
+        /// Never.
+        #[default]
+        Never = "never",
+        /// If no other question or text occupies the models.
+        Idle = "idle",
+        /// Always.
+        Always = "always",
     }
 }
 
@@ -139,6 +155,8 @@ open_named_enum! {
         Shape = "shape",
         /// Parts that the deadline of the request left no time for.
         Late = "late",
+        /// The cross-encoder.
+        Reranker = "reranker",
     }
 }
 

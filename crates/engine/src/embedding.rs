@@ -161,7 +161,7 @@ impl Batch<'_> {
         if own.trim().is_empty() || turn.is_document || own.chars().nth(SHORT_CHARS).is_some() {
             return Ok(own);
         }
-        Ok(match self.store.said_before(turn)? {
+        Ok(match self.store.said_before(turn.episode, turn.position)? {
             Some(before) => {
                 let before = before.trim();
                 let from = before.char_indices().rev().nth(BEFORE_CHARS - 1).map_or(0, |(at, _)| at);

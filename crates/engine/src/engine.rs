@@ -1,14 +1,16 @@
 //! The facade that the command line, the daemon and the servers call, with plain data types.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use yore_core::query::{Filter, SearchMode};
+use yore_core::query::{Filter, Rerank, SearchMode};
 use yore_core::text::{Question, Tokenizer, asked_for};
 use yore_core::time::UtcMillis;
 
-use crate::embed::{EmbedCache, LoadOptions, ModelFolder, TextEmbedder};
+use crate::embed::{EmbedCache, LoadOptions, ModelFolder, Reranker, TextEmbedder};
 use crate::embedding::{self, EmbedReport};
 use crate::error::EngineError;
 use crate::index::{IndexError, LexicalIndex, SemanticIndex, SyncReport};
@@ -41,6 +43,8 @@ pub struct EngineOptions {
     pub redaction_patterns: Vec<String>,
     /// The folder of the local embedding model, if there is one.
     pub model: Option<PathBuf>,
+    /// The folder of the cross-encoder, if there is one.
+    pub reranker: Option<PathBuf>,
     /// Threads that embed one text.
     pub model_threads: usize,
     /// The clock.
@@ -104,6 +108,9 @@ pub struct Engine {
     index: RwLock<Option<Arc<LexicalIndex>>>,
     semantic: OnceLock<SemanticIndex>,
     model: Mutex<Option<Arc<TextEmbedder>>>,
+    reranker: Mutex<Option<Arc<Reranker>>>,
+    /// Number of runs that use a model now.
+    model_uses: AtomicUsize,
     redactor: Mutex<Option<Arc<Redactor>>>,
     tokenizer: Mutex<Tokenizer>,
 }
@@ -128,6 +135,8 @@ impl Engine {
             index: RwLock::default(),
             semantic: OnceLock::new(),
             model: Mutex::default(),
+            reranker: Mutex::default(),
+            model_uses: AtomicUsize::new(0),
             redactor: Mutex::default(),
             tokenizer: Mutex::default(),
         })
@@ -279,6 +288,7 @@ impl Engine {
         is_asked: bool,
         go_on: &mut dyn FnMut(&EmbedReport) -> bool,
     ) -> Result<EmbedReport, EngineError> {
+        let _use = ModelUse::new(&self.model_uses);
         let model = self.model()?;
         let directory = &self.options.directory;
         let keys = Keys::of(&self.store, directory)?;
@@ -323,25 +333,43 @@ impl Engine {
 
     fn recall_as_it_is(&self, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
         let mut missing = Vec::new();
+        let _use = (request.mode == SearchMode::Full).then(|| ModelUse::new(&self.model_uses));
         let deadline = Deadline::after(request.deadline);
+        let periods = request.periods(self.now());
         let semantic = match request.mode {
             SearchMode::Lexical => None,
             SearchMode::Static | SearchMode::Full => self.semantic().map_err(|error| missing.push(Missing::index(&error))).ok(),
         };
         let model_vector = match (request.mode, semantic) {
             (SearchMode::Full, Some(_)) if deadline.allows_model(self.has_loaded_model()) => {
-                self.question_vector(&request.text(), &mut missing)?
+                self.question_vector(&request.text(&periods), &mut missing)?
             }
             _ => None,
         };
         let index = self.index()?;
-        let asked = Asked { store: &self.store, lexical: index.state()?, semantic, model_vector, now: self.now(), deadline };
+        let no_reranker = RefCell::new(None);
+        let reranker = || {
+            self.reranker_for(request.rerank).unwrap_or_else(|error| {
+                *no_reranker.borrow_mut() = Some(Missing::reranker(&error));
+                None
+            })
+        };
+        let asked = Asked {
+            store: &self.store,
+            lexical: index.state()?,
+            semantic,
+            periods,
+            model_vector,
+            reranker: &reranker,
+            deadline: &deadline,
+        };
         // The shared tokenizer caches its stems from query to query; a concurrent query uses its own.
         let mut answer = match self.tokenizer.try_lock() {
             Ok(mut tokenizer) => retrieve::recall(&asked, &mut tokenizer, request),
             Err(_) => retrieve::recall(&asked, &mut Tokenizer::default(), request),
         }?;
         answer.missing.extend(missing);
+        answer.missing.extend(no_reranker.take());
         Ok(answer)
     }
 
@@ -474,10 +502,11 @@ impl Engine {
         self.options.model.is_some()
     }
 
-    /// Frees the memory of the local model if it is loaded; the next query or text that needs it loads it
+    /// Frees the memory of the local models if any is loaded; the next query or text that needs one loads it
     /// again.
     pub fn drop_model(&self) -> bool {
-        self.model.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+        let reranker = self.reranker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() || reranker.is_some()
     }
 
     /// Returns whether full searches are possible: the model's folder exists, and a local model has been
@@ -559,8 +588,29 @@ impl Engine {
         Ok(self.semantic.get_or_init(|| semantic))
     }
 
+    /// Returns whether the local model can be used at once; waits for nobody who loads it.
     fn has_loaded_model(&self) -> bool {
-        self.model.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.model.try_lock().is_ok_and(|model| model.is_some())
+    }
+
+    /// Returns the cross-encoder if a request wants it now.
+    fn reranker_for(&self, when: Rerank) -> Result<Option<Arc<Reranker>>, EngineError> {
+        let is_wanted = match when {
+            Rerank::Never => false,
+            Rerank::Idle => self.model_uses.load(Ordering::Relaxed) <= 1,
+            Rerank::Always => true,
+        };
+        if !is_wanted {
+            return Ok(None);
+        }
+        let mut reranker = self.reranker.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reranker) = &*reranker {
+            return Ok(Some(Arc::clone(reranker)));
+        }
+        let folder = self.options.reranker.as_deref().ok_or(EngineError::NoModel)?;
+        let options = LoadOptions { threads: self.options.model_threads, ..LoadOptions::default() };
+        let opened = Arc::new(Reranker::open(&ModelFolder::recognise(folder)?, &options)?);
+        Ok(Some(Arc::clone(reranker.insert(opened))))
     }
 
     fn model(&self) -> Result<Arc<TextEmbedder>, EngineError> {
@@ -604,6 +654,22 @@ impl Engine {
             queued: self.store.queue_length(1_000_000)? as u64,
             bytes: directory_bytes(index.directory()),
         })
+    }
+}
+
+/// Counts a run that uses a model, as long as it lives.
+struct ModelUse<'e>(&'e AtomicUsize);
+
+impl<'e> ModelUse<'e> {
+    fn new(uses: &'e AtomicUsize) -> Self {
+        uses.fetch_add(1, Ordering::Relaxed);
+        Self(uses)
+    }
+}
+
+impl Drop for ModelUse<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -454,6 +454,7 @@ mod tests {
             store: StoreOptions::default(),
             redaction_patterns: Vec::new(),
             model: None,
+            reranker: None,
             model_threads: 1,
             now: || CLOCK.load(Ordering::SeqCst),
         })

@@ -44,7 +44,8 @@ pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
 pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
-    ExchangeHits, Found, Hit, Missing, Packing, Passage, RecallAnswer, RecallRequest, Said, SessionHit, WorkDone, exchanges,
+    ExchangeHits, Found, Hit, Missing, Packing, Passage, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone,
+    exchanges,
 };
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};

@@ -21,6 +21,7 @@ pub struct Memory {
     directory: TempDir,
     engine: Option<Engine>,
     model: Option<PathBuf>,
+    reranker: Option<PathBuf>,
 }
 
 impl Default for Memory {
@@ -46,7 +47,7 @@ impl Memory {
     /// Creates an empty memory.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut memory = Self { directory, engine: None, model: None };
+        let mut memory = Self { directory, engine: None, model: None, reranker: None };
         fs::create_dir_all(memory.sources()).unwrap();
         yore_engine::platform::create_private_directory(&memory.data()).unwrap();
         yore_engine::platform::write_new_private_file(&memory.data().join("key"), &[7; 32]).unwrap();
@@ -67,6 +68,7 @@ impl Memory {
             store: StoreOptions::default(),
             redaction_patterns: Vec::new(),
             model: None,
+            reranker: None,
             model_threads: 1,
             now: Self::now,
         }
@@ -95,12 +97,25 @@ impl Memory {
     /// Opens the engine, as another process would.
     pub fn open(&mut self) {
         self.engine = None;
-        self.engine = Some(Engine::open(EngineOptions { model: self.model.clone(), ..Self::options(self.data()) }).unwrap());
+        self.engine = Some(
+            Engine::open(EngineOptions {
+                model: self.model.clone(),
+                reranker: self.reranker.clone(),
+                ..Self::options(self.data())
+            })
+            .unwrap(),
+        );
     }
 
     /// Opens the engine with another local model, or with none.
     pub fn open_with_model(&mut self, model: Option<PathBuf>) {
         self.model = model;
+        self.open();
+    }
+
+    /// Opens the engine with a cross-encoder, or with none.
+    pub fn open_with_reranker(&mut self, reranker: Option<PathBuf>) {
+        self.reranker = reranker;
         self.open();
     }
 

@@ -1,9 +1,10 @@
 //! Asking the memory, for all front ends: the configured settings of a question, the words that narrow it,
 //! and an index update before the answer.
 
-use jiff::Zoned;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use yore_core::scope::ScopeChoice;
-use yore_core::text::parse_period;
+use yore_core::text::parse_beginning;
 use yore_core::time::{RecordedTime, UtcMillis};
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{Engine, EngineError, RecallAnswer, RecallRequest};
@@ -21,6 +22,7 @@ pub fn request(question: impl Into<String>, config: &Config, here: Option<Projec
     let mut request = RecallRequest {
         here,
         mode: recall.embedder.mode(),
+        rerank: recall.rerank.when(),
         limit: recall.limit,
         quote_chars: recall.quote_chars,
         tool_weight: recall.tool_weight as f32,
@@ -45,13 +47,23 @@ pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<
     engine.recall(request)
 }
 
-/// Parses a date or a time, or the name of a period (`last week`, `3 days ago`), which gives its beginning on the
-/// caller's calendar; the error says which form was expected.
+/// Parses a date or a time, or the name of a period (`last week`, `3 days ago`), which gives its beginning; without
+/// an offset on the caller's calendar and clock. The error says which form was expected.
 pub fn time(words: &str) -> Result<UtcMillis, &'static str> {
-    let named = || parse_period(words, &Zoned::now()).map(|period| period.start);
-    RecordedTime::parse(words)
-        .utc
-        .or_else(named)
+    time_at(words, &Zoned::now())
+}
+
+fn time_at(words: &str, now: &Zoned) -> Result<UtcMillis, &'static str> {
+    let recorded = RecordedTime::parse(words);
+    let here = |utc| {
+        let civil = Timestamp::from_millisecond(utc).ok()?.to_zoned(TimeZone::UTC).datetime();
+        Some(civil.to_zoned(now.time_zone().clone()).ok()?.timestamp().as_millisecond())
+    };
+    let utc = match recorded.offset_minutes {
+        Some(_) => recorded.utc,
+        None => recorded.utc.and_then(here),
+    };
+    utc.or_else(|| parse_beginning(words, now))
         .ok_or("expected a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or words such as \"last week\"")
 }
 
@@ -83,7 +95,11 @@ mod tests {
 
     #[test]
     fn times_are_dates_or_instants() {
-        assert_eq!(time("2026-01-01"), Ok(1_767_225_600_000));
+        let now: Zoned = "2026-03-04T12:00[+01:00]".parse().unwrap();
+        let at = |words| time_at(words, &now);
+        assert_eq!(at("2026-01-01"), Ok(1_767_225_600_000 - 3_600_000), "on the caller's calendar");
+        assert_eq!(at("2026-01-01T00:00:00Z"), Ok(1_767_225_600_000));
+        assert_eq!(at("2 weeks ago"), at("2026-02-18"));
         assert!(time("some day").unwrap_err().contains("2026-01-31T12:00:00Z"));
         let (week, days_ago) = (time("last week").unwrap(), time("20 days ago").unwrap());
         assert!(days_ago < week && week < time("today").unwrap());

@@ -48,6 +48,7 @@ pub fn options(directory: &Path, create: bool, config: &Config, model: Option<Pa
             is_passive: false,
         },
         redaction_patterns: config.redaction.extra_patterns.clone(),
+        reranker: model.as_deref().and_then(Path::parent).map(|models| models.join(&config.models.reranker)),
         model,
         model_threads: config.models.threads,
         now,

@@ -176,6 +176,7 @@ impl Job {
             now,
             redaction_patterns: Vec::new(),
             model: None,
+            reranker: None,
             model_threads: 1,
         };
         Ok(Engine::open(options)?)

@@ -11,7 +11,7 @@
 //!   its terms there
 //! - [`asked_for`], [`question_parts`]: what a question asks for
 //! - [`names`], [`plain_title`], [`title_of`], [`names_in_question`]: names in prose, and the titles of passages
-//! - [`named_periods`], [`parse_period`]: days, weeks, months and years that a text names
+//! - [`named_periods`], [`parse_period`], [`parse_beginning`]: days, weeks, months and years that a text names
 //! - [`says_change`], [`named_change`]: whether a text says that something was changed, and the change that a question names
 //! - [`command_of`], [`command_that_worked`]: commands that agents ran
 //! - [`fragments`], [`is_item`]: the smallest parts of a text that can be quoted by themselves
@@ -50,7 +50,7 @@ pub use errors::{error_line, error_lines, error_reasons, steady};
 pub use fragments::{fragments, is_item};
 pub use names::{names, names_in_question, plain_title, title_of};
 pub use paths::{PathMention, paths};
-pub use period::{Period, named_periods, named_periods_at, parse_period};
+pub use period::{NamedPeriod, Period, named_periods, named_periods_at, parse_beginning, parse_period};
 pub use preview::{key_concepts, preview};
 pub use question::{Question, is_error_message, joined};
 pub use quote::{asked_terms, quote};

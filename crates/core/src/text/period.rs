@@ -1,5 +1,7 @@
 //! Reads the days, weeks, months and years that a text names.
 
+use std::ops::Range;
+
 use jiff::civil::{Date, Weekday};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Span, Timestamp, ToSpan, Zoned};
@@ -42,6 +44,17 @@ const BEFORE_MONTH: [&str; 10] = ["in", "of", "since", "until", "before", "after
 /// Years that a four-digit number may be.
 const YEARS: std::ops::RangeInclusive<i16> = 1970..=2199;
 
+/// A period that a text names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPeriod {
+    /// The period.
+    pub period: Period,
+    /// The words that name it, as bytes of the text.
+    pub place: Range<usize>,
+    /// True if its words mean another time on another day: `yesterday`, `last week`, `on Friday`.
+    pub is_relative: bool,
+}
+
 /// Returns the periods that a text names, in its order, against the clock and zone of whoever asks. A month or
 /// day without a year is its last occurrence that has begun. English only; dates as numbers are `2026-02-14`.
 ///
@@ -49,14 +62,15 @@ const YEARS: std::ops::RangeInclusive<i16> = 1970..=2199;
 /// use yore_core::text::named_periods;
 /// let now: jiff::Zoned = "2026-03-04T12:00[+00:00]".parse().unwrap();
 /// let days = |text| {
-///     named_periods(text, &now).into_iter().map(|period| (period.end - period.start) / 86_400_000).collect::<Vec<_>>()
+///     let periods = named_periods(text, &now).into_iter().map(|named| named.period);
+///     periods.map(|period| (period.end - period.start) / 86_400_000).collect::<Vec<_>>()
 /// };
 /// assert_eq!(days("what did we fix yesterday?"), [1]);
 /// assert_eq!(days("Which versions got notes in the second week of February?"), [7]);
 /// assert_eq!(days("What changed between January 3 and 2026-02-14?"), [1, 1]);
 /// assert!(days("may we march on?").is_empty());
 /// ```
-pub fn named_periods(text: &str, now: &Zoned) -> Vec<Period> {
+pub fn named_periods(text: &str, now: &Zoned) -> Vec<NamedPeriod> {
     let words = words(text);
     let reader = Reader { words: &words, now };
     let mut periods = Vec::new();
@@ -64,7 +78,9 @@ pub fn named_periods(text: &str, now: &Zoned) -> Vec<Period> {
     while at < words.len() {
         match reader.period_at(at) {
             Some((from, to, used)) => {
-                periods.extend(period(from, to, now));
+                let place = words[at].place.start..words[at + used - 1].place.end;
+                let is_relative = reader.relative_at(at).is_some();
+                periods.extend(period(from, to, now).map(|period| NamedPeriod { period, place, is_relative }));
                 at += used;
             }
             None => at += 1,
@@ -75,7 +91,7 @@ pub fn named_periods(text: &str, now: &Zoned) -> Vec<Period> {
 
 /// Does the same for a clock in UTC and a zone that is so many minutes ahead of it. Nothing is named at a time
 /// beyond the years that a calendar has.
-pub fn named_periods_at(text: &str, now: UtcMillis, offset_minutes: i32) -> Vec<Period> {
+pub fn named_periods_at(text: &str, now: UtcMillis, offset_minutes: i32) -> Vec<NamedPeriod> {
     let zone = Offset::from_seconds(offset_minutes.saturating_mul(60)).map_or(TimeZone::UTC, TimeZone::fixed);
     match Timestamp::from_millisecond(now) {
         Ok(now) => named_periods(text, &now.to_zoned(zone)),
@@ -95,7 +111,7 @@ pub fn named_periods_at(text: &str, now: UtcMillis, offset_minutes: i32) -> Vec<
 pub fn parse_period(text: &str, now: &Zoned) -> Option<Period> {
     let words = words(text);
     let reader = Reader { words: &words, now };
-    let skipped = words.iter().take_while(|word| matches!(word.as_str(), "in" | "on" | "the")).count();
+    let skipped = reader.skipped();
     let (from, to, used) = reader.period_at(skipped).or_else(|| reader.period_at(0).filter(|_| skipped > 0))?;
     if used + skipped != words.len() && used != words.len() {
         return None;
@@ -103,12 +119,38 @@ pub fn parse_period(text: &str, now: &Zoned) -> Option<Period> {
     period(from, to, now)
 }
 
-/// Returns the words of a text in lower case; a date stays whole.
-fn words(text: &str) -> Vec<String> {
+/// Returns the beginning of the period that a text consists of; of `3 weeks ago`, the beginning of that day.
+///
+/// ```
+/// use yore_core::text::parse_beginning;
+/// let now: jiff::Zoned = "2026-03-04T12:00[+00:00]".parse().unwrap();
+/// let days_before = |text| (now.timestamp().as_millisecond() - parse_beginning(text, &now).unwrap()) / 86_400_000;
+/// assert_eq!(days_before("2 weeks ago"), 14);
+/// assert_eq!(days_before("last week"), 9);
+/// ```
+pub fn parse_beginning(text: &str, now: &Zoned) -> Option<UtcMillis> {
+    let words = words(text);
+    let reader = Reader { words: &words, now };
+    let day = || reader.day_ago(0).filter(|_| words.len() == 3).and_then(|day| period(day, day, now));
+    day().or_else(|| parse_period(text, now)).map(|period| period.start)
+}
+
+/// A word of a text in lower case.
+struct Word {
+    text: String,
+    place: Range<usize>,
+}
+
+/// Returns the words of a text; a date stays whole.
+fn words(text: &str) -> Vec<Word> {
     let is_inside = |letter: char| letter.is_alphanumeric() || letter == '-';
     text.split(|letter: char| !is_inside(letter))
-        .map(|word| word.trim_matches('-').to_lowercase())
+        .map(|word| word.trim_matches('-'))
         .filter(|word| !word.is_empty())
+        .map(|word| {
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            Word { text: word.to_lowercase(), place: start..start + word.len() }
+        })
         .collect()
 }
 
@@ -119,24 +161,32 @@ fn period(from: Date, to: Date, now: &Zoned) -> Option<Period> {
 }
 
 struct Reader<'t> {
-    words: &'t [String],
+    words: &'t [Word],
     now: &'t Zoned,
 }
 
 impl Reader<'_> {
     fn word(&self, at: usize) -> &str {
-        self.words.get(at).map_or("", String::as_str)
+        self.words.get(at).map_or("", |word| word.text.as_str())
     }
 
     /// Returns first day, day after the last one, and number of words of the period that begins at a word.
     fn period_at(&self, at: usize) -> Option<(Date, Date, usize)> {
         self.part_of_month(at)
-            .or_else(|| self.relative(at))
-            .or_else(|| self.ago(at))
+            .or_else(|| self.relative_at(at))
             .or_else(|| self.date(at))
             .or_else(|| self.month(at))
-            .or_else(|| self.weekday(at))
             .or_else(|| self.year(at))
+    }
+
+    /// Does the same for periods whose names depend on the day.
+    fn relative_at(&self, at: usize) -> Option<(Date, Date, usize)> {
+        self.relative(at).or_else(|| self.ago(at)).or_else(|| self.weekday(at))
+    }
+
+    /// Returns the number of words before a name that do not belong to it.
+    fn skipped(&self) -> usize {
+        self.words.iter().take_while(|word| matches!(word.text.as_str(), "in" | "on" | "the")).count()
     }
 
     fn relative(&self, at: usize) -> Option<(Date, Date, usize)> {
@@ -197,11 +247,7 @@ impl Reader<'_> {
 
     /// "three weeks ago", "a month ago": the unit in which that day is.
     fn ago(&self, at: usize) -> Option<(Date, Date, usize)> {
-        if self.word(at + 2) != "ago" {
-            return None;
-        }
-        let (count, unit) = (number(self.word(at))?, self.word(at + 1));
-        let then = self.now.date().checked_sub(span(count, unit)?).ok()?;
+        let (then, unit) = (self.day_ago(at)?, self.word(at + 1));
         let (from, to) = match unit.trim_end_matches('s') {
             "day" => (then, then.tomorrow().ok()?),
             "week" => {
@@ -212,6 +258,12 @@ impl Reader<'_> {
             _ => (then.first_of_year(), then.first_of_year().checked_add(1.year()).ok()?),
         };
         Some((from, to, 3))
+    }
+
+    /// Returns the day that was so many days, weeks, months or years ago.
+    fn day_ago(&self, at: usize) -> Option<Date> {
+        let (count, unit) = (number(self.word(at))?, self.word(at + 1));
+        if self.word(at + 2) == "ago" { self.now.date().checked_sub(span(count, unit)?).ok() } else { None }
     }
 
     /// "the second week of February", "the end of March", "early May", "mid-June".
@@ -376,7 +428,8 @@ mod tests {
     fn days(text: &str) -> Vec<String> {
         let now: Zoned = NOW.parse().unwrap();
         let date = |at| jiff::Timestamp::from_millisecond(at).unwrap().to_zoned(now.time_zone().clone()).date();
-        named_periods(text, &now).iter().map(|period| format!("{}..{}", date(period.start), date(period.end))).collect()
+        let named = named_periods(text, &now);
+        named.iter().map(|named| format!("{}..{}", date(named.period.start), date(named.period.end))).collect()
     }
 
     #[test]
@@ -413,6 +466,15 @@ mod tests {
     }
 
     #[test]
+    fn words_of_a_period_are_told_and_whether_they_depend_on_the_day() {
+        let now: Zoned = NOW.parse().unwrap();
+        let text = "What did — we fix last week, on Friday, two days ago or on 2026-01-22?";
+        let named = named_periods(text, &now);
+        let told: Vec<(&str, bool)> = named.iter().map(|named| (&text[named.place.clone()], named.is_relative)).collect();
+        assert_eq!(told, [("last week", true), ("Friday", true), ("two days ago", true), ("2026-01-22", false)]);
+    }
+
+    #[test]
     fn what_is_no_time_is_none() {
         for text in [
             "may I?",
@@ -436,10 +498,11 @@ mod tests {
         #[test]
         fn any_text_can_be_read(text in "(last|this|week|of|february|ago|the|-|[0-9]{1,5}|may| |\\PC){0,12}") {
             let now: Zoned = NOW.parse().unwrap();
-            for period in named_periods(&text, &now) {
-                prop_assert!(period.start <= period.end);
+            for named in named_periods(&text, &now) {
+                prop_assert!(named.period.start <= named.period.end);
+                prop_assert!(!text[named.place].is_empty());
             }
-            let _ = parse_period(&text, &now);
+            let _ = (parse_period(&text, &now), parse_beginning(&text, &now));
         }
     }
 }

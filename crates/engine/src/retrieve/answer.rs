@@ -29,6 +29,9 @@ pub struct RecallAnswer {
     pub missing: Vec<Missing>,
     /// Kind of thing that the question asks for.
     pub asked_for: AskedFor,
+    /// Periods that the question names, at most three.
+    #[serde(default)]
+    pub periods: Vec<SearchedPeriod>,
     /// Signs that the memory bears on the question.
     pub evidence: Evidence,
     /// Probability that it does, 0 to 1.
@@ -52,6 +55,17 @@ pub struct RecallAnswer {
     pub micros: [u64; 3],
 }
 
+/// A period that a question names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchedPeriod {
+    /// Its first millisecond.
+    pub start: UtcMillis,
+    /// The first millisecond after it.
+    pub end: UtcMillis,
+    /// Number of candidates in it; 0: nothing was found there.
+    pub found: usize,
+}
+
 /// A part that the answer had to do without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
@@ -67,6 +81,11 @@ impl Missing {
     /// The local model cannot be used.
     pub(crate) fn model(error: &EngineError) -> Self {
         Self { code: MissingCode::Model, text: error.to_string(), remedy: Some("run `yore models fetch`".to_owned()) }
+    }
+
+    /// The cross-encoder cannot be used.
+    pub(crate) fn reranker(error: &EngineError) -> Self {
+        Self { code: MissingCode::Reranker, text: error.to_string(), remedy: Some("run `yore models fetch`".to_owned()) }
     }
 
     /// Some or all turns have no vectors of the local model.
@@ -307,6 +326,7 @@ mod tests {
             Missing::behind(MissingCode::TextIndex, "the full-text index", 3),
             Missing::shape(2),
             Missing::late(&["ranking files"]),
+            Missing::reranker(&EngineError::NoModel),
         ];
         for missing in &all {
             let told = serde_json::to_string(missing).unwrap();

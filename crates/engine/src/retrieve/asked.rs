@@ -1,8 +1,11 @@
 //! The sources that a query searches.
 
-use yore_core::time::UtcMillis;
+use std::sync::Arc;
+
+use yore_core::text::NamedPeriod;
 
 use super::deadline::Deadline;
+use crate::embed::Reranker;
 use crate::index::{LexicalState, SemanticIndex};
 use crate::store::Store;
 
@@ -14,10 +17,12 @@ pub(crate) struct Asked<'a> {
     pub lexical: LexicalState<'a>,
     /// The vector indexes; `None` if only full text is searched.
     pub semantic: Option<&'a SemanticIndex>,
+    /// The periods that the query names.
+    pub periods: Vec<NamedPeriod>,
     /// The query's vector by the local model, in the full mode.
     pub model_vector: Option<Vec<f32>>,
-    /// The present time.
-    pub now: UtcMillis,
+    /// Returns the cross-encoder, loading it if need be.
+    pub reranker: &'a dyn Fn() -> Option<Arc<Reranker>>,
     /// The end of the time for the query.
-    pub deadline: Deadline,
+    pub deadline: &'a Deadline,
 }

@@ -19,7 +19,12 @@ pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidat
     for planned in &plan.lists {
         let Some(row) = row_of(planned.list) else { continue };
         // The words are searched in any case.
-        if planned.list != List::Words && !asked.deadline.allows(LatePart::Meaning) {
+        let part = match planned.list {
+            List::Words => None,
+            List::Period => Some(LatePart::Periods),
+            _ => Some(LatePart::Meaning),
+        };
+        if part.is_some_and(|part| !asked.deadline.allows(part)) {
             continue;
         }
         candidates.add(row, planned.weights, (row.propose)(asked, plan)?);

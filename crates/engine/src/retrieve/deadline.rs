@@ -11,6 +11,11 @@ const MODEL_TIME: (Duration, Duration) = (Duration::from_millis(60), Duration::f
 pub(crate) enum LatePart {
     Model,
     Meaning,
+    Periods,
+    Talk,
+    Links,
+    Rerank,
+    Newer,
     Files,
     Work,
     Passages,
@@ -21,6 +26,11 @@ impl LatePart {
         match self {
             Self::Model => "the local model",
             Self::Meaning => "similarity of meaning",
+            Self::Periods => "named periods",
+            Self::Talk => "signs of people's talk",
+            Self::Links => "links between passages",
+            Self::Rerank => "the cross-encoder",
+            Self::Newer => "what is newer",
             Self::Files => "ranking files",
             Self::Work => "the work that was done",
             Self::Passages => "choosing passages",
@@ -50,7 +60,8 @@ impl Deadline {
         self.allows_for(LatePart::Model, if is_loaded { MODEL_TIME.0 } else { MODEL_TIME.1 })
     }
 
-    fn allows_for(&self, part: LatePart, time: Duration) -> bool {
+    /// Returns whether so much time is left for a part; if not, notes it.
+    pub fn allows_for(&self, part: LatePart, time: Duration) -> bool {
         let allows = self.ends.is_none_or(|ends| Instant::now() + time < ends);
         let mut late = self.late.borrow_mut();
         if !allows && !late.contains(&part) {

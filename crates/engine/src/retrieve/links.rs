@@ -10,6 +10,7 @@ use yore_core::text::names_in_question;
 
 use super::Asked;
 use super::candidate::{Candidate, Contribution, Key, Standing};
+use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
 use super::rank::Ranked;
@@ -58,8 +59,8 @@ const ASKING: [&str; 14] =
     ["who", "what", "when", "where", "which", "how", "why", "are", "is", "did", "does", "do", "was", "were"];
 
 /// Ranks passages by their links, if the question asks something of several words and the best candidates are
-/// titled passages. Passages that no list proposed are added.
-pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec<Ranked>) -> Result<(), EngineError> {
+/// titled passages. Passages that no list proposed are added. Returns whether they were ranked so.
+pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec<Ranked>) -> Result<bool, EngineError> {
     let question = plan.request.question.trim();
     let lower = question.to_lowercase();
     let first_word = lower.split_whitespace().next().unwrap_or_default();
@@ -67,23 +68,26 @@ pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec
     // A linked passage need not have the quoted words.
     let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
     if !plan.request.are_links_ranked || needs_phrases || !asks || question.split_whitespace().count() < QUESTION_WORDS {
-        return Ok(());
+        return Ok(false);
     }
     let first_are_documents = ranked.iter().take(FOLLOWED).filter(|ranked| ranked.candidate.standing.is_document).count();
     if first_are_documents < FOLLOWED.min(ranked.len()) || ranked.len() < KEPT {
-        return Ok(());
+        return Ok(false);
+    }
+    if !asked.deadline.allows(LatePart::Links) {
+        return Ok(false);
     }
     let graph = asked.lexical.name_graph()?;
     let is_titled =
         |ranked: &&Ranked| graph.passage_of(ranked.row()).is_some_and(|at| graph.passages[at as usize].title.is_some());
     if ranked.iter().take(FOLLOWED).filter(is_titled).count() < TITLED {
-        return Ok(());
+        return Ok(false);
     }
     let mut signs = Signs::of(asked, plan, &graph, ranked, &lower)?;
     signs.retain_allowed(plan, &graph);
     let weights = if plan.request.has_walk { WEIGHTS_WITH_WALK } else { WEIGHTS };
     reorder(&graph, &signs, &weights, ranked);
-    Ok(())
+    Ok(true)
 }
 
 /// Signs of each passage, by its index in the graph.

@@ -7,7 +7,7 @@
 //! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan
 //! - `rank`: ranks them; `period`: what was said in a named period; `talk`: people's talk; `links`: titled
 //!   passages by their links; `newer`: raises the newer of
-//!   two about one subject; `texts`: the turns that were read
+//!   two about one subject; `rerank`: reads the best with a cross-encoder; `texts`: the turns that were read
 //! - `files`: ranks the files that were opened then; `work`: reads what was done
 //! - `deadline`: leaves out what there is no time for
 //! - `present`: adds text, locations and reasons; `duplicates`: folds near duplicates; `pack`: chooses passages
@@ -30,6 +30,7 @@ mod present;
 mod project;
 mod rank;
 mod request;
+mod rerank;
 mod strength;
 mod talk;
 mod texts;
@@ -38,12 +39,14 @@ mod work;
 
 use std::time::{Duration, Instant};
 
-use yore_core::query::{AskedFor, MissingCode};
+use yore_core::query::{AskedFor, MissingCode, Rerank};
 use yore_core::strength::Strength;
 use yore_core::text::{Period, Side, Tokenizer, named_change, says_change};
 use yore_core::time::UtcMillis;
 
-pub use self::answer::{ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SessionHit, WorkDone, exchanges};
+pub use self::answer::{
+    ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
+};
 pub(crate) use self::asked::Asked;
 pub(crate) use self::deadline::Deadline;
 use self::deadline::LatePart;
@@ -76,9 +79,13 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let mut ranked = rank::rank(landed, &plan);
     let mut texts = Texts::default();
     talk::rank_talk(asked, &plan, &mut ranked, &mut texts)?;
-    period::rank_by_period(&plan, &mut ranked);
-    links::rank_by_links(asked, &plan, &mut ranked)?;
+    let periods = period::rank_by_period(&plan, &mut ranked);
+    let is_linked = links::rank_by_links(asked, &plan, &mut ranked)?;
     diversity::diversify(asked, &plan, &mut ranked);
+    // After links, the cross-encoder gains nothing.
+    if !is_linked {
+        rerank::rerank(asked, &plan, &mut ranked, &mut texts)?;
+    }
     let older = newer::newer_first(asked, &plan, &mut ranked, &mut texts)?;
     let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked, &mut texts)?;
     let addresses = ranked.iter().filter_map(|ranked| Some((ranked.row(), ranked.candidate.address()?))).collect();
@@ -88,8 +95,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
     let is_refused = !request.is_bare && !hits.is_empty() && strength::refuse(asked, &plan, confidence, &mut hits);
     sessions.retain(|session| hits.iter().any(|hit| hit.place.episode == session.episode));
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
-    let unmet =
-        if is_weak && !request.is_bare { strength::unmet_words(asked, &request.question, tokenizer)? } else { Vec::new() };
+    let unmet = if is_weak && !request.is_bare { strength::unmet_words(asked, request, tokenizer)? } else { Vec::new() };
     let asks_for_place = plan.asked_for == AskedFor::Place && !request.is_bare;
     let asks_for_files = request.with_files || asks_for_place;
     let files = if asks_for_files && asked.deadline.allows(LatePart::Files) {
@@ -117,6 +123,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         is_project_unknown: plan.is_project_unknown,
         mode: plan.mode,
         asked_for: plan.asked_for,
+        periods,
         files,
         evidence,
         confidence,
@@ -138,7 +145,7 @@ fn period_of_change(
     request: &RecallRequest,
 ) -> Result<Option<Period>, EngineError> {
     let named = if request.is_period_searched { named_change(&request.question) } else { None };
-    let Some((side, change)) = named else { return Ok(None) };
+    let Some((side, change)) = named.filter(|_| asked.deadline.allows(LatePart::Periods)) else { return Ok(None) };
     let question = RecallRequest {
         question: change.to_owned(),
         wordings: Vec::new(),
@@ -147,11 +154,14 @@ fn period_of_change(
         quote_chars: 0,
         is_bare: true,
         is_period_searched: false,
+        rerank: Rerank::Never,
         with_files: false,
         with_work: false,
         ..request.clone()
     };
-    let mut answer = recall(asked, tokenizer, &question)?;
+    // Its words are not those of the question, whose vector is of no use here.
+    let asked = Asked { lexical: asked.lexical.clone(), periods: Vec::new(), model_vector: None, ..*asked };
+    let mut answer = recall(&asked, tokenizer, &question)?;
     let hits = answer.hits.drain(..).filter(|hit| {
         let Found::Turn(turn) = &hit.found;
         says_change(&turn.text)

@@ -8,6 +8,7 @@ use yore_core::rank::{Dated, raise_newer};
 use yore_core::text::says_change;
 
 use super::Asked;
+use super::deadline::LatePart;
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
@@ -59,7 +60,7 @@ pub(super) fn newer_first(
             }
         })
         .collect();
-    if !dated.iter().any(|dated| dated.says_change) {
+    if !dated.iter().any(|dated| dated.says_change) || !asked.deadline.allows(LatePart::Newer) {
         return Ok(HashMap::new());
     }
     let vectors: Vec<Option<Vec<f32>>> = rows.iter().map(|row| semantic.mean_vector(*row, plan.mode)).collect();

@@ -100,17 +100,17 @@ pub(crate) fn pack(
 }
 
 /// Similarity of passages to the question by the static table.
-struct Nearness(Option<(&'static StaticTable, [f32; StaticTable::DIMENSIONS])>);
+pub(super) struct Nearness(Option<(&'static StaticTable, [f32; StaticTable::DIMENSIONS])>);
 
 impl Nearness {
-    fn of(text: Option<&str>) -> Self {
+    pub(super) fn of(text: Option<&str>) -> Self {
         Self(text.zip(StaticTable::builtin().ok()).and_then(|(text, table)| {
             let mut vector = [0.0; StaticTable::DIMENSIONS];
             table.embed(text, &mut vector).then_some((table, vector))
         }))
     }
 
-    fn to(&self, passage: &str) -> f32 {
+    pub(super) fn to(&self, passage: &str) -> f32 {
         let Some((table, question)) = &self.0 else { return 0.0 };
         let mut vector = [0.0; StaticTable::DIMENSIONS];
         table.embed(passage, &mut vector);

@@ -1,11 +1,12 @@
 //! Ranks what was said in a period that the question names above the rest.
 
 use yore_core::query::{Part, ScorePart};
+use yore_core::text::Period;
 
-use super::Asked;
 use super::candidate::Proposal;
 use super::plan::Plan;
 use super::rank::{Ranked, spread_of};
+use super::{Asked, SearchedPeriod};
 use crate::error::EngineError;
 use crate::index::{CompiledFilter, NO_TIME, SearchOptions};
 
@@ -46,10 +47,11 @@ pub(super) fn propose(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Proposal
     Ok(proposals)
 }
 
-/// Ranks the candidates inside the periods above equal ones.
-pub(super) fn rank_by_period(plan: &Plan<'_>, ranked: &mut [Ranked]) {
+/// Ranks the candidates inside the periods above equal ones. Returns the periods, with the number of candidates
+/// in each.
+pub(super) fn rank_by_period(plan: &Plan<'_>, ranked: &mut [Ranked]) -> Vec<SearchedPeriod> {
     if plan.periods.is_empty() {
-        return;
+        return Vec::new();
     }
     let unit = spread_of(&ranked[..ranked.len().min(SCALED)]);
     for ranked in ranked.iter_mut() {
@@ -59,4 +61,7 @@ pub(super) fn rank_by_period(plan: &Plan<'_>, ranked: &mut [Ranked]) {
         }
     }
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let found = |period: &Period| ranked.iter().filter(|ranked| period.contains(ranked.candidate.standing.at)).count();
+    let searched = |period: &Period| SearchedPeriod { start: period.start, end: period.end, found: found(period) };
+    plan.periods.iter().map(searched).collect()
 }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use yore_core::query::{AskedFor, Filter, List, SearchMode};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
-use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, is_error_message, is_stop_word, named_periods_at};
-use yore_core::time::UtcMillis;
+use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, is_error_message, is_stop_word};
 
 use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
@@ -61,7 +60,7 @@ pub(super) fn plan<'r>(
     tokenizer: &mut Tokenizer,
     request: &'r RecallRequest,
 ) -> Result<Plan<'r>, EngineError> {
-    let text = request.text();
+    let text = request.text(&asked.periods);
     let mut question = Question::parse(&text, tokenizer);
     question.is_error_message = is_error_message(&request.question);
     let Scope { filter, projects, is_project_unknown } = compile(asked.store, request)?;
@@ -70,7 +69,6 @@ pub(super) fn plan<'r>(
         (Some(_), None) => SearchMode::Static,
         (Some(_), Some(_)) => SearchMode::Full,
     };
-    let periods = if request.is_period_searched { periods(asked.now, request) } else { Vec::new() };
     let lists = planned_lists(asked, mode, has_meaning(&text), &question, request)?;
     let mut plan = Plan {
         lists,
@@ -80,40 +78,30 @@ pub(super) fn plan<'r>(
         text,
         asked_for: asked_for(&request.question),
         periods: Vec::new(),
-        parts: terms_of_parts(&request.question, tokenizer),
+        parts: terms_of_parts(&request.without_periods(&asked.periods), tokenizer),
         question,
         filter,
         projects,
         is_project_unknown,
         mode,
     };
-    periods.into_iter().for_each(|period| plan.add_period(period));
+    for named in &asked.periods {
+        plan.add_period(named.period);
+    }
     Ok(plan)
 }
 
 impl Plan<'_> {
-    /// Adds a period, and the list that searches it.
+    /// Adds a period, and the list that searches it, unless there are enough.
     pub(super) fn add_period(&mut self, period: Period) {
+        if period.start >= period.end || self.periods.contains(&period) || self.periods.len() == MOST_PERIODS {
+            return;
+        }
         if self.periods.is_empty() {
             self.lists.push(PlannedList::unweighted(List::Period));
         }
         self.periods.push(period);
     }
-}
-
-/// Returns the periods that the question names, seen from the time and zone of whoever asks.
-fn periods(now: UtcMillis, request: &RecallRequest) -> Vec<Period> {
-    // A pasted log has many dates, and asks for none of them.
-    if is_error_message(&request.question) {
-        return Vec::new();
-    }
-    let mut periods: Vec<Period> = Vec::new();
-    for period in named_periods_at(&request.question, request.filter.as_of.unwrap_or(now), request.offset_minutes) {
-        if period.start < period.end && !periods.contains(&period) && periods.len() < MOST_PERIODS {
-            periods.push(period);
-        }
-    }
-    periods
 }
 
 /// Returns the weight of tool output. Errors occur in tool output, so it is higher if the query is a pasted

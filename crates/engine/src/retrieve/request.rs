@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use yore_core::query::{Filter, Fusion, NewerFirst, SearchMode};
-use yore_core::text::joined;
+use yore_core::query::{Filter, Fusion, NewerFirst, Rerank, SearchMode};
+use yore_core::text::{NamedPeriod, is_error_message, joined, named_periods_at};
+use yore_core::time::UtcMillis;
 
 use crate::ingest::ProjectNames;
 
@@ -91,6 +92,9 @@ pub struct RecallRequest {
     /// Conversations in which a newer turn about the same subject comes before the older.
     #[serde(default)]
     pub newer_first: NewerFirst,
+    /// When a cross-encoder reads the best candidates, in the full mode.
+    #[serde(default)]
+    pub rerank: Rerank,
     /// True if near duplicates of a better turn are listed with it instead of as hits.
     pub is_folded: bool,
 }
@@ -125,12 +129,35 @@ impl RecallRequest {
             fusion: Fusion::Heights,
             is_diverse: false,
             newer_first: NewerFirst::Agents,
+            rerank: Rerank::Never,
             is_folded: true,
         }
     }
 
-    /// Returns the text to search for: the question, and its wordings below it as one text.
-    pub(crate) fn text(&self) -> Cow<'_, str> {
-        joined(&self.question, &self.wordings)
+    /// Returns the periods that the question names, seen from the time and zone of whoever asks.
+    pub(crate) fn periods(&self, now: UtcMillis) -> Vec<NamedPeriod> {
+        // A pasted log has many dates, and asks for none of them.
+        if !self.is_period_searched || is_error_message(&self.question) {
+            return Vec::new();
+        }
+        named_periods_at(&self.question, self.filter.as_of.unwrap_or(now), self.offset_minutes)
+    }
+
+    /// Returns the question without the words of periods that depend on the day: a text that says "last week" was
+    /// said in another week.
+    pub(crate) fn without_periods(&self, periods: &[NamedPeriod]) -> Cow<'_, str> {
+        let mut question = Cow::Borrowed(self.question.as_str());
+        for period in periods.iter().rev().filter(|period| period.is_relative) {
+            question.to_mut().replace_range(period.place.clone(), "");
+        }
+        question
+    }
+
+    /// Returns the text to search for: the question without such words, and its wordings below it as one text.
+    pub(crate) fn text(&self, periods: &[NamedPeriod]) -> Cow<'_, str> {
+        match self.without_periods(periods) {
+            Cow::Borrowed(question) => joined(question, &self.wordings),
+            Cow::Owned(question) => Cow::Owned(joined(&question, &self.wordings).into_owned()),
+        }
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use yore_core::query::List;
 use yore_core::strength::{Evidence, confidence, refused_below};
-use yore_core::text::{Question, Tokenizer, Tokens};
+use yore_core::text::{Question, Tokenizer, Tokens, is_stop_word};
 
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
-use super::{Asked, Found, Hit};
+use super::{Asked, Found, Hit, RecallRequest};
 use crate::error::EngineError;
 use crate::index::Address;
 use crate::store::{ShownTurn, TurnKey};
@@ -88,7 +88,10 @@ fn ends(text: &str) -> [&str; 2] {
 /// Leaves out what is less sure than the request allows. Returns whether the whole answer is refused.
 pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut Vec<Hit>) -> bool {
     let least = plan.request.min_confidence;
-    let usual = if asked.lexical.len() < SMALL_MEMORY { 0.0 } else { refused_below(plan.mode) };
+    // What was said in a period is an answer to a question that names nothing but the period.
+    let is_any_right = asked.lexical.len() < SMALL_MEMORY
+        || !plan.periods.is_empty() && plan.question.terms.iter().all(|term| is_stop_word(term));
+    let usual = if is_any_right { 0.0 } else { refused_below(plan.mode) };
     if sure < least.unwrap_or(usual) {
         hits.clear();
         return true;
@@ -102,13 +105,21 @@ pub(super) fn refuse(asked: &Asked<'_>, plan: &Plan<'_>, sure: f32, hits: &mut V
     false
 }
 
-/// Returns the words of a question that no turn in the index has.
-pub(super) fn unmet_words(asked: &Asked<'_>, question: &str, tokenizer: &mut Tokenizer) -> Result<Vec<String>, EngineError> {
+/// Returns the words of a question that no turn in the index has; those of a period are none of them.
+pub(super) fn unmet_words(
+    asked: &Asked<'_>,
+    request: &RecallRequest,
+    tokenizer: &mut Tokenizer,
+) -> Result<Vec<String>, EngineError> {
+    let mut question = request.question.clone();
+    for named in asked.periods.iter().rev() {
+        question.replace_range(named.place.clone(), "");
+    }
     let mut unmet: Vec<String> = Vec::new();
     for word in question.split_whitespace().take(MOST_WORDS) {
         let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
         let terms = Question::parse(word, tokenizer).terms;
-        if !terms.is_empty()
+        if !terms.iter().all(|term| is_stop_word(term))
             && asked.lexical.unmet(&terms)?.iter().all(|unmet| *unmet)
             && !unmet.iter().any(|known| known == word)
         {

@@ -9,6 +9,7 @@ use yore_core::query::{Part, ScorePart};
 use yore_core::rank::standard;
 
 use super::Asked;
+use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
 use super::rank::{Ranked, spread_of};
@@ -42,7 +43,7 @@ pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked
     texts.load(asked.store, &first)?;
     let is_talk =
         |row: &TurnKey| texts.get(*row).is_some_and(|turn| turn.kind != EpisodeKind::Document && turn.speaker.is_some());
-    if 2 * first.iter().filter(|row| is_talk(row)).count() < first.len() {
+    if 2 * first.iter().filter(|row| is_talk(row)).count() < first.len() || !asked.deadline.allows(LatePart::Talk) {
         return Ok(());
     }
     let count = ranked.len().min(RANKED);

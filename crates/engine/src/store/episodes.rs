@@ -325,14 +325,14 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns the last spoken text before a turn in its episode, by any speaker; tool turns in between are
+    /// Returns the last spoken text before a position in an episode, by any speaker; tool turns in between are
     /// skipped.
-    pub(crate) fn said_before(&self, turn: &IndexedTurn) -> StoreResult<Option<String>> {
+    pub(crate) fn said_before(&self, episode: EpisodeKey, position: i64) -> StoreResult<Option<String>> {
         self.read(|view| {
             let rows = view.column(
                 "SELECT id FROM turn WHERE episode_id = ?1 AND position < ?2 AND role IN ('human', 'assistant')
                      ORDER BY position DESC LIMIT 4",
-                params![turn.episode, turn.position],
+                params![episode, position],
             )?;
             for row in rows {
                 let before = view.indexed_turn(row)?.map(|turn| turn.spoken());

@@ -116,6 +116,28 @@ fn what_was_said_in_a_period_that_the_question_names_comes_first_and_the_rest_st
 }
 
 #[test]
+fn words_of_a_period_that_depend_on_the_day_are_not_looked_for_in_texts() {
+    let memory = Memory::new();
+    // The present is Wednesday, 1 July 2026.
+    let messages = [
+        (8, "The tide table of the harbour was printed."),
+        (45, "The crane was painted last week, and all of last week it rained last week."),
+    ];
+    said(&memory, &messages);
+    let answer = memory.ask_with("what did we do last week?", |_| {});
+    assert_eq!(texts(&answer)[0], messages[0].1);
+    assert!(!answer.terms.iter().any(|term| term.contains("week")), "{:?}", answer.terms);
+    assert!(!answer.is_refused && answer.unmet.is_empty(), "{:?}", answer.unmet);
+    let [period] = answer.periods[..] else { panic!("one period: {:?}", answer.periods) };
+    assert_eq!(((period.end - period.start) / DAY, period.found), (7, 1));
+    let empty = memory.ask_with("was the crane painted two weeks ago?", |_| {});
+    assert_eq!(empty.periods[0].found, 0);
+    assert_eq!(texts(&empty)[0], messages[1].1, "what was said at another time is told all the same");
+    let of_date = memory.ask_with("tide table printed on 2026-06-23", |_| {});
+    assert!(of_date.terms.iter().any(|term| term.contains("2026")), "a date may stand in a text: {:?}", of_date.terms);
+}
+
+#[test]
 fn a_change_that_the_question_names_is_a_point_in_time() {
     let memory = Memory::new();
     said(

@@ -2,11 +2,12 @@
 //! store after any damage.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use yore_core::episode::Role;
-use yore_core::query::{List, MissingCode, SearchMode};
+use yore_core::query::{List, MissingCode, Part, Rerank, SearchMode};
 use yore_engine::{Finding, Hit, RecallAnswer};
-use yore_testing::{Memory, SessionBuilder, TurnOf, write_failing_embedder, write_tiny_embedder};
+use yore_testing::{Memory, SessionBuilder, TurnOf, write_failing_embedder, write_tiny_embedder, write_tiny_reranker};
 
 const CARS: &str = "The automobile needs its tyres replaced before the winter.";
 
@@ -352,4 +353,52 @@ fn a_short_turn_is_embedded_with_what_was_said_before_it() {
     memory.learn();
     let report = memory.embed();
     assert_eq!((report.turns, report.embedded), (4, 4), "the same answer to two questions has two meanings");
+}
+
+/// The question that the cross-encoder may read: it asks for one thing in prose.
+const WHERE: &str = "where do paper towels come from?";
+
+fn reranked(memory: &Memory, question: &str, change: impl FnOnce(&mut yore_engine::RecallRequest)) -> RecallAnswer {
+    memory.ask_with(question, |request| {
+        (request.mode, request.rerank) = (SearchMode::Full, Rerank::Always);
+        change(request);
+    })
+}
+
+#[test]
+fn a_cross_encoder_reads_the_best_with_a_question_that_asks_for_one_thing_in_prose() {
+    let (mut memory, models, _) = with_model();
+    memory.open_with_reranker(Some(write_tiny_reranker(models.path(), "judge", 1)));
+    memory.embed();
+    let is_read = |hit: &Hit| hit.parts.iter().any(|part| part.part == Part::Rerank);
+    let answer = reranked(&memory, WHERE, |_| {});
+    assert!(answer.missing.is_empty(), "{:?}", answer.missing);
+    assert!(answer.hits.iter().any(is_read));
+    for hit in &answer.hits {
+        let sum: f32 = hit.parts.iter().map(|part| part.value).sum();
+        assert!((sum - hit.score).abs() < 0.01, "{sum} and {}", hit.score);
+    }
+    let scores: Vec<f32> = answer.hits.iter().map(|hit| hit.score).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    for unread in ["which vendors sell paper towels?", "paper towels"] {
+        assert!(!reranked(&memory, unread, |_| {}).hits.iter().any(is_read), "{unread}");
+    }
+    let idle = reranked(&memory, WHERE, |request| request.rerank = Rerank::Idle);
+    assert!(idle.hits.iter().any(is_read), "nobody else uses the models");
+    let hurried = reranked(&memory, WHERE, |request| request.deadline = Some(Duration::from_millis(100)));
+    assert!(!hurried.hits.iter().any(is_read));
+    let late = hurried.missing.iter().find(|missing| missing.code == MissingCode::Late).map(|missing| missing.text.as_str());
+    assert!(late.is_some_and(|text| text.contains("the cross-encoder")), "{late:?}");
+}
+
+#[test]
+fn a_cross_encoder_that_is_not_there_is_named_and_the_rest_answers() {
+    let (mut memory, models, _) = with_model();
+    memory.open_with_reranker(Some(models.path().join("judge")));
+    memory.embed();
+    let answer = reranked(&memory, WHERE, |_| {});
+    assert_eq!(answer.missing.iter().map(|missing| missing.code).collect::<Vec<_>>(), [MissingCode::Reranker]);
+    assert!(!answer.hits.is_empty());
+    let never = reranked(&memory, WHERE, |request| request.rerank = Rerank::Never);
+    assert!(never.missing.is_empty(), "not looked for unasked");
 }

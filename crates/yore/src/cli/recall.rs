@@ -190,8 +190,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         if arguments.explain {
             let [plan, land, trace] = answer.micros;
             context.printer.line(format!(
-                "\nasks for: {}; looked up: {}\nconfidence {:.3}: nearness {}, cover {:.2} of {} terms\n{}; {} turns landed; plan {plan} µs, lists {land} µs, words {trace} µs",
+                "\nasks for: {}{}; looked up: {}\nconfidence {:.3}: nearness {}, cover {:.2} of {} terms\n{}; {} turns landed; plan {plan} µs, lists {land} µs, words {trace} µs",
                 answer.asked_for.as_str(),
+                answer.periods.iter().map(|period| format!(", {} ({} found)", text::period(period), period.found)).collect::<String>(),
                 answer.terms.join(" "),
                 answer.confidence,
                 answer.evidence.nearness.map_or_else(|| "not searched".to_owned(), |nearness| format!("{nearness:.2}")),
@@ -201,6 +202,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                 answer.landed
             ))?;
         }
+    }
+    for period in answer.periods.iter().filter(|period| period.found == 0) {
+        context.printer.note(format!("note: nothing was found {}", text::period(period)))?;
     }
     for missing in &answer.missing {
         let remedy = missing.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();

@@ -238,6 +238,7 @@ fn when_captured(directory: &Path, session: &str) -> Receiver<Option<UtcMillis>>
         store: StoreOptions { busy_timeout: MEMORY_PATIENCE, is_passive: true, ..StoreOptions::default() },
         redaction_patterns: Vec::new(),
         model: None,
+        reranker: None,
         model_threads: 1,
         now,
     };

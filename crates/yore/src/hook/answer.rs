@@ -271,6 +271,7 @@ impl Wanted {
             // An invalid pattern makes the opening fail, so that nothing is injected.
             redaction_patterns: self.patterns.clone(),
             model: None,
+            reranker: None,
             model_threads: 1,
             now,
         })

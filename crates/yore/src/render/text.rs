@@ -6,7 +6,9 @@ use yore_core::files::RankedFile;
 use yore_core::note::{NoteFacts, NoteKind};
 use yore_core::strength::Strength;
 use yore_core::time::{UtcMillis, format_utc};
-use yore_engine::{ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, ShownTurn, WorkDone, exchanges};
+use yore_engine::{
+    ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, SearchedPeriod, ShownTurn, WorkDone, exchanges,
+};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
 pub const RED: &str = "\x1b[31m";
@@ -35,6 +37,15 @@ pub fn time(utc: Option<UtcMillis>) -> String {
 /// Formats a date as `2026-01-22`, or `?`.
 pub fn day(utc: Option<UtcMillis>) -> String {
     utc.map_or_else(|| "?".to_owned(), |_| time(utc).chars().take(10).collect())
+}
+
+/// Formats a period that a question names by its first and last day, as in `from 2026-01-19 to 2026-01-25`.
+pub fn period(period: &SearchedPeriod) -> String {
+    match (period.start, period.end) {
+        (UtcMillis::MIN, end) => format!("before {}", day(Some(end))),
+        (start, UtcMillis::MAX) => format!("after {}", day(Some(start))),
+        (start, end) => format!("from {} to {}", day(Some(start)), day(Some(end.saturating_sub(1)))),
+    }
 }
 
 /// Formats a size as `1.5 MB`, in decimal units.

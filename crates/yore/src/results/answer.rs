@@ -8,7 +8,8 @@ use yore_core::episode::{EpisodeKind, Role};
 use yore_core::files::RankedFile;
 use yore_core::query::{self, Place};
 use yore_core::strength::Strength;
-use yore_engine::{Found, RecallAnswer, ShownTurn};
+use yore_core::time::UtcMillis;
+use yore_engine::{Found, RecallAnswer, SearchedPeriod, ShownTurn};
 
 use super::{Source, rounded, time};
 
@@ -39,6 +40,9 @@ pub struct Recalled {
     /// Kind of thing that the question asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_for: Option<String>,
+    /// Periods that the question names, with the number of candidates in each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub periods: Vec<Period>,
     /// Terms that were looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Vec<String>>,
@@ -56,6 +60,17 @@ pub struct Recalled {
     /// Number of turns that are not indexed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_turns: Option<usize>,
+}
+
+/// A period that a question names.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Period {
+    /// Its beginning, RFC 3339; none if it has none.
+    pub from: Option<String>,
+    /// Its end (exclusive); none if it has none.
+    pub to: Option<String>,
+    /// Number of candidates in it; 0: nothing was found there.
+    pub found: usize,
 }
 
 /// A part that an answer had to do without.
@@ -262,6 +277,7 @@ impl Recalled {
             refused: answer.is_refused,
             never_met: answer.unmet.clone(),
             asked_for: None,
+            periods: answer.periods.iter().map(Period::of).collect(),
             terms: None,
             files: answer.files.iter().map(WorkedFile::of).collect(),
             results,
@@ -269,6 +285,13 @@ impl Recalled {
             sessions: None,
             pending_turns: None,
         }
+    }
+}
+
+impl Period {
+    fn of(period: &SearchedPeriod) -> Self {
+        let known = |at: UtcMillis| Some(at).filter(|at| ![UtcMillis::MIN, UtcMillis::MAX].contains(at));
+        Self { from: time(known(period.start)), to: time(known(period.end)), found: period.found }
     }
 }
 

@@ -28,6 +28,7 @@ const MAX_QUERY_TERMS: usize = 48;
 pub(super) type KnownGraph = Mutex<Option<(u64, Arc<NameGraph>)>>;
 
 /// A state of the full-text index.
+#[derive(Clone)]
 pub(crate) struct LexicalState<'i> {
     pub(super) directory: &'i Path,
     pub(super) schema: Schema,

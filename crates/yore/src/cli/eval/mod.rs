@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use yore_core::metrics;
-use yore_core::query::{Fusion, NewerFirst, SearchMode};
+use yore_core::query::{Fusion, NewerFirst, Rerank, SearchMode};
 use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::source::source_named;
@@ -95,6 +95,9 @@ pub struct Arguments {
     /// Conversations in which a newer turn about the same subject comes before the older
     #[arg(long, value_name = "WHERE", value_parser = NEWER_FIRST)]
     newer_first: Option<String>,
+    /// Let the cross-encoder read the best candidates
+    #[arg(long)]
+    rerank: bool,
     /// Give near duplicates places of their own
     #[arg(long)]
     no_fold: bool,
@@ -304,6 +307,7 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
     request.has_walk = arguments.walk;
     request.is_diverse = arguments.diverse;
     request.fusion = arguments.fusion.as_deref().and_then(Fusion::parse).unwrap_or_default();
+    request.rerank = if arguments.rerank { Rerank::Always } else { Rerank::Never };
     // Questions were written by people in no particular zone.
     request.offset_minutes = 0;
     if let Some(choice) = arguments.newer_first.as_deref().and_then(NewerFirst::parse) {

@@ -16,6 +16,9 @@ pub struct Models {
     pub directory: PathBuf,
     /// The model that computes the vectors of texts: the name of a folder in that directory.
     pub embedder: String,
+    /// The model that reads questions and passages together, if `recall.rerank` asks for it: the name of a folder
+    /// in that directory.
+    pub reranker: String,
     /// Runs the model on new text at the end of `yore up` and `yore ingest`, if the model is installed.
     pub embed: bool,
     /// Number of threads for one text. More threads shorten the wait for an answer and lengthen the work.
@@ -24,7 +27,13 @@ pub struct Models {
 
 impl Default for Models {
     fn default() -> Self {
-        Self { directory: PathBuf::new(), embedder: "bge-small-en-v1.5".to_owned(), embed: true, threads: 1 }
+        Self {
+            directory: PathBuf::new(),
+            embedder: "bge-small-en-v1.5".to_owned(),
+            reranker: "ms-marco-MiniLM-L-12-v2".to_owned(),
+            embed: true,
+            threads: 1,
+        }
     }
 }
 
@@ -32,6 +41,7 @@ impl Default for Models {
 pub(super) const KEYS: &[Key] = &[
     Key::new("models.directory", Shape::Text { longest: 4096 }, ProjectMay::Nothing),
     Key::new("models.embedder", Shape::Text { longest: 200 }, ProjectMay::Nothing),
+    Key::new("models.reranker", Shape::Text { longest: 200 }, ProjectMay::Nothing),
     Key::new("models.embed", Shape::Switch, ProjectMay::Nothing),
     Key::new("models.threads", Shape::Count { min: 1, max: 64 }, ProjectMay::Nothing),
 ];

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yore_core::query::SearchMode;
+use yore_core::query::{Rerank, SearchMode};
 
 use crate::config::key::{Key, ProjectMay, Shape};
 
@@ -19,6 +19,10 @@ pub struct Recall {
     /// The vectors that are used beside the words: those of the "static" table in the program, those of the
     /// "local" model if it is installed and has been run (`yore embed`), or "none".
     pub embedder: RecallEmbedder,
+    /// When the cross-encoder of `models.reranker` reads the twenty best passages together with the question, beside
+    /// the "local" embedder: "never", "always" (it takes about a second), or "idle" if no other question or text
+    /// occupies the models. Hooks never wait for it.
+    pub rerank: RecallRerank,
     /// Maximum number of tokens of an answer as text: the passages that say most are chosen.
     pub budget: usize,
     /// Number of characters that are quoted from each result where there is no budget.
@@ -66,12 +70,36 @@ impl RecallEmbedder {
     }
 }
 
+/// When the cross-encoder reads the best passages.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecallRerank {
+    /// Never.
+    Never,
+    /// If no other question or text occupies the models.
+    Idle,
+    /// Always.
+    Always,
+}
+
+impl RecallRerank {
+    /// Returns the request's name for it.
+    pub fn when(self) -> Rerank {
+        match self {
+            Self::Never => Rerank::Never,
+            Self::Idle => Rerank::Idle,
+            Self::Always => Rerank::Always,
+        }
+    }
+}
+
 impl Default for Recall {
     fn default() -> Self {
         Self {
             limit: 10,
             scope: RecallScope::Auto,
             embedder: RecallEmbedder::Static,
+            rerank: RecallRerank::Never,
             budget: 900,
             quote_chars: 240,
             tool_weight: 0.15,
@@ -85,6 +113,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("recall.limit", Shape::Count { min: 1, max: 1000 }, ProjectMay::Set),
     Key::new("recall.scope", Shape::Choice(&["project", "auto", "all"]), ProjectMay::Narrow),
     Key::new("recall.embedder", Shape::Choice(&RecallEmbedder::NAMES), ProjectMay::Set),
+    Key::new("recall.rerank", Shape::Choice(&["never", "idle", "always"]), ProjectMay::Set),
     Key::new("recall.budget", Shape::Count { min: 100, max: 20_000 }, ProjectMay::Set),
     Key::new("recall.quote_chars", Shape::Count { min: 40, max: 4000 }, ProjectMay::Set),
     Key::new("recall.tool_weight", Shape::Number { min: 0.0, max: 1.0 }, ProjectMay::Set),

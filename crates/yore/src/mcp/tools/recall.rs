@@ -288,6 +288,9 @@ impl Found {
         if left_out > 0 {
             text.push_str(&format!("\n{} left out by the budget.", counted(left_out as u64, "more result")));
         }
+        for period in answer.periods.iter().filter(|period| period.found == 0) {
+            text.push_str(&format!("\nNothing was found {}.", text::period(period)));
+        }
         for missing in answer.missing.iter().filter(|missing| missing.code == MissingCode::Late) {
             text.push_str(&format!("\nIncomplete: {}.", missing.text));
         }
@@ -594,6 +597,7 @@ mod tests {
     fn answer_says_when_nothing_could_be_asked() {
         let answer = RecallAnswer {
             asked_for: AskedFor::State,
+            periods: Vec::new(),
             evidence: Evidence::default(),
             confidence: 0.0,
             is_refused: false,

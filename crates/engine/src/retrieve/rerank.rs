@@ -1,0 +1,93 @@
+//! Ranks the best candidates anew by a cross-encoder, which reads question and passage together.
+
+use std::time::Duration;
+
+use yore_core::query::{AskedFor, Part, Rerank, ScorePart};
+use yore_core::text::{CHUNK_TOKENS, chunks};
+
+use super::Asked;
+use super::deadline::LatePart;
+use super::pack::Nearness;
+use super::plan::Plan;
+use super::rank::Ranked;
+use super::texts::Texts;
+use crate::embed::Reranker;
+use crate::error::EngineError;
+use crate::store::{ShownTurn, TurnKey};
+
+/// Number of the best candidates that are read.
+const READ: usize = 20;
+/// Weight of a logit, and the logit of what is no answer at all (`docs/measurements.md`, "Order").
+const WEIGHT: f32 = 0.3;
+const NO_ANSWER: f32 = -11.0;
+/// Tokens of question and passage together, and characters of what was said before.
+const TOKENS: usize = 192;
+const BEFORE_CHARS: usize = 250;
+/// Chunks of a long text among which the nearest to the question is chosen.
+const MOST_CHUNKS: usize = 16;
+/// Time that reading one candidate takes, both its texts.
+const TIME: Duration = Duration::from_millis(60);
+
+/// Ranks the best candidates anew, if the request allows it and the question asks for one thing in prose: an error
+/// message is found by its words.
+pub(super) fn rerank(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], texts: &mut Texts) -> Result<(), EngineError> {
+    let is_prose = !matches!(plan.asked_for, AskedFor::List | AskedFor::Error | AskedFor::Words);
+    if plan.request.rerank == Rerank::Never || asked.model_vector.is_none() || !is_prose || ranked.len() < 2 {
+        return Ok(());
+    }
+    let read = ranked.len().min(READ);
+    if !asked.deadline.allows_for(LatePart::Rerank, TIME * read as u32) {
+        return Ok(());
+    }
+    let Some(reranker) = (asked.reranker)() else { return Ok(()) };
+    let rows: Vec<TurnKey> = ranked[..read].iter().map(Ranked::row).collect();
+    texts.load(asked.store, &rows)?;
+    let question = plan.request.question.trim();
+    let mut values = Vec::with_capacity(read);
+    for (row, candidate) in rows.iter().zip(&*ranked) {
+        // Either all of them are read or none: scores of both kinds do not compare.
+        if !asked.deadline.allows(LatePart::Rerank) {
+            return Ok(());
+        }
+        let passage = texts.get(*row).and_then(|turn| nearest_chunk(turn, question));
+        let Some(passage) = passage else {
+            values.push(0.0);
+            continue;
+        };
+        let before = match candidate.candidate.standing {
+            standing if standing.is_document => None,
+            standing => asked.store.said_before(standing.episode, standing.position)?,
+        };
+        match logit(&reranker, question, passage, before.as_deref()) {
+            Some(logit) => values.push(WEIGHT * (logit - NO_ANSWER).max(0.0)),
+            None => return Ok(()),
+        }
+    }
+    for (ranked, value) in ranked.iter_mut().zip(values) {
+        ranked.add(ScorePart { part: Part::Rerank, value });
+    }
+    ranked[..read].sort_by(|a, b| b.score.total_cmp(&a.score));
+    Ok(())
+}
+
+/// Returns the mean logit of a passage alone and after what was said before it; `None` if the model fails.
+fn logit(reranker: &Reranker, question: &str, passage: &str, before: Option<&str>) -> Option<f32> {
+    let alone = reranker.score(question, passage, TOKENS).ok()?;
+    let Some(before) = before.map(str::trim).filter(|before| !before.is_empty()) else { return Some(alone) };
+    let from = before.char_indices().rev().nth(BEFORE_CHARS - 1).map_or(0, |(at, _)| at);
+    let after = reranker.score(question, &format!("{}\n{passage}", &before[from..]), TOKENS).ok()?;
+    Some((alone + after) / 2.0)
+}
+
+/// Returns the chunk of a turn's spoken text that is nearest to the question; `None` if nothing was said.
+fn nearest_chunk<'t>(turn: &'t ShownTurn, question: &str) -> Option<&'t str> {
+    let text = turn.text.trim();
+    let chunks: Vec<&str> =
+        chunks(text, CHUNK_TOKENS).into_iter().take(MOST_CHUNKS).map(|chunk| &text[chunk.start..chunk.end]).collect();
+    if chunks.len() < 2 {
+        return chunks.first().copied();
+    }
+    let nearness = Nearness::of(Some(question));
+    let near = |chunk: &&str| nearness.to(chunk);
+    chunks.iter().max_by(|a, b| near(a).total_cmp(&near(b))).copied()
+}
