@@ -2,8 +2,8 @@
 //!
 //! [`EpisodeId`] and [`TurnId`] are *derived*: the same native ids always give the same id, so
 //! reading a history again, on another day or by a better reader, never changes them. They never
-//! depend on a path or on content. [`ProjectId`] is *drawn*: time-ordered and random (UUIDv7),
-//! because a project has no native name.
+//! depend on a path or on content. [`ProjectId`], [`MemoryId`], [`EntityId`] and [`RelationId`] are
+//! *drawn*: time-ordered and random (UUIDv7), because they have no native name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -86,6 +86,37 @@ id_type! {
     ProjectId, HEX_DIGITS - SHORT_ID_CHARS..
 }
 
+id_type! {
+    /// One memory.
+    MemoryId, HEX_DIGITS - SHORT_ID_CHARS..
+}
+id_type! {
+    /// One entity.
+    EntityId, HEX_DIGITS - SHORT_ID_CHARS..
+}
+id_type! {
+    /// One relation.
+    RelationId, HEX_DIGITS - SHORT_ID_CHARS..
+}
+
+macro_rules! drawn {
+    ($($name:ident)+) => {$(
+        impl $name {
+            /// Makes a new id from the time and 10 random bytes drawn by the caller.
+            pub fn new(unix_ms: u64, random: [u8; 10]) -> Self {
+                Self(uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid())
+            }
+        }
+    )+};
+}
+
+drawn! { ProjectId MemoryId EntityId RelationId }
+
+impl EntityId {
+    /// The person whose memory this is: there is one, with this id everywhere.
+    pub const USER: Self = Self(Uuid::from_u128(0x7573_6572_0000_8000_8000_0000_0000_0001));
+}
+
 impl EpisodeId {
     /// Derives the id from the agent (source kind) and the agent's own session id.
     pub fn derive(agent: &str, native_session: &str) -> Self {
@@ -98,13 +129,6 @@ impl TurnId {
     /// turns that one native message yields (0 for the first).
     pub fn derive(agent: &str, native_session: &str, native_message: &str, ordinal: u32) -> Self {
         Self(derive("turn", &[agent, native_session, native_message, &ordinal.to_string()]))
-    }
-}
-
-impl ProjectId {
-    /// Makes a new id from the time and 10 random bytes drawn by the caller.
-    pub fn new(unix_ms: u64, random: [u8; 10]) -> Self {
-        Self(uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid())
     }
 }
 

@@ -4,7 +4,8 @@
 //! In reading order:
 //!
 //! - `named`: enums with stored names
-//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`note`], [`query`]
+//! - nouns: [`id`], [`time`], [`scope`], [`episode`], [`exchange`], [`note`], [`query`]; [`memory`], [`entity`],
+//!   [`relation`], and [`operation`], by which they change
 //! - numbers: [`text`] (tokens, word pieces, chunks), [`rank`] (one order from several lists),
 //!   [`pack`] (the passages of an answer), [`metrics`] (how good is a ranking), [`relevance`] (whether a memory
 //!   is worth telling unasked), [`files`] (files that mattered), [`graph`] (random walks), [`strength`] (how strong the evidence is)
@@ -14,16 +15,20 @@
 #[macro_use]
 mod named;
 
+pub mod entity;
 pub mod episode;
 pub mod exchange;
 pub mod files;
 pub mod graph;
 pub mod id;
+pub mod memory;
 pub mod metrics;
 pub mod note;
+pub mod operation;
 pub mod pack;
 pub mod query;
 pub mod rank;
+pub mod relation;
 pub mod relevance;
 pub mod scope;
 pub mod strength;

@@ -15,6 +15,7 @@ mod forget;
 mod index;
 pub mod ingest;
 mod jobs;
+mod memories;
 mod notes;
 mod pages;
 pub mod platform;
@@ -31,7 +32,7 @@ mod upkeep;
 pub use checks::{Finding, Severity};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, Statistics, VectorHealth};
-pub use error::EngineError;
+pub use error::{EngineError, MemoryError};
 pub use forget::ForgetRequest;
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
@@ -39,6 +40,7 @@ pub use index::vector::{
 };
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
+pub use memories::{Done, GivenEvidence, MemoryEdit, MemoryList, NewMemory, Reached, StoredMemory, Traversal};
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
@@ -50,8 +52,9 @@ pub use retrieve::{
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};
 pub use store::{
-    AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, ProjectSummary, RedactionCount,
-    SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
+    AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, MemoryFilter, MemoryUse, ProjectSummary,
+    RedactionCount, SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
+    UndoError,
 };
 pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use upkeep::{RepairReport, Restored, backups, repair, restore};

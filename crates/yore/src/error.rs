@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use yore_engine::ingest::{IngestError, PatternError};
-use yore_engine::{EngineError, IndexError, StoreError};
+use yore_engine::{EngineError, IndexError, MemoryError, StoreError};
 
 use crate::config::ConfigError;
 
@@ -111,6 +111,7 @@ impl From<EngineError> for CliError {
                     }),
                 ),
                 EngineError::BadNote(_) | EngineError::BadProjectName(_) => (Exit::Usage, None),
+                EngineError::Memory(error) => memory_advice(error),
                 EngineError::Fetch(error) => (Exit::Data, Some(error.remedy().to_owned())),
                 EngineError::UnknownProject { name, known } => (Exit::Nothing, Some(nearest(name, known))),
                 EngineError::UnknownSession(_) => (Exit::Nothing, Some("`yore sessions` lists them".to_owned())),
@@ -134,6 +135,24 @@ impl From<EngineError> for CliError {
     }
 }
 
+fn memory_advice(error: &MemoryError) -> (Exit, Option<String>) {
+    let (exit, hint) = match error {
+        MemoryError::Unknown(_) => (Exit::Nothing, "`yore memories --all --all-statuses` lists them"),
+        MemoryError::UnknownEntity(_) => (Exit::Nothing, "`yore memories entities` lists them"),
+        MemoryError::AmbiguousEntity { .. } => (Exit::Usage, "write KIND:NAME"),
+        MemoryError::NotSaid { .. } | MemoryError::SaysNothing(_) => {
+            (Exit::Usage, "evidence is quoted word for word; `yore show` shows the turn")
+        }
+        MemoryError::NotInEffect { .. } => (Exit::Usage, "`yore show` names the memory that took its place"),
+        MemoryError::Undo(_) => (Exit::Nothing, "`yore op log` lists operations"),
+        MemoryError::NotRelated => (Exit::Nothing, "`yore show` lists the relations of a memory"),
+        MemoryError::Invalid(_) | MemoryError::InvalidEntity(_) | MemoryError::InvalidRelation(_) | MemoryError::IsUser => {
+            return (Exit::Usage, None);
+        }
+    };
+    (exit, Some(hint.to_owned()))
+}
+
 fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
     let (exit, hint) = match error {
         StoreError::Missing(_) => (Exit::Data, "run `yore up` first, or name the data directory with --data-dir or YORE_HOME"),
@@ -155,7 +174,9 @@ fn store_advice(error: &StoreError) -> (Exit, Option<String>) {
         StoreError::Io { .. } => {
             (Exit::Data, "check the path and its permissions, or name another data directory with --data-dir or YORE_HOME")
         }
-        StoreError::Sqlite { .. } => return (Exit::Data, None),
+        StoreError::UnknownProject(_) => (Exit::Nothing, "`yore projects` lists them"),
+        StoreError::UnknownNode(_) => (Exit::Nothing, "`yore memories --all --all-statuses` lists memories"),
+        StoreError::Sqlite { .. } | StoreError::Refused => return (Exit::Data, None),
     };
     (exit, Some(hint.to_owned()))
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
+use yore_core::relation::Node;
 
 /// An error of the store, grouped by what the caller can do about it.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,15 @@ pub enum StoreError {
         /// The file system's name.
         kind: String,
     },
+    /// A memory cannot belong to a project that is not known.
+    #[error("there is no project {0}")]
+    UnknownProject(String),
+    /// A relation cannot have an end that does not exist.
+    #[error("a relation cannot lead to a {} that does not exist", .0.kind())]
+    UnknownNode(Node),
+    /// The caller of a transaction refused to go on.
+    #[error("nothing was changed")]
+    Refused,
     /// The backup that must precede an upgrade could not be made.
     #[error("cannot back up {path} before the upgrade: {detail}")]
     Backup {
@@ -100,6 +110,9 @@ impl StoreError {
             Self::NetworkFileSystem { .. } => "store/network-file-system",
             Self::Backup { .. } => "store/backup",
             Self::LeaseLost(_) => "store/lease-lost",
+            Self::UnknownProject(_) => "store/unknown-project",
+            Self::UnknownNode(_) => "store/unknown-node",
+            Self::Refused => "store/refused",
             Self::Io { .. } => "store/io",
             Self::Sqlite { .. } => "store/sqlite",
         }

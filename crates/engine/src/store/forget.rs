@@ -85,6 +85,19 @@ impl Store {
     /// they used.
     pub(crate) fn forget(&self, what: &Forgetting<'_>) -> StoreResult<()> {
         self.write(|tx| {
+            let mut turns: Vec<TurnId> = Vec::new();
+            let uid = |row: &rusqlite::Row<'_>| row.get(0).map(TurnId::from_bytes);
+            for message in what.messages {
+                turns.extend(tx.all(
+                    "SELECT turn.uid FROM turn JOIN episode ON episode.id = episode_id WHERE turn.native_id = ?1 AND agent = ?2",
+                    params![NativeId(message), what.agent],
+                    uid,
+                )?);
+            }
+            for episode in what.episodes {
+                turns.extend(tx.all("SELECT uid FROM turn WHERE episode_id = ?1", [episode], uid)?);
+            }
+            tx.forget_evidence(&turns, what.now)?;
             for message in what.messages {
                 tx.delete_copies(what.agent, message)?;
             }
@@ -208,7 +221,8 @@ impl WriteTx<'_> {
                  WHERE file_id NOT IN (SELECT file_id FROM file_episode); INSERT OR REPLACE INTO index_state (name,
                  value) VALUES ('purge', 'owed'), ('purge-vectors', 'owed'); DELETE FROM project
                  WHERE id NOT IN (SELECT project_id FROM episode WHERE project_id IS NOT NULL)
-                 AND id NOT IN (SELECT project_id FROM turn WHERE project_id IS NOT NULL);",
+                 AND id NOT IN (SELECT project_id FROM turn WHERE project_id IS NOT NULL)
+                 AND id NOT IN (SELECT project_id FROM memory WHERE project_id IS NOT NULL);",
         )?;
         self.release_vectors()
     }

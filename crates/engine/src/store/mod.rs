@@ -14,6 +14,7 @@
 //! - `vectors`: embedded texts, and turns that wait for the embedder and the vector indexes
 //! - `jobs`: background work that waits
 //! - `notes`: notes, and other documents without a project
+//! - `memories`, `entities`: memories, entities and relations as rows; `operations`: their changes
 //! - `forget`: complete deletion; the one way to remove a turn
 //! - `overview`: counts for people
 //!
@@ -27,14 +28,17 @@ mod commit;
 #[cfg(test)]
 mod conformance;
 mod connection;
+mod entities;
 mod episodes;
 mod error;
 mod exchanges;
 mod forget;
 mod job_rows;
 mod keys;
+mod memories;
 mod migrate;
 mod notes;
+mod operations;
 mod options;
 mod overview;
 mod queue;
@@ -58,8 +62,11 @@ pub(crate) use forget::Forgetting;
 pub use forget::Forgotten;
 pub(crate) use job_rows::{Failed, JobRow, NewJob};
 pub(crate) use keys::{BlobKey, EmbedderKey, EpisodeKey, FileKey, LabelKey, ProjectKey, RowKey, TurnKey, VectorKey};
+pub use memories::{MemoryFilter, MemoryUse};
 pub use migrate::SCHEMA_VERSION;
 pub(crate) use notes::StoredNote;
+pub use operations::UndoError;
+pub(crate) use operations::{NewOperation, OperationTx};
 pub use options::StoreOptions;
 pub use overview::{AgentCount, EpisodeCount, ProjectSummary, RedactionCount, SkipCount, StoreStats};
 pub(crate) use salvage::{Content, Salvage};

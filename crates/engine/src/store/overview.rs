@@ -2,10 +2,12 @@
 
 use rusqlite::params;
 use yore_core::id::ProjectId;
+use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
 use super::episodes::IS_REPLACED;
 use super::keys::ProjectKey;
+use super::upsert::Upserter;
 use super::{Store, StoreResult};
 
 /// Number of sessions and turns of an agent.
@@ -317,6 +319,14 @@ impl Store {
         })
     }
 
+    /// Returns the project with any of these aliases, or creates it under a name.
+    pub(crate) fn known_project(&self, aliases: &[(ProjectAlias, String)], name: &str, now: UtcMillis) -> StoreResult<ProjectId> {
+        self.write(|tx| {
+            let row = Upserter::new(tx).project(aliases, name, now)?;
+            tx.one("SELECT uid FROM project WHERE id = ?1", [row], |row| row.get(0).map(ProjectId::from_bytes))
+        })
+    }
+
     /// Renames a project.
     pub(crate) fn rename_project(&self, project: ProjectKey, name: &str) -> StoreResult<()> {
         self.write(|tx| tx.execute("UPDATE project SET name = ?2 WHERE id = ?1", params![project, name]).map(drop))
@@ -330,6 +340,7 @@ impl Store {
                 "UPDATE episode SET project_id = ?2 WHERE project_id = ?1",
                 "INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE project_id = ?1 AND ?2 > 0",
                 "UPDATE turn SET project_id = ?2 WHERE project_id = ?1",
+                "UPDATE memory SET project_id = ?2 WHERE project_id = ?1",
                 "DELETE FROM project WHERE id = ?1 AND ?1 <> ?2",
             ] {
                 tx.execute(sql, params![from, into])?;

@@ -47,6 +47,31 @@ const TABLES: &[Table] = &[
     Table { name: "redaction", columns: "file_id, kind, count", key: 2 },
     Table { name: "tombstone", columns: "hash, created_ms", key: 1 },
     Table { name: "fact", columns: "name, value", key: 1 },
+    Table {
+        name: "memory",
+        columns: "id, uid, project_id, kind, memory_type, status, lane, importance, is_pinned, valid_from_ms, valid_until_ms, \
+                  recorded_ms, changed_ms, title, statement, rest",
+        key: 1,
+    },
+    Table { name: "memory_tag", columns: "tag, memory_id", key: 2 },
+    Table { name: "memory_evidence", columns: "memory_id, position, turn_uid, quote", key: 2 },
+    Table { name: "memory_anchor", columns: "memory_id, kind, text", key: 3 },
+    Table { name: "memory_use", columns: "memory_uid, shown, opened, given, cited, accessed_ms", key: 1 },
+    Table { name: "memory_access", columns: "id, memory_uid, at_ms, way, session, question", key: 1 },
+    Table { name: "entity", columns: "id, uid, kind, given_kind, name, name_key, description, recorded_ms", key: 1 },
+    Table { name: "entity_alias", columns: "alias_key, entity_id, alias", key: 2 },
+    Table {
+        name: "relation",
+        columns: "id, uid, from_kind, from_key, to_kind, to_key, type, weight, confidence, origin, valid_from_ms, valid_until_ms, \
+                  recorded_ms, evidence_uid, reason, activations, activated_ms",
+        key: 1,
+    },
+    Table {
+        name: "operation",
+        columns: "number, kind, at_ms, actor, cause, input, summary, of_number, undone_by, is_forgotten",
+        key: 1,
+    },
+    Table { name: "operation_change", columns: "operation, position, kind, uid, before, after_hash", key: 2 },
 ];
 const SEGMENT: Table = Table { name: "segment", columns: "file_id, generation, seq, blob_id, first_line, line_count", key: 3 };
 
@@ -109,8 +134,13 @@ impl Salvage {
             let tx = db.transaction().map_err(|error| store.fail(error))?;
             for table in TABLES {
                 for mut row in self.rows(table, &raw) {
-                    if table.name == "episode" && !is_known(&tx, "project", &row[6]) {
-                        row[6] = Value::Null;
+                    let project = match table.name {
+                        "episode" => Some(6),
+                        "memory" => Some(2),
+                        _ => None,
+                    };
+                    if let Some(column) = project.filter(|column| !is_known(&tx, "project", &row[*column])) {
+                        row[column] = Value::Null;
                     }
                     saved.refused_rows += u64::from(!insert(&tx, table, &row).map_err(|error| store.fail(error))?);
                 }

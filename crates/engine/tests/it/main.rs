@@ -23,6 +23,7 @@ mod forget;
 mod gemini;
 mod git;
 mod links;
+mod memories;
 mod notes;
 mod opencode;
 mod order;

@@ -1,7 +1,10 @@
-//! Errors of the engine.
+//! Errors of the engine; `memory`: of memories.
+
+mod memory;
 
 use std::path::PathBuf;
 
+pub use self::memory::MemoryError;
 use crate::embed::EmbedError;
 use crate::index::IndexError;
 use crate::ingest::IngestError;
@@ -23,6 +26,9 @@ pub enum EngineError {
     /// The local model failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
+    /// Memories were not changed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// A page was not fetched.
     #[error(transparent)]
     Fetch(#[from] FetchError),
@@ -94,6 +100,7 @@ impl EngineError {
             Self::Index(IndexError::Vectors(_)) => "index/vectors",
             Self::Embed(error) => error.code(),
             Self::Fetch(error) => error.code(),
+            Self::Memory(error) => error.code(),
             Self::BadNote(_) => "bad-note",
             Self::BadProjectName(_) => "bad-project-name",
             Self::NoBackup { .. } => "no-backup",

@@ -1,0 +1,121 @@
+//! Fields that only memories of some kinds have.
+
+use serde::{Deserialize, Serialize};
+
+use super::MemoryKind;
+
+/// What a memory has besides its statement, by its kind.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(tag = "of", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Fields {
+    /// Nothing.
+    #[default]
+    None,
+    /// Of a solution.
+    Solution {
+        /// The problem.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        problem: String,
+        /// The error message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// What was tried before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tried: Vec<String>,
+        /// Changes of code.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<CodeChange>,
+        /// Files that it concerns.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
+    },
+    /// Of a pattern.
+    Pattern {
+        /// When it is of use.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        use_case: Option<String>,
+        /// An example.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        example: Option<String>,
+        /// Names of related patterns.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        related: Vec<String>,
+    },
+    /// Of a decision.
+    Decision {
+        /// The reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// What was considered and rejected.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        alternatives: Vec<String>,
+        /// What it costs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tradeoffs: Vec<String>,
+    },
+    /// Of a standard.
+    Standard {
+        /// What it is about, such as naming or errors.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        category: Option<String>,
+        /// Examples that follow it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        examples: Vec<String>,
+        /// Examples that break it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        counter_examples: Vec<String>,
+        /// The reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Of a preference.
+    Preference {
+        /// What it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        aspect: Option<String>,
+        /// What the person corrected.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        corrected: Option<String>,
+    },
+    /// Of a question, a problem or a todo.
+    Open {
+        /// True if it was answered, solved or done.
+        #[serde(default)]
+        is_closed: bool,
+    },
+}
+
+/// A change of code.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeChange {
+    /// The file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The language.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The code before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The code after.
+    pub after: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<String>,
+}
+
+impl Fields {
+    /// Returns whether a memory of this kind may have these fields.
+    pub fn fit(&self, kind: MemoryKind) -> bool {
+        match self {
+            Self::None => true,
+            Self::Solution { .. } => matches!(kind, MemoryKind::Solution | MemoryKind::Attempt),
+            Self::Pattern { .. } => kind == MemoryKind::Pattern,
+            Self::Decision { .. } => kind == MemoryKind::Decision,
+            Self::Standard { .. } => kind == MemoryKind::Standard,
+            Self::Preference { .. } => matches!(kind, MemoryKind::Preference | MemoryKind::UserInput),
+            Self::Open { .. } => matches!(kind, MemoryKind::Question | MemoryKind::Problem | MemoryKind::Todo),
+        }
+    }
+}

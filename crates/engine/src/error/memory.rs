@@ -1,0 +1,81 @@
+//! Errors of memories.
+
+use yore_core::entity::InvalidEntity;
+use yore_core::memory::Invalid;
+use yore_core::relation::InvalidRelation;
+
+use crate::store::UndoError;
+
+/// A reason why memories were not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The memory cannot be stored so.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The entity cannot be stored so.
+    #[error(transparent)]
+    InvalidEntity(#[from] InvalidEntity),
+    /// The relation cannot be stored so.
+    #[error(transparent)]
+    InvalidRelation(#[from] InvalidRelation),
+    /// An operation is neither undone nor done again.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+    /// No memory has this id.
+    #[error("there is no memory {0}")]
+    Unknown(String),
+    /// No entity has this name.
+    #[error("there is no entity {0:?}")]
+    UnknownEntity(String),
+    /// Several entities have this name.
+    #[error("several entities are called {name:?}: {}", kinds.join(", "))]
+    AmbiguousEntity {
+        /// The name.
+        name: String,
+        /// Their kinds.
+        kinds: Vec<&'static str>,
+    },
+    /// The words are not in the turn.
+    #[error("turn {turn} does not say {quote:?}")]
+    NotSaid {
+        /// The turn.
+        turn: String,
+        /// The words that were to be found in it.
+        quote: String,
+    },
+    /// The turn says nothing that can be quoted.
+    #[error("turn {0} has no spoken text to quote")]
+    SaysNothing(String),
+    /// There is no such relation.
+    #[error("there is no such relation")]
+    NotRelated,
+    /// The memory is no longer the one in effect.
+    #[error("memory {id} is {status} already")]
+    NotInEffect {
+        /// The memory.
+        id: String,
+        /// Its status.
+        status: &'static str,
+    },
+    /// The person is one entity, and stays that.
+    #[error("the person is one entity and is neither merged into another nor split")]
+    IsUser,
+}
+
+impl MemoryError {
+    /// A stable code for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "memory/invalid",
+            Self::InvalidEntity(_) => "memory/invalid-entity",
+            Self::InvalidRelation(_) | Self::NotRelated => "memory/invalid-relation",
+            Self::Undo(_) => "memory/not-undone",
+            Self::Unknown(_) => "memory/unknown",
+            Self::UnknownEntity(_) => "memory/unknown-entity",
+            Self::AmbiguousEntity { .. } => "memory/ambiguous-entity",
+            Self::NotSaid { .. } | Self::SaysNothing(_) => "memory/not-said",
+            Self::NotInEffect { .. } => "memory/not-in-effect",
+            Self::IsUser => "memory/is-user",
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Entities are recorded, merged and split; relations are stated, taken back and followed.
+
+use std::collections::{HashSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
+use yore_core::id::{EntityId, RelationId};
+use yore_core::operation::{Cause, OperationKind, Record, Subject};
+use yore_core::relation::{Node, Relation, RelationType, check_relation};
+
+use super::step::{draw, draw_relation, move_end};
+use crate::Engine;
+use crate::error::{EngineError, MemoryError};
+
+/// Most entities of one name that are told apart.
+const MOST_NAMESAKES: usize = 20;
+
+/// The limits of a walk along relations.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Traversal {
+    /// Greatest number of steps.
+    pub depth: usize,
+    /// Greatest number of relations followed from one node, the heaviest first.
+    pub breadth: usize,
+    /// Greatest number of nodes.
+    pub limit: usize,
+    /// Only relations of these types; empty: of all.
+    pub types: Vec<RelationType>,
+    /// Only relations of at least this weight.
+    pub min_weight: f32,
+}
+
+impl Default for Traversal {
+    fn default() -> Self {
+        Self { depth: 2, breadth: 50, limit: 1_000, types: Vec::new(), min_weight: 0.0 }
+    }
+}
+
+/// A node that a walk reaches.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Reached {
+    /// The node.
+    pub node: Node,
+    /// Number of steps to it.
+    pub depth: usize,
+    /// The relation that leads to it.
+    pub relation: RelationId,
+    /// That relation's name, read from the node before.
+    pub name: String,
+    /// The node before.
+    pub from: Node,
+    /// Product of the weights on the way.
+    pub weight: f32,
+}
+
+impl Engine {
+    /// Records an entity, or changes the one with its name and kind. Returns it, and the number of the operation.
+    ///
+    /// # Errors
+    /// [`MemoryError::InvalidEntity`].
+    pub fn put_entity(
+        &self,
+        kind: &str,
+        name: &str,
+        aliases: &[String],
+        description: Option<&str>,
+        cause: &Cause,
+    ) -> Result<(Entity, Option<u64>), EngineError> {
+        let (now, id) = (self.now(), draw()?);
+        let (kind, given_kind) = EntityKind::read(kind);
+        let mut texts = vec![name.to_owned(), description.unwrap_or_default().to_owned()];
+        self.redact(texts.iter_mut())?;
+        let (description, name) = (texts.pop().filter(|text| !text.trim().is_empty()), texts.pop().unwrap_or_default());
+        let aliases = self.redacted_names(aliases)?;
+        let summary = format!("recorded {} {name}", kind.as_str());
+        self.operate(OperationKind::Edit, cause, summary, |tx| {
+            let known =
+                tx.entities_named(&name)?.into_iter().find(|known| known.kind == kind && key_of(&known.name) == key_of(&name));
+            let mut entity = known.unwrap_or_else(|| Entity::new(EntityId::new(now.max(0) as u64, id), kind, name.clone(), now));
+            entity.given_kind = given_kind.or(entity.given_kind);
+            entity.description = description.or(entity.description);
+            entity.aliases.extend(aliases);
+            let entity = entity.normalised();
+            check_entity(&entity).map_err(MemoryError::from)?;
+            tx.put(&Record::Entity(Box::new(entity.clone())))?;
+            Ok(entity)
+        })
+    }
+
+    /// Returns the entities, by name.
+    pub fn entities(&self, limit: usize) -> Result<Vec<Entity>, EngineError> {
+        Ok(self.store().entities(None, limit)?)
+    }
+
+    /// Returns an entity.
+    pub fn entity(&self, id: EntityId) -> Result<Option<Entity>, EngineError> {
+        Ok(self.store().entity(id)?)
+    }
+
+    /// Returns the entity with a name or alias; `kind:name` tells namesakes apart.
+    ///
+    /// # Errors
+    /// [`MemoryError::UnknownEntity`], [`MemoryError::AmbiguousEntity`].
+    pub fn entity_named(&self, name: &str) -> Result<Entity, EngineError> {
+        let (kind, plain) = match name.split_once(':') {
+            Some((kind, plain)) if EntityKind::parse(kind).is_some() => (EntityKind::parse(kind), plain),
+            _ => (None, name),
+        };
+        let mut found = self.store().entities(Some(plain), MOST_NAMESAKES)?;
+        found.retain(|entity| kind.is_none_or(|kind| entity.kind == kind));
+        // A name goes before an alias.
+        let named = found.iter().filter(|entity| key_of(&entity.name) == key_of(plain)).count();
+        if named == 1 {
+            found.retain(|entity| key_of(&entity.name) == key_of(plain));
+        }
+        let kinds: Vec<&'static str> = found.iter().map(|entity| entity.kind.as_str()).collect();
+        match found.pop() {
+            None => Err(MemoryError::UnknownEntity(name.to_owned()).into()),
+            Some(one) if kinds.len() == 1 => Ok(one),
+            Some(_) => Err(MemoryError::AmbiguousEntity { name: name.to_owned(), kinds }.into()),
+        }
+    }
+
+    /// Returns the person, as the one entity of that kind; recorded when it is first asked for.
+    pub fn user_entity(&self, cause: &Cause) -> Result<Entity, EngineError> {
+        if let Some(user) = self.store().entity(EntityId::USER)? {
+            return Ok(user);
+        }
+        let user = Entity::new(EntityId::USER, EntityKind::Person, "user", self.now());
+        self.operate(OperationKind::Edit, cause, "recorded the person".to_owned(), |tx| match tx.entity(EntityId::USER)? {
+            Some(known) => Ok(known),
+            None => tx.put(&Record::Entity(Box::new(user.clone()))).map(|()| user).map_err(EngineError::from),
+        })
+        .map(|(user, _)| user)
+    }
+
+    /// Makes one entity of two: `into` gets the names and relations of `from`.
+    ///
+    /// # Errors
+    /// [`MemoryError`]: one of them is not known, or is the person.
+    pub fn merge_entities(&self, from: &str, into: &str, cause: &Cause) -> Result<(Entity, Option<u64>), EngineError> {
+        let (from, into) = (self.entity_named(from)?, self.entity_named(into)?);
+        if from.id == EntityId::USER {
+            return Err(MemoryError::IsUser.into());
+        }
+        let summary = format!("merged {} into {}", from.name, into.name);
+        self.operate(OperationKind::Merge, cause, summary, |tx| {
+            if from.id == into.id {
+                return Ok(into);
+            }
+            for relation in tx.relations_of(&Node::Entity(from.id))? {
+                move_end(tx, relation, from.id, into.id)?;
+            }
+            tx.remove(Subject::Entity(from.id))?;
+            let mut merged = into.clone();
+            merged.aliases.extend(from.aliases.iter().cloned().chain([from.name.clone()]));
+            merged.description = merged.description.or_else(|| from.description.clone());
+            let merged = merged.normalised();
+            check_entity(&merged).map_err(MemoryError::from)?;
+            tx.put(&Record::Entity(Box::new(merged.clone())))?;
+            Ok(merged)
+        })
+    }
+
+    /// Makes two entities of one: a new one of the same kind gets the name, which the old one loses as an alias, and
+    /// the relations with `nodes`.
+    ///
+    /// # Errors
+    /// [`MemoryError`]: the entity is not known, or is the person.
+    pub fn split_entity(
+        &self,
+        name: &str,
+        new: &str,
+        nodes: &[Node],
+        cause: &Cause,
+    ) -> Result<(Entity, Option<u64>), EngineError> {
+        let (old, now, id) = (self.entity_named(name)?, self.now(), draw()?);
+        if old.id == EntityId::USER {
+            return Err(MemoryError::IsUser.into());
+        }
+        let new = self.redacted_names(&[new.to_owned()])?.pop().unwrap_or_default();
+        let made = Entity::new(EntityId::new(now.max(0) as u64, id), old.kind, new.clone(), now).normalised();
+        check_entity(&made).map_err(MemoryError::from)?;
+        let summary = format!("split {} off {}", made.name, old.name);
+        self.operate(OperationKind::Split, cause, summary, |tx| {
+            let mut rest = old.clone();
+            rest.aliases.retain(|alias| key_of(alias) != key_of(&new));
+            tx.put(&Record::Entity(Box::new(rest)))?;
+            tx.put(&Record::Entity(Box::new(made.clone())))?;
+            for relation in tx.relations_of(&Node::Entity(old.id))? {
+                if nodes.contains(&relation.from) || nodes.contains(&relation.to) {
+                    move_end(tx, relation, old.id, made.id)?;
+                }
+            }
+            Ok(made)
+        })
+    }
+
+    /// States a relation; one of the same type between the same nodes gets the weight and the reason. The name may be
+    /// that of an inverse.
+    ///
+    /// # Errors
+    /// [`MemoryError::InvalidRelation`]; [`crate::StoreError::UnknownNode`].
+    pub fn relate(
+        &self,
+        from: &Node,
+        name: (RelationType, bool),
+        to: &Node,
+        weight: f32,
+        reason: Option<&str>,
+        cause: &Cause,
+    ) -> Result<(Relation, Option<u64>), EngineError> {
+        let (relation_type, is_reversed) = name;
+        let (from, to) = if is_reversed { (to, from) } else { (from, to) };
+        let now = self.now();
+        let mut reason = reason.map(str::to_owned);
+        self.redact(reason.iter_mut())?;
+        let new = Relation { weight, reason, ..Relation::new(draw_relation(now)?, from.clone(), relation_type, to.clone(), now) }
+            .normalised();
+        check_relation(&new).map_err(MemoryError::from)?;
+        let summary = format!("{} {} {}", new.from.kind(), relation_type.as_str(), new.to.kind());
+        self.operate(OperationKind::Relate, cause, summary, |tx| {
+            let relation = match tx.relation_between(&new.from, relation_type, &new.to)? {
+                Some(known) => Relation { weight: new.weight, reason: new.reason.clone().or(known.reason), ..known },
+                None => new,
+            };
+            tx.put(&Record::Relation(Box::new(relation.clone())))?;
+            Ok(relation)
+        })
+    }
+
+    /// Takes a relation back. Returns the number of the operation.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotRelated`].
+    pub fn unrelate(
+        &self,
+        from: &Node,
+        name: (RelationType, bool),
+        to: &Node,
+        cause: &Cause,
+    ) -> Result<Option<u64>, EngineError> {
+        let (relation_type, is_reversed) = name;
+        let (from, to) = if is_reversed { (to, from) } else { (from, to) };
+        let wanted = Relation::new(RelationId::from_bytes([0; 16]), from.clone(), relation_type, to.clone(), 0).normalised();
+        let summary = format!("took back: {} {} {}", wanted.from.kind(), relation_type.as_str(), wanted.to.kind());
+        let ((), operation) = self.operate(OperationKind::Relate, cause, summary, |tx| {
+            let known = tx.relation_between(&wanted.from, relation_type, &wanted.to)?.ok_or(MemoryError::NotRelated)?;
+            Ok(tx.remove(Subject::Relation(known.id))?)
+        })?;
+        Ok(operation)
+    }
+
+    /// Follows relations from a node in both directions, nearest first: each node once, on its shortest way, and of
+    /// those on the heaviest. The node itself is not among them.
+    pub fn traverse(&self, start: &Node, traversal: &Traversal) -> Result<Vec<Reached>, EngineError> {
+        let mut seen: HashSet<Node> = HashSet::from([start.clone()]);
+        let mut reached: Vec<Reached> = Vec::new();
+        let mut queue = VecDeque::from([(start.clone(), 0, 1.0f32)]);
+        while let Some((node, depth, weight)) = queue.pop_front() {
+            if depth >= traversal.depth || reached.len() >= traversal.limit {
+                continue;
+            }
+            let mut relations =
+                self.store().heaviest_relations(&node, &traversal.types, traversal.min_weight, traversal.breadth)?;
+            relations.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.id.cmp(&b.id)));
+            for relation in relations {
+                let is_reversed = relation.to == node;
+                let next = if is_reversed { relation.from.clone() } else { relation.to.clone() };
+                if reached.len() >= traversal.limit || !seen.insert(next.clone()) {
+                    continue;
+                }
+                let way = weight * relation.weight;
+                queue.push_back((next.clone(), depth + 1, way));
+                reached.push(Reached {
+                    node: next,
+                    depth: depth + 1,
+                    relation: relation.id,
+                    name: relation.relation_type.name_from(is_reversed).to_owned(),
+                    from: node.clone(),
+                    weight: way,
+                });
+            }
+        }
+        Ok(reached)
+    }
+}

@@ -1,0 +1,17 @@
+//! Memories, entities and relations, changed by operations only.
+//!
+//! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
+//! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
+//! - `history`: operations are listed, undone and done again
+//! - `step`: steps that several operations share
+//!
+//! Each method that changes something is one operation with its cause, in one transaction
+//! (`store/operations.rs`). Text is redacted before it is stored.
+
+mod entities;
+mod history;
+mod record;
+mod step;
+
+pub use self::entities::{Reached, Traversal};
+pub use self::record::{Done, GivenEvidence, MemoryEdit, MemoryList, NewMemory, StoredMemory};

@@ -1,0 +1,523 @@
+//! Memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away and listed.
+
+use serde::{Deserialize, Serialize};
+use yore_core::id::{MemoryId, ProjectId, TurnId};
+use yore_core::memory::{Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
+use yore_core::operation::{Actor, Cause, OperationKind, Record};
+use yore_core::relation::{Node, Relation, RelationType};
+use yore_core::text::{Question, Tokenizer, Tokens, fragments};
+use yore_core::time::UtcMillis;
+
+use super::step::{connect, draw, entity_for};
+use crate::Engine;
+use crate::error::{EngineError, MemoryError};
+use crate::ingest::ProjectNames;
+use crate::retrieve::{project_here, projects_named};
+use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx, ShownTurn};
+
+/// Length of the statement in the summary of an operation, in characters.
+const SUMMARY_CHARS: usize = 80;
+/// Fewest hexadecimal digits by which a memory is named.
+const FEWEST_DIGITS: usize = 4;
+
+/// A piece of evidence as it is given.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct GivenEvidence {
+    /// Id of the turn, or the beginning of one.
+    pub turn: String,
+    /// Words that stand in the turn; `None`: the part of it that says most of the statement.
+    pub quote: Option<String>,
+}
+
+/// A memory to record.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct NewMemory {
+    /// The record; its id, times and evidence are set when it is stored.
+    pub memory: Memory,
+    /// Evidence.
+    pub evidence: Vec<GivenEvidence>,
+    /// Names of entities that it is about; those that are not known are recorded.
+    pub entities: Vec<String>,
+    /// The memory whose place it takes, by its id or the beginning of it.
+    pub replaces: Option<String>,
+}
+
+impl NewMemory {
+    /// Makes a memory without evidence that holds everywhere.
+    pub fn new(kind: MemoryKind, statement: impl Into<String>) -> Self {
+        let memory = Memory::new(MemoryId::from_bytes([0; 16]), kind, statement, 0);
+        Self { memory, evidence: Vec::new(), entities: Vec::new(), replaces: None }
+    }
+}
+
+/// Changes of a memory; `None` leaves things as they are.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct MemoryEdit {
+    /// Another statement: a new memory takes the place of this one.
+    pub statement: Option<String>,
+    /// Another title, or none if it is empty.
+    pub title: Option<String>,
+    /// Other details, or none if they are empty: a new memory as well.
+    pub details: Option<String>,
+    /// Another kind.
+    pub kind: Option<MemoryKind>,
+    /// Other fields.
+    pub fields: Option<Fields>,
+    /// Other tags.
+    pub tags: Option<Vec<String>>,
+    /// Another importance.
+    pub importance: Option<f32>,
+    /// Another confidence.
+    pub confidence: Option<Confidence>,
+    /// When it becomes true.
+    pub valid_from: Option<UtcMillis>,
+    /// When it ceases to be true.
+    pub valid_until: Option<UtcMillis>,
+}
+
+/// What an operation did.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// The memory that is in effect now.
+    pub memory: MemoryId,
+    /// Number of the operation; `None`: everything was so already.
+    pub operation: Option<u64>,
+}
+
+/// A memory as it is shown.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct StoredMemory {
+    /// The record.
+    pub memory: Memory,
+    /// Name of its project; `None`: it holds everywhere.
+    pub project: Option<String>,
+    /// How often it was used.
+    pub uses: MemoryUse,
+    /// Its relations, each with the name that it has from here.
+    pub relations: Vec<Relation>,
+}
+
+/// The memories that a list wants.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct MemoryList {
+    /// The filter.
+    pub filter: MemoryFilter,
+    /// Names of projects, in the place of the filter's.
+    pub projects: Vec<String>,
+    /// Names of entities, in the place of the filter's nodes.
+    pub entities: Vec<String>,
+    /// Maximum number of memories.
+    pub limit: usize,
+}
+
+impl Engine {
+    /// Records a memory. The same statement of the same kind in the same project is recorded once: the known memory
+    /// gets the evidence, tags, anchors and entities that it lacks.
+    ///
+    /// # Errors
+    /// [`MemoryError`]: the record is not valid, the evidence does not say it, there is no memory to replace.
+    pub fn add_memory(&self, new: &NewMemory, cause: &Cause) -> Result<Done, EngineError> {
+        let now = self.now();
+        let replaces = new.replaces.as_deref().map(|id| self.memory_named(id)).transpose()?;
+        let mut memory = self.redacted_memory(new.memory.clone())?;
+        memory.evidence.extend(self.evidence_of(&new.evidence, &memory.statement)?);
+        let memory = Memory { id: draw_memory(now)?, recorded: now, changed: now, ..memory.normalised() };
+        check(&memory).map_err(MemoryError::from)?;
+        let entities = self.redacted_names(&new.entities)?;
+        let kind = if replaces.is_some() { OperationKind::Supersede } else { OperationKind::Create };
+        let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
+        let (id, operation) = self.operate(kind, cause, summary, |tx| {
+            let known = if replaces.is_none() { tx.same_statement(&memory)? } else { None };
+            let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
+                Some(known) => joined(known, memory.clone(), now),
+                None => memory.clone(),
+            };
+            check(&memory).map_err(MemoryError::from)?;
+            tx.put(&Record::Memory(Box::new(memory.clone())))?;
+            if let Some(old) = replaces {
+                supersede(tx, old, &memory, now)?;
+            }
+            for name in &entities {
+                let entity = entity_for(tx, name, now)?;
+                connect(tx, Node::Memory(memory.id), RelationType::About, Node::Entity(entity), now)?;
+            }
+            Ok(memory.id)
+        })?;
+        Ok(Done { memory: id, operation })
+    }
+
+    /// Changes a memory. Other words are a new memory that takes its place; the old words stay readable.
+    ///
+    /// # Errors
+    /// [`MemoryError`]: there is no such memory, another one took its place, the new record is not valid.
+    pub fn edit_memory(&self, id: &str, edit: &MemoryEdit, cause: &Cause) -> Result<Done, EngineError> {
+        let (id, now) = (self.memory_named(id)?, self.now());
+        let mut edit = edit.clone();
+        self.redact(edit.statement.iter_mut().chain(&mut edit.title).chain(&mut edit.details))?;
+        self.redact(edit.tags.iter_mut().flatten())?;
+        let fresh = draw_memory(now)?;
+        let is_reworded = edit.statement.is_some() || edit.details.is_some();
+        let kind = if is_reworded { OperationKind::Supersede } else { OperationKind::Edit };
+        let summary = match &edit.statement {
+            Some(statement) => format!("corrected memory {}: {}", id.short(), shortened(statement)),
+            None => format!("changed memory {}", id.short()),
+        };
+        let (memory, operation) = self.operate(kind, cause, summary, |tx| {
+            let known = in_effect(tx, id)?;
+            let changed = edited(known.clone(), &edit);
+            if changed == known {
+                return Ok(id);
+            }
+            let mut changed = Memory { changed: now, ..changed }.normalised();
+            if !is_reworded {
+                check(&changed).map_err(MemoryError::from)?;
+                tx.put(&Record::Memory(Box::new(changed)))?;
+                return Ok(id);
+            }
+            (changed.id, changed.recorded) = (fresh, now);
+            if cause.actor == Actor::Person {
+                (changed.lane, changed.source.kind) = (Lane::Curated, Default::default());
+            }
+            check(&changed).map_err(MemoryError::from)?;
+            tx.put(&Record::Memory(Box::new(changed.clone())))?;
+            for relation in tx.relations_of(&Node::Memory(id))? {
+                if matches!(relation.relation_type, RelationType::About | RelationType::Mentions) {
+                    connect(tx, Node::Memory(fresh), relation.relation_type, relation.to, now)?;
+                }
+            }
+            supersede(tx, id, &changed, now)?;
+            Ok(fresh)
+        })?;
+        Ok(Done { memory, operation })
+    }
+
+    /// Confirms a memory for the person: from now on it is curated and verified.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`].
+    pub fn confirm_memory(&self, id: &str, cause: &Cause) -> Result<Done, EngineError> {
+        self.change_memory(id, OperationKind::Confirm, cause, &|memory| {
+            (memory.lane, memory.confidence) = (Lane::Curated, Confidence::Verified);
+            if memory.status == Status::Contested {
+                memory.status = Status::Holds;
+            }
+        })
+    }
+
+    /// Says that a memory is wrong, and why. It stays readable, and no longer holds.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`].
+    pub fn invalidate_memory(&self, id: &str, reason: Option<&str>, cause: &Cause) -> Result<Done, EngineError> {
+        let mut reason = reason.map(str::to_owned);
+        self.redact(reason.iter_mut())?;
+        self.change_memory(id, OperationKind::Invalidate, cause, &|memory| {
+            memory.status = Status::Invalidated;
+            memory.cause.clone_from(&reason);
+        })
+    }
+
+    /// Pins a memory, so that it never fades, or unpins it.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`].
+    pub fn pin_memory(&self, id: &str, is_pinned: bool, cause: &Cause) -> Result<Done, EngineError> {
+        self.change_memory(id, OperationKind::Pin, cause, &|memory| memory.is_pinned = is_pinned)
+    }
+
+    /// Puts a memory away, or takes it out again.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`].
+    pub fn archive_memory(&self, id: &str, is_archived: bool, cause: &Cause) -> Result<Done, EngineError> {
+        self.change_memory(id, OperationKind::Archive, cause, &|memory| match (is_archived, memory.status) {
+            (true, Status::Holds | Status::Contested) => memory.status = Status::Archived,
+            (false, Status::Archived) => memory.status = Status::Holds,
+            _ => {}
+        })
+    }
+
+    /// Returns a memory by its id or the beginning of it as it is shown.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`], [`EngineError::AmbiguousId`].
+    pub fn memory(&self, id: &str) -> Result<StoredMemory, EngineError> {
+        let id = self.memory_named(id)?;
+        let memory = self.store().memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+        self.stored(memory, true)
+    }
+
+    /// Lists memories, changed last first; without their relations.
+    pub fn memories(&self, list: &MemoryList) -> Result<Vec<StoredMemory>, EngineError> {
+        let mut filter = list.filter.clone();
+        if !list.projects.is_empty() {
+            let rows = projects_named(self.store(), &list.projects)?;
+            let names = self.store().project_names()?;
+            filter.projects = Some(names.into_iter().filter(|(row, ..)| rows.contains(row)).map(|(_, id, _)| id).collect());
+        }
+        for name in &list.entities {
+            filter.related_to.push(Node::Entity(self.entity_named(name)?.id));
+        }
+        self.store().memories(&filter, list.limit)?.into_iter().map(|memory| self.stored(memory, false)).collect()
+    }
+
+    /// Counts a use of memories and logs it.
+    pub fn record_memory_uses(
+        &self,
+        memories: &[MemoryId],
+        way: Use,
+        session: Option<&str>,
+        question: Option<&str>,
+    ) -> Result<(), EngineError> {
+        Ok(self.store().record_uses(memories, way, self.now(), session, question)?)
+    }
+
+    fn stored(&self, memory: Memory, with_relations: bool) -> Result<StoredMemory, EngineError> {
+        let project = match memory.project {
+            Some(id) => self.store().project_names()?.into_iter().find(|(_, known, _)| *known == id).map(|(_, _, name)| name),
+            None => None,
+        };
+        let relations = if with_relations { self.store().relations_of(&Node::Memory(memory.id), 1_000)? } else { Vec::new() };
+        Ok(StoredMemory { project, uses: self.store().memory_use(memory.id)?, relations, memory })
+    }
+
+    /// Returns the project that a memory from a directory belongs to: the one of its repository, which becomes known
+    /// with that, or a known one around it. `None`: the memory holds everywhere.
+    pub fn project_of_memory(&self, here: &ProjectNames) -> Result<Option<ProjectId>, EngineError> {
+        if !here.is_in_repository() {
+            return self.project_of(here);
+        }
+        Ok(Some(self.store().known_project(&here.aliases, &here.name, self.now())?))
+    }
+
+    /// Returns the id of the known project of a directory.
+    pub fn project_of(&self, here: &ProjectNames) -> Result<Option<ProjectId>, EngineError> {
+        let row = project_here(self.store(), here)?;
+        let names = self.store().project_names()?;
+        Ok(names.into_iter().find(|(known, ..)| Some(*known) == row).map(|(_, id, _)| id))
+    }
+
+    /// Returns the memory that a whole id, or the beginning of a short one, names.
+    pub(super) fn memory_named(&self, id: &str) -> Result<MemoryId, EngineError> {
+        let digits: String = id.chars().filter(|letter| *letter != '-').map(|letter| letter.to_ascii_lowercase()).collect();
+        let is_one = digits.len() >= FEWEST_DIGITS && digits.chars().all(|letter| letter.is_ascii_hexdigit());
+        let found = if is_one { self.store().memories_by_digits(&digits, 9)? } else { Vec::new() };
+        match found.as_slice() {
+            [one] => Ok(*one),
+            [] => Err(MemoryError::Unknown(id.to_owned()).into()),
+            several => {
+                Err(EngineError::AmbiguousId { id: id.to_owned(), candidates: several.iter().map(MemoryId::short).collect() })
+            }
+        }
+    }
+
+    fn change_memory(
+        &self,
+        id: &str,
+        kind: OperationKind,
+        cause: &Cause,
+        change: &dyn Fn(&mut Memory),
+    ) -> Result<Done, EngineError> {
+        let (id, now) = (self.memory_named(id)?, self.now());
+        let summary = format!("{} memory {}", verb(kind), id.short());
+        let ((), operation) = self.operate(kind, cause, summary, |tx| {
+            let known = tx.memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+            let mut changed = known.clone();
+            change(&mut changed);
+            if changed.status != known.status {
+                changed.status_since = Some(now);
+            }
+            if changed != known {
+                changed.changed = now;
+                check(&changed).map_err(MemoryError::from)?;
+                tx.put(&Record::Memory(Box::new(changed)))?;
+            }
+            Ok(())
+        })?;
+        Ok(Done { memory: id, operation })
+    }
+
+    /// Runs an operation now.
+    pub(super) fn operate<T>(
+        &self,
+        kind: OperationKind,
+        cause: &Cause,
+        summary: String,
+        work: impl FnOnce(&mut OperationTx<'_, '_>) -> Result<T, EngineError>,
+    ) -> Result<(T, Option<u64>), EngineError> {
+        self.store().operate(&NewOperation { kind, cause: cause.clone(), at: self.now(), summary }, work)
+    }
+
+    /// Redacts all text of a memory.
+    fn redacted_memory(&self, mut memory: Memory) -> Result<Memory, EngineError> {
+        self.redact([&mut memory.statement].into_iter().chain(&mut memory.title).chain(&mut memory.details))?;
+        self.redact(memory.tags.iter_mut().chain(memory.anchors.iter_mut().map(|anchor| &mut anchor.text)))?;
+        let mut fields = serde_json::to_string(&memory.fields).unwrap_or_default();
+        let before = fields.clone();
+        self.redact([&mut fields].into_iter())?;
+        if fields != before {
+            memory.fields = serde_json::from_str(&fields).unwrap_or_default();
+        }
+        Ok(memory)
+    }
+
+    /// Redacts names.
+    pub(super) fn redacted_names(&self, names: &[String]) -> Result<Vec<String>, EngineError> {
+        let mut names = names.to_vec();
+        self.redact(names.iter_mut())?;
+        Ok(names)
+    }
+
+    /// Redacts texts.
+    pub(super) fn redact<'t>(&self, texts: impl Iterator<Item = &'t mut String>) -> Result<(), EngineError> {
+        self.redact_again(texts)
+    }
+
+    /// Checks evidence: a quote must stand in its turn; without one, the part of the turn that says most of the
+    /// statement is quoted.
+    fn evidence_of(&self, given: &[GivenEvidence], statement: &str) -> Result<Vec<Evidence>, EngineError> {
+        given
+            .iter()
+            .map(|given| {
+                let turn = self.turn_named(&given.turn)?;
+                let quote = match &given.quote {
+                    Some(quote) if turn.text.contains(quote.as_str()) || turn.tool_text.contains(quote.as_str()) => quote.clone(),
+                    Some(quote) => {
+                        return Err(MemoryError::NotSaid { turn: turn.id.short(), quote: shortened(quote) }.into());
+                    }
+                    None => {
+                        best_fragment(&turn.text, statement).ok_or_else(|| MemoryError::SaysNothing(turn.id.short()))?.to_owned()
+                    }
+                };
+                Ok(Evidence { turn: turn.id, quote })
+            })
+            .collect()
+    }
+
+    fn turn_named(&self, id: &str) -> Result<ShownTurn, EngineError> {
+        let mut rows = self.store().turns_by_prefix(id, 2)?;
+        match rows.len() {
+            1 => {}
+            0 => return Err(EngineError::UnknownId(id.to_owned())),
+            _ => return Err(EngineError::AmbiguousId { id: id.to_owned(), candidates: Vec::new() }),
+        }
+        rows.truncate(1);
+        self.store().shown_turns(&rows)?.pop().ok_or_else(|| EngineError::UnknownId(id.to_owned()))
+    }
+
+    /// Returns the turns that stand behind a memory, as far as they are still there.
+    pub fn evidence_turns(&self, memory: &Memory) -> Result<Vec<TurnId>, EngineError> {
+        let mut known = Vec::new();
+        for evidence in &memory.evidence {
+            if !self.store().turns_by_prefix(&evidence.turn.to_string(), 1)?.is_empty() {
+                known.push(evidence.turn);
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// Returns a known memory with what another one with the same statement has beyond it.
+fn joined(known: Memory, other: Memory, now: UtcMillis) -> Memory {
+    let mut joined = known.clone();
+    joined.evidence.extend(other.evidence);
+    joined.tags.extend(other.tags);
+    joined.anchors.extend(other.anchors);
+    joined.title = joined.title.or(other.title);
+    joined.details = joined.details.or(other.details);
+    let joined = joined.normalised();
+    if joined == known { known } else { Memory { changed: now, ..joined } }
+}
+
+/// Returns a memory that is in effect.
+fn in_effect(tx: &OperationTx<'_, '_>, id: MemoryId) -> Result<Memory, EngineError> {
+    let memory = tx.memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+    if matches!(memory.status, Status::Superseded | Status::Invalidated) {
+        return Err(MemoryError::NotInEffect { id: id.short(), status: memory.status.as_str() }.into());
+    }
+    Ok(memory)
+}
+
+/// Lets a new memory take the place of another: the other was true until then.
+fn supersede(tx: &mut OperationTx<'_, '_>, old: MemoryId, new: &Memory, now: UtcMillis) -> Result<(), EngineError> {
+    let known = in_effect(tx, old)?;
+    let until = new.valid_from.unwrap_or(now);
+    let valid_until = Some(known.valid_until.map_or(until, |known| known.min(until)));
+    let replaced = Memory {
+        status: Status::Superseded,
+        status_since: Some(now),
+        changed: now,
+        valid_until: valid_until.filter(|until| known.valid_from.is_none_or(|from| from <= *until)),
+        ..known
+    };
+    tx.put(&Record::Memory(Box::new(replaced)))?;
+    connect(tx, Node::Memory(new.id), RelationType::Supersedes, Node::Memory(old), now)?;
+    Ok(())
+}
+
+fn edited(mut memory: Memory, edit: &MemoryEdit) -> Memory {
+    let text = |text: &String| Some(text.clone()).filter(|text| !text.trim().is_empty());
+    if let Some(statement) = &edit.statement {
+        memory.statement.clone_from(statement);
+    }
+    if let Some(title) = &edit.title {
+        memory.title = text(title);
+    }
+    if let Some(details) = &edit.details {
+        memory.details = text(details);
+    }
+    if let Some(kind) = edit.kind {
+        (memory.kind, memory.memory_type) = (kind, kind.memory_type());
+        if !memory.fields.fit(kind) {
+            memory.fields = Fields::None;
+        }
+    }
+    memory.fields = edit.fields.clone().unwrap_or(memory.fields);
+    memory.tags = edit.tags.clone().unwrap_or(memory.tags);
+    memory.importance = edit.importance.unwrap_or(memory.importance);
+    memory.confidence = edit.confidence.unwrap_or(memory.confidence);
+    memory.valid_from = edit.valid_from.or(memory.valid_from);
+    memory.valid_until = edit.valid_until.or(memory.valid_until);
+    memory
+}
+
+/// Returns the fragment of a text with most words of a statement, exactly as it stands there.
+fn best_fragment<'t>(text: &'t str, statement: &str) -> Option<&'t str> {
+    let mut tokenizer = Tokenizer::default();
+    let wanted = Question::parse(statement, &mut tokenizer).terms;
+    let mut tokens = Tokens::default();
+    let mut best: Option<(usize, &str)> = None;
+    for range in fragments(text) {
+        let fragment = &text[range];
+        tokenizer.tokenize(fragment, &mut tokens);
+        let held = wanted.iter().filter(|term| tokens.iter().any(|token| token.text == term.as_str())).count();
+        if best.is_none_or(|(most, _)| held > most) {
+            best = Some((held, fragment));
+        }
+    }
+    best.map(|(_, fragment)| fragment)
+}
+
+fn verb(kind: OperationKind) -> &'static str {
+    match kind {
+        OperationKind::Create => "recorded",
+        OperationKind::Supersede => "replaced by a new",
+        OperationKind::Confirm => "confirmed",
+        OperationKind::Invalidate => "found wrong:",
+        OperationKind::Pin => "pinned or unpinned",
+        OperationKind::Archive => "put away or took out",
+        _ => "changed",
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default().trim();
+    match line.char_indices().nth(SUMMARY_CHARS) {
+        Some((at, _)) => format!("{}…", line[..at].trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+fn draw_memory(now: UtcMillis) -> Result<MemoryId, EngineError> {
+    Ok(MemoryId::new(now.max(0) as u64, draw()?))
+}

@@ -1,0 +1,77 @@
+//! Steps that several operations share.
+
+use std::io;
+
+use yore_core::entity::{Entity, EntityKind, check_entity};
+use yore_core::id::{EntityId, RelationId};
+use yore_core::operation::{Record, Subject};
+use yore_core::relation::{Node, Relation, RelationType, check_relation};
+use yore_core::time::UtcMillis;
+
+use crate::error::{EngineError, MemoryError};
+use crate::store::{OperationTx, StoreError};
+
+/// Draws 10 random bytes.
+pub(super) fn draw() -> Result<[u8; 10], EngineError> {
+    let mut random = [0u8; 10];
+    getrandom::fill(&mut random).map_err(|error| {
+        EngineError::Store(StoreError::Io { path: Default::default(), error: io::Error::other(error.to_string()) })
+    })?;
+    Ok(random)
+}
+
+/// Draws the id of a relation.
+pub(super) fn draw_relation(now: UtcMillis) -> Result<RelationId, EngineError> {
+    Ok(RelationId::new(now.max(0) as u64, draw()?))
+}
+
+/// Returns the entity with a name, of any kind; records it as a concept if there is none.
+pub(super) fn entity_for(tx: &mut OperationTx<'_, '_>, name: &str, now: UtcMillis) -> Result<EntityId, EngineError> {
+    let (kind, plain) = match name.split_once(':') {
+        Some((kind, plain)) if EntityKind::parse(kind).is_some() => (EntityKind::parse(kind), plain.trim()),
+        _ => (None, name.trim()),
+    };
+    let known = tx.entities_named(plain)?;
+    if let Some(known) = known.iter().find(|known| kind.is_none_or(|kind| known.kind == kind)) {
+        return Ok(known.id);
+    }
+    let id = EntityId::new(now.max(0) as u64, draw()?);
+    let entity = Entity::new(id, kind.unwrap_or_default(), plain, now).normalised();
+    check_entity(&entity).map_err(MemoryError::from)?;
+    tx.put(&Record::Entity(Box::new(entity)))?;
+    Ok(id)
+}
+
+/// States a relation unless it is known.
+pub(super) fn connect(
+    tx: &mut OperationTx<'_, '_>,
+    from: Node,
+    relation_type: RelationType,
+    to: Node,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let relation = Relation::new(draw_relation(now)?, from, relation_type, to, now).normalised();
+    if tx.relation_between(&relation.from, relation_type, &relation.to)?.is_none() {
+        check_relation(&relation).map_err(MemoryError::from)?;
+        tx.put(&Record::Relation(Box::new(relation)))?;
+    }
+    Ok(())
+}
+
+/// Moves an end of a relation to another entity. One that would lead to itself, or is known there, is removed.
+pub(super) fn move_end(
+    tx: &mut OperationTx<'_, '_>,
+    relation: Relation,
+    from: EntityId,
+    into: EntityId,
+) -> Result<(), EngineError> {
+    let moved = |node: &Node| if *node == Node::Entity(from) { Node::Entity(into) } else { node.clone() };
+    let changed = Relation { from: moved(&relation.from), to: moved(&relation.to), ..relation.clone() }.normalised();
+    let is_known = tx.relation_between(&changed.from, changed.relation_type, &changed.to)?.is_some();
+    if is_known || changed.from == changed.to {
+        tx.remove(Subject::Relation(relation.id))?;
+    } else {
+        tx.put(&Record::Relation(Box::new(changed)))?;
+    }
+    Ok(())
+}

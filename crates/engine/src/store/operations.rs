@@ -1,0 +1,524 @@
+//! Operations: every change of memories, entities and relations, in one transaction with what undoes it.
+//!
+//! An operation stores the records before it, and a hash of each record after it. Undoing restores the records
+//! before, if the present ones still are those after; what was undone is stored in the same way, so that it can be
+//! done again.
+
+use std::collections::HashSet;
+
+use rusqlite::{Row, params};
+use yore_core::entity::Entity;
+use yore_core::id::{EntityId, MemoryId, ProjectId, TurnId};
+use yore_core::memory::Memory;
+use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Record, Subject};
+use yore_core::relation::{Node, Relation, RelationType};
+use yore_core::time::UtcMillis;
+
+use super::transaction::{View, WriteTx};
+use super::{Store, StoreError, StoreResult};
+
+/// Most relations of one node that an operation moves or removes.
+const MOST_RELATIONS: usize = 100_000;
+
+/// Hash of a record as it is stored.
+type RecordHash = [u8; 16];
+
+/// A stored change: the subject, its record before, and the hash of its record after.
+type StoredChange = (Subject, Option<Record>, Option<RecordHash>);
+
+/// An operation to be logged.
+#[derive(Clone, Debug)]
+pub(crate) struct NewOperation {
+    pub kind: OperationKind,
+    pub cause: Cause,
+    pub at: UtcMillis,
+    /// What it does, in one line.
+    pub summary: String,
+}
+
+/// A reason why an operation is neither undone nor done again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UndoError {
+    /// There is no such operation.
+    #[error("there is no operation {0}")]
+    Unknown(u64),
+    /// It is undone already.
+    #[error("operation {number} was undone by operation {by}")]
+    AlreadyUndone {
+        /// The operation.
+        number: u64,
+        /// The operation that undid it.
+        by: u64,
+    },
+    /// It is not undone, so that it cannot be done again.
+    #[error("operation {0} is not undone")]
+    NotUndone(u64),
+    /// Its content was forgotten.
+    #[error("the content of operation {0} was forgotten, and cannot come back")]
+    Forgotten(u64),
+    /// A later operation builds on it.
+    #[error("operation {by} has changed {subject} since; undo that one first")]
+    BuiltOn {
+        /// What was changed since.
+        subject: Subject,
+        /// The operation that changed it.
+        by: u64,
+    },
+    /// Something other than an operation changed it.
+    #[error("{0} has changed since, other than by an operation (such as a merge of projects)")]
+    Changed(Subject),
+}
+
+/// The transaction of an operation: reads and writes records, and remembers what they were before.
+pub(crate) struct OperationTx<'t, 'c> {
+    tx: &'t WriteTx<'c>,
+    /// What was changed, in order, with the record before.
+    before: Vec<(Subject, Option<Record>)>,
+}
+
+impl OperationTx<'_, '_> {
+    /// Returns a memory.
+    pub(crate) fn memory(&self, id: MemoryId) -> StoreResult<Option<Memory>> {
+        self.tx.memory(id)
+    }
+
+    /// Returns the memory that holds and states the same in the same project and of the same kind.
+    pub(crate) fn same_statement(&self, memory: &Memory) -> StoreResult<Option<MemoryId>> {
+        self.tx.first(
+            "SELECT memory.uid FROM memory LEFT JOIN project ON project.id = memory.project_id
+             WHERE substr(memory.statement, 1, 48) = substr(?1, 1, 48) AND memory.statement = ?1 AND memory.kind = ?2 AND memory.status IN ('holds', 'contested') AND project.uid IS ?3",
+            params![memory.statement, memory.kind.as_str(), memory.project.as_ref().map(ProjectId::as_bytes)],
+            |row| row.get(0).map(MemoryId::from_bytes),
+        )
+    }
+
+    /// Returns an entity.
+    pub(crate) fn entity(&self, id: EntityId) -> StoreResult<Option<Entity>> {
+        self.tx.entity(id)
+    }
+
+    /// Returns the entities with this name or alias.
+    pub(crate) fn entities_named(&self, name: &str) -> StoreResult<Vec<Entity>> {
+        self.tx.entities_named(Some(name), 100)
+    }
+
+    /// Returns the relations of a node.
+    pub(crate) fn relations_of(&self, node: &Node) -> StoreResult<Vec<Relation>> {
+        self.tx.relations_of(node, MOST_RELATIONS)
+    }
+
+    /// Returns the relation of a type from one node to another.
+    pub(crate) fn relation_between(&self, from: &Node, relation_type: RelationType, to: &Node) -> StoreResult<Option<Relation>> {
+        self.tx.relation_between(from, relation_type, to)
+    }
+
+    /// Stores a record, in the place of the one with its id if there is one.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownNode`] for a relation whose end does not exist.
+    pub(crate) fn put(&mut self, record: &Record) -> StoreResult<()> {
+        let subject = record.subject();
+        self.remember(subject)?;
+        if !matches!(subject, Subject::Memory(_)) {
+            self.tx.remove_record(subject)?;
+        }
+        self.tx.add_record(record)
+    }
+
+    /// Removes a record; with a memory or an entity, its relations too.
+    pub(crate) fn remove(&mut self, subject: Subject) -> StoreResult<()> {
+        if let Some(node) = node_of(subject) {
+            for relation in self.relations_of(&node)? {
+                self.remove(Subject::Relation(relation.id))?;
+            }
+        }
+        self.remember(subject)?;
+        self.tx.remove_record(subject)
+    }
+
+    fn remember(&mut self, subject: Subject) -> StoreResult<()> {
+        if !self.before.iter().any(|(known, _)| *known == subject) {
+            let record = self.tx.record(subject)?;
+            self.before.push((subject, record));
+        }
+        Ok(())
+    }
+
+    /// Logs the operation with the changes that it made; `None` if it made none.
+    fn log(self, operation: &NewOperation, of: Option<u64>) -> StoreResult<Option<u64>> {
+        let tx = self.tx;
+        let mut changes = Vec::with_capacity(self.before.len());
+        for (subject, before) in self.before {
+            let after = tx.record(subject)?;
+            if before != after {
+                changes.push((subject, json_of(tx, before.as_ref())?, hash_of(tx, after.as_ref())?));
+            }
+        }
+        if changes.is_empty() && of.is_none() {
+            return Ok(None);
+        }
+        let NewOperation { kind, cause, at, summary } = operation;
+        let number: i64 = tx.insert(
+            "INSERT INTO operation (kind, at_ms, actor, cause, input, summary, of_number) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![kind.as_str(), at, cause.actor.as_str(), cause.by, cause.input, summary, of.map(|of| of as i64)],
+        )?;
+        for (position, (subject, before, after)) in (0i64..).zip(&changes) {
+            tx.execute(
+                "INSERT INTO operation_change (operation, position, kind, uid, before, after_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![number, position, subject.kind(), subject.key(), before, after],
+            )?;
+        }
+        Ok(Some(number as u64))
+    }
+}
+
+/// Returns the node that a subject is in the graph; a relation is none.
+fn node_of(subject: Subject) -> Option<Node> {
+    match subject {
+        Subject::Memory(id) => Some(Node::Memory(id)),
+        Subject::Entity(id) => Some(Node::Entity(id)),
+        Subject::Relation(_) => None,
+    }
+}
+
+fn json_of(view: &View<'_>, record: Option<&Record>) -> StoreResult<Option<String>> {
+    record.map(serde_json::to_string).transpose().map_err(|error| view.failed(error.into()))
+}
+
+fn hash_of(view: &View<'_>, record: Option<&Record>) -> StoreResult<Option<RecordHash>> {
+    Ok(json_of(view, record)?.map(|json| {
+        let mut hash = RecordHash::default();
+        hash.copy_from_slice(&blake3::hash(json.as_bytes()).as_bytes()[..16]);
+        hash
+    }))
+}
+
+impl View<'_> {
+    fn record(&self, subject: Subject) -> StoreResult<Option<Record>> {
+        Ok(match subject {
+            Subject::Memory(id) => self.memory(id)?.map(|memory| Record::Memory(Box::new(memory))),
+            Subject::Entity(id) => self.entity(id)?.map(|entity| Record::Entity(Box::new(entity))),
+            Subject::Relation(id) => self.relation(id)?.map(|relation| Record::Relation(Box::new(relation))),
+        })
+    }
+
+    fn operation(&self, number: u64) -> StoreResult<Option<Operation>> {
+        let sql = format!("{OPERATION} WHERE number = ?1");
+        self.first(&sql, [number as i64], operation_of)?.map(|found| self.with_subjects(found)).transpose()
+    }
+
+    fn with_subjects(&self, mut operation: Operation) -> StoreResult<Operation> {
+        operation.subjects = self
+            .all(
+                "SELECT kind, uid FROM operation_change WHERE operation = ?1 ORDER BY position",
+                [operation.number as i64],
+                |row| Ok(Subject::of(&row.get::<_, String>(0)?, row.get(1)?)),
+            )?
+            .into_iter()
+            .flatten()
+            .collect();
+        Ok(operation)
+    }
+
+    /// Returns what an operation changed: subject, record before, hash after.
+    fn changes(&self, number: u64) -> StoreResult<Vec<StoredChange>> {
+        let rows = self.all(
+            "SELECT kind, uid, before, after_hash FROM operation_change WHERE operation = ?1 ORDER BY position",
+            [number as i64],
+            |row| {
+                let subject = Subject::of(&row.get::<_, String>(0)?, row.get(1)?);
+                Ok((subject, row.get::<_, Option<String>>(2)?, row.get(3)?))
+            },
+        )?;
+        rows.into_iter()
+            .filter_map(|(subject, before, after)| Some((subject?, before, after)))
+            .map(|(subject, before, after)| {
+                let before =
+                    before.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| self.failed(error.into()))?;
+                Ok((subject, before, after))
+            })
+            .collect()
+    }
+
+    /// Returns the last operation after `number` that changed a subject and is in effect.
+    fn changed_since(&self, subject: Subject, number: u64) -> StoreResult<Option<u64>> {
+        let found: Option<i64> = self.first_value(
+            "SELECT operation.number FROM operation_change JOIN operation ON operation.number = operation_change.operation
+             WHERE operation_change.uid = ?1 AND operation.number > ?2 AND operation.undone_by IS NULL
+               AND operation.kind NOT IN ('undo', 'redo')
+             ORDER BY operation.number DESC LIMIT 1",
+            params![subject.key(), number as i64],
+        )?;
+        Ok(found.map(|number| number as u64))
+    }
+}
+
+impl WriteTx<'_> {
+    fn add_record(&self, record: &Record) -> StoreResult<()> {
+        match record {
+            Record::Memory(memory) => self.put_memory(memory),
+            Record::Entity(entity) => self.add_entity(entity),
+            Record::Relation(relation) => {
+                for end in [&relation.from, &relation.to] {
+                    if !self.has_node(end)? {
+                        return Err(StoreError::UnknownNode(end.clone()));
+                    }
+                }
+                self.add_relation(relation)
+            }
+        }
+    }
+
+    fn remove_record(&self, subject: Subject) -> StoreResult<()> {
+        match subject {
+            Subject::Memory(id) => self.remove_memory(id),
+            Subject::Entity(id) => self.remove_entity(id),
+            Subject::Relation(id) => self.remove_relation(id),
+        }
+    }
+
+    /// Replaces the records after an operation by those before, and logs that. `from`: the operation whose changes
+    /// are taken back, which is the one to be undone, or the one that undid it.
+    fn take_back(&self, from: u64, of: u64, operation: &NewOperation) -> StoreResult<Result<u64, UndoError>> {
+        let changes = self.changes(from)?;
+        let subjects: HashSet<Subject> = changes.iter().map(|(subject, ..)| *subject).collect();
+        for (subject, before, after) in &changes {
+            if hash_of(self, self.record(*subject)?.as_ref())? != *after {
+                let changed = self.changed_since(*subject, from)?;
+                return Ok(Err(changed.map_or(UndoError::Changed(*subject), |by| UndoError::BuiltOn { subject: *subject, by })));
+            }
+            // What is to be removed may have got relations since.
+            let node = if before.is_none() { node_of(*subject) } else { None };
+            for relation in node.map(|node| self.relations_of(&node, MOST_RELATIONS)).transpose()?.unwrap_or_default() {
+                let subject = Subject::Relation(relation.id);
+                if !subjects.contains(&subject) {
+                    let by = self.changed_since(subject, from)?;
+                    return Ok(Err(by.map_or(UndoError::Changed(subject), |by| UndoError::BuiltOn { subject, by })));
+                }
+            }
+            // What is to come back may have lost an end since.
+            if let Some(Record::Relation(relation)) = before {
+                for end in [&relation.from, &relation.to] {
+                    let returns =
+                        |(subject, before, _): &StoredChange| before.is_some() && node_of(*subject).as_ref() == Some(end);
+                    if !self.has_node(end)? && !changes.iter().any(returns) {
+                        return Ok(Err(UndoError::Changed(*subject)));
+                    }
+                }
+            }
+        }
+        let mut made = OperationTx { tx: self, before: Vec::new() };
+        for (subject, ..) in &changes {
+            made.remember(*subject)?;
+        }
+        // Names and ends must be free before others take them.
+        for (subject, before, _) in &changes {
+            if before.is_none() || !matches!(subject, Subject::Memory(_)) {
+                self.remove_record(*subject)?;
+            }
+        }
+        let is_relation = |record: &Record| matches!(record, Record::Relation(_));
+        let records = || changes.iter().filter_map(|(_, before, _)| before.as_ref());
+        for record in records().filter(|record| !is_relation(record)).chain(records().filter(|record| is_relation(record))) {
+            self.add_record(record)?;
+        }
+        Ok(made.log(operation, Some(of))?.ok_or(UndoError::Unknown(of)))
+    }
+}
+
+impl WriteTx<'_> {
+    /// Forgets, for good, what memories have from these turns: a memory that rests on them alone is removed with its
+    /// relations, one that rests on more loses their quotes. Operations that changed such a memory keep no content.
+    pub(super) fn forget_evidence(&self, turns: &[TurnId], at: UtcMillis) -> StoreResult<()> {
+        let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
+        let list = serde_json::Value::from(turns.iter().map(|turn| digits(turn.as_bytes())).collect::<Vec<_>>()).to_string();
+        let touched: Vec<[u8; 16]> = self.column(
+            "SELECT DISTINCT memory.uid FROM memory_evidence JOIN memory ON memory.id = memory_evidence.memory_id
+             WHERE hex(turn_uid) IN (SELECT value FROM json_each(?1))",
+            [&list],
+        )?;
+        self.execute(
+            "UPDATE relation SET evidence_uid = NULL WHERE hex(evidence_uid) IN (SELECT value FROM json_each(?1))",
+            [&list],
+        )?;
+        let mut removed = 0;
+        for id in touched.iter().copied().map(MemoryId::from_bytes) {
+            let Some(mut memory) = self.memory(id)? else { continue };
+            memory.evidence.retain(|evidence| !turns.contains(&evidence.turn));
+            if memory.evidence.is_empty() {
+                for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
+                    self.forget_changes(Subject::Relation(relation.id))?;
+                    self.remove_relation(relation.id)?;
+                }
+                self.execute("DELETE FROM memory_use WHERE memory_uid = ?1", [id.as_bytes()])?;
+                self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [id.as_bytes()])?;
+                self.remove_memory(id)?;
+                removed += 1;
+            } else {
+                self.put_memory(&memory)?;
+            }
+            self.forget_changes(Subject::Memory(id))?;
+        }
+        if touched.is_empty() {
+            return Ok(());
+        }
+        let summary = format!("forgot {removed} memories and the evidence of {}", touched.len() - removed);
+        self.execute(
+            "INSERT INTO operation (kind, at_ms, actor, cause, summary, is_forgotten) VALUES ('forget', ?1, 'person', 'forget', ?2, 1)",
+            params![at, summary],
+        )
+        .map(drop)
+    }
+
+    /// Removes the content of every operation that changed a subject.
+    fn forget_changes(&self, subject: Subject) -> StoreResult<()> {
+        self.execute(
+            "UPDATE operation SET is_forgotten = 1, summary = 'forgotten', input = NULL
+             WHERE number IN (SELECT operation FROM operation_change WHERE uid = ?1)",
+            [subject.key()],
+        )?;
+        self.execute(
+            "UPDATE operation_change SET before = NULL, after_hash = NULL
+             WHERE operation IN (SELECT operation FROM operation_change WHERE uid = ?1)",
+            [subject.key()],
+        )
+        .map(drop)
+    }
+}
+
+const OPERATION: &str =
+    "SELECT number, kind, at_ms, actor, cause, input, summary, of_number, undone_by, is_forgotten FROM operation";
+
+fn operation_of(row: &Row<'_>) -> rusqlite::Result<Operation> {
+    let number = |column: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(|number| number as u64));
+    Ok(Operation {
+        number: number(0)?.unwrap_or_default(),
+        kind: OperationKind::parse(&row.get::<_, String>(1)?).unwrap_or(OperationKind::Edit),
+        at: row.get(2)?,
+        cause: Cause { actor: Actor::parse(&row.get::<_, String>(3)?).unwrap_or_default(), by: row.get(4)?, input: row.get(5)? },
+        summary: row.get(6)?,
+        of: number(7)?,
+        undone_by: number(8)?,
+        is_forgotten: row.get(9)?,
+        subjects: Vec::new(),
+    })
+}
+
+impl Store {
+    /// Runs an operation in one transaction and logs it. Returns what `work` returns, and the number of the
+    /// operation; no number if it changed nothing.
+    ///
+    /// # Errors
+    /// Those of `work`; then nothing was changed.
+    pub(crate) fn operate<T, E: From<StoreError>>(
+        &self,
+        operation: &NewOperation,
+        work: impl FnOnce(&mut OperationTx<'_, '_>) -> Result<T, E>,
+    ) -> Result<(T, Option<u64>), E> {
+        let mut refused = None;
+        let done = self.write(|tx| {
+            let mut made = OperationTx { tx, before: Vec::new() };
+            match work(&mut made) {
+                Ok(value) => Ok((value, made.log(operation, None)?)),
+                Err(error) => {
+                    refused = Some(error);
+                    // Ends the transaction without a commit.
+                    Err(StoreError::Refused)
+                }
+            }
+        });
+        match (done, refused) {
+            (_, Some(error)) => Err(error),
+            (done, None) => Ok(done?),
+        }
+    }
+
+    /// Returns the latest operations before one (`None`: all), newest first; with `subject` only those that changed
+    /// it.
+    pub(crate) fn operations(&self, before: Option<u64>, subject: Option<Subject>, limit: usize) -> StoreResult<Vec<Operation>> {
+        self.read(|view| {
+            let sql = format!(
+                "{OPERATION} WHERE (?1 IS NULL OR number < ?1)
+                   AND (?2 IS NULL OR number IN (SELECT operation FROM operation_change WHERE uid = ?2))
+                 ORDER BY number DESC LIMIT ?3"
+            );
+            let key = subject.as_ref().map(Subject::key);
+            let found = view.all(&sql, params![before.map(|number| number as i64), key, limit as i64], operation_of)?;
+            found.into_iter().map(|operation| view.with_subjects(operation)).collect()
+        })
+    }
+
+    /// Returns an operation with what it changed: the records before it, and as far as nothing changed them since,
+    /// those after it.
+    pub(crate) fn operation(&self, number: u64) -> StoreResult<Option<(Operation, Vec<Change>)>> {
+        self.read(|view| {
+            let Some(operation) = view.operation(number)? else { return Ok(None) };
+            let mut changes = Vec::new();
+            for (subject, before, after) in view.changes(number)? {
+                let now = view.record(subject)?;
+                let is_after = hash_of(view, now.as_ref())? == after;
+                changes.push(Change { subject, before, after: now.filter(|_| is_after) });
+            }
+            Ok(Some((operation, changes)))
+        })
+    }
+
+    /// Undoes an operation; undoing an undoing does it again, and so on. Returns the number of the new operation.
+    pub(crate) fn undo(&self, number: u64, cause: &Cause, at: UtcMillis) -> StoreResult<Result<u64, UndoError>> {
+        self.write(|tx| {
+            let Some(operation) = tx.operation(number)? else { return Ok(Err(UndoError::Unknown(number))) };
+            match (operation.kind, operation.of) {
+                (OperationKind::Undo, Some(of)) => redo(tx, of, cause, at),
+                (OperationKind::Redo, Some(of)) => undo(tx, of, cause, at),
+                _ => undo(tx, number, cause, at),
+            }
+        })
+    }
+
+    /// Does an operation again that was undone. Returns the number of the new operation.
+    pub(crate) fn redo(&self, number: u64, cause: &Cause, at: UtcMillis) -> StoreResult<Result<u64, UndoError>> {
+        self.write(|tx| redo(tx, number, cause, at))
+    }
+}
+
+fn undo(tx: &WriteTx<'_>, number: u64, cause: &Cause, at: UtcMillis) -> StoreResult<Result<u64, UndoError>> {
+    let Some(operation) = tx.operation(number)? else { return Ok(Err(UndoError::Unknown(number))) };
+    if operation.is_forgotten || operation.kind == OperationKind::Forget {
+        return Ok(Err(UndoError::Forgotten(number)));
+    }
+    if let Some(by) = operation.undone_by {
+        return Ok(Err(UndoError::AlreadyUndone { number, by }));
+    }
+    let summary = format!("undid {number}: {}", operation.summary);
+    let new = NewOperation { kind: OperationKind::Undo, cause: cause.clone(), at, summary };
+    // After a redo, the records are as that left them.
+    let done = tx.take_back(last_doing(tx, number)?, number, &new)?;
+    if let Ok(by) = done {
+        tx.execute("UPDATE operation SET undone_by = ?2 WHERE number = ?1", params![number as i64, by as i64])?;
+    }
+    Ok(done)
+}
+
+fn redo(tx: &WriteTx<'_>, number: u64, cause: &Cause, at: UtcMillis) -> StoreResult<Result<u64, UndoError>> {
+    let Some(operation) = tx.operation(number)? else { return Ok(Err(UndoError::Unknown(number))) };
+    let Some(by) = operation.undone_by else { return Ok(Err(UndoError::NotUndone(number))) };
+    if operation.is_forgotten {
+        return Ok(Err(UndoError::Forgotten(number)));
+    }
+    let summary = format!("did {number} again: {}", operation.summary);
+    let new = NewOperation { kind: OperationKind::Redo, cause: cause.clone(), at, summary };
+    let done = tx.take_back(by, number, &new)?;
+    if done.is_ok() {
+        tx.execute("UPDATE operation SET undone_by = NULL WHERE number = ?1", [number as i64])?;
+    }
+    Ok(done)
+}
+
+/// Returns the operation that last made the changes of `number`: itself, or the last one that did it again.
+fn last_doing(tx: &WriteTx<'_>, number: u64) -> StoreResult<u64> {
+    let found: Option<i64> = tx.first_value(
+        "SELECT number FROM operation WHERE of_number = ?1 AND kind = 'redo' ORDER BY number DESC LIMIT 1",
+        [number as i64],
+    )?;
+    Ok(found.map_or(number, |number| number as u64))
+}
