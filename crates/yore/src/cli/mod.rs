@@ -16,8 +16,10 @@ mod hook;
 mod ingest;
 mod install;
 mod mcp;
+mod memories;
 mod models;
 mod notes;
+mod op;
 mod pdf_text;
 mod projects;
 mod recall;
@@ -109,8 +111,10 @@ enum Command {
     Ingest(ingest::Arguments),
     Install(install::Arguments),
     Mcp(mcp::Arguments),
+    Memories(memories::Arguments),
     Models(models::Arguments),
     Notes(notes::Arguments),
+    Op(op::Arguments),
     #[command(hide = true)]
     PdfText(pdf_text::Arguments),
     Projects(projects::Arguments),
@@ -201,8 +205,10 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Ingest(arguments) => ingest::run(&arguments, context),
         Command::Install(arguments) => install::run(&arguments, context),
         Command::Mcp(arguments) => mcp::run(&arguments, context),
+        Command::Memories(arguments) => memories::run(&arguments, context),
         Command::Models(arguments) => models::run(&arguments, context),
         Command::Notes(arguments) => notes::run(&arguments, context),
+        Command::Op(arguments) => op::run(&arguments, context),
         Command::PdfText(arguments) => pdf_text::run(&arguments, context),
         Command::Projects(arguments) => projects::run(&arguments, context),
         Command::Recall(arguments) => recall::run(&arguments, context),

@@ -2,21 +2,28 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use yore_core::memory::MemoryKind;
 use yore_core::note::NoteKind;
-use yore_engine::RememberRequest;
+use yore_core::time::UtcMillis;
+use yore_engine::ingest::names_of;
 use yore_engine::ingest::source::note::MAX_BYTES;
+use yore_engine::{GivenEvidence, NewMemory, RememberRequest};
 
-use super::Context;
+use super::{Context, memories};
+use crate::ask;
 use crate::engine_handle::Memory;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::{self, RememberedFacts};
 
-/// Remember a note
+/// Remember a note, or with --kind a statement
 ///
 /// The text is kept word for word, as your own, and can be found at once, from its project or from
 /// everywhere. Prints the note's id: `yore show` shows it, `yore remember --replace` changes it and `yore
 /// forget` forgets it. `yore notes` lists all notes that apply.
+///
+/// With --kind, the text is a statement: it has evidence and a time, can be corrected, replaced and undone, and
+/// `yore memories` lists it.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The note; `-`, or nothing, reads it from standard input
@@ -45,6 +52,35 @@ pub struct Arguments {
     /// empty title or tag removes them
     #[arg(long, value_name = "ID", conflicts_with_all = ["global", "project"])]
     replace: Option<String>,
+    #[command(flatten)]
+    memory: MemoryArguments,
+}
+
+/// What makes a statement of the text instead of a note.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "A statement of a kind (see `yore memories`)")]
+struct MemoryArguments {
+    /// Record a memory of this kind, such as decision, solution, pattern, standard, preference, question or fact
+    #[arg(short, long, value_name = "KIND", value_parser = memories::kind, conflicts_with_all = ["standing", "metadata", "replace"])]
+    kind: Option<MemoryKind>,
+    /// More about the statement
+    #[arg(long, value_name = "TEXT", requires = "kind")]
+    details: Option<String>,
+    /// An entity that it is about, as NAME or KIND:NAME; may be repeated
+    #[arg(short, long = "entity", value_name = "NAME", requires = "kind")]
+    entities: Vec<String>,
+    /// A turn that says it; may be repeated
+    #[arg(long = "evidence", value_name = "TURN", requires = "kind")]
+    evidence: Vec<String>,
+    /// The memory whose place it takes
+    #[arg(long, value_name = "ID", requires = "kind")]
+    replaces: Option<String>,
+    /// Since when it is true
+    #[arg(long, value_name = "TIME", value_parser = ask::time, requires = "kind")]
+    valid_from: Option<UtcMillis>,
+    /// Until when it was true (exclusive)
+    #[arg(long, value_name = "TIME", value_parser = ask::time, requires = "kind")]
+    valid_until: Option<UtcMillis>,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -60,6 +96,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             format!("a note has at most {}", text::bytes(MAX_BYTES as u64)),
             Some("save it as a file and read that with `yore ingest --source file`"),
         ));
+    }
+    if let Some(kind) = arguments.memory.kind {
+        return remember_memory(kind, words, arguments, context);
     }
     let mut memory = memory(context)?;
     let directory = match &arguments.project {
@@ -110,6 +149,44 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note("already known: nothing was stored")?;
     } else if remembered.redactions > 0 {
         context.printer.note(format!("{} redacted before storing", text::counted(remembered.redactions, "secret")))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Records a memory.
+fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.settings.engine(true)?;
+    let given = &arguments.memory;
+    let mut new = NewMemory::new(kind, statement);
+    let here = match &arguments.project {
+        Some(directory) => directory.canonicalize().ok().and_then(|path| path.to_str().map(names_of)),
+        None => context.settings.project_here(),
+    };
+    new.memory.project = match here.filter(|_| !arguments.global) {
+        Some(here) => engine.project_of_memory(&here)?,
+        None => None,
+    };
+    if let (None, Some(directory)) = (new.memory.project, &arguments.project) {
+        return Err(CliError::usage(
+            format!("{} belongs to no known project", directory.display()),
+            Some("`yore projects` lists them; without --project it holds everywhere"),
+        ));
+    }
+    new.memory.title.clone_from(&arguments.title);
+    new.memory.details.clone_from(&given.details);
+    new.memory.tags.clone_from(&arguments.tags);
+    (new.memory.valid_from, new.memory.valid_until) = (given.valid_from, given.valid_until);
+    new.entities.clone_from(&given.entities);
+    new.replaces.clone_from(&given.replaces);
+    new.evidence = given.evidence.iter().map(|turn| GivenEvidence { turn: turn.clone(), quote: None }).collect();
+    let done = engine.add_memory(&new, &memories::by_person("remember"))?;
+    if context.printer.is_json() {
+        context.printer.json(&results::Changed::from(done))?;
+        return Ok(Exit::Success);
+    }
+    context.printer.line(done.memory.to_string())?;
+    if done.operation.is_none() {
+        context.printer.note("already known: nothing was stored")?;
     }
     Ok(Exit::Success)
 }

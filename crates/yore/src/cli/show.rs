@@ -1,21 +1,22 @@
 use clap::Args;
+use yore_core::memory::Use;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::note;
-use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, WhichVersion};
+use yore_engine::{EngineError, MemoryError, PageTurn, ShowAnswer, ShowRequest, Start, StoredMemory, Surroundings, WhichVersion};
 
-use super::Context;
+use super::{Context, memories};
 use crate::ask;
 use crate::error::{CliError, CliResult, Exit};
 use crate::render::text;
 use crate::results::{Exchanges, Note, Shown};
 
-/// Show a turn with its exchange, or a whole session
+/// Show a turn with its exchange, a whole session, or a memory
 ///
 /// An exchange is a question with all that answered it, up to the next question. What does not fit into the
 /// budget is cut, and the last line names the place to go on from. --json shows whole turns.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Id of a turn or session, or its first characters
+    /// Id of a turn, session or memory, or its first characters
     id: String,
     /// Number of turns before and after, in place of the exchange
     #[arg(short = 'C', long = "around", value_name = "N")]
@@ -68,6 +69,16 @@ impl Arguments {
     }
 }
 
+/// Returns the memory with an id, if it is the id of one and not of a turn or session.
+fn memory_with(id: &str, context: &Context) -> CliResult<Option<StoredMemory>> {
+    let engine = context.settings.engine(false)?;
+    match engine.memory(id) {
+        Ok(stored) => Ok(Some(stored)),
+        Err(EngineError::Memory(MemoryError::Unknown(_))) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.original {
         let engine = context.settings.engine(false)?;
@@ -101,6 +112,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             }
         }
         return Ok(Exit::Success);
+    }
+    if let Some(stored) = memory_with(&arguments.id, context)? {
+        let engine = context.settings.engine(false)?;
+        engine.record_memory_uses(&[stored.memory.id], Use::Opened, None, None)?;
+        return memories::show(&stored, &engine, context);
     }
     let mut memory = context.settings.memory()?;
     let shown = memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.surroundings() })?;

@@ -6,6 +6,7 @@
 //! - [`Session`], [`Note`], [`Project`]: items of lists; [`SessionPage`], [`NotePage`]: pages of them
 //! - [`Ingestion`], [`Begun`], [`Conversation`]: what was read
 //! - [`Statistics`], [`SourceState`], [`MemoryState`], [`Repaired`] and others of `store`: the stored memory
+//! - [`MemoryRecord`], [`EntityRecord`], [`OperationRecord`], [`Changed`]: memories and their changes
 //! - [`Remembered`], [`Forgotten`], [`Brief`], [`SessionCost`]: what was done, and given
 //! - [`Finding`], [`Setting`], [`Installation`], [`Model`], [`Daemon`] and others of `program`: the program itself
 //! - [`ContextIndex`], [`HybridAnswer`] and others of `compat`: what the compatibility tools return
@@ -19,6 +20,7 @@ mod answer;
 mod compat;
 mod eval;
 mod list;
+mod memory;
 mod program;
 mod reading;
 mod show;
@@ -29,6 +31,7 @@ pub use self::answer::*;
 pub use self::compat::*;
 pub use self::eval::*;
 pub use self::list::*;
+pub use self::memory::*;
 pub use self::program::*;
 pub use self::reading::*;
 pub use self::show::*;

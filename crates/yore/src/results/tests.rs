@@ -98,6 +98,33 @@ fn every_result_comes_back_as_it_was_sent_and_its_schema_names_every_field() {
     there_and_back(&engine.projects().unwrap().iter().map(Project::from).collect::<Vec<_>>());
 }
 
+#[test]
+fn memories_and_operations_come_back_as_they_were_sent() {
+    use yore_core::memory::{Anchor, AnchorKind, Fields, MemoryKind};
+    use yore_core::operation::Cause;
+    let (memory, session) = memory();
+    let engine = memory.engine();
+    let turn = memory.turns(&session)[0].id.to_string();
+    let mut new = yore_engine::NewMemory::new(MemoryKind::Decision, "The gauge is read at six.");
+    new.memory.fields = Fields::Decision { reason: Some("tide".to_owned()), alternatives: Vec::new(), tradeoffs: Vec::new() };
+    new.memory.anchors = vec![Anchor { kind: AnchorKind::Symbol, text: "gauge".to_owned() }];
+    new.evidence = vec![yore_engine::GivenEvidence { turn, quote: None }];
+    new.entities = vec!["gauge".to_owned()];
+    let done = engine.add_memory(&new, &Cause::default()).unwrap();
+    there_and_back(&Changed::from(done));
+    let stored = engine.memory(&done.memory.to_string()).unwrap();
+    let relation =
+        MemoryRelation { name: "about".to_owned(), kind: "entity".to_owned(), id: "0".to_owned(), entity: None, weight: 0.5 };
+    let record = MemoryRecord::of(&stored, vec![relation]);
+    assert_eq!((record.evidence.len(), record.fields["reason"].as_str()), (1, Some("tide")));
+    there_and_back(&record);
+    there_and_back(&engine.entities(9).unwrap().iter().map(EntityRecord::from).collect::<Vec<_>>());
+    let (operation, changes) = engine.operation(1).unwrap().unwrap();
+    let record = OperationRecord::of(&operation, &changes);
+    assert_eq!(record.changes.len(), 3);
+    there_and_back(&record);
+}
+
 /// Checks a result by the data that it must become.
 fn sample<T: Serialize + DeserializeOwned + JsonSchema + PartialEq + Debug>(data: &Value) {
     let result: T = serde_json::from_value(data.clone()).unwrap();

@@ -21,6 +21,7 @@ mod http;
 mod install;
 mod mcp;
 mod mcp_peers;
+mod memories;
 mod models;
 mod pdf;
 mod plugin;

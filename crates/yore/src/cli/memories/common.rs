@@ -1,0 +1,47 @@
+//! What the commands over memories share.
+
+use yore_core::memory::{MemoryKind, Status};
+use yore_core::operation::{Actor, Cause};
+
+use crate::cli::Context;
+use crate::error::{CliError, CliResult, Exit};
+
+/// Parses the name of a kind, of yore or of any design.
+pub fn kind(name: &str) -> Result<MemoryKind, String> {
+    MemoryKind::named(name).ok_or_else(|| {
+        let names: Vec<&str> = MemoryKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// Parses the name of a status.
+pub fn status(name: &str) -> Result<Status, String> {
+    Status::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// Returns the cause of what a person does with a command.
+pub fn by_person(command: &str) -> Cause {
+    Cause { actor: Actor::Person, by: format!("yore {command}"), input: None }
+}
+
+/// Prints what a change did.
+pub fn told(context: &mut Context, done: yore_engine::Done, words: &str) -> CliResult {
+    if context.printer.is_json() {
+        context.printer.json(&crate::results::Changed::from(done))?;
+        return Ok(Exit::Success);
+    }
+    context.printer.line(done.memory.to_string())?;
+    context.printer.note(match done.operation {
+        Some(number) => format!("{words} (`yore op undo {number}` takes it back)"),
+        None => "nothing changed: it was so already".to_owned(),
+    })?;
+    Ok(Exit::Success)
+}
+
+/// Returns an error for a command line.
+pub fn usage(message: impl Into<String>) -> CliError {
+    CliError::usage(message, None)
+}

@@ -1,0 +1,218 @@
+//! Entities and relations by hand.
+
+use clap::{Args, Subcommand};
+use yore_core::id::MemoryId;
+use yore_core::relation::{Node, RelationType};
+use yore_engine::{Engine, EngineError, MemoryError, Traversal};
+
+use super::common::{by_person, usage};
+use super::shown::harmless_line;
+use crate::cli::Context;
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::text::{self, DIM, RESET};
+use crate::results::{Changed, EntityRecord, MemoryRelation};
+
+/// State a relation: `yore memories relate ID supersedes OTHER`
+///
+/// An end is the id of a memory, the name of an entity (or KIND:NAME), or a path with a slash. The name of the relation
+/// may be that of an inverse (superseded_by) or of another design (REPLACES).
+#[derive(Args, Debug)]
+pub struct Relate {
+    /// The first end
+    from: String,
+    /// The relation
+    name: String,
+    /// The second end
+    to: String,
+    /// Weight, 0 to 1
+    #[arg(long, value_name = "W", default_value_t = 0.5)]
+    weight: f32,
+    /// Why it is so
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Take the relation back
+    #[arg(long, conflicts_with_all = ["weight", "reason"])]
+    off: bool,
+}
+
+/// List entities, or merge or split them
+#[derive(Args, Debug)]
+pub struct Entities {
+    #[command(subcommand)]
+    action: Option<EntityAction>,
+    /// Show what this entity is related to
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Number of steps from it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    depth: usize,
+    /// At most N
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
+    limit: usize,
+}
+
+#[derive(Debug, Subcommand)]
+enum EntityAction {
+    /// Make one entity of two: INTO gets the names and relations of FROM
+    Merge {
+        /// Name, or KIND:NAME
+        from: String,
+        /// Name, or KIND:NAME
+        into: String,
+    },
+    /// Make two entities of one: NEW gets the relations with these memories
+    Split {
+        /// Name, or KIND:NAME
+        name: String,
+        /// Name of the new entity
+        new: String,
+        /// Ids of memories
+        memories: Vec<String>,
+    },
+    /// Record an entity, or another name or a description of one
+    Add {
+        /// Kind, such as tool, person or component
+        kind: String,
+        /// Name
+        name: String,
+        /// Another name; may be repeated
+        #[arg(long = "alias", value_name = "NAME")]
+        aliases: Vec<String>,
+        /// What it is
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+    },
+}
+
+/// Returns the node that a word means.
+fn node(engine: &Engine, word: &str) -> CliResult<Node> {
+    match engine.memory(word) {
+        Ok(stored) => return Ok(Node::Memory(stored.memory.id)),
+        Err(EngineError::Memory(MemoryError::Unknown(_))) => {}
+        Err(error) => return Err(error.into()),
+    }
+    match engine.entity_named(word) {
+        Ok(entity) => Ok(Node::Entity(entity.id)),
+        Err(EngineError::Memory(MemoryError::UnknownEntity(_))) if word.contains('/') => Ok(Node::Path(word.to_owned())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// States a relation, or takes it back.
+pub fn relate(arguments: &Relate, context: &mut Context) -> CliResult {
+    let Some(name) = RelationType::read(&arguments.name) else {
+        let names: Vec<&str> = RelationType::ALL.iter().map(|known| known.as_str()).collect();
+        return Err(usage(format!("there is no relation {:?}; expected one of {}", arguments.name, names.join(", "))));
+    };
+    let engine = context.settings.engine(false)?;
+    let (from, to) = (node(&engine, &arguments.from)?, node(&engine, &arguments.to)?);
+    let cause = by_person("memories relate");
+    let operation = if arguments.off {
+        engine.unrelate(&from, name, &to, &cause)?
+    } else {
+        engine.relate(&from, name, &to, arguments.weight, arguments.reason.as_deref(), &cause)?.1
+    };
+    finish(context, operation)
+}
+
+/// Lists entities, or changes them.
+pub fn run(arguments: &Entities, context: &mut Context) -> CliResult {
+    let engine = context.settings.engine(false)?;
+    let cause = by_person("memories entities");
+    match &arguments.action {
+        Some(EntityAction::Merge { from, into }) => {
+            let (_, operation) = engine.merge_entities(from, into, &cause)?;
+            return finish(context, operation);
+        }
+        Some(EntityAction::Split { name, new, memories }) => {
+            let nodes: Vec<Node> = memories
+                .iter()
+                .map(|id| engine.memory(id).map(|stored| Node::Memory(stored.memory.id)))
+                .collect::<Result<_, _>>()?;
+            let (_, operation) = engine.split_entity(name, new, &nodes, &cause)?;
+            return finish(context, operation);
+        }
+        Some(EntityAction::Add { kind, name, aliases, description }) => {
+            let (_, operation) = engine.put_entity(kind, name, aliases, description.as_deref(), &cause)?;
+            return finish(context, operation);
+        }
+        None => {}
+    }
+    match &arguments.name {
+        Some(name) => around(&engine, name, arguments, context),
+        None => list(&engine, arguments.limit, context),
+    }
+}
+
+fn list(engine: &Engine, limit: usize, context: &mut Context) -> CliResult {
+    let entities = engine.entities(limit)?;
+    if context.printer.is_json() {
+        context.printer.json(&entities.iter().map(EntityRecord::from).collect::<Vec<_>>())?;
+    } else {
+        let rows: Vec<Vec<String>> = entities
+            .iter()
+            .map(|entity| {
+                let aliases = entity.aliases.iter().map(|alias| harmless_line(alias)).collect::<Vec<_>>().join(", ");
+                vec![entity.kind.as_str().to_owned(), harmless_line(&entity.name), aliases]
+            })
+            .collect();
+        for line in text::table(&rows) {
+            context.printer.line(line)?;
+        }
+        if entities.is_empty() {
+            context.printer.note("no entities yet; `yore remember --entity NAME` records them with a memory")?;
+        }
+    }
+    Ok(if entities.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+/// Shows what an entity is related to.
+fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Context) -> CliResult {
+    let start = Node::Entity(engine.entity_named(name)?.id);
+    let traversal = Traversal { depth: arguments.depth, limit: arguments.limit, ..Traversal::default() };
+    let reached = engine.traverse(&start, &traversal)?;
+    let words = |id: MemoryId| engine.memory(&id.to_string()).map(|stored| harmless_line(&stored.memory.statement));
+    let mut rows = Vec::new();
+    let mut data = Vec::new();
+    for reached in &reached {
+        let (id, shown) = match &reached.node {
+            Node::Memory(id) => (id.to_string(), format!("[{}] {}", id.short(), words(*id)?)),
+            Node::Entity(id) => {
+                let name = engine.entity(*id)?.map(|entity| entity.name).unwrap_or_default();
+                (id.to_string(), harmless_line(&name))
+            }
+            Node::Path(path) => (path.clone(), harmless_line(path)),
+            Node::Turn(id) => (id.to_string(), format!("[{}]", id.short())),
+            Node::Session(id) | Node::Context(id) => (id.to_string(), format!("[{}]", id.short())),
+        };
+        data.push(MemoryRelation {
+            name: reached.name.clone(),
+            kind: reached.node.kind().to_owned(),
+            id,
+            entity: None,
+            weight: f64::from(reached.weight),
+        });
+        let indent = "  ".repeat(reached.depth - 1);
+        rows.push(format!("{indent}{DIM}{}{RESET} {} {shown}", reached.name.replace('_', " "), reached.node.kind()));
+    }
+    if context.printer.is_json() {
+        context.printer.json(&data)?;
+    } else {
+        for row in rows {
+            context.printer.line(row)?;
+        }
+    }
+    Ok(if reached.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+fn finish(context: &mut Context, operation: Option<u64>) -> CliResult {
+    if context.printer.is_json() {
+        context.printer.json(&Changed { memory: None, operation })?;
+        return Ok(Exit::Success);
+    }
+    context.printer.line(match operation {
+        Some(number) => format!("done (`yore op undo {number}` takes it back)"),
+        None => "nothing changed: it was so already".to_owned(),
+    })?;
+    Ok::<Exit, CliError>(Exit::Success)
+}

@@ -1,0 +1,183 @@
+//! Memories: listed, opened, changed and related by hand.
+
+mod change;
+mod common;
+mod entities;
+mod shown;
+
+use clap::{Args, Subcommand};
+use yore_core::memory::{MemoryKind, Status};
+use yore_core::time::UtcMillis;
+use yore_engine::{MemoryFilter, MemoryList, StoredMemory};
+
+use self::common::status;
+pub use self::common::{by_person, kind};
+use self::shown::harmless_line;
+pub use self::shown::show;
+use super::Context;
+use crate::ask;
+use crate::error::{CliResult, Exit};
+use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
+use crate::results::MemoryRecord;
+
+/// Maximum number of characters of a statement in the list.
+const STATEMENT_CHARS: usize = 100;
+
+/// List memories, or change one: statements that hold, with their kind, evidence and history
+///
+/// `yore remember --kind` records one. Without a subcommand, lists those of this project and those that hold
+/// everywhere, changed last first. What no longer holds is listed with --all-statuses or --status.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    list: ListArguments,
+}
+
+/// The memories to list.
+#[derive(Args, Debug)]
+struct ListArguments {
+    /// Memories of every project
+    #[arg(long, conflicts_with = "project")]
+    all: bool,
+    /// Only memories of this project: name, id or directory
+    #[arg(short, long, value_name = "PROJECT")]
+    project: Vec<String>,
+    /// Only memories of this kind; may be repeated
+    #[arg(short, long, value_name = "KIND", value_parser = kind)]
+    kind: Vec<MemoryKind>,
+    /// Only memories with this status [default: holds, contested]
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Vec<Status>,
+    /// Memories with any status
+    #[arg(long, conflicts_with = "status")]
+    all_statuses: bool,
+    /// Only memories with this tag; may be repeated to accept any of several
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only memories about this entity; may be repeated to accept any of several
+    #[arg(short, long = "entity", value_name = "NAME")]
+    entities: Vec<String>,
+    /// Only memories changed at or after this time
+    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    since: Option<UtcMillis>,
+    /// Only memories changed before this time
+    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    until: Option<UtcMillis>,
+    /// Oldest first, by the time since when each is true, with what took the place of what
+    #[arg(long)]
+    timeline: bool,
+    /// At most N
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Edit(change::Edit),
+    Confirm(change::Confirm),
+    Wrong(change::Wrong),
+    Pin(change::Pin),
+    Archive(change::Archive),
+    Relate(entities::Relate),
+    Entities(entities::Entities),
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    match &arguments.action {
+        None => list(&arguments.list, context),
+        Some(Action::Edit(arguments)) => change::edit(arguments, context),
+        Some(Action::Confirm(arguments)) => change::confirm(arguments, context),
+        Some(Action::Wrong(arguments)) => change::wrong(arguments, context),
+        Some(Action::Pin(arguments)) => change::pin(arguments, context),
+        Some(Action::Archive(arguments)) => change::archive(arguments, context),
+        Some(Action::Relate(arguments)) => entities::relate(arguments, context),
+        Some(Action::Entities(arguments)) => entities::run(arguments, context),
+    }
+}
+
+fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
+    let engine = context.settings.engine(false)?;
+    let mut filter = MemoryFilter {
+        kinds: arguments.kind.clone(),
+        statuses: arguments.status.clone(),
+        tags: arguments.tags.clone(),
+        since: arguments.since,
+        until: arguments.until,
+        ..MemoryFilter::default()
+    };
+    let is_plain = arguments.status.is_empty() && !arguments.all_statuses && !arguments.timeline;
+    if is_plain {
+        filter.statuses = vec![Status::Holds, Status::Contested];
+    }
+    if !arguments.all && arguments.project.is_empty() {
+        let here = context.settings.project_here().map(|here| engine.project_of(&here)).transpose()?.flatten();
+        if let Some(here) = here {
+            (filter.projects, filter.with_global) = (Some(vec![here]), true);
+        }
+    }
+    let mut found = engine.memories(&MemoryList {
+        filter,
+        projects: arguments.project.clone(),
+        entities: arguments.entities.clone(),
+        limit: arguments.limit,
+    })?;
+    if arguments.timeline {
+        found.sort_by_key(|stored| (stored.memory.valid_from.unwrap_or(stored.memory.recorded), stored.memory.id));
+    }
+    if context.printer.is_json() {
+        let records: Vec<MemoryRecord> = found.iter().map(|stored| MemoryRecord::of(stored, Vec::new())).collect();
+        context.printer.json(&records)?;
+    } else {
+        for line in table(&found, arguments.timeline) {
+            context.printer.line(line)?;
+        }
+        if found.is_empty() {
+            context
+                .printer
+                .note("no such memory; `yore remember --kind fact \"...\"` records one, --all lists every project's")?;
+        }
+    }
+    Ok(if found.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+/// Returns a line for each memory, in columns.
+fn table(found: &[StoredMemory], is_timeline: bool) -> Vec<String> {
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .map(|stored| {
+            let memory = &stored.memory;
+            let project = stored.project.as_deref().map_or_else(|| "everywhere".to_owned(), text::harmless);
+            let at = if is_timeline { memory.valid_from.unwrap_or(memory.recorded) } else { memory.changed };
+            let mut marks: Vec<String> = Vec::new();
+            if memory.status != Status::Holds {
+                marks.push(memory.status.as_str().to_owned());
+            }
+            if memory.is_pinned {
+                marks.push("pinned".to_owned());
+            }
+            let marks = if marks.is_empty() { String::new() } else { format!("{DIM}({}){RESET} ", marks.join(", ")) };
+            let title = memory.title.as_deref().map(|title| format!("{BOLD}{}{RESET} {DIM}·{RESET} ", harmless_line(title)));
+            let statement = harmless_line(&memory.statement);
+            let mut shown: String = statement.chars().take(STATEMENT_CHARS).collect();
+            if shown.len() < statement.len() {
+                shown.push('…');
+            }
+            vec![
+                memory.id.short(),
+                text::day(Some(at)),
+                memory.kind.as_str().to_owned(),
+                project,
+                format!("{marks}{}{shown}", title.unwrap_or_default()),
+            ]
+        })
+        .collect();
+    // Colour is added here because the table would count its escape sequences as letters.
+    let coloured = |line: String| match line.split_once(' ') {
+        Some((id, rest)) => format!("{CYAN}{id}{RESET} {rest}"),
+        None => line,
+    };
+    text::table(&rows).into_iter().map(coloured).collect()
+}

@@ -1,0 +1,132 @@
+//! Memories by hand: what a newcomer does with them, from the README alone.
+
+use serde_json::Value;
+
+use crate::environment::TestEnvironment;
+
+/// Creates two projects that are repositories.
+fn projects() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    for project in ["harbor", "quarry"] {
+        environment.write(&format!("work/{project}/.git/HEAD"), "ref: refs/heads/main\n");
+    }
+    environment
+}
+
+struct Place<'e>(&'e TestEnvironment, &'e str);
+
+impl Place<'_> {
+    fn call(&self, arguments: &[&str]) -> crate::environment::Outcome {
+        self.0.yore(arguments.iter().copied()).current_dir(self.0.path("work").join(self.1)).run()
+    }
+
+    /// Runs a command that prints an id.
+    #[track_caller]
+    fn id(&self, arguments: &[&str]) -> String {
+        self.call(arguments).success().stdout.lines().next().unwrap().trim().to_owned()
+    }
+
+    #[track_caller]
+    fn statements(&self, arguments: &[&str]) -> Vec<String> {
+        let found = self.call(&[&["memories", "--json"], arguments].concat()).json();
+        found.as_array().unwrap().iter().map(|memory| memory["statement"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+#[test]
+fn memories_are_recorded_corrected_undone_and_listed_by_project_kind_and_entity() {
+    let environment = projects();
+    let (harbor, quarry) = (Place(&environment, "harbor"), Place(&environment, "quarry"));
+    let decision = harbor.id(&[
+        "remember",
+        "Leases live in Redis.",
+        "--kind",
+        "decision",
+        "--entity",
+        "tool:Redis",
+        "--tag",
+        "storage",
+        "--valid-from",
+        "2026-01-05",
+    ]);
+    let preference = harbor.id(&["remember", "Answers are short.", "-k", "preference", "--global"]);
+    let fact = quarry.id(&["remember", "The crusher runs at night.", "-k", "FACT"]);
+    assert_eq!((decision.len(), preference.len(), fact.len()), (32, 32, 32));
+    assert_eq!(harbor.statements(&[]), ["Answers are short.", "Leases live in Redis."]);
+    assert_eq!(quarry.statements(&[]), ["The crusher runs at night.", "Answers are short."]);
+    assert_eq!(harbor.statements(&["--all", "--kind", "decision", "--kind", "fact"]).len(), 2);
+    assert_eq!(harbor.statements(&["--entity", "redis"]), ["Leases live in Redis."]);
+    assert_eq!(harbor.statements(&["--tag", "storage", "--project", "harbor"]), ["Leases live in Redis."]);
+    let again = harbor.call(&["remember", "Leases live in Redis.", "-k", "decision"]).success();
+    assert_eq!((again.stdout.trim(), again.stderr.trim()), (decision.as_str(), "already known: nothing was stored"));
+
+    // A correction takes the place of the old words, which stay readable.
+    let corrected = harbor.id(&["memories", "edit", &decision[22..], "Leases live in SQLite."]);
+    assert_eq!(harbor.statements(&[]), ["Leases live in SQLite.", "Answers are short."]);
+    assert_eq!(harbor.statements(&["--status", "superseded"]), ["Leases live in Redis."]);
+    let shown = harbor.call(&["show", &corrected]).success().stdout;
+    for part in ["decision", "harbor", "holds, curated, verified", "supersedes memory", "about entity Redis", "#storage"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let old = harbor.call(&["show", &decision, "--json"]).json();
+    assert_eq!((&old["status"], &old["statement"]), (&Value::from("superseded"), &Value::from("Leases live in Redis.")));
+    assert!(old["valid_from"].as_str().unwrap().starts_with("2026-01-0") && old["valid_until"].is_string(), "{old}");
+    assert_eq!(old["relations"].as_array().unwrap().iter().filter(|relation| relation["name"] == "superseded_by").count(), 1);
+    let timeline = harbor.statements(&["--timeline"]);
+    assert_eq!(timeline[0], "Leases live in Redis.");
+
+    // Undo takes back the whole correction; the log says what was done.
+    let undone = harbor.call(&["op", "undo"]).success();
+    assert!(undone.stdout.starts_with("undid operation 4"), "{}", undone.stdout);
+    assert_eq!(harbor.statements(&["--kind", "decision"]), ["Leases live in Redis."]);
+    let log = harbor.call(&["op", "log", "--json"]).json();
+    assert_eq!((&log[0]["kind"], &log[1]["undone_by"]), (&Value::from("undo"), &Value::from(5)));
+    let refused = harbor.call(&["op", "undo", "4"]).ends_with(1);
+    assert!(refused.stderr.contains("was undone by operation 5"), "{}", refused.stderr);
+    let _ = harbor.call(&["op", "redo", "4"]).success();
+    assert_eq!(harbor.statements(&["--kind", "decision"]), ["Leases live in SQLite."]);
+    let change = harbor.call(&["op", "show", "4"]).success().stdout;
+    assert!(change.contains("- ") && change.contains("Leases live in Redis."), "{change}");
+}
+
+#[test]
+fn memories_are_confirmed_found_wrong_pinned_and_related() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let crane = here.id(&["remember", "The crane is old.", "-k", "observation", "--entity", "crane"]);
+    let plan = here.id(&["remember", "Replace the crane.", "-k", "todo", "--entity", "crane"]);
+    let _ = here.call(&["memories", "pin", &crane]).success();
+    let _ = here.call(&["memories", "confirm", &crane]).success();
+    let _ = here.call(&["memories", "relate", &plan, "CAUSED_BY", &crane, "--reason", "age"]).success();
+    let _ = here.call(&["show", &crane]).success();
+    let shown = here.call(&["show", &crane, "--json"]).json();
+    assert_eq!((&shown["pinned"], &shown["uses"]["opened"]), (&Value::from(true), &Value::from(1)));
+    assert!(shown["relations"].as_array().unwrap().iter().any(|relation| relation["name"] == "causes"), "{shown}");
+    let around = here.call(&["memories", "entities", "crane", "--depth", "2"]).success().stdout;
+    assert!(around.contains("The crane is old.") && around.contains("Replace the crane."), "{around}");
+    let _ = here.call(&["memories", "wrong", &plan, "it was painted"]).success();
+    assert_eq!(here.statements(&[]), ["The crane is old."]);
+    assert_eq!(here.call(&["show", &plan, "--json"]).json()["cause"], "it was painted");
+    let _ = here.call(&["memories", "archive", &crane]).success();
+    let _ = here.call(&["memories"]).ends_with(1);
+    let _ = here.call(&["memories", "archive", &crane, "--off"]).success();
+    let _ = here.call(&["memories", "entities", "add", "component", "winch", "--alias", "hoist"]).success();
+    let _ = here.call(&["memories", "entities", "merge", "hoist", "crane"]).success();
+    assert_eq!(here.call(&["memories", "entities", "--json"]).json()[0]["aliases"], serde_json::json!(["hoist", "winch"]));
+    for (wrong, code) in [
+        (["show", "0000000000"].as_slice(), 1),
+        (&["memories", "edit", "0000000000", "x"], 1),
+        (&["memories", "edit", &crane], 2),
+        (&["memories", "relate", &crane, "likes", &plan], 2),
+        (&["memories", "relate", &crane, "supports", &crane], 2),
+        (&["memories", "entities", "nobody"], 1),
+        (&["memories", "--kind", "idea"], 2),
+        (&["remember", "x", "--entity", "crane"], 2),
+        (&["remember", "x", "-k", "fact", "--evidence", "ffffffffff"], 1),
+        (&["remember", "x", "-k", "fact", "--replaces", "ffffffffff"], 1),
+        (&["op", "show", "99"], 1),
+    ] {
+        let outcome = here.call(wrong).ends_with(code);
+        assert!(!outcome.stderr.is_empty(), "{wrong:?}");
+    }
+}
