@@ -320,3 +320,78 @@ fn installing_survives_a_failing_file_system() {
         }
     }
 }
+
+/// Returns everything that operations change, without ids and times.
+fn told_of_memories(environment: &TestEnvironment) -> String {
+    let call = |arguments: &[&str]| environment.yore(arguments.iter().copied()).run();
+    let listed = call(&["memories", "--all", "--all-statuses", "--json"]).json();
+    let mut lines: Vec<String> = Vec::new();
+    for memory in listed.as_array().unwrap() {
+        let mut whole = call(&["show", memory["id"].as_str().unwrap(), "--json"]).json();
+        for field in ["id", "recorded", "changed", "valid_until", "uses"] {
+            whole[field] = serde_json::Value::Null;
+        }
+        let relations = whole["relations"].as_array_mut().unwrap();
+        relations.iter_mut().for_each(|relation| relation["id"] = serde_json::Value::Null);
+        relations.sort_by_key(std::string::ToString::to_string);
+        lines.push(whole.to_string());
+    }
+    let mut entities = call(&["memories", "entities", "--json"]).json();
+    entities.as_array_mut().into_iter().flatten().for_each(|entity| entity["id"] = serde_json::Value::Null);
+    lines.push(entities.to_string());
+    let log = call(&["op", "log", "--json"]).json();
+    lines.push(format!("{} operations", log.as_array().map_or(0, Vec::len)));
+    lines.sort();
+    lines.join("\n")
+}
+
+#[test]
+fn every_operation_on_memories_is_done_or_not_done_on_a_failing_file_system() {
+    let before = home();
+    let id = |arguments: &[&str]| before.yore(arguments.iter().copied()).run().success().stdout.trim().to_owned();
+    let ropes = id(&["remember", "Ropes are counted on Fridays.", "-k", "standard", "--entity", "ropes", "--entity", "pier"]);
+    let knots = id(&["remember", "Knots are tied twice.", "-k", "standard", "--entity", "knots"]);
+    let _ = before.yore(["memories", "relate", &ropes, "depends_on", &knots]).run().success();
+    let _ = before.yore(["memories", "pin", &knots]).run().success();
+    let _ = before.yore(["op", "undo", "4"]).run().success();
+    let former = told_of_memories(&before);
+    let commands: [&[&str]; 14] = [
+        &["remember", "Buoys are red.", "-k", "fact", "--entity", "buoys", "--tag", "colour"],
+        &["remember", "Ropes are counted daily.", "-k", "standard", "--replaces", &ropes],
+        &["memories", "edit", &ropes, "Ropes are counted on Mondays."],
+        &["memories", "edit", &ropes, "--tag", "count", "--importance", "0.9"],
+        &["memories", "wrong", &ropes, "nobody counts"],
+        &["memories", "pin", &ropes],
+        &["memories", "archive", &knots],
+        &["memories", "relate", &knots, "supports", &ropes],
+        &["memories", "relate", &ropes, "depends_on", &knots, "--off"],
+        &["memories", "entities", "merge", "pier", "ropes"],
+        &["memories", "entities", "split", "ropes", "lines", &ropes],
+        &["memories", "entities", "add", "tool", "winch", "--alias", "hoist"],
+        &["op", "undo", "3"],
+        &["op", "redo", "4"],
+    ];
+    for (seed, command) in (0u64..).zip(commands) {
+        let run = |environment: &TestEnvironment| environment.yore(command.iter().copied());
+        let complete = copy_of(&before);
+        let Some(faults) = Faults::below(&[&complete.data()]) else { return };
+        let _ = run(&complete).failing(&faults, None).run().success();
+        let count = faults.count();
+        let later = told_of_memories(&complete);
+        assert_ne!(later, former, "{command:?} does something");
+        for (kind, fault) in [Fault::Kill, Fault::Full].into_iter().enumerate() {
+            for at in places(count, 100 + seed * 2 + kind as u64).into_iter().step_by(3) {
+                let environment = copy_of(&before);
+                let when = format!("{command:?}, {fault:?} at {at} of {count}");
+                let faults = Faults::below(&[&environment.data()]).unwrap();
+                let outcome = run(&environment).failing(&faults, Some((at, fault))).run();
+                ended_well(&outcome, fault, &when);
+                let found = told_of_memories(&environment);
+                let is_done = found == later;
+                assert!(is_done || found == former, "{when}: {outcome:?}\n{found}");
+                assert!(is_done || !outcome.status.success(), "{when}: it said that it was done");
+                environment.is_sound();
+            }
+        }
+    }
+}
