@@ -236,15 +236,15 @@ impl Store {
             filter.projects.as_ref().map(|projects| projects.iter().map(|project| digits(project.as_bytes())).collect());
         let sql = format!(
             "SELECT {COLUMNS} {FROM}
-             WHERE (?1 IS NULL OR hex(project.uid) IN (SELECT value FROM json_each(?1)) OR ?2 AND memory.project_id IS NULL)
+             WHERE (?1 IS NULL OR project.uid IN (SELECT unhex(value) FROM json_each(?1)) OR ?2 AND memory.project_id IS NULL)
                AND (?3 = '[]' OR memory.kind IN (SELECT value FROM json_each(?3)))
                AND (?4 = '[]' OR memory.status IN (SELECT value FROM json_each(?4)))
                AND (?5 = '[]' OR memory.id IN (SELECT memory_id FROM memory_tag WHERE tag IN (SELECT value FROM json_each(?5))))
                AND (?6 = '[]' OR memory.uid IN (
-                   SELECT from_key FROM relation WHERE from_kind = 'memory' AND hex(to_key) IN (SELECT value FROM json_each(?6))
-                   UNION SELECT to_key FROM relation WHERE to_kind = 'memory' AND hex(from_key) IN (SELECT value FROM json_each(?6))))
+                   SELECT from_key FROM relation WHERE from_kind = 'memory' AND to_key IN (SELECT unhex(value) FROM json_each(?6))
+                   UNION SELECT to_key FROM relation WHERE to_kind = 'memory' AND from_key IN (SELECT unhex(value) FROM json_each(?6))))
                AND (?7 = '[]' OR memory.id IN (
-                   SELECT memory_id FROM memory_evidence WHERE hex(turn_uid) IN (SELECT value FROM json_each(?7))))
+                   SELECT memory_id FROM memory_evidence WHERE turn_uid IN (SELECT unhex(value) FROM json_each(?7))))
                AND (?8 IS NULL OR memory.changed_ms >= ?8) AND (?9 IS NULL OR memory.changed_ms < ?9)
              ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?10"
         );

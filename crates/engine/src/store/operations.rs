@@ -334,11 +334,11 @@ impl WriteTx<'_> {
         let list = serde_json::Value::from(turns.iter().map(|turn| digits(turn.as_bytes())).collect::<Vec<_>>()).to_string();
         let touched: Vec<[u8; 16]> = self.column(
             "SELECT DISTINCT memory.uid FROM memory_evidence JOIN memory ON memory.id = memory_evidence.memory_id
-             WHERE hex(turn_uid) IN (SELECT value FROM json_each(?1))",
+             WHERE turn_uid IN (SELECT unhex(value) FROM json_each(?1))",
             [&list],
         )?;
         self.execute(
-            "UPDATE relation SET evidence_uid = NULL WHERE hex(evidence_uid) IN (SELECT value FROM json_each(?1))",
+            "UPDATE relation SET evidence_uid = NULL WHERE evidence_uid IN (SELECT unhex(value) FROM json_each(?1))",
             [&list],
         )?;
         let mut removed = 0;

@@ -1,0 +1,125 @@
+//! Measures memories in numbers: lists, walks along relations, undoing, and space on disk.
+//!
+//!     cargo run --release -p yore-bench --bin memories -- [--memories 100000] [--entities 5000]
+//!
+//! Each memory is about three entities, few of which are frequent: three relations for each.
+
+#![expect(clippy::print_stdout, reason = "a program for maintainers whose result is its output")]
+
+use std::error::Error;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use yore_bench::measure::{disk_bytes, machine, percentile};
+use yore_bench::vocabulary::Random;
+use yore_core::memory::{MemoryKind, Status};
+use yore_core::operation::Cause;
+use yore_core::relation::Node;
+use yore_core::time::UtcMillis;
+use yore_engine::{Engine, EngineOptions, MemoryFilter, MemoryList, NewMemory, StoreOptions, Traversal};
+
+/// Number of calls of each kind.
+const CALLS: usize = 200;
+
+fn now() -> UtcMillis {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as UtcMillis)
+}
+
+/// Runs calls and prints their wall times.
+fn measured(name: &str, mut call: impl FnMut(usize) -> Result<usize, Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+    let (mut times, mut found) = (Vec::with_capacity(CALLS), 0);
+    for at in 0..CALLS {
+        let before = Instant::now();
+        found += call(at)?;
+        times.push(before.elapsed().as_secs_f64() * 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    println!(
+        "{name}: p50 {:.2} ms, p95 {:.2} ms; {} in the mean",
+        percentile(&times, 0.5),
+        percentile(&times, 0.95),
+        found / CALLS
+    );
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut count, mut entities) = (100_000usize, 5_000usize);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a number"))?.parse()?;
+        match name.as_str() {
+            "--memories" => count = value,
+            "--entities" => entities = value,
+            _ => return Err(format!("unknown argument {name}").into()),
+        }
+    }
+    let directory = tempfile::tempdir()?;
+    let data = directory.path().join("memory");
+    let engine = Engine::open(EngineOptions {
+        directory: data.clone(),
+        create: true,
+        store: StoreOptions {
+            busy_timeout: Duration::from_secs(5),
+            backup_before_upgrade: false,
+            compression_level: 3,
+            is_passive: false,
+        },
+        redaction_patterns: Vec::new(),
+        model: None,
+        reranker: None,
+        model_threads: 1,
+        now,
+    })?;
+    let empty = disk_bytes(&data);
+    let mut random = Random::new(1);
+    // Few entities are frequent: the product of two equal choices prefers small numbers.
+    let mut entity = move || random.below(entities) * random.below(entities) / entities;
+    let cause = Cause { by: "bench".to_owned(), ..Cause::default() };
+    let began = Instant::now();
+    let mut ids = Vec::with_capacity(count);
+    for at in 0..count {
+        let kind = MemoryKind::ALL[at % MemoryKind::ALL.len()];
+        let statement =
+            format!("Statement {at}: the tide gauge of pier {} is read at {} o'clock, because of swell.", at % 97, at % 24);
+        let mut new = NewMemory::new(kind, statement);
+        new.entities = (0..3).map(|_| format!("entity {}", entity())).collect();
+        new.memory.tags = vec![format!("tag {}", at % 50)];
+        ids.push(engine.add_memory(&new, &cause)?.memory);
+    }
+    let took = began.elapsed().as_secs_f64();
+    println!("{}\n{count} memories recorded in {took:.0} s, {:.2} ms each", machine(), took * 1e3 / count as f64);
+    let bytes = disk_bytes(&data).saturating_sub(empty);
+    println!("{} bytes on disk a memory, with three relations and its operation", bytes / count as u64);
+    let list = |change: &dyn Fn(&mut MemoryList)| -> Result<usize, Box<dyn Error>> {
+        let mut list = MemoryList { limit: 50, ..MemoryList::default() };
+        list.filter.statuses = vec![Status::Holds, Status::Contested];
+        change(&mut list);
+        Ok(engine.memories(&list)?.len())
+    };
+    measured("memories, the latest 50", |_| list(&|_| {}))?;
+    measured("memories of a kind and a tag", |at| {
+        list(&|list| {
+            let filter = MemoryFilter {
+                kinds: vec![MemoryKind::ALL[at % 22]],
+                tags: vec![format!("tag {}", at % 50)],
+                ..list.filter.clone()
+            };
+            list.filter = filter;
+        })
+    })?;
+    measured("memories about an entity", |at| list(&|list| list.entities = vec![format!("entity {}", at * 7 % entities)]))?;
+    measured("a memory by its short id", |at| Ok(usize::from(engine.memory(&ids[at * 31 % count].short()).is_ok())))?;
+    for depth in [1, 3] {
+        let traversal = Traversal { depth, ..Traversal::default() };
+        measured(&format!("walk of depth {depth} from a memory"), |at| {
+            Ok(engine.traverse(&Node::Memory(ids[at * 31 % count]), &traversal)?.len())
+        })?;
+    }
+    let mut operations = Vec::with_capacity(CALLS);
+    measured("pin", |at| {
+        operations.extend(engine.pin_memory(&ids[at * 17 % count].to_string(), true, &cause)?.operation);
+        Ok(1)
+    })?;
+    measured("op undo", |at| Ok(usize::from(engine.undo(operations[at], &cause).is_ok())))?;
+    Ok(())
+}
