@@ -27,6 +27,18 @@ impl ProjectAlias {
         }
     }
 
+    /// Returns the alias with a stored kind and value.
+    pub fn of(kind: &str, value: &str) -> Option<Self> {
+        let value = value.to_owned();
+        match kind {
+            "remote" => Some(Self::Remote(value)),
+            "git_dir" => Some(Self::GitDir(value)),
+            "directory" => Some(Self::Directory(value)),
+            "name" => Some(Self::Name(value)),
+            _ => None,
+        }
+    }
+
     /// The stored value.
     pub fn value(&self) -> &str {
         match self {

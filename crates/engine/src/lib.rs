@@ -40,7 +40,9 @@ pub use index::vector::{
 };
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
-pub use memories::{Done, GivenEvidence, MemoryEdit, MemoryList, NewMemory, Reached, StoredMemory, Traversal};
+pub use memories::{
+    Done, Exported, GivenEvidence, Imported, MemoryEdit, MemoryList, NewMemory, Reached, StoredMemory, Traversal,
+};
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;

@@ -46,6 +46,9 @@ pub enum MemoryError {
     /// The turn says nothing that can be quoted.
     #[error("turn {0} has no spoken text to quote")]
     SaysNothing(String),
+    /// A newer yore wrote the export.
+    #[error("the export has format {0}, which a newer yore wrote")]
+    NewerFormat(u32),
     /// There is no such relation.
     #[error("there is no such relation")]
     NotRelated,
@@ -76,6 +79,7 @@ impl MemoryError {
             Self::NotSaid { .. } | Self::SaysNothing(_) => "memory/not-said",
             Self::NotInEffect { .. } => "memory/not-in-effect",
             Self::IsUser => "memory/is-user",
+            Self::NewerFormat(_) => "memory/newer-format",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
 //! - `history`: operations are listed, undone and done again
+//! - `portable`: written and read again as lines of JSON
 //! - `step`: steps that several operations share
 //!
 //! Each method that changes something is one operation with its cause, in one transaction
@@ -10,8 +11,10 @@
 
 mod entities;
 mod history;
+mod portable;
 mod record;
 mod step;
 
 pub use self::entities::{Reached, Traversal};
+pub use self::portable::{Exported, Imported};
 pub use self::record::{Done, GivenEvidence, MemoryEdit, MemoryList, NewMemory, StoredMemory};

@@ -349,9 +349,10 @@ impl Engine {
     }
 
     /// Redacts all text of a memory.
-    fn redacted_memory(&self, mut memory: Memory) -> Result<Memory, EngineError> {
+    pub(super) fn redacted_memory(&self, mut memory: Memory) -> Result<Memory, EngineError> {
         self.redact([&mut memory.statement].into_iter().chain(&mut memory.title).chain(&mut memory.details))?;
         self.redact(memory.tags.iter_mut().chain(memory.anchors.iter_mut().map(|anchor| &mut anchor.text)))?;
+        self.redact(memory.evidence.iter_mut().map(|evidence| &mut evidence.quote).chain(&mut memory.cause))?;
         let mut fields = serde_json::to_string(&memory.fields).unwrap_or_default();
         let before = fields.clone();
         self.redact([&mut fields].into_iter())?;

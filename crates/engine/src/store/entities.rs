@@ -23,7 +23,7 @@ fn entity_of(row: &Row<'_>) -> rusqlite::Result<(i64, Entity)> {
 }
 
 const RELATION: &str = "SELECT uid, from_kind, from_key, to_kind, to_key, type, weight, confidence, origin, valid_from_ms,
-    valid_until_ms, recorded_ms, evidence_uid, reason FROM relation";
+    valid_until_ms, recorded_ms, evidence_uid, reason, id FROM relation";
 
 fn relation_of(row: &Row<'_>) -> rusqlite::Result<Option<Relation>> {
     let name = |column: usize| row.get::<_, String>(column);
@@ -179,6 +179,13 @@ impl Store {
     /// Returns the relations of a node; at most `limit`.
     pub(crate) fn relations_of(&self, node: &Node, limit: usize) -> StoreResult<Vec<Relation>> {
         self.read(|view| view.relations_of(node, limit))
+    }
+
+    /// Returns relations with the numbers of their rows, in the order of rows after one; at most `limit`. One of a
+    /// type that a later yore added is `None`.
+    pub(crate) fn relations_after(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, Option<Relation>)>> {
+        let sql = format!("{RELATION} WHERE id > ?1 ORDER BY id LIMIT ?2");
+        self.read(|view| view.all(&sql, params![after, limit as i64], |row| Ok((row.get(14)?, relation_of(row)?))))
     }
 
     /// Returns the heaviest relations of a node that are of these types (empty: of all) and weigh enough; at most

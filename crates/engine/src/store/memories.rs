@@ -7,6 +7,7 @@ use yore_core::memory::{
     Anchor, AnchorKind, Confidence, Evidence, Fields, Lane, Memory, MemoryKind, MemoryType, Source, Status, Use,
 };
 use yore_core::relation::Node;
+use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
 use super::transaction::{View, WriteTx};
@@ -52,6 +53,9 @@ pub struct MemoryFilter {
     /// See [`Self::since`].
     pub until: Option<UtcMillis>,
 }
+
+/// A project that has memories: its id, its name, and its aliases (kind, value, as recorded).
+pub(crate) type ProjectOfMemories = (ProjectId, String, Vec<(String, String, String)>);
 
 /// How often a memory was used.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
@@ -268,6 +272,73 @@ impl Store {
                 memory_of,
             )?;
             found.into_iter().map(|found| view.whole(found)).collect()
+        })
+    }
+
+    /// Returns memories with the numbers of their rows, in the order of rows after one; at most `limit`.
+    pub(crate) fn memories_after(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, Memory)>> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id > ?1 ORDER BY memory.id LIMIT ?2");
+        self.read(|view| {
+            let found = view.all(&sql, params![after, limit as i64], memory_of)?;
+            found.into_iter().map(|found| Ok((found.0, view.whole(found)?))).collect()
+        })
+    }
+
+    /// Returns the projects that have memories: id, name, aliases (kind, value, as recorded).
+    pub(crate) fn projects_of_memories(&self) -> StoreResult<Vec<ProjectOfMemories>> {
+        self.read(|view| {
+            let projects: Vec<(i64, ProjectId, String)> = view.all(
+                "SELECT id, uid, name FROM project WHERE id IN (SELECT project_id FROM memory) ORDER BY id",
+                [],
+                |row| Ok((row.get(0)?, ProjectId::from_bytes(row.get(1)?), row.get(2)?)),
+            )?;
+            projects
+                .into_iter()
+                .map(|(row, id, name)| {
+                    let aliases = view.all(
+                        "SELECT kind, value, recorded FROM project_alias WHERE project_id = ?1 ORDER BY kind, value",
+                        [row],
+                        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                    )?;
+                    Ok((id, name, aliases))
+                })
+                .collect()
+        })
+    }
+
+    /// Returns the project with this id or with any of these aliases, or creates it with this id.
+    pub(crate) fn project_like(
+        &self,
+        id: ProjectId,
+        name: &str,
+        aliases: &[(ProjectAlias, String)],
+        now: UtcMillis,
+    ) -> StoreResult<ProjectId> {
+        self.write(|tx| {
+            let is_known = tx.exists("SELECT 1 FROM project WHERE uid = ?1", [id.as_bytes()])?;
+            let mut row: Option<i64> = None;
+            for (alias, _) in aliases.iter().filter(|_| !is_known) {
+                row = row.or(tx.first_value(
+                    "SELECT project_id FROM project_alias WHERE kind = ?1 AND value = ?2",
+                    params![alias.kind(), alias.value()],
+                )?);
+            }
+            if let Some(row) = row {
+                return tx.one("SELECT uid FROM project WHERE id = ?1", [row], |row| row.get(0).map(ProjectId::from_bytes));
+            }
+            if !is_known {
+                let row: i64 = tx.insert(
+                    "INSERT INTO project (uid, name, created_ms) VALUES (?1, ?2, ?3)",
+                    params![id.as_bytes(), name, now],
+                )?;
+                for (alias, recorded) in aliases {
+                    tx.execute(
+                        "INSERT OR IGNORE INTO project_alias (kind, value, recorded, project_id) VALUES (?1, ?2, ?3, ?4)",
+                        params![alias.kind(), alias.value(), recorded, row],
+                    )?;
+                }
+            }
+            Ok(id)
         })
     }
 

@@ -331,6 +331,81 @@ fn a_hard_forget_takes_what_rests_on_the_session_alone_and_leaves_no_byte_of_it(
 }
 
 #[test]
+fn an_export_comes_back_with_the_same_ids_and_twice_changes_nothing() {
+    let memory = Memory::new();
+    memory.write("projects/p/a.jsonl", SessionBuilder::new(4).cwd("/home/dev/harbour").turns(4).text());
+    memory.learn();
+    let engine = memory.engine();
+    let project = engine.projects().unwrap()[0].id;
+    let turn = memory.turns(SessionBuilder::new(4).turns(4).id())[0].id.to_string();
+    let mut new = NewMemory::new(MemoryKind::Decision, "Leases live in SQLite.\u{0}\n```");
+    new.memory.project = Some(project);
+    new.memory.fields =
+        Fields::Decision { reason: Some("locks".to_owned()), alternatives: vec!["Redis".to_owned()], tradeoffs: vec![] };
+    new.memory.certainty = 0.7;
+    new.evidence = vec![GivenEvidence { turn, quote: None }];
+    new.entities = vec!["SQLite".to_owned(), "tool:Redis".to_owned()];
+    let first = engine.add_memory(&new, &by_hand()).unwrap().memory.to_string();
+    let edit = MemoryEdit { statement: Some("Leases live in Postgres.".to_owned()), ..MemoryEdit::default() };
+    let second = engine.edit_memory(&first, &edit, &by_hand()).unwrap().memory;
+    engine
+        .relate(
+            &Node::Memory(second),
+            RelationType::read("about").unwrap(),
+            &Node::Path("src/lease.rs".into()),
+            0.3,
+            None,
+            &by_hand(),
+        )
+        .unwrap();
+    let mut lines = Vec::new();
+    let exported = engine.export_memories(&mut lines).unwrap();
+    assert_eq!((exported.memories, exported.entities, exported.relations), (2, 2, 6));
+
+    let other = Memory::new();
+    let there = other.engine();
+    let imported = there.import_memories(&mut lines.as_slice(), &by_hand()).unwrap();
+    assert_eq!((imported.stored, imported.skipped, imported.operation), (exported, 0, Some(1)));
+    assert_eq!(state(there), state(engine), "exactly, ids included");
+    assert_eq!(there.projects().unwrap()[0].name, engine.projects().unwrap()[0].name);
+    let again = there.import_memories(&mut lines.as_slice(), &by_hand()).unwrap();
+    assert_eq!((again.stored, again.known, again.operation), (Default::default(), 10, None));
+    let mut repeated = Vec::new();
+    there.export_memories(&mut repeated).unwrap();
+    assert_eq!(String::from_utf8(repeated).unwrap(), String::from_utf8(lines.clone()).unwrap());
+
+    // What was changed there later stays, and lines that are none are told.
+    there.pin_memory(&second.to_string(), true, &by_hand()).unwrap();
+    let torn = [&lines[..lines.len() - 20], b"\n{\"memory\": 3}\n\xff\xfe\n"].concat();
+    let mended = there.import_memories(&mut torn.as_slice(), &by_hand()).unwrap();
+    assert_eq!((mended.skipped, mended.problems.len()), (3, 3), "{:?}", mended.problems);
+    there.undo(1, &by_hand()).unwrap_err();
+    there.undo(2, &by_hand()).unwrap();
+    there.undo(1, &by_hand()).unwrap();
+    assert_eq!(state(there), "", "one operation takes the whole import back");
+    let newer = there.import_memories(&mut b"{\"yore\":{\"format\":2}}\n".as_slice(), &by_hand()).unwrap_err();
+    assert_eq!(newer.code(), "memory/newer-format");
+}
+
+#[test]
+fn an_imported_entity_becomes_the_known_one_of_its_name() {
+    let (one, two) = (Memory::new(), Memory::new());
+    let about = |memory: &Memory, statement: &str| {
+        let new = NewMemory { entities: vec!["tool:SQLite".to_owned()], ..NewMemory::new(MemoryKind::Fact, statement) };
+        memory.engine().add_memory(&new, &by_hand()).unwrap();
+    };
+    about(&one, "SQLite is one file.");
+    one.engine().put_entity("tool", "SQLite", &["sqlite3".to_owned()], None, &by_hand()).unwrap();
+    about(&two, "SQLite is quick.");
+    let mut lines = Vec::new();
+    one.engine().export_memories(&mut lines).unwrap();
+    two.engine().import_memories(&mut lines.as_slice(), &by_hand()).unwrap();
+    let entity = two.engine().entity_named("sqlite3").unwrap();
+    assert_eq!((two.engine().entities(9).unwrap().len(), entity.name.as_str()), (1, "SQLite"));
+    assert_eq!(two.engine().traverse(&Node::Entity(entity.id), &Traversal::default()).unwrap().len(), 2);
+}
+
+#[test]
 fn of_many_writers_at_once_none_is_lost_and_none_is_double() {
     let memory = Memory::new();
     let directory = memory.data();

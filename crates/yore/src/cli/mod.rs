@@ -11,8 +11,10 @@ mod daemon;
 mod doctor;
 mod embed;
 mod eval;
+mod export;
 mod forget;
 mod hook;
+mod import;
 mod ingest;
 mod install;
 mod mcp;
@@ -106,8 +108,10 @@ enum Command {
     Doctor(doctor::Arguments),
     Embed(embed::Arguments),
     Eval(eval::Arguments),
+    Export(export::Arguments),
     Forget(forget::Arguments),
     Hook(hook::Arguments),
+    Import(import::Arguments),
     Ingest(ingest::Arguments),
     Install(install::Arguments),
     Mcp(mcp::Arguments),
@@ -200,8 +204,10 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Embed(arguments) => embed::run(&arguments, context),
         Command::Eval(arguments) => eval::run(&arguments, context),
+        Command::Export(arguments) => export::run(&arguments, context),
         Command::Forget(arguments) => forget::run(&arguments, context),
         Command::Hook(arguments) => hook::run(&arguments, context),
+        Command::Import(arguments) => import::run(&arguments, context),
         Command::Ingest(arguments) => ingest::run(&arguments, context),
         Command::Install(arguments) => install::run(&arguments, context),
         Command::Mcp(arguments) => mcp::run(&arguments, context),

@@ -97,10 +97,14 @@ pub fn labels(note: &NoteSummary) -> Vec<String> {
     labels
 }
 
-/// Formats a count as `1 session`, `2 sessions`.
+/// Formats a count as `1 session`, `2 sessions`, `3 memories`.
 pub fn counted(number: u64, singular: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {singular}{ending}", count(number))
+    let (stem, ending) = match singular.strip_suffix('y') {
+        _ if number == 1 => (singular, ""),
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => (stem, "ies"),
+        _ => (singular, "s"),
+    };
+    format!("{} {stem}{ending}", count(number))
 }
 
 /// Removes what a terminal would obey: control characters other than newline and tab, and those that change

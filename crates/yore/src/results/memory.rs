@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use yore_engine::{Done, MemoryUse, StoredMemory};
+use yore_engine::{Done, Exported, Imported, MemoryUse, StoredMemory};
 
 use super::time;
 
@@ -106,6 +106,26 @@ pub struct Changed {
     /// Id of the memory that is in effect now.
     pub memory: Option<String>,
     /// Number of the operation; none: everything was so already.
+    pub operation: Option<u64>,
+}
+
+/// What an export or an import did.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Moved {
+    /// Memories written or stored.
+    pub memories: u64,
+    /// Entities written or stored.
+    pub entities: u64,
+    /// Relations written or stored.
+    pub relations: u64,
+    /// Records that were known as they are, or newer; imports only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<u64>,
+    /// Lines that were not stored; imports only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<u64>,
+    /// Number of the operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<u64>,
 }
 
@@ -260,6 +280,24 @@ impl OperationRecord {
                     after: record(&change.after),
                 })
                 .collect(),
+        }
+    }
+}
+
+impl From<&Exported> for Moved {
+    fn from(exported: &Exported) -> Self {
+        let Exported { memories, entities, relations } = *exported;
+        Self { memories, entities, relations, known: None, skipped: None, operation: None }
+    }
+}
+
+impl From<&Imported> for Moved {
+    fn from(imported: &Imported) -> Self {
+        Self {
+            known: Some(imported.known),
+            skipped: Some(imported.skipped),
+            operation: imported.operation,
+            ..Self::from(&imported.stored)
         }
     }
 }

@@ -112,6 +112,8 @@ fn memories_and_operations_come_back_as_they_were_sent() {
     new.entities = vec!["gauge".to_owned()];
     let done = engine.add_memory(&new, &Cause::default()).unwrap();
     there_and_back(&Changed::from(done));
+    there_and_back(&Moved::from(&engine.export_memories(&mut Vec::new()).unwrap()));
+    there_and_back(&Moved::from(&yore_engine::Imported { known: 2, operation: Some(3), ..Default::default() }));
     let stored = engine.memory(&done.memory.to_string()).unwrap();
     let relation =
         MemoryRelation { name: "about".to_owned(), kind: "entity".to_owned(), id: "0".to_owned(), entity: None, weight: 0.5 };

@@ -90,6 +90,33 @@ fn memories_are_recorded_corrected_undone_and_listed_by_project_kind_and_entity(
 }
 
 #[test]
+fn memories_move_to_another_memory_and_come_back_after_a_loss() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let _ = here.id(&["remember", "Leases live in Redis.", "-k", "decision", "--entity", "tool:Redis"]);
+    let _ = here.id(&["remember", "Answers are short.", "-k", "preference", "--global"]);
+    let decision = here.call(&["memories", "--json", "-k", "decision"]).json()[0]["id"].as_str().unwrap().to_owned();
+    let _ = here.call(&["memories", "edit", &decision, "Leases live in SQLite."]).success();
+    let file = environment.path("memories.jsonl");
+    let file = file.to_str().unwrap();
+    let exported = here.call(&["export", file]).success().stdout;
+    assert_eq!(exported.trim(), "3 memories, 1 entity, 3 relations");
+    let refused = here.call(&["export", file]).ends_with(3);
+    assert!(refused.stderr.contains("memories.jsonl"), "{}", refused.stderr);
+    let before = here.call(&["memories", "--all", "--all-statuses", "--json"]).json();
+    std::fs::remove_dir_all(environment.data()).unwrap();
+    let imported = here.call(&["import", file]).success().stdout;
+    assert_eq!(imported.trim(), "3 memories, 1 entity, 3 relations stored; 0 known");
+    assert_eq!(here.call(&["memories", "--all", "--all-statuses", "--json"]).json(), before);
+    assert_eq!(here.statements(&[]), ["Leases live in SQLite.", "Answers are short."], "their project is found by its directory");
+    let again = here.call(&["import", file, "--json"]).json();
+    assert_eq!((&again["known"], &again["operation"]), (&Value::from(7), &Value::Null));
+    environment.write("torn.jsonl", "{\"memory\":{}}\nnothing\n");
+    let torn = here.call(&["import", environment.path("torn.jsonl").to_str().unwrap()]).ends_with(1);
+    assert!(torn.stderr.contains("line 1 is skipped: missing field"), "{}", torn.stderr);
+}
+
+#[test]
 fn memories_are_confirmed_found_wrong_pinned_and_related() {
     let environment = projects();
     let here = Place(&environment, "harbor");

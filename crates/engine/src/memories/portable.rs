@@ -1,0 +1,246 @@
+//! Memories, entities and relations as lines of JSON: written, and read again with the same ids.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+use yore_core::entity::{Entity, check_entity, key_of};
+use yore_core::id::{EntityId, ProjectId};
+use yore_core::memory::{Memory, check};
+use yore_core::operation::{Cause, OperationKind, Record};
+use yore_core::relation::{Node, Relation, check_relation};
+use yore_core::scope::ProjectAlias;
+
+use crate::Engine;
+use crate::error::{EngineError, MemoryError};
+use crate::store::{OperationTx, StoreError};
+
+/// Version of the format.
+const FORMAT: u32 = 1;
+/// Records read from the store at once.
+const PAGE: usize = 1_000;
+/// Longest line that is read.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// Maximum number of lines that are told with their problem.
+const MOST_PROBLEMS: usize = 20;
+
+/// A line of an export.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    /// The first line.
+    Yore { format: u32 },
+    /// A project that memories belong to.
+    Project { id: ProjectId, name: String, aliases: Vec<Alias> },
+    /// An entity.
+    Entity(Box<Entity>),
+    /// A memory.
+    Memory(Box<Memory>),
+    /// A relation.
+    Relation(Box<Relation>),
+}
+
+/// A name by which a project is recognised.
+#[derive(Debug, Deserialize, Serialize)]
+struct Alias {
+    kind: String,
+    value: String,
+    recorded: String,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    /// Number of memories.
+    pub memories: u64,
+    /// Number of entities.
+    pub entities: u64,
+    /// Number of relations.
+    pub relations: u64,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Imported {
+    /// Records that were new, or newer than the known ones.
+    pub stored: Exported,
+    /// Number of records that were known as they are, or newer.
+    pub known: u64,
+    /// Number of lines that were not stored.
+    pub skipped: u64,
+    /// The first of these lines, from 1, each with its problem.
+    pub problems: Vec<(u64, String)>,
+    /// Number of the operation; `None`: nothing was stored.
+    pub operation: Option<u64>,
+}
+
+impl Engine {
+    /// Writes all memories, entities and relations, one JSON object per line, projects first.
+    pub fn export_memories(&self, out: &mut dyn Write) -> Result<Exported, EngineError> {
+        let failed = |error: std::io::Error| EngineError::Store(StoreError::Io { path: "the export".into(), error });
+        let mut write = |line: &Line| {
+            serde_json::to_writer(&mut *out, line).map_err(|error| failed(error.into()))?;
+            out.write_all(b"\n").map_err(failed)
+        };
+        write(&Line::Yore { format: FORMAT })?;
+        for (id, name, aliases) in self.store().projects_of_memories()? {
+            let aliases = aliases.into_iter().map(|(kind, value, recorded)| Alias { kind, value, recorded }).collect();
+            write(&Line::Project { id, name, aliases })?;
+        }
+        let mut exported = Exported::default();
+        for entity in self.store().entities(None, usize::MAX >> 1)? {
+            exported.entities += 1;
+            write(&Line::Entity(Box::new(entity)))?;
+        }
+        let mut after = 0;
+        loop {
+            let page = self.store().memories_after(after, PAGE)?;
+            let Some((last, _)) = page.last() else { break };
+            after = *last;
+            for (_, memory) in page {
+                exported.memories += 1;
+                write(&Line::Memory(Box::new(memory)))?;
+            }
+        }
+        let mut after = 0;
+        loop {
+            let page = self.store().relations_after(after, PAGE)?;
+            let Some((last, _)) = page.last() else { break };
+            after = *last;
+            for relation in page.into_iter().filter_map(|(_, relation)| relation) {
+                exported.relations += 1;
+                write(&Line::Relation(Box::new(relation)))?;
+            }
+        }
+        Ok(exported)
+    }
+
+    /// Reads such lines, as one operation. A record that is known as it is, or newer, stays; a line that is none is
+    /// skipped and told. An entity with the name and kind of a known one becomes that one, and a project is found by
+    /// its names first.
+    pub fn import_memories(&self, input: &mut dyn BufRead, cause: &Cause) -> Result<Imported, EngineError> {
+        let mut imported = Imported::default();
+        let mut records: Vec<(u64, Record)> = Vec::new();
+        let mut projects: HashMap<ProjectId, ProjectId> = HashMap::new();
+        let mut bytes = Vec::new();
+        for number in 1.. {
+            bytes.clear();
+            let read = std::io::Read::take(&mut *input, MOST_BYTES).read_until(b'\n', &mut bytes);
+            let read = read.map_err(|error| EngineError::Store(StoreError::Io { path: "the import".into(), error }))?;
+            if read == 0 {
+                break;
+            }
+            if bytes.trim_ascii().is_empty() {
+                continue;
+            }
+            match serde_json::from_slice::<Line>(&bytes) {
+                Ok(Line::Yore { format }) if format > FORMAT => {
+                    return Err(MemoryError::NewerFormat(format).into());
+                }
+                Ok(Line::Yore { .. }) => {}
+                Ok(Line::Project { id, name, aliases }) => {
+                    let aliases: Vec<(ProjectAlias, String)> = aliases
+                        .into_iter()
+                        .filter_map(|alias| Some((ProjectAlias::of(&alias.kind, &alias.value)?, alias.recorded)))
+                        .collect();
+                    projects.insert(id, self.store().project_like(id, &name, &aliases, self.now())?);
+                }
+                Ok(Line::Entity(entity)) => records.push((number, Record::Entity(Box::new(entity.normalised())))),
+                Ok(Line::Memory(memory)) => {
+                    let project = memory.project.map(|id| projects.get(&id).copied().unwrap_or(id));
+                    let memory = self.redacted_memory(Memory { project, ..*memory })?;
+                    records.push((number, Record::Memory(Box::new(memory.normalised()))));
+                }
+                Ok(Line::Relation(relation)) => records.push((number, Record::Relation(Box::new(relation.normalised())))),
+                Err(error) => skip(&mut imported, number, error.to_string()),
+            }
+        }
+        // Relations need their ends.
+        records.sort_by_key(|(_, record)| match record {
+            Record::Entity(_) => 0,
+            Record::Memory(_) => 1,
+            Record::Relation(_) => 2,
+        });
+        let summary = format!("imported {} records", records.len());
+        let (imported, operation) = self.operate(OperationKind::Import, cause, summary, |tx| {
+            let mut same: HashMap<EntityId, EntityId> = HashMap::new();
+            for (number, record) in records {
+                match take(tx, record, &mut same) {
+                    Ok(Some(kind)) => *kind(&mut imported.stored) += 1,
+                    Ok(None) => imported.known += 1,
+                    Err(EngineError::Memory(error)) => skip(&mut imported, number, error.to_string()),
+                    Err(EngineError::Store(error @ (StoreError::UnknownNode(_) | StoreError::UnknownProject(_)))) => {
+                        skip(&mut imported, number, error.to_string());
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(imported)
+        })?;
+        Ok(Imported { operation, ..imported })
+    }
+}
+
+/// The counter of a kind of records.
+type Counter = fn(&mut Exported) -> &mut u64;
+
+/// Stores a record unless it is known as it is, or newer.
+fn take(
+    tx: &mut OperationTx<'_, '_>,
+    record: Record,
+    same: &mut HashMap<EntityId, EntityId>,
+) -> Result<Option<Counter>, EngineError> {
+    match record {
+        Record::Entity(entity) => {
+            check_entity(&entity).map_err(MemoryError::from)?;
+            let known = tx.entities_named(&entity.name)?;
+            let named = known.into_iter().find(|known| known.kind == entity.kind && key_of(&known.name) == key_of(&entity.name));
+            let known = match named {
+                Some(known) => Some(known),
+                None => tx.entity(entity.id)?,
+            };
+            let Some(known) = known else {
+                tx.put(&Record::Entity(entity))?;
+                return Ok(Some(|counts| &mut counts.entities));
+            };
+            same.insert(entity.id, known.id);
+            let mut joined = known.clone();
+            joined.aliases.extend(entity.aliases.iter().cloned().chain([entity.name.clone()]));
+            joined.description = joined.description.or_else(|| entity.description.clone());
+            let joined = joined.normalised();
+            if joined == known {
+                return Ok(None);
+            }
+            tx.put(&Record::Entity(Box::new(joined)))?;
+            Ok(Some(|counts| &mut counts.entities))
+        }
+        Record::Memory(memory) => {
+            check(&memory).map_err(MemoryError::from)?;
+            if tx.memory(memory.id)?.is_some_and(|known| known.changed >= memory.changed) {
+                return Ok(None);
+            }
+            tx.put(&Record::Memory(memory))?;
+            Ok(Some(|counts| &mut counts.memories))
+        }
+        Record::Relation(relation) => {
+            let there = |node: &Node| match node {
+                Node::Entity(id) => Node::Entity(same.get(id).copied().unwrap_or(*id)),
+                node => node.clone(),
+            };
+            let relation = Relation { from: there(&relation.from), to: there(&relation.to), ..*relation }.normalised();
+            check_relation(&relation).map_err(MemoryError::from)?;
+            if tx.relation_between(&relation.from, relation.relation_type, &relation.to)?.is_some() {
+                return Ok(None);
+            }
+            tx.put(&Record::Relation(Box::new(relation)))?;
+            Ok(Some(|counts| &mut counts.relations))
+        }
+    }
+}
+
+fn skip(imported: &mut Imported, line: u64, problem: String) {
+    imported.skipped += 1;
+    if imported.problems.len() < MOST_PROBLEMS {
+        imported.problems.push((line, problem));
+    }
+}
