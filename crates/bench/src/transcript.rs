@@ -191,8 +191,7 @@ mod tests {
             .unwrap();
         let asked = asked.unwrap();
         let found = engine.recall(&RecallRequest::new(asked.as_str())).unwrap();
-        let yore_engine::Found::Turn(turn) = &found.hits[0].found;
-        assert_eq!(turn.text, asked);
+        assert_eq!(found.hits[0].as_turn().unwrap().text, asked);
         std::fs::remove_dir_all(engine.directory().parent().unwrap()).unwrap();
     }
 

@@ -1,13 +1,16 @@
 //! A question, the filter that limits it, and the parts of an answer.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::episode::{EpisodeKind, Role};
-use crate::id::{EpisodeId, TurnId};
+use crate::id::{EpisodeId, MemoryId, TurnId};
+use crate::memory::{MemoryKind, Status};
 use crate::scope::ScopeChoice;
 use crate::time::UtcMillis;
 
-/// The filter of the turns that may answer; an empty list means no restriction. Applied before ranking.
+/// The filter of the turns and memories that may answer; an empty list means no restriction. Applied before ranking.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     /// The projects.
@@ -37,6 +40,48 @@ pub struct Filter {
     pub files: Vec<String>,
     /// Languages of the code blocks, under any of their names.
     pub languages: Vec<String>,
+    /// What may answer: turns, memories, or both.
+    #[serde(default)]
+    pub wanted: Wanted,
+    /// The conditions that memories must meet.
+    #[serde(default)]
+    pub memories: MemoryConditions,
+}
+
+named_enum! {
+    /// What may answer a question.
+    #[derive(Default)]
+    Wanted {
+        /// Turns and memories.
+        #[default]
+        Both = "both",
+        /// Turns.
+        Turns = "turns",
+        /// Memories.
+        Memories = "memories",
+    }
+}
+
+/// The conditions that memories must meet; an empty list means no restriction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryConditions {
+    /// Kinds.
+    pub kinds: Vec<MemoryKind>,
+    /// Statuses; empty: all but archived ones.
+    pub statuses: Vec<Status>,
+    /// Only memories with one of these tags.
+    pub tags: Vec<String>,
+    /// Only memories about one of these entities, by name or alias.
+    pub entities: Vec<String>,
+    /// Only memories that were true at this time, as far as is known.
+    pub valid_at: Option<UtcMillis>,
+}
+
+impl MemoryConditions {
+    /// Returns whether there is a condition besides the status.
+    pub fn asks_for_content(&self) -> bool {
+        !self.kinds.is_empty() || !self.tags.is_empty() || !self.entities.is_empty() || self.valid_at.is_some()
+    }
 }
 
 impl Filter {
@@ -59,6 +104,8 @@ open_named_enum! {
         Period = "period",
         /// Passages linked to the best ones by titles and names.
         Links = "links",
+        /// Memories and turns near the entities that the question names, along relations.
+        Graph = "graph",
     }
 }
 
@@ -87,6 +134,10 @@ open_named_enum! {
         Talk = "talk",
         /// How well the cross-encoder thinks that it answers.
         Rerank = "rerank",
+        /// Relations with the entities that the question names.
+        Graph = "graph",
+        /// Kind, lane and status of a memory, and what it stands for.
+        Memory = "memory",
     }
 }
 
@@ -212,6 +263,59 @@ impl SearchMode {
             Self::Lexical => "lexical",
             Self::Static => "static",
             Self::Full => "full",
+        }
+    }
+}
+
+/// The id of something that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemId {
+    /// A turn of a conversation, or a passage of a document.
+    Turn(TurnId),
+    /// A memory.
+    Memory(MemoryId),
+}
+
+impl ItemId {
+    /// Returns the short form, by which a person names it.
+    pub fn short(self) -> String {
+        match self {
+            Self::Turn(turn) => turn.short(),
+            Self::Memory(memory) => memory.short(),
+        }
+    }
+
+    /// Reads an id as it is written whole. The version of its UUID says what it is the id of.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.bytes().filter(|byte| *byte != b'-').nth(12) {
+            Some(b'7') => text.parse().ok().map(Self::Memory),
+            _ => text.parse().ok().map(Self::Turn),
+        }
+    }
+
+    /// Returns the turn, if it is one.
+    pub fn turn(self) -> Option<TurnId> {
+        match self {
+            Self::Turn(turn) => Some(turn),
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// Returns the memory, if it is one.
+    pub fn memory(self) -> Option<MemoryId> {
+        match self {
+            Self::Turn(_) => None,
+            Self::Memory(memory) => Some(memory),
+        }
+    }
+}
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Turn(turn) => turn.fmt(f),
+            Self::Memory(memory) => memory.fmt(f),
         }
     }
 }

@@ -13,7 +13,7 @@ use yore_core::text::{CHUNK_TOKENS, CHUNKER_VERSION, chunks};
 use crate::embed::{EmbedCache, EmbedError, TextEmbedder, TextHash as CacheHash};
 use crate::error::EngineError;
 use crate::platform::{self, FileLock};
-use crate::store::{EmbeddedTurn, EmbedderKey, IndexedTurn, Store, StoreError, TextHash, TurnKey};
+use crate::store::{EmbeddedItem, EmbedderKey, IndexedItem, ItemClass, ItemKey, Store, StoreError, TextHash};
 
 /// Turns read from the queue at once.
 const READ_TURNS: usize = 32;
@@ -81,14 +81,14 @@ pub(crate) fn run(
     }
     store.queue_failed(if is_asked { u32::MAX } else { MOST_FAILURES })?;
     report.waiting = store.unembedded_count(10_000_000)?;
-    let mut batch = Batch { store, key, embedder, cache, row, fresh: HashMap::new(), turns: Vec::new(), since: Instant::now() };
+    let mut batch = Batch { store, key, embedder, cache, row, fresh: HashMap::new(), items: Vec::new(), since: Instant::now() };
     loop {
-        let queued = store.unembedded_turns(READ_TURNS)?;
+        let queued = store.unembedded_items(READ_TURNS)?;
         if queued.is_empty() {
             break;
         }
-        for (seq, turn_row, turn) in queued {
-            batch.take(seq, turn_row, turn.as_ref(), &mut report)?;
+        for (seq, key, item) in queued {
+            batch.take(seq, key, item.as_ref(), &mut report)?;
             if batch.fresh.len() >= COMMIT_TEXTS || batch.since.elapsed() >= COMMIT_AFTER {
                 batch.commit(&mut report)?;
                 if !go_on(&report) {
@@ -111,7 +111,7 @@ pub(crate) fn run(
     Ok(report)
 }
 
-/// Turns between two commits.
+/// Turns and memories between two commits.
 struct Batch<'a> {
     store: &'a Store,
     key: &'a [u8; 32],
@@ -120,15 +120,15 @@ struct Batch<'a> {
     row: EmbedderKey,
     /// Vectors that are not in the store yet.
     fresh: HashMap<TextHash, Vec<f32>>,
-    turns: Vec<(i64, TurnKey, Vec<TextHash>, Option<String>)>,
+    items: Vec<(i64, ItemKey, Vec<TextHash>, Option<String>)>,
     since: Instant,
 }
 
 impl Batch<'_> {
-    fn take(&mut self, seq: i64, row: TurnKey, turn: Option<&IndexedTurn>, report: &mut EmbedReport) -> Result<(), EngineError> {
+    fn take(&mut self, seq: i64, key: ItemKey, item: Option<&IndexedItem>, report: &mut EmbedReport) -> Result<(), EngineError> {
         let (mut hashes, mut failure) = (Vec::new(), None);
-        let text = match turn {
-            Some(turn) => self.text(turn)?,
+        let text = match item {
+            Some(item) => self.text(item)?,
             None => String::new(),
         };
         for chunk in chunks(&text, CHUNK_TOKENS) {
@@ -151,17 +151,18 @@ impl Batch<'_> {
             }
             hashes.push(hash);
         }
-        self.turns.push((seq, row, hashes, failure));
+        self.items.push((seq, key, hashes, failure));
         Ok(())
     }
 
-    /// Returns the text that is embedded for the turn.
-    fn text(&self, turn: &IndexedTurn) -> Result<String, EngineError> {
-        let own = turn.spoken();
-        if own.trim().is_empty() || turn.is_document || own.chars().nth(SHORT_CHARS).is_some() {
+    /// Returns the text that is embedded for an item.
+    fn text(&self, item: &IndexedItem) -> Result<String, EngineError> {
+        let own = item.spoken();
+        let stands_alone = item.is_document || matches!(item.class, ItemClass::Memory(_));
+        if own.trim().is_empty() || stands_alone || own.chars().nth(SHORT_CHARS).is_some() {
             return Ok(own);
         }
-        Ok(match self.store.said_before(turn.episode, turn.position)? {
+        Ok(match self.store.said_before(item.episode, item.position)? {
             Some(before) => {
                 let before = before.trim();
                 let from = before.char_indices().rev().nth(BEFORE_CHARS - 1).map_or(0, |(at, _)| at);
@@ -187,22 +188,22 @@ impl Batch<'_> {
 
     fn commit(&mut self, report: &mut EmbedReport) -> Result<(), EngineError> {
         self.since = Instant::now();
-        if self.turns.is_empty() {
+        if self.items.is_empty() {
             return Ok(());
         }
-        let turns: Vec<EmbeddedTurn> = std::mem::take(&mut self.turns)
+        let items: Vec<EmbeddedItem> = std::mem::take(&mut self.items)
             .into_iter()
-            .map(|(seq, row, hashes, failure)| EmbeddedTurn {
+            .map(|(seq, key, hashes, failure)| EmbeddedItem {
                 seq,
-                row,
+                key,
                 chunks: hashes.into_iter().map(|hash| (hash, self.fresh.remove(&hash))).collect(),
                 failure,
             })
             .collect();
         self.fresh.clear();
-        self.store.store_vectors(self.row, &turns)?;
-        report.turns += turns.iter().filter(|turn| !turn.chunks.is_empty()).count() as u64;
-        report.waiting = report.waiting.saturating_sub(turns.len() as u64);
+        self.store.store_vectors(self.row, &items)?;
+        report.turns += items.iter().filter(|item| !item.chunks.is_empty()).count() as u64;
+        report.waiting = report.waiting.saturating_sub(items.len() as u64);
         Ok(())
     }
 }

@@ -650,7 +650,7 @@ impl Engine {
         let index = self.index()?;
         Ok(IndexHealth {
             indexed: index.len(),
-            expected: self.store.indexable_turns()?,
+            expected: self.store.indexable_items()?,
             queued: self.store.queue_length(1_000_000)? as u64,
             bytes: directory_bytes(index.directory()),
         })

@@ -41,15 +41,16 @@ pub use index::vector::{
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
 pub use memories::{
-    Done, Exported, GivenEvidence, Imported, MemoryEdit, MemoryList, NewMemory, Reached, StoredMemory, Traversal,
+    Done, Exported, GivenEvidence, Imported, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenedMemory, Reached,
+    StoredMemory, Traversal,
 };
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};
 pub use projects::ProjectQuery;
 pub use replay::{CUTS, ReplayReport, ReplayRequest, ReplayRow};
 pub use retrieve::{
-    ExchangeHits, Found, Hit, Missing, Packing, Passage, RecallAnswer, RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone,
-    exchanges,
+    Anchor, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Packing, Passage, PastStatement, RecallAnswer,
+    RecallRequest, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};

@@ -131,7 +131,12 @@ impl Engine {
         })?;
         let is_own =
             |session: &str| session.strip_prefix(&prompt.session).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        Ok(answer.hits.into_iter().filter(|hit| !is_own(&hit.place.native_session)).take(VOTING).collect())
+        Ok(answer
+            .hits
+            .into_iter()
+            .filter(|hit| !hit.place.as_ref().is_some_and(|place| is_own(&place.native_session)))
+            .take(VOTING)
+            .collect())
     }
 }
 

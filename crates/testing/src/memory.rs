@@ -38,8 +38,10 @@ pub trait TurnOf {
 
 impl TurnOf for Hit {
     fn turn(&self) -> &ShownTurn {
-        let Found::Turn(turn) = &self.found;
-        turn
+        match &self.found {
+            Found::Turn(turn) => turn,
+            Found::Memory(memory) => panic!("a memory was found: {}", memory.memory.statement),
+        }
     }
 }
 
@@ -105,6 +107,12 @@ impl Memory {
             })
             .unwrap(),
         );
+    }
+
+    /// Opens the engine at another time.
+    pub fn open_at(&mut self, now: fn() -> UtcMillis) {
+        self.engine = None;
+        self.engine = Some(Engine::open(EngineOptions { now, ..Self::options(self.data()) }).unwrap());
     }
 
     /// Opens the engine with another local model, or with none.

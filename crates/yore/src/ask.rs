@@ -3,6 +3,8 @@
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use yore_core::id::MemoryId;
+use yore_core::memory::Use;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::parse_beginning;
 use yore_core::time::{RecordedTime, UtcMillis};
@@ -44,7 +46,18 @@ pub fn ask(engine: &Engine, request: &RecallRequest, config: &Config) -> Result<
         // Turns that the index cannot take now are searched in memory.
         let _ = engine.sync_index(0, &mut |_| {});
     }
-    engine.recall(request)
+    recall(engine, request)
+}
+
+/// Answers a request, and counts the memories that the answer shows.
+pub fn recall(engine: &Engine, request: &RecallRequest) -> Result<RecallAnswer, EngineError> {
+    let answer = engine.recall(request)?;
+    let shown: Vec<MemoryId> = answer.hits.iter().filter_map(|hit| hit.id().memory()).collect();
+    if !shown.is_empty() {
+        // Counts are no reason to withhold an answer.
+        let _ = engine.record_memory_uses(&shown, Use::Shown, None, Some(&request.question));
+    }
+    Ok(answer)
 }
 
 /// Parses a date or a time, or the name of a period (`last week`, `3 days ago`), which gives its beginning; without

@@ -8,13 +8,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use yore_core::exchange::Exchanges;
+use yore_core::operation::Cause;
 use yore_core::query::SearchMode;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{
-    Brief, BriefRequest, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, NoteSummary, NotesRequest,
-    ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest, RememberRequest, Remembered, SessionsRequest, ShowAnswer,
-    ShowRequest, Statistics, StoreError, StoreOptions, WhichVersion,
+    Brief, BriefRequest, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, MemoryList,
+    NewMemory, NoteSummary, NotesRequest, OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest,
+    RememberRequest, Remembered, SessionsRequest, ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory,
+    WhichVersion,
 };
 
 use crate::ask;
@@ -135,7 +137,7 @@ impl Uses {
             // Turns that the index cannot take now are searched in memory.
             let _ = engine.sync_index(0, &mut |_| {});
         }
-        engine.recall(&request)
+        ask::recall(engine, &request)
     }
 }
 
@@ -233,6 +235,32 @@ impl Memory {
     /// Remembers a note.
     pub fn remember(&mut self, request: &RememberRequest) -> CliResult<Remembered> {
         self.ask(&Request::Remember { request: request.clone() }, |engine| engine.remember(request))
+    }
+
+    /// Records a memory.
+    pub fn add_memory(&mut self, new: &NewMemory, cause: &Cause) -> CliResult<Done> {
+        let request = Request::AddMemory { new: Box::new(new.clone()), cause: cause.clone() };
+        self.ask(&request, |engine| engine.add_memory(new, cause))
+    }
+
+    /// Lists memories.
+    pub fn memories(&mut self, list: &MemoryList) -> CliResult<Vec<StoredMemory>> {
+        self.ask(&Request::Memories { list: list.clone() }, |engine| engine.memories(list))
+    }
+
+    /// Opens a memory; the use is counted.
+    pub fn open_memory(&mut self, id: &str, session: Option<&str>) -> CliResult<OpenedMemory> {
+        let request = Request::OpenMemory { id: id.to_owned(), session: session.map(str::to_owned) };
+        self.ask(&request, |engine| engine.open_memory(id, session))
+    }
+
+    /// Opens a memory as [`Self::open_memory`] does; `None` if it is not the id of one, but perhaps of a turn.
+    pub fn memory_if_known(&mut self, id: &str, session: Option<&str>) -> CliResult<Option<OpenedMemory>> {
+        match self.open_memory(id, session) {
+            Ok(opened) => Ok(Some(opened)),
+            Err(error) if error.code == "memory/unknown" => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Forgets a session or a note.

@@ -106,6 +106,36 @@ pub struct CodeChange {
 }
 
 impl Fields {
+    /// Returns all words of the fields, in their order.
+    pub fn texts(&self) -> Vec<&str> {
+        let mut texts: Vec<&str> = Vec::new();
+        match self {
+            Self::None | Self::Open { .. } => {}
+            Self::Solution { problem, error, tried, changes, files } => {
+                texts.push(problem);
+                texts.extend(error.iter().chain(tried).map(String::as_str));
+                for CodeChange { file, language: _, before, after, explanation } in changes {
+                    texts.extend(file.iter().chain(before).map(String::as_str));
+                    texts.push(after);
+                    texts.extend(explanation.as_deref());
+                }
+                texts.extend(files.iter().map(String::as_str));
+            }
+            Self::Pattern { use_case, example, related } => {
+                texts.extend(use_case.iter().chain(example).chain(related).map(String::as_str));
+            }
+            Self::Decision { reason, alternatives, tradeoffs } => {
+                texts.extend(reason.iter().chain(alternatives).chain(tradeoffs).map(String::as_str));
+            }
+            Self::Standard { category, examples, counter_examples, reason } => {
+                texts.extend(category.iter().chain(reason).chain(examples).chain(counter_examples).map(String::as_str));
+            }
+            Self::Preference { aspect, corrected } => texts.extend(aspect.iter().chain(corrected).map(String::as_str)),
+        }
+        texts.retain(|text| !text.trim().is_empty());
+        texts
+    }
+
     /// Returns whether a memory of this kind may have these fields.
     pub fn fit(&self, kind: MemoryKind) -> bool {
         match self {

@@ -101,7 +101,50 @@ impl Design {
     }
 }
 
+/// Words by which a question asks for a kind; more than one kind may be asked for.
+const ASKED: &[(MemoryKind, &[&str])] = &[
+    (MemoryKind::Decision, &["decision", "decisions", "decide", "decided"]),
+    (MemoryKind::Preference, &["preference", "preferences", "prefer", "prefers", "preferred"]),
+    (MemoryKind::Question, &["open question", "open questions", "unanswered"]),
+    (MemoryKind::Problem, &["open problem", "open problems", "known issues", "unsolved"]),
+    (MemoryKind::Todo, &["todo", "todos", "to do"]),
+    (MemoryKind::Solution, &["solution", "solutions", "solve", "solved", "fix", "fixed"]),
+    (MemoryKind::Pattern, &["pattern", "patterns"]),
+    (MemoryKind::Standard, &["standard", "standards", "convention", "conventions", "guideline", "guidelines"]),
+    (MemoryKind::Conclusion, &["conclusion", "conclusions"]),
+    (MemoryKind::Insight, &["insight", "insights"]),
+    (MemoryKind::Attempt, &["attempt", "attempts", "tried"]),
+];
+
 impl MemoryKind {
+    /// Returns the kinds that a question asks for by name.
+    ///
+    /// ```
+    /// use yore_core::memory::MemoryKind;
+    /// assert_eq!(MemoryKind::asked_in("Decisions about the queue?"), [MemoryKind::Decision]);
+    /// assert!(MemoryKind::asked_in("Where is the queue?").is_empty());
+    /// ```
+    pub fn asked_in(question: &str) -> Vec<Self> {
+        let letters = |letter: char| if letter.is_alphanumeric() { letter } else { ' ' };
+        let plain: String = question.to_lowercase().chars().map(letters).collect();
+        let plain = format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" "));
+        let is_asked = |words: &[&str]| words.iter().any(|word| plain.contains(&format!(" {word} ")));
+        ASKED.iter().filter(|(_, words)| is_asked(words)).map(|(kind, _)| *kind).collect()
+    }
+
+    /// Returns the factor of the score of a memory of this kind when memories are ranked (S1-085, C-068).
+    pub const fn boost(self) -> f32 {
+        match self {
+            Self::CategorySummary => 1.3,
+            Self::Solution => 1.2,
+            Self::Pattern => 1.15,
+            Self::Decision => 1.1,
+            Self::Standard => 1.05,
+            Self::Preference => 0.9,
+            _ => 1.0,
+        }
+    }
+
     /// Returns the name that comes nearest in a design; `Design::kind` of the design's own names is the
     /// inverse of this.
     pub fn name_in(self, design: Design) -> &'static str {

@@ -264,6 +264,12 @@ impl Memory {
         self
     }
 
+    /// Returns its words, a line for title, statement, details and each field: the text by which it is found.
+    pub fn words(&self) -> String {
+        let own = self.title.iter().chain([&self.statement]).chain(&self.details).map(String::as_str);
+        own.chain(self.fields.texts()).collect::<Vec<_>>().join("\n")
+    }
+
     /// Returns whether it was true at a time, as far as is known.
     ///
     /// ```

@@ -1,16 +1,17 @@
-//! A turn that an index found.
+//! An item that an index found.
 
 use tantivy::{DocId, SegmentOrdinal};
 use yore_core::time::UtcMillis;
 
-use crate::store::{EpisodeKey, TurnKey};
+use crate::store::{EpisodeKey, ItemKey};
 
-/// A turn that an index found, with its location.
+/// A turn or memory that an index found, with its location.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct TurnHit {
-    pub row: TurnKey,
+pub(crate) struct ItemHit {
+    pub key: ItemKey,
+    /// Row 0 for a memory.
     pub episode: EpisodeKey,
-    /// Time when it was said, or [`super::filter::NO_TIME`].
+    /// Time when it was said or recorded, or [`super::filter::NO_TIME`].
     pub at: UtcMillis,
     /// Position in its episode.
     pub position: i64,
@@ -18,7 +19,7 @@ pub(crate) struct TurnHit {
     pub is_document: bool,
     /// Score of the index: BM25, or the cosine.
     pub score: f32,
-    /// Its address in the full-text index; `None` for a turn that is still queued, and for hits of other
+    /// Its address in the full-text index; `None` for an item that is still queued, and for hits of other
     /// indexes.
     pub address: Option<Address>,
 }

@@ -11,7 +11,7 @@ pub(crate) mod vector;
 
 pub use filter::CompiledFilter;
 pub(crate) use filter::{Evaluator, NO_TIME};
-pub(crate) use hit::{Address, TurnHit};
+pub(crate) use hit::{Address, ItemHit};
 pub use lexical::{IndexError, SyncReport};
 pub(crate) use lexical::{LexicalIndex, LexicalState, SearchOptions};
 pub(crate) use names::NameGraph;

@@ -11,7 +11,7 @@ use yore_core::time::UtcMillis;
 
 use super::filter::{FilterValues, NO_TIME};
 use super::hit::Address;
-use crate::store::{EpisodeKey, IndexedTurn, RowKey, TurnKey};
+use crate::store::{EpisodeKey, IndexedItem, ItemKey, RowKey, TurnKey};
 
 /// Names of the columns.
 pub(super) const NAME: &str = "name";
@@ -29,7 +29,7 @@ const CODE_LINES: f32 = 0.3;
 const LEAST_CODE: usize = 3;
 
 /// Returns the names of a passage of prose in a document, and its title; nothing for other turns.
-pub(super) fn names_of(turn: &IndexedTurn) -> (Vec<String>, Option<String>) {
+pub(super) fn names_of(turn: &IndexedItem) -> (Vec<String>, Option<String>) {
     if !turn.is_document || is_code(&turn.text) {
         return (Vec::new(), None);
     }
@@ -60,7 +60,7 @@ pub(crate) struct Passage {
 }
 
 impl FilterValues for Passage {
-    fn turn(&self) -> i64 {
+    fn key(&self) -> i64 {
         self.row.get()
     }
     fn episode(&self) -> i64 {
@@ -72,7 +72,7 @@ impl FilterValues for Passage {
     fn branch(&self) -> i64 {
         self.branch
     }
-    fn role(&self) -> u8 {
+    fn class(&self) -> u8 {
         self.role
     }
     fn at(&self) -> UtcMillis {
@@ -188,8 +188,8 @@ impl NameGraph {
     }
 
     /// Returns the index of a passage.
-    pub fn passage_of(&self, row: TurnKey) -> Option<u32> {
-        self.places.get(&row).copied()
+    pub fn passage_of(&self, key: ItemKey) -> Option<u32> {
+        self.places.get(&key.turn()?).copied()
     }
 
     /// Returns the number of a name.

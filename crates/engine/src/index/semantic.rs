@@ -1,5 +1,5 @@
-//! Finds candidate turns by similarity of meaning, with an index of the static table's vectors for every
-//! turn, and one of the local model's vectors for the embedded turns.
+//! Finds candidate turns and memories by similarity of meaning, with an index of the static table's vectors for
+//! every one, and one of the local model's vectors for the embedded ones.
 //!
 //! Both are caches beside the database and process the store's vector queue as the full-text index processes
 //! its own: the queue is emptied only after the indexes have written. An index that does not match the store
@@ -16,14 +16,14 @@ use yore_core::text::{CHUNK_TOKENS, chunks};
 use yore_core::time::UtcMillis;
 
 use super::IndexError;
-use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, role_number};
-use super::hit::TurnHit;
+use super::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME, class_number};
+use super::hit::ItemHit;
 use super::lexical::io_failure;
 use super::vector::{TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions, VectorSearch};
 use crate::embed::StaticTable;
 use crate::store::{
-    EmbedderKey, EpisodeKey, IndexedTurn, LabelKey, MODEL_LIST, ProjectKey, QueuedVector, RowKey, STATIC_LIST, Store, StoreError,
-    TurnKey, VectorKey,
+    EmbedderKey, EpisodeKey, IndexedItem, ItemKey, LabelKey, MODEL_LIST, ProjectKey, QueuedVector, RowKey, STATIC_LIST, Store,
+    StoreError, VectorKey,
 };
 
 /// Fact of the store: vectors were deleted of which the indexes must not keep a byte.
@@ -32,7 +32,7 @@ const PURGE: &str = "purge-vectors";
 const READ_TURNS: usize = 500;
 /// Vectors written at once, which an update holds in memory.
 const WRITE_ROWS: usize = 32_768;
-/// Queued turns that a query searches in memory; further ones must wait for the index.
+/// Queued items that a query searches in memory; further ones must wait for the index.
 pub(crate) const MOST_PENDING_VECTORS: usize = 500;
 /// Discount on every chunk of a turn but the first: a long turn has many chances to be near anything.
 const LATER_DISCOUNT: f32 = 0.03;
@@ -121,15 +121,15 @@ impl SemanticIndex {
             while !is_last && static_batch.rows().max(model_batch.as_ref().map_or(0, VectorBatch::rows)) < WRITE_ROWS {
                 let queued = store.queued_vectors(after, READ_TURNS)?;
                 is_last = queued.len() < READ_TURNS;
-                for (seq, row, lists, turn) in queued {
+                for (seq, key, lists, item) in queued {
                     after = seq;
                     if lists & STATIC_LIST != 0 {
-                        self.take_static(&mut static_batch, row, turn.as_ref())?;
+                        self.take_static(&mut static_batch, key, item.as_ref())?;
                     }
                     if let (Some((list, _)), Some(batch)) = (&models, &mut model_batch)
                         && lists & MODEL_LIST != 0
                     {
-                        take_model(store, list.embedder, batch, row, turn.as_ref())?;
+                        take_model(store, list.embedder, batch, key, item.as_ref())?;
                     }
                 }
             }
@@ -153,18 +153,18 @@ impl SemanticIndex {
         Ok(false)
     }
 
-    fn take_static(&self, batch: &mut VectorBatch, row: TurnKey, turn: Option<&IndexedTurn>) -> Result<(), IndexError> {
-        let Some(turn) = turn else {
-            batch.remove(row.get());
+    fn take_static(&self, batch: &mut VectorBatch, key: ItemKey, item: Option<&IndexedItem>) -> Result<(), IndexError> {
+        let Some(item) = item else {
+            batch.remove(key.get());
             return Ok(());
         };
-        let vectors = self.static_vectors(turn);
+        let vectors = self.static_vectors(item);
         let chunks = vectors.iter().map(|(ordinal, vector)| VectorChunk { ordinal: *ordinal, vector_id: 0, vector });
-        Ok(batch.replace(row.get(), metadata(turn), chunks)?)
+        Ok(batch.replace(key.get(), metadata(item), chunks)?)
     }
 
-    fn static_vectors(&self, turn: &IndexedTurn) -> Vec<(u16, [f32; StaticTable::DIMENSIONS])> {
-        let text = turn.spoken();
+    fn static_vectors(&self, item: &IndexedItem) -> Vec<(u16, [f32; StaticTable::DIMENSIONS])> {
+        let text = item.spoken();
         let mut vectors = Vec::new();
         for (ordinal, chunk) in chunks(&text, CHUNK_TOKENS).into_iter().enumerate() {
             let mut vector = [0.0; StaticTable::DIMENSIONS];
@@ -182,7 +182,7 @@ impl SemanticIndex {
         question: &str,
         filter: &CompiledFilter,
         limit: usize,
-    ) -> Result<Vec<TurnHit>, IndexError> {
+    ) -> Result<Vec<ItemHit>, IndexError> {
         let mut query = [0.0; StaticTable::DIMENSIONS];
         if !self.table.embed(question, &mut query) {
             return Ok(Vec::new());
@@ -190,9 +190,9 @@ impl SemanticIndex {
         self.statics.refresh()?;
         let search = VectorSearch { query: &query, limit, filter, later_discount: LATER_DISCOUNT };
         let hits = self.statics.search(&search)?.into_iter().map(semantic_hit).collect();
-        self.with_pending(store, hits, STATIC_LIST, filter, limit, |turn| {
+        self.with_pending(store, hits, STATIC_LIST, filter, limit, |item| {
             Ok(self
-                .static_vectors(turn)
+                .static_vectors(item)
                 .iter()
                 .map(|(ordinal, vector)| dot(&query, vector) - discount(*ordinal))
                 .fold(None, best))
@@ -207,7 +207,7 @@ impl SemanticIndex {
         query: &[f32],
         filter: &CompiledFilter,
         limit: usize,
-    ) -> Result<Vec<TurnHit>, IndexError> {
+    ) -> Result<Vec<ItemHit>, IndexError> {
         let Some(list) = self.model_list(store)? else { return Ok(Vec::new()) };
         list.index.refresh()?;
         let search = VectorSearch { query, limit, filter, later_discount: LATER_DISCOUNT };
@@ -216,8 +216,8 @@ impl SemanticIndex {
             store.vectors(&keys).map_err(IndexError::from)
         })?;
         let hits = hits.into_iter().map(semantic_hit).collect();
-        self.with_pending(store, hits, MODEL_LIST, filter, limit, |turn| {
-            let vectors = store.turn_vectors(list.embedder, turn.row)?;
+        self.with_pending(store, hits, MODEL_LIST, filter, limit, |item| {
+            let vectors = store.item_vectors(list.embedder, item.key)?;
             Ok(vectors.iter().map(|(ordinal, _, vector)| dot(query, vector) - discount(*ordinal)).fold(None, best))
         })
     }
@@ -228,19 +228,19 @@ impl SemanticIndex {
     }
 
     /// Returns whether a turn is in the index of the local model's vectors.
-    pub(crate) fn has_model_vector(&self, row: TurnKey) -> bool {
+    pub(crate) fn has_model_vector(&self, key: ItemKey) -> bool {
         let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref().is_some_and(|list| list.index.contains(row.get()))
+        held.as_ref().is_some_and(|list| list.index.contains(key.get()))
     }
 
     /// Returns the direction of all vectors of a turn, by the local model in the full mode, else by the static
     /// table; `None` if it is not in the index.
-    pub(crate) fn mean_vector(&self, row: TurnKey, mode: SearchMode) -> Option<Vec<f32>> {
+    pub(crate) fn mean_vector(&self, key: ItemKey, mode: SearchMode) -> Option<Vec<f32>> {
         let vectors = if mode == SearchMode::Full {
             let held = self.model.read().unwrap_or_else(PoisonError::into_inner);
-            held.as_ref()?.index.vectors_of_turn(row.get())?
+            held.as_ref()?.index.vectors_of_turn(key.get())?
         } else {
-            self.statics.vectors_of_turn(row.get())?
+            self.statics.vectors_of_turn(key.get())?
         };
         let mut mean = vec![0.0; vectors.first()?.len()];
         for vector in &vectors {
@@ -254,37 +254,37 @@ impl SemanticIndex {
     fn with_pending(
         &self,
         store: &Store,
-        mut hits: Vec<TurnHit>,
+        mut hits: Vec<ItemHit>,
         list: u8,
         filter: &CompiledFilter,
         limit: usize,
-        score: impl Fn(&IndexedTurn) -> Result<Option<f32>, IndexError>,
-    ) -> Result<Vec<TurnHit>, IndexError> {
-        let queued: HashMap<TurnKey, Option<IndexedTurn>> = store
+        score: impl Fn(&IndexedItem) -> Result<Option<f32>, IndexError>,
+    ) -> Result<Vec<ItemHit>, IndexError> {
+        let queued: HashMap<ItemKey, Option<IndexedItem>> = store
             .queued_vectors(0, MOST_PENDING_VECTORS)?
             .into_iter()
             .filter(|(_, _, lists, _): &QueuedVector| lists & list != 0)
-            .map(|(_, row, _, turn)| (row, turn))
+            .map(|(_, key, _, item)| (key, item))
             .collect();
         if queued.is_empty() {
             return Ok(hits);
         }
-        hits.retain(|hit| !queued.contains_key(&hit.row));
+        hits.retain(|hit| !queued.contains_key(&hit.key));
         let mut evaluator = Evaluator::new(filter);
-        for turn in queued.values().flatten().filter(|turn| evaluator.passes(*turn)) {
-            if let Some(score) = score(turn)? {
-                hits.push(TurnHit {
-                    row: turn.row,
-                    episode: turn.episode,
-                    at: turn.at.unwrap_or(NO_TIME),
-                    position: turn.position,
-                    is_document: turn.is_document,
+        for item in queued.values().flatten().filter(|item| evaluator.passes(*item)) {
+            if let Some(score) = score(item)? {
+                hits.push(ItemHit {
+                    key: item.key,
+                    episode: item.episode,
+                    at: item.at.unwrap_or(NO_TIME),
+                    position: item.position,
+                    is_document: item.is_document,
                     score,
                     address: None,
                 });
             }
         }
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row)));
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.key.cmp(&a.key)));
         hits.truncate(limit);
         Ok(hits)
     }
@@ -353,40 +353,40 @@ fn take_model(
     store: &Store,
     embedder: EmbedderKey,
     batch: &mut VectorBatch,
-    row: TurnKey,
-    turn: Option<&IndexedTurn>,
+    key: ItemKey,
+    item: Option<&IndexedItem>,
 ) -> Result<(), IndexError> {
-    let Some(turn) = turn else {
-        batch.remove(row.get());
+    let Some(item) = item else {
+        batch.remove(key.get());
         return Ok(());
     };
-    let vectors = store.turn_vectors(embedder, row)?;
+    let vectors = store.item_vectors(embedder, key)?;
     let chunks =
         vectors.iter().map(|(ordinal, vector_id, vector)| VectorChunk { ordinal: *ordinal, vector_id: vector_id.get(), vector });
-    Ok(batch.replace(row.get(), metadata(turn), chunks)?)
+    Ok(batch.replace(key.get(), metadata(item), chunks)?)
 }
 
-fn metadata(turn: &IndexedTurn) -> TurnMetadata {
+fn metadata(item: &IndexedItem) -> TurnMetadata {
     TurnMetadata {
-        project: turn.project.map_or(0, ProjectKey::get) as u32,
-        branch: turn.branch.map_or(0, LabelKey::get) as u32,
-        role: role_number(turn.role),
-        episode: turn.episode.get(),
-        at: turn.at.unwrap_or(NO_TIME),
-        position: turn.position,
-        is_document: turn.is_document,
+        project: item.project.map_or(0, ProjectKey::get) as u32,
+        branch: item.branch.map_or(0, LabelKey::get) as u32,
+        role: class_number(item.class),
+        episode: item.episode.get(),
+        at: item.at.unwrap_or(NO_TIME),
+        position: item.position,
+        is_document: item.is_document,
     }
 }
 
-fn semantic_hit(hit: VectorHit) -> TurnHit {
+fn semantic_hit(hit: VectorHit) -> ItemHit {
     let TurnMetadata { episode, at, position, is_document, .. } = hit.metadata;
-    let (row, episode) = (TurnKey::new(hit.turn), EpisodeKey::new(episode));
-    TurnHit { row, episode, at, position, is_document, score: hit.score, address: None }
+    let (key, episode) = (ItemKey::new(hit.turn), EpisodeKey::new(episode));
+    ItemHit { key, episode, at, position, is_document, score: hit.score, address: None }
 }
 
-impl FilterValues for IndexedTurn {
-    fn turn(&self) -> i64 {
-        self.row.get()
+impl FilterValues for IndexedItem {
+    fn key(&self) -> i64 {
+        self.key.get()
     }
 
     fn episode(&self) -> i64 {
@@ -401,8 +401,8 @@ impl FilterValues for IndexedTurn {
         self.branch.map_or(0, LabelKey::get)
     }
 
-    fn role(&self) -> u8 {
-        role_number(self.role)
+    fn class(&self) -> u8 {
+        class_number(self.class)
     }
 
     fn at(&self) -> UtcMillis {

@@ -17,4 +17,4 @@ mod step;
 
 pub use self::entities::{Reached, Traversal};
 pub use self::portable::{Exported, Imported};
-pub use self::record::{Done, GivenEvidence, MemoryEdit, MemoryList, NewMemory, StoredMemory};
+pub use self::record::{Done, GivenEvidence, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenedMemory, StoredMemory};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
-use yore_core::operation::{Actor, Cause, OperationKind, Record};
+use yore_core::operation::{Actor, Cause, Operation, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, fragments};
 use yore_core::time::UtcMillis;
@@ -19,6 +19,10 @@ use crate::store::{MemoryFilter, MemoryUse, NewOperation, OperationTx, ShownTurn
 const SUMMARY_CHARS: usize = 80;
 /// Fewest hexadecimal digits by which a memory is named.
 const FEWEST_DIGITS: usize = 4;
+/// Length of a question in the log of uses, in characters.
+const QUESTION_CHARS: usize = 500;
+/// Operations that are shown with a memory, the latest.
+const OPERATIONS: usize = 10;
 
 /// A piece of evidence as it is given.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -40,13 +44,19 @@ pub struct NewMemory {
     pub entities: Vec<String>,
     /// The memory whose place it takes, by its id or the beginning of it.
     pub replaces: Option<String>,
+    /// The directory whose project it belongs to, in the place of the record's project.
+    #[serde(default)]
+    pub here: Option<ProjectNames>,
+    /// Name, id or directory of the project that it belongs to, before all else.
+    #[serde(default)]
+    pub project: Option<String>,
 }
 
 impl NewMemory {
     /// Makes a memory without evidence that holds everywhere.
     pub fn new(kind: MemoryKind, statement: impl Into<String>) -> Self {
         let memory = Memory::new(MemoryId::from_bytes([0; 16]), kind, statement, 0);
-        Self { memory, evidence: Vec::new(), entities: Vec::new(), replaces: None }
+        Self { memory, evidence: Vec::new(), entities: Vec::new(), replaces: None, here: None, project: None }
     }
 }
 
@@ -97,6 +107,30 @@ pub struct StoredMemory {
     pub relations: Vec<Relation>,
 }
 
+/// A memory that was opened.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct OpenedMemory {
+    /// The memory.
+    pub stored: StoredMemory,
+    /// Its relations, as they are read from it.
+    pub relations: Vec<NamedRelation>,
+    /// The operations that changed it, newest first.
+    pub operations: Vec<Operation>,
+}
+
+/// A relation as it is read from one of its ends.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct NamedRelation {
+    /// Its name, read from there.
+    pub name: String,
+    /// The other end.
+    pub node: Node,
+    /// Name of an entity, or the statement of a memory, shortened.
+    pub label: Option<String>,
+    /// Weight, 0 to 1.
+    pub weight: f32,
+}
+
 /// The memories that a list wants.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct MemoryList {
@@ -104,6 +138,10 @@ pub struct MemoryList {
     pub filter: MemoryFilter,
     /// Names of projects, in the place of the filter's.
     pub projects: Vec<String>,
+    /// The directory whose project's memories are wanted, with those that hold everywhere; of an unknown directory,
+    /// all.
+    #[serde(default)]
+    pub here: Option<ProjectNames>,
     /// Names of entities, in the place of the filter's nodes.
     pub entities: Vec<String>,
     /// Maximum number of memories.
@@ -120,6 +158,11 @@ impl Engine {
         let now = self.now();
         let replaces = new.replaces.as_deref().map(|id| self.memory_named(id)).transpose()?;
         let mut memory = self.redacted_memory(new.memory.clone())?;
+        memory.project = match (&new.project, &new.here) {
+            (Some(named), _) => self.project_ids(std::slice::from_ref(named))?.into_iter().next(),
+            (None, Some(here)) => self.project_of_memory(here)?,
+            (None, None) => memory.project,
+        };
         memory.evidence.extend(self.evidence_of(&new.evidence, &memory.statement)?);
         let memory = Memory { id: draw_memory(now)?, recorded: now, changed: now, ..memory.normalised() };
         check(&memory).map_err(MemoryError::from)?;
@@ -251,9 +294,11 @@ impl Engine {
     pub fn memories(&self, list: &MemoryList) -> Result<Vec<StoredMemory>, EngineError> {
         let mut filter = list.filter.clone();
         if !list.projects.is_empty() {
-            let rows = projects_named(self.store(), &list.projects)?;
-            let names = self.store().project_names()?;
-            filter.projects = Some(names.into_iter().filter(|(row, ..)| rows.contains(row)).map(|(_, id, _)| id).collect());
+            filter.projects = Some(self.project_ids(&list.projects)?);
+        } else if let Some(here) = &list.here
+            && let Some(here) = self.project_of(here)?
+        {
+            (filter.projects, filter.with_global) = (Some(vec![here]), true);
         }
         for name in &list.entities {
             filter.related_to.push(Node::Entity(self.entity_named(name)?.id));
@@ -269,7 +314,45 @@ impl Engine {
         session: Option<&str>,
         question: Option<&str>,
     ) -> Result<(), EngineError> {
-        Ok(self.store().record_uses(memories, way, self.now(), session, question)?)
+        let mut question = question.map(|question| question.chars().take(QUESTION_CHARS).collect::<String>());
+        self.redact(question.iter_mut())?;
+        Ok(self.store().record_uses(memories, way, self.now(), session, question.as_deref())?)
+    }
+
+    /// Opens a memory: counts the use, and returns the memory with its relations and history.
+    ///
+    /// # Errors
+    /// As [`Self::memory`].
+    pub fn open_memory(&self, id: &str, session: Option<&str>) -> Result<OpenedMemory, EngineError> {
+        let stored = self.memory(id)?;
+        if !self.store().is_passive() {
+            self.record_memory_uses(&[stored.memory.id], Use::Opened, session, None)?;
+        }
+        let relations = self.named_relations(&Node::Memory(stored.memory.id), &stored.relations)?;
+        let operations = self.operations(None, Some(Subject::Memory(stored.memory.id)), OPERATIONS)?;
+        Ok(OpenedMemory { stored, relations, operations })
+    }
+
+    /// Returns relations as they are read from one of their ends.
+    pub fn named_relations(&self, from: &Node, relations: &[Relation]) -> Result<Vec<NamedRelation>, EngineError> {
+        let named = |relation: &Relation| {
+            let is_reversed = relation.from != *from;
+            let other = if is_reversed { &relation.from } else { &relation.to };
+            let label = match other {
+                Node::Entity(id) => self.store().entity(*id)?.map(|entity| entity.name),
+                Node::Memory(id) => self.store().memory(*id)?.map(|memory| shortened(&memory.statement)),
+                _ => None,
+            };
+            let name = relation.relation_type.name_from(is_reversed).to_owned();
+            Ok(NamedRelation { name, node: other.clone(), label, weight: relation.weight })
+        };
+        relations.iter().map(named).collect()
+    }
+
+    fn project_ids(&self, named: &[String]) -> Result<Vec<ProjectId>, EngineError> {
+        let rows = projects_named(self.store(), named)?;
+        let names = self.store().project_names()?;
+        Ok(names.into_iter().filter(|(row, ..)| rows.contains(row)).map(|(_, id, _)| id).collect())
     }
 
     fn stored(&self, memory: Memory, with_relations: bool) -> Result<StoredMemory, EngineError> {

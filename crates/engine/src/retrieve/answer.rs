@@ -3,18 +3,19 @@
 use serde::{Deserialize, Serialize};
 use yore_core::episode::Role;
 use yore_core::files::RankedFile;
-use yore_core::id::TurnId;
-use yore_core::query::{AskedFor, ListPlace, MissingCode, Place, ScorePart, SearchMode};
+use yore_core::id::{EntityId, MemoryId, TurnId};
+use yore_core::memory::{Memory, Status};
+use yore_core::query::{AskedFor, ItemId, ListPlace, MissingCode, Place, ScorePart, SearchMode};
 use yore_core::strength::Evidence;
-use yore_core::time::{RecordedTime, UtcMillis};
+use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use crate::error::EngineError;
-use crate::store::{ShownTurn, TurnKey};
+use crate::store::{ItemKey, MemoryKey, ShownTurn, TurnKey};
 
 /// Result of a recall.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecallAnswer {
-    /// Turns, best first.
+    /// Turns and memories, best first.
     pub hits: Vec<Hit>,
     /// The sessions that contain the hits, best first.
     pub sessions: Vec<SessionHit>,
@@ -32,6 +33,9 @@ pub struct RecallAnswer {
     /// Periods that the question names, at most three.
     #[serde(default)]
     pub periods: Vec<SearchedPeriod>,
+    /// The entities from which relations were followed, the heaviest first.
+    #[serde(default)]
+    pub anchors: Vec<Anchor>,
     /// Signs that the memory bears on the question.
     pub evidence: Evidence,
     /// Probability that it does, 0 to 1.
@@ -53,6 +57,19 @@ pub struct RecallAnswer {
     pub landed: usize,
     /// Wall time in microseconds: planning, searching the lists, reading the text.
     pub micros: [u64; 3],
+}
+
+/// An entity from which relations were followed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// Its id.
+    pub id: EntityId,
+    /// Its name.
+    pub name: String,
+    /// True if the question names it; otherwise the best memories are about it.
+    pub is_named: bool,
+    /// Its share of the weight of all anchors.
+    pub weight: f32,
 }
 
 /// A period that a question names.
@@ -142,9 +159,9 @@ pub struct Hit {
     /// The work that was done in its exchange, if that is asked for and this is its first hit.
     #[serde(default)]
     pub work: Option<Box<WorkDone>>,
-    /// Location of the text.
-    pub place: Place,
-    /// Time when it was said.
+    /// Location of the text; for a memory, that of its first evidence, if there is any.
+    pub place: Option<Place>,
+    /// Time when it was said or recorded.
     pub time: RecordedTime,
     /// Name of the project.
     pub project: Option<String>,
@@ -186,31 +203,121 @@ impl WorkDone {
 pub enum Found {
     /// A turn of a conversation, or a passage of a document.
     Turn(ShownTurn),
+    /// A memory.
+    Memory(FoundMemory),
+}
+
+/// A memory that was found, with what stands behind it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FoundMemory {
+    pub(crate) row: MemoryKey,
+    /// The record; with `as_of`, as it stood then.
+    pub memory: Memory,
+    /// Names of the entities that it is about.
+    pub entities: Vec<String>,
+    /// Turns that it rests on, as far as they are still there, in the order of its evidence.
+    pub sources: Vec<MemorySource>,
+    /// What it took the place of, newest first.
+    pub history: Vec<PastStatement>,
+}
+
+/// A turn that a memory rests on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MemorySource {
+    pub(crate) row: TurnKey,
+    /// Its place.
+    pub place: Place,
+    /// When it was said.
+    pub at: Option<UtcMillis>,
+}
+
+/// A statement whose place a memory took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PastStatement {
+    /// Id of the memory that states it.
+    pub id: MemoryId,
+    /// The statement.
+    pub statement: String,
+    /// Its status.
+    pub status: Status,
+    /// When it was recorded.
+    pub recorded: UtcMillis,
+    /// Since when it has its status.
+    pub until: Option<UtcMillis>,
+    /// Why it has that status.
+    pub cause: Option<String>,
 }
 
 impl Hit {
-    /// Returns the row of its turn.
-    pub(crate) fn row(&self) -> TurnKey {
-        let Found::Turn(turn) = &self.found;
-        turn.row
+    /// Returns its key.
+    pub(crate) fn key(&self) -> ItemKey {
+        match &self.found {
+            Found::Turn(turn) => ItemKey::Turn(turn.row),
+            Found::Memory(memory) => ItemKey::Memory(memory.row),
+        }
+    }
+
+    /// Returns the row of its turn; of a memory, that of its first evidence.
+    pub(crate) fn turn_key(&self) -> Option<TurnKey> {
+        match &self.found {
+            Found::Turn(turn) => Some(turn.row),
+            Found::Memory(memory) => memory.sources.first().map(|source| source.row),
+        }
+    }
+
+    /// Returns the id of what was found.
+    pub fn id(&self) -> ItemId {
+        match &self.found {
+            Found::Turn(turn) => ItemId::Turn(turn.id),
+            Found::Memory(memory) => ItemId::Memory(memory.memory.id),
+        }
+    }
+
+    /// Returns the turn, if it is one.
+    pub fn as_turn(&self) -> Option<&ShownTurn> {
+        match &self.found {
+            Found::Turn(turn) => Some(turn),
+            Found::Memory(_) => None,
+        }
+    }
+
+    /// Returns the memory, if it is one.
+    pub fn as_memory(&self) -> Option<&FoundMemory> {
+        match &self.found {
+            Found::Turn(_) => None,
+            Found::Memory(memory) => Some(memory),
+        }
+    }
+
+    /// Makes a hit of a memory that was not ranked.
+    pub(crate) fn of_memory(memory: FoundMemory, project: Option<String>) -> Self {
+        let utc = Some(memory.memory.recorded);
+        let time = RecordedTime { utc, original: None, offset_minutes: Some(0), quality: TimeQuality::Exact };
+        let place = memory.sources.first().map(|source| source.place.clone());
+        Self::unranked(Found::Memory(memory), place, time, project)
     }
 
     /// Makes a hit of a turn that was not ranked.
     pub(crate) fn of_turn(turn: ShownTurn, quote: String) -> Self {
+        let (place, time, project) = (Some(turn.place()), turn.time.clone(), turn.project.clone());
+        Self { quote, ..Self::unranked(Found::Turn(turn), place, time, project) }
+    }
+
+    fn unranked(found: Found, place: Option<Place>, time: RecordedTime, project: Option<String>) -> Self {
         Self {
             rank: 1,
             score: 0.0,
             parts: Vec::new(),
             lists: Vec::new(),
             confidence: 0.0,
-            quote,
+            quote: String::new(),
             exchange: 1,
             beside: Vec::new(),
             work: None,
-            place: turn.place(),
-            time: turn.time.clone(),
-            project: turn.project.clone(),
-            found: Found::Turn(turn),
+            place,
+            time,
+            project,
+            found,
             newer_than: None,
             later: None,
             also: Vec::new(),
@@ -243,11 +350,11 @@ pub enum Passage<'a> {
 }
 
 impl<'a> Passage<'a> {
-    /// Returns the turn's id.
-    pub fn turn(self) -> TurnId {
+    /// Returns the id of what it is from.
+    pub fn id(self) -> ItemId {
         match self {
-            Self::Hit(hit) => hit.place.turn,
-            Self::Beside(said) => said.turn,
+            Self::Hit(hit) => hit.id(),
+            Self::Beside(said) => ItemId::Turn(said.turn),
         }
     }
 
@@ -259,10 +366,11 @@ impl<'a> Passage<'a> {
         }
     }
 
-    fn order(self) -> (Option<UtcMillis>, u64) {
+    /// Memories stand before what was said.
+    fn order(self) -> (bool, Option<UtcMillis>, u64) {
         match self {
-            Self::Hit(hit) => (hit.time.utc, hit.place.line),
-            Self::Beside(said) => (said.at, said.line),
+            Self::Hit(hit) => (hit.as_turn().is_some(), hit.time.utc, hit.place.as_ref().map_or(0, |place| place.line)),
+            Self::Beside(said) => (true, said.at, said.line),
         }
     }
 }

@@ -3,24 +3,17 @@
 use yore_core::query::{List, Part};
 use yore_core::time::UtcMillis;
 
-use crate::index::{Address, TurnHit};
-use crate::store::{EpisodeKey, TurnKey};
-
-/// Row of an item that can be found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Key {
-    /// A turn of a conversation, or a passage of a document.
-    Turn(TurnKey),
-}
+use crate::index::{Address, ItemHit};
+use crate::store::{EpisodeKey, ItemKey, RowKey};
 
 /// Location and time of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Standing {
-    /// Row of its episode.
+    /// Row of its episode; for a memory a number of its own, because no other candidate stands beside it.
     pub episode: EpisodeKey,
     /// Position in the episode.
     pub position: i64,
-    /// Time when it was said; the least value if that is not known.
+    /// Time when it was said or recorded; the least value if that is not known.
     pub at: UtcMillis,
     /// True if it is a passage of a document.
     pub is_document: bool,
@@ -29,7 +22,7 @@ pub(super) struct Standing {
 /// One list's proposal of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
-    pub key: Key,
+    pub key: ItemKey,
     pub standing: Standing,
     /// The list's own score; higher is better.
     pub score: f32,
@@ -37,10 +30,11 @@ pub(super) struct Proposal {
     pub address: Option<Address>,
 }
 
-impl From<TurnHit> for Proposal {
-    fn from(hit: TurnHit) -> Self {
-        let TurnHit { row, episode, at, position, is_document, score, address } = hit;
-        Self { key: Key::Turn(row), standing: Standing { episode, position, at, is_document }, score, address }
+impl From<ItemHit> for Proposal {
+    fn from(hit: ItemHit) -> Self {
+        let ItemHit { key, episode, at, position, is_document, score, address } = hit;
+        let episode = if key.memory().is_some() { EpisodeKey::new(key.get()) } else { episode };
+        Self { key, standing: Standing { episode, position, at, is_document }, score, address }
     }
 }
 
@@ -63,7 +57,7 @@ pub(super) struct Contribution {
 /// An item that at least one list proposed.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub key: Key,
+    pub key: ItemKey,
     pub standing: Standing,
     /// Contributions of the lists that proposed it, in the order of the plan.
     pub contributions: Vec<Contribution>,

@@ -6,12 +6,13 @@ use yore_core::query::{Fusion, List};
 use yore_core::rank;
 
 use super::Asked;
-use super::candidate::{Candidate, Contribution, Key, Proposal};
+use super::candidate::{Candidate, Contribution, Proposal};
 use super::deadline::LatePart;
 use super::lists::{ListRow, row_of};
 use super::plan::Plan;
 use super::weights::Weights;
 use crate::error::EngineError;
+use crate::store::ItemKey;
 
 /// Searches the lists of the plan.
 pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidate>, EngineError> {
@@ -41,7 +42,7 @@ pub(super) fn collect(asked: &Asked<'_>, plan: &Plan<'_>) -> Result<Vec<Candidat
 struct Candidates {
     fusion: Fusion,
     all: Vec<Candidate>,
-    places: HashMap<Key, usize>,
+    places: HashMap<ItemKey, usize>,
 }
 
 impl Candidates {
@@ -76,12 +77,12 @@ impl Candidates {
 mod tests {
     use super::*;
     use crate::retrieve::candidate::Standing;
-    use crate::store::{EpisodeKey, RowKey, TurnKey};
+    use crate::store::{EpisodeKey, RowKey};
 
     #[test]
     fn what_two_lists_of_one_part_propose_counts_once() {
         let standing = Standing { episode: EpisodeKey::new(1), position: 0, at: 0, is_document: false };
-        let proposal = |row, score| Proposal { key: Key::Turn(TurnKey::new(row)), standing, score, address: None };
+        let proposal = |row, score| Proposal { key: ItemKey::new(row), standing, score, address: None };
         let weights = Weights { conversation: 1.0, document: 1.0 };
         let mut candidates = Candidates::default();
         for (list, scores) in [(List::Words, [3.0, 1.0]), (List::Model, [0.9, 0.5]), (List::Static, [0.8, 0.4])] {

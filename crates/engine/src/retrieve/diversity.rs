@@ -19,7 +19,7 @@ pub(super) fn diversify(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked
     let best = ranked.first().map_or(1.0, |ranked| ranked.score).max(f32::MIN_POSITIVE);
     let scores: Vec<f32> = ranked[..count].iter().map(|ranked| ranked.score / best).collect();
     let vectors: Vec<Option<Vec<f32>>> =
-        ranked[..count].iter().map(|ranked| semantic.mean_vector(ranked.row(), plan.mode)).collect();
+        ranked[..count].iter().map(|ranked| semantic.mean_vector(ranked.key(), plan.mode)).collect();
     let similar = |a: usize, b: usize| {
         let (Some(a), Some(b)) = (&vectors[a], &vectors[b]) else { return 0.0 };
         a.iter().zip(b).map(|(a, b)| a * b).sum()

@@ -6,9 +6,9 @@ use yore_core::text::{NEAR_DUPLICATE, Shingles};
 
 use super::rank::Ranked;
 use super::texts::Texts;
-use super::{Asked, RecallRequest};
+use super::{Asked, Found, RecallRequest, memories};
 use crate::error::EngineError;
-use crate::store::{ShownTurn, TurnKey};
+use crate::store::ItemKey;
 
 /// Similarity from which two passages count as the same.
 const SAME_PASSAGE: f32 = 0.97;
@@ -16,13 +16,15 @@ const SAME_PASSAGE: f32 = 0.97;
 /// A hit in preparation.
 pub(super) struct Kept<'r> {
     pub ranked: &'r Ranked,
-    pub turn: ShownTurn,
+    pub found: Found,
+    /// Name of its project.
+    pub project: Option<String>,
     shingles: Shingles,
     /// Places of its near duplicates.
     pub also: Vec<Place>,
 }
 
-/// Reads the text of the next turns; a near duplicate is attached to the better turn.
+/// Reads the text of the next candidates; a near duplicate is attached to the better turn.
 pub(super) fn read<'r>(
     asked: &Asked<'_>,
     batch: &'r [Ranked],
@@ -30,28 +32,40 @@ pub(super) fn read<'r>(
     texts: &mut Texts,
     kept: &mut Vec<Kept<'r>>,
 ) -> Result<(), EngineError> {
-    let rows: Vec<TurnKey> = batch.iter().map(Ranked::row).collect();
-    texts.load(asked.store, &rows)?;
+    let keys: Vec<ItemKey> = batch.iter().map(Ranked::key).collect();
+    texts.load(asked.store, &keys)?;
     for ranked in batch {
         if kept.len() == request.limit {
             break;
         }
+        let turn = match ranked.key() {
+            ItemKey::Turn(row) => texts.take_turn(row),
+            ItemKey::Memory(row) => {
+                if let Some((memory, project)) = texts.take_memory(row) {
+                    let found = Found::Memory(memories::found(asked, row, memory, request.filter.as_of)?);
+                    kept.push(Kept { ranked, found, project, shingles: Shingles::default(), also: Vec::new() });
+                }
+                continue;
+            }
+        };
         // The turn was deleted after the index was searched.
-        let Some(turn) = texts.take(ranked.row()) else { continue };
+        let Some(turn) = turn else { continue };
         let mut shingles = Shingles::default();
         if request.is_folded && !turn.text.is_empty() {
             shingles = Shingles::of(&turn.text);
             // Passages of files and pages are often alike on purpose, and each has its own content.
             let least = if turn.kind == EpisodeKind::Document { SAME_PASSAGE } else { NEAR_DUPLICATE };
             let is_same = |better: &&mut Kept<'_>| {
-                better.turn.kind == turn.kind && !better.turn.text.is_empty() && better.shingles.is_near(&shingles, least)
+                let Found::Turn(known) = &better.found else { return false };
+                known.kind == turn.kind && !known.text.is_empty() && better.shingles.is_near(&shingles, least)
             };
             if let Some(better) = kept.iter_mut().find(is_same) {
                 better.also.push(turn.place());
                 continue;
             }
         }
-        kept.push(Kept { ranked, turn, shingles, also: Vec::new() });
+        let project = turn.project.clone();
+        kept.push(Kept { ranked, found: Found::Turn(turn), project, shingles, also: Vec::new() });
     }
     Ok(())
 }

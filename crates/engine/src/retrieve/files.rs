@@ -22,7 +22,7 @@ pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMil
     if exchanges.iter().all(Vec::is_empty) {
         return Ok(Vec::new());
     }
-    let rows: Vec<TurnKey> = hits.iter().take(VOTING).map(Hit::row).collect();
+    let rows: Vec<TurnKey> = hits.iter().take(VOTING).filter_map(Hit::turn_key).collect();
     let opened: HashSet<&str> = exchanges.iter().flatten().map(|file| file.path.as_str()).collect();
     // As many files are opened as there are turns, roughly; to count them would take longer than the search.
     let mut files = rank_files(&exchanges, &store.popular_files(&rows, &opened, until)?, asked.lexical.len());
@@ -32,5 +32,6 @@ pub(super) fn worked_files(asked: &Asked<'_>, hits: &[Hit], until: Option<UtcMil
 
 /// Returns, for each of the first hits, the files that agents opened in its exchange.
 pub(crate) fn opened_in_exchanges(store: &Store, hits: &[Hit]) -> Result<Vec<Vec<Opened>>, EngineError> {
-    Ok(hits.iter().take(VOTING).map(|hit| store.exchange_files(hit.row())).collect::<Result<_, _>>()?)
+    let files = |hit: &Hit| hit.turn_key().map_or(Ok(Vec::new()), |turn| store.exchange_files(turn));
+    Ok(hits.iter().take(VOTING).map(files).collect::<Result<_, _>>()?)
 }

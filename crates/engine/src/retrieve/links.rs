@@ -9,14 +9,14 @@ use yore_core::rank::{DEPTH, heights, mean_and_spread, standard};
 use yore_core::text::names_in_question;
 
 use super::Asked;
-use super::candidate::{Candidate, Contribution, Key, Standing};
+use super::candidate::{Candidate, Contribution, Standing};
 use super::deadline::LatePart;
 use super::pack::MOST_TERMS;
 use super::plan::Plan;
 use super::rank::Ranked;
 use crate::error::EngineError;
 use crate::index::{Address, Evaluator, NameGraph};
-use crate::store::TurnKey;
+use crate::store::ItemKey;
 
 /// Number of the best passages whose links are followed.
 const FOLLOWED: usize = 5;
@@ -79,7 +79,7 @@ pub(super) fn rank_by_links(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut Vec
     }
     let graph = asked.lexical.name_graph()?;
     let is_titled =
-        |ranked: &&Ranked| graph.passage_of(ranked.row()).is_some_and(|at| graph.passages[at as usize].title.is_some());
+        |ranked: &&Ranked| graph.passage_of(ranked.key()).is_some_and(|at| graph.passages[at as usize].title.is_some());
     if ranked.iter().take(FOLLOWED).filter(is_titled).count() < TITLED {
         return Ok(false);
     }
@@ -100,7 +100,7 @@ struct Signs {
 impl Signs {
     fn of(asked: &Asked<'_>, plan: &Plan<'_>, graph: &NameGraph, ranked: &[Ranked], question: &str) -> Result<Self, EngineError> {
         let known: Vec<(u32, &Ranked)> =
-            ranked.iter().filter_map(|ranked| Some((graph.passage_of(ranked.row())?, ranked))).collect();
+            ranked.iter().filter_map(|ranked| Some((graph.passage_of(ranked.key())?, ranked))).collect();
         let top = known.first().map_or(1.0, |(_, ranked)| ranked.score).max(f32::MIN_POSITIVE);
         let best: Vec<(u32, f32)> = known.iter().take(FOLLOWED).map(|(at, ranked)| (*at, ranked.score / top)).collect();
         let mut pool: BTreeSet<u32> = known.iter().take(CANDIDATES).map(|(at, _)| *at).collect();
@@ -213,10 +213,10 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
         .collect();
     let mut places: Vec<u32> = order.clone();
     places.sort_by(|a, b| scores[b].total_cmp(&scores[a]).then(a.cmp(b)));
-    let known: HashSet<TurnKey> = ranked.iter().map(Ranked::row).collect();
+    let known: HashSet<ItemKey> = ranked.iter().map(Ranked::key).collect();
     for (place, at) in places.iter().enumerate() {
         let passage = &graph.passages[*at as usize];
-        if !known.contains(&passage.row) {
+        if !known.contains(&ItemKey::Turn(passage.row)) {
             let standing = Standing { episode: passage.episode, position: passage.position, at: passage.at, is_document: true };
             let contributions = vec![Contribution {
                 list: List::Links,
@@ -226,7 +226,7 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
                 value: 0.0,
                 address: Some(passage.address),
             }];
-            let candidate = Candidate { key: Key::Turn(passage.row), standing, contributions };
+            let candidate = Candidate { key: ItemKey::Turn(passage.row), standing, contributions };
             ranked.push(Ranked { candidate, support: Vec::new(), score: 0.0 });
         }
     }
@@ -234,7 +234,7 @@ fn reorder(graph: &NameGraph, signs: &Signs, weights: &[f32; SIGNS], ranked: &mu
     ladder.sort_by(|a, b| b.total_cmp(a));
     let kept: Vec<Ranked> = ranked.drain(..KEPT).collect();
     let (mean, spread) = mean_and_spread(&so_far);
-    let score = |ranked: &Ranked| match graph.passage_of(ranked.row()) {
+    let score = |ranked: &Ranked| match graph.passage_of(ranked.key()) {
         // The worst candidates stay below, in their order.
         Some(at) => scores.get(&at).copied().unwrap_or(f32::MIN),
         // It is no passage, or waits for the index, so its links are not known.

@@ -4,8 +4,10 @@
 //!
 //! - `request`, `answer`: input and output; `asked`: the store and indexes to search
 //! - `plan`: all decisions made before a list is searched; `weights`: of the lists; `project`: which project is meant
-//! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan
-//! - `rank`: ranks them; `period`: what was said in a named period; `talk`: people's talk; `links`: titled
+//! - `collect`: collects candidates (`candidate`) from the lists (`lists`) of the plan; `graph`: follows relations from
+//!   the entities of the question
+//! - `rank`: ranks them; `memories`: memories in the place of what they replaced and rest on; `period`: what was said
+//!   in a named period; `talk`: people's talk; `links`: titled
 //!   passages by their links; `newer`: raises the newer of
 //!   two about one subject; `rerank`: reads the best with a cross-encoder; `texts`: the turns that were read
 //! - `files`: ranks the files that were opened then; `work`: reads what was done
@@ -20,8 +22,10 @@ mod deadline;
 mod diversity;
 mod duplicates;
 mod files;
+mod graph;
 mod links;
 mod lists;
+mod memories;
 mod newer;
 mod pack;
 mod period;
@@ -45,7 +49,8 @@ use yore_core::text::{Period, Side, Tokenizer, named_change, says_change};
 use yore_core::time::UtcMillis;
 
 pub use self::answer::{
-    ExchangeHits, Found, Hit, Missing, Passage, RecallAnswer, Said, SearchedPeriod, SessionHit, WorkDone, exchanges,
+    Anchor, ExchangeHits, Found, FoundMemory, Hit, MemorySource, Missing, Passage, PastStatement, RecallAnswer, Said,
+    SearchedPeriod, SessionHit, WorkDone, exchanges,
 };
 pub(crate) use self::asked::Asked;
 pub(crate) use self::deadline::Deadline;
@@ -73,7 +78,8 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         plan.add_period(period);
     }
     let planned = began.elapsed();
-    let landed = collect::collect(asked, &plan)?;
+    let mut landed = collect::collect(asked, &plan)?;
+    let anchors = graph::follow_relations(asked, &plan, &mut landed)?;
     let found = began.elapsed();
     let landed_count = landed.len();
     let mut ranked = rank::rank(landed, &plan);
@@ -87,13 +93,14 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         rerank::rerank(asked, &plan, &mut ranked, &mut texts)?;
     }
     let older = newer::newer_first(asked, &plan, &mut ranked, &mut texts)?;
+    memories::rank_memories(asked, &plan, &mut ranked, &mut texts)?;
     let (mut hits, mut sessions) = present::hits(asked, &plan, &ranked, &mut texts)?;
-    let addresses = ranked.iter().filter_map(|ranked| Some((ranked.row(), ranked.candidate.address()?))).collect();
+    let addresses = ranked.iter().filter_map(|ranked| Some((ranked.key(), ranked.candidate.address()?))).collect();
     present::link_newer(&mut hits, &older);
     let (evidence, confidence) =
         if request.is_bare { Default::default() } else { strength::judge(asked, &plan, &mut hits, &addresses, tokenizer)? };
     let is_refused = !request.is_bare && !hits.is_empty() && strength::refuse(asked, &plan, confidence, &mut hits);
-    sessions.retain(|session| hits.iter().any(|hit| hit.place.episode == session.episode));
+    sessions.retain(|session| hits.iter().any(|hit| hit.place.as_ref().is_some_and(|place| place.episode == session.episode)));
     let is_weak = hits.is_empty() || Strength::of(confidence) == Strength::Weak;
     let unmet = if is_weak && !request.is_bare { strength::unmet_words(asked, request, tokenizer)? } else { Vec::new() };
     let asks_for_place = plan.asked_for == AskedFor::Place && !request.is_bare;
@@ -125,6 +132,7 @@ pub(crate) fn recall(asked: &Asked<'_>, tokenizer: &mut Tokenizer, request: &Rec
         asked_for: plan.asked_for,
         periods,
         files,
+        anchors,
         evidence,
         confidence,
         is_refused,
@@ -154,6 +162,7 @@ fn period_of_change(
         quote_chars: 0,
         is_bare: true,
         is_period_searched: false,
+        is_graph_followed: false,
         rerank: Rerank::Never,
         with_files: false,
         with_work: false,
@@ -162,10 +171,7 @@ fn period_of_change(
     // Its words are not those of the question, whose vector is of no use here.
     let asked = Asked { lexical: asked.lexical.clone(), periods: Vec::new(), model_vector: None, ..*asked };
     let mut answer = recall(&asked, tokenizer, &question)?;
-    let hits = answer.hits.drain(..).filter(|hit| {
-        let Found::Turn(turn) = &hit.found;
-        says_change(&turn.text)
-    });
+    let hits = answer.hits.drain(..).filter(|hit| hit.as_turn().is_some_and(|turn| says_change(&turn.text)));
     // The first time that it was told.
     let at = hits.filter_map(|hit| hit.time.utc).min();
     Ok(at.map(|at| match side {

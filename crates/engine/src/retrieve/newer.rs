@@ -14,7 +14,7 @@ use super::rank::Ranked;
 use super::texts::Texts;
 use crate::error::EngineError;
 use crate::ingest::source::is_agent;
-use crate::store::TurnKey;
+use crate::store::ItemKey;
 
 /// Number of the best candidates that are compared.
 const COMPARED: usize = 20;
@@ -36,19 +36,19 @@ pub(super) fn newer_first(
     plan: &Plan<'_>,
     ranked: &mut [Ranked],
     texts: &mut Texts,
-) -> Result<HashMap<TurnKey, TurnKey>, EngineError> {
+) -> Result<HashMap<ItemKey, ItemKey>, EngineError> {
     let choice = plan.request.newer_first;
 
     let is_wanted = choice != NewerFirst::Never && !matches!(plan.asked_for, AskedFor::List | AskedFor::History);
     let Some(semantic) = asked.semantic.filter(|_| is_wanted) else { return Ok(HashMap::new()) };
     let compared = ranked.len().min(COMPARED);
-    let rows: Vec<TurnKey> = ranked[..compared].iter().map(Ranked::row).collect();
-    texts.load(asked.store, &rows)?;
-    let dated: Vec<Dated> = rows
+    let keys: Vec<ItemKey> = ranked[..compared].iter().map(Ranked::key).collect();
+    texts.load(asked.store, &keys)?;
+    let dated: Vec<Dated> = keys
         .iter()
         .zip(ranked.iter())
-        .map(|(row, ranked)| {
-            let turn = texts.get(*row);
+        .map(|(key, ranked)| {
+            let turn = texts.turn(*key);
             let is_comparable = turn.is_some_and(|turn| {
                 let is_work = choice == NewerFirst::Everywhere || is_agent(&turn.agent) && turn.speaker.is_none();
                 turn.kind != EpisodeKind::Document && is_work && !turn.text.trim().is_empty()
@@ -63,7 +63,7 @@ pub(super) fn newer_first(
     if !dated.iter().any(|dated| dated.says_change) || !asked.deadline.allows(LatePart::Newer) {
         return Ok(HashMap::new());
     }
-    let vectors: Vec<Option<Vec<f32>>> = rows.iter().map(|row| semantic.mean_vector(*row, plan.mode)).collect();
+    let vectors: Vec<Option<Vec<f32>>> = keys.iter().map(|key| semantic.mean_vector(*key, plan.mode)).collect();
     let cosine = |a: usize, b: usize| {
         if dated[b].score < LEAST_SHARE * dated[a].score {
             return 0.0;
@@ -73,7 +73,7 @@ pub(super) fn newer_first(
     };
     let mut older = HashMap::new();
     for raised in raise_newer(&dated, same_subject(plan.mode), &cosine) {
-        older.insert(rows[raised.newer], rows[raised.older]);
+        older.insert(keys[raised.newer], keys[raised.older]);
         let newer = &mut ranked[raised.newer];
         newer.add(ScorePart { part: Part::Newer, value: raised.score - newer.score });
     }

@@ -28,6 +28,9 @@ const EXCHANGE_WEIGHT: f32 = 0.3;
 const WITH_EXCHANGE: usize = 3;
 /// Number of turns of an exchange that are considered: those nearest to the hit.
 const NEARBY: usize = 8;
+/// Weight of a turn that a memory rests on relative to the memory, and the number of those that are considered.
+const EVIDENCE_WEIGHT: f32 = 0.5;
+const MOST_SOURCES: usize = 2;
 /// Maximum number of terms of a question that are weighted by rarity.
 pub(super) const MOST_TERMS: usize = 96;
 
@@ -65,8 +68,8 @@ pub(crate) fn pack(
     let source = |text, weight, group, cost| Source { text, weight, group, cost, group_cost: packing.group_cost, marked: None };
     let mut sources: Vec<Source<'_>> = Vec::with_capacity(hits.len() + others.len());
     for (at, hit) in hits.iter().enumerate() {
-        let text =
-            asked_code(&turn_of(hit).text, asking.question, asking.filter, tokenizer).unwrap_or_else(|| matching_text(hit));
+        let code = hit.as_turn().and_then(|turn| asked_code(&turn.text, asking.question, asking.filter, tokenizer));
+        let text = code.unwrap_or_else(|| matching_text(hit));
         let cost = if groups[at] == at { 0 } else { packing.hit_cost };
         sources.push(Source { marked: reported(hit, asking.filter, text), ..source(text, weight(at), groups[at], cost) });
     }
@@ -137,15 +140,18 @@ pub(super) fn asked_code<'t>(text: &'t str, question: &Question, filter: &Filter
 
 /// Returns the position of the error that a tool reports in this text.
 fn reported(hit: &Hit, filter: &Filter, text: &str) -> Option<usize> {
-    let turn = turn_of(hit);
+    let turn = hit.as_turn()?;
     let is_report = turn.role == Role::ToolResult && (turn.is_error || filter.only_errors);
     let line = error_line(text).filter(|_| is_report)?;
     text.find(line)
 }
 
-/// Returns the text of a hit that matches: its own, or that of its tools.
+/// Returns the text of a hit that matches: its own, or that of its tools; of a memory, its statement.
 pub(super) fn matching_text(hit: &Hit) -> &str {
-    let turn = turn_of(hit);
+    let turn = match &hit.found {
+        Found::Turn(turn) => turn,
+        Found::Memory(memory) => return &memory.memory.statement,
+    };
     let value = |part: Part| hit.parts.iter().filter(|known| known.part == part).map(|known| known.value).sum::<f32>();
     let is_by_tool = value(Part::Tool) > value(Part::Text) && !turn.tool_text.is_empty();
     if turn.text.is_empty() || is_by_tool { &turn.tool_text } else { &turn.text }
@@ -153,14 +159,14 @@ pub(super) fn matching_text(hit: &Hit) -> &str {
 
 /// Returns for each hit the index of the first hit of its exchange.
 fn groups(store: &Store, hits: &[Hit]) -> Result<Vec<usize>, EngineError> {
-    let rows: Vec<TurnKey> = hits.iter().map(|hit| turn_of(hit).row).collect();
+    let rows: Vec<TurnKey> = hits.iter().filter_map(|hit| Some(hit.as_turn()?.row)).collect();
     let starts = store.exchange_starts(&rows)?;
     let mut first: HashMap<_, usize> = HashMap::new();
     let group_of = |(at, hit): (usize, &Hit)| {
-        let is_said = turn_of(hit).kind != EpisodeKind::Document;
+        let said = hit.as_turn().filter(|turn| turn.kind != EpisodeKind::Document);
         // Turns before the first prompt belong to no exchange.
-        let start = starts.get(&turn_of(hit).row).copied().filter(|start| is_said && *start >= 0);
-        start.map_or(at, |start| *first.entry((hit.place.episode, start)).or_insert(at))
+        let start = said.and_then(|turn| Some((turn.episode, *starts.get(&turn.row)?))).filter(|(_, start)| *start >= 0);
+        start.map_or(at, |start| *first.entry(start).or_insert(at))
     };
     Ok(hits.iter().enumerate().map(group_of).collect())
 }
@@ -177,10 +183,21 @@ struct Other {
 /// Returns other turns of the exchanges of the best hits: the outcome of a prompt, which is only the beginning
 /// of its exchange, and what was said nearby.
 fn others(store: &Store, hits: &[Hit], groups: &[usize]) -> Result<Vec<Other>, EngineError> {
-    let mut known: HashSet<TurnKey> = hits.iter().map(|hit| turn_of(hit).row).collect();
+    let mut known: HashSet<TurnKey> = hits.iter().filter_map(|hit| Some(hit.as_turn()?.row)).collect();
     let mut others = Vec::new();
     for (at, hit) in hits.iter().enumerate().take(WITH_OUTCOME) {
-        let turn = turn_of(hit);
+        let turn = match &hit.found {
+            Found::Turn(turn) => turn,
+            Found::Memory(memory) => {
+                let sources: Vec<TurnKey> = memory.sources.iter().take(MOST_SOURCES).map(|source| source.row).collect();
+                for turn in store.shown_turns(&sources)? {
+                    if !turn.text.trim().is_empty() && known.insert(turn.row) {
+                        others.push(Other { hit: at, turn, weight: EVIDENCE_WEIGHT });
+                    }
+                }
+                continue;
+            }
+        };
         if groups[at] != at || turn.kind == EpisodeKind::Document {
             continue;
         }
@@ -195,9 +212,4 @@ fn others(store: &Store, hits: &[Hit], groups: &[usize]) -> Result<Vec<Other>, E
         }
     }
     Ok(others)
-}
-
-fn turn_of(hit: &Hit) -> &ShownTurn {
-    let Found::Turn(turn) = &hit.found;
-    turn
 }

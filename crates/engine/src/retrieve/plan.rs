@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use yore_core::query::{AskedFor, Filter, List, SearchMode};
+use yore_core::memory::Status;
+use yore_core::query::{AskedFor, Filter, List, SearchMode, Wanted};
 use yore_core::rank;
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Period, Question, Tokenizer, WordPiece, asked_for, is_error_message, is_stop_word};
@@ -14,13 +15,15 @@ use super::pack::terms_of_parts;
 use super::project::{project_here, projects_named};
 use super::weights::{PlannedList, planned_lists};
 use super::{Asked, RecallRequest};
-use crate::error::EngineError;
+use crate::error::{EngineError, MemoryError};
 use crate::index::CompiledFilter;
 use crate::ingest::source::{Notes, Source, Web};
-use crate::store::{EpisodeKey, LabelKey, ProjectKey, RowKey, Store, TurnKey};
+use crate::store::{EpisodeKey, ItemKey, LabelKey, ProjectKey, RowKey, Store, TurnKey};
 
 /// Maximum number of named periods that are searched.
 const MOST_PERIODS: usize = 3;
+/// Maximum number of entities of one name.
+const MOST_NAMESAKES: usize = 20;
 /// Least weight of tool output for a pasted error message.
 const ERROR_TOOL_WEIGHT: f32 = 0.5;
 
@@ -166,6 +169,8 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
         filter.projects = Some(chosen.into_iter().map(ProjectKey::get).collect());
         if matches!(scope, ScopeChoice::Current | ScopeChoice::CurrentOnly) {
             filter.everywhere = everywhere(store)?;
+            // Memories of no project.
+            filter.everywhere.insert(0);
         }
     }
     if !branches.is_empty() {
@@ -195,10 +200,44 @@ fn compile(store: &Store, request: &RecallRequest) -> Result<Scope, EngineError>
     if !superseded.is_empty() {
         filter.superseded = Some(Arc::new(superseded.into_iter().map(TurnKey::get).collect()));
     }
+    narrow_to_memories(store, &request.filter, &mut filter)?;
     if request.filter.asks_for_content() {
         filter.turns = Some(Arc::new(store.turns_holding(&request.filter)?.into_iter().map(TurnKey::get).collect()));
     }
     Ok(Scope { filter, projects: names, is_project_unknown })
+}
+
+/// Compiles the conditions on memories, and whether turns or memories are wanted at all.
+fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter) -> Result<(), EngineError> {
+    let conditions = &asked.memories;
+    filter.statuses = match asked.wanted {
+        Wanted::Turns => Some(Vec::new()),
+        // A memory has no role.
+        _ if !asked.roles.is_empty() => Some(Vec::new()),
+        // Which status it had then is read from the record.
+        _ if asked.as_of.is_some() => None,
+        _ if !conditions.statuses.is_empty() => Some(conditions.statuses.clone()),
+        _ if store.has_archived_memories()? => {
+            Some(Status::ALL.iter().copied().filter(|status| *status != Status::Archived).collect())
+        }
+        _ => None,
+    };
+    if asked.wanted == Wanted::Memories {
+        filter.roles = Some(Vec::new());
+    }
+    if conditions.asks_for_content() {
+        let mut entities = Vec::new();
+        for name in &conditions.entities {
+            let known = store.entities(Some(name), MOST_NAMESAKES)?;
+            if known.is_empty() {
+                return Err(MemoryError::UnknownEntity(name.clone()).into());
+            }
+            entities.extend(known.into_iter().map(|entity| entity.id));
+        }
+        let keys = store.memories_meeting(conditions, &entities)?;
+        filter.memories = Some(Arc::new(keys.into_iter().map(|key| ItemKey::Memory(key).get()).collect()));
+    }
+    Ok(())
 }
 
 /// Returns the global scope: documents that a person gave for no project. Sessions of unknown directories are

@@ -16,7 +16,7 @@ use super::rank::Ranked;
 use super::texts::Texts;
 use super::{Asked, Found, Hit, RecallRequest, SessionHit};
 use crate::error::EngineError;
-use crate::store::{ShownTurn, TurnKey};
+use crate::store::{ItemKey, ShownTurn};
 
 /// Extra turns read beyond the limit, so that other turns replace folded ones.
 const SPARE: usize = 4;
@@ -45,8 +45,14 @@ pub(super) fn hits(
     let tool_shares = tool_shares(asked, plan, &kept)?;
     let mut hits = Vec::with_capacity(kept.len());
     let mut sessions: Vec<SessionHit> = Vec::new();
-    for (Kept { ranked, turn, also, .. }, tool_share) in kept.into_iter().zip(tool_shares) {
-        if !sessions.iter().any(|session| session.episode == turn.episode) {
+    for (Kept { ranked, found, project, also, .. }, tool_share) in kept.into_iter().zip(tool_shares) {
+        let hit = match found {
+            Found::Turn(turn) => Hit::of_turn(turn, String::new()),
+            Found::Memory(memory) => Hit::of_memory(memory, project),
+        };
+        if let Some(turn) = hit.as_turn()
+            && !sessions.iter().any(|session| session.episode == turn.episode)
+        {
             sessions.push(SessionHit { episode: turn.episode, native_id: turn.native_session.clone(), score: ranked.score });
         }
         let rank = hits.len() + 1;
@@ -57,20 +63,20 @@ pub(super) fn hits(
             lists: lists(&ranked.candidate),
             also,
             exchange: rank,
-            ..Hit::of_turn(turn, String::new())
+            ..hit
         });
     }
     Ok((hits, sessions))
 }
 
 /// Connects each raised hit with the older one below it, if both are hits.
-pub(super) fn link_newer(hits: &mut [Hit], older: &HashMap<TurnKey, TurnKey>) {
-    let ids: HashMap<TurnKey, TurnId> = hits.iter().map(|hit| (hit.row(), hit.place.turn)).collect();
+pub(super) fn link_newer(hits: &mut [Hit], older: &HashMap<ItemKey, ItemKey>) {
+    let ids: HashMap<ItemKey, TurnId> = hits.iter().filter_map(|hit| Some((hit.key(), hit.id().turn()?))).collect();
     for (newer, older) in older {
         for hit in hits.iter_mut() {
-            if hit.row() == *newer {
+            if hit.key() == *newer {
                 hit.newer_than = ids.get(older).copied();
-            } else if hit.row() == *older {
+            } else if hit.key() == *older {
                 hit.later = ids.get(newer).copied();
             }
         }
@@ -94,8 +100,10 @@ pub(super) fn quote_hits(
     }
     if request.quote_chars > 0 {
         for hit in hits {
-            let Found::Turn(turn) = &hit.found;
-            hit.quote = quote_of(turn, matching_text(hit), question, request, tokenizer);
+            hit.quote = match &hit.found {
+                Found::Turn(turn) => quote_of(turn, matching_text(hit), question, request, tokenizer),
+                Found::Memory(memory) => quote(&memory.memory.statement, question, request.quote_chars, tokenizer),
+            };
         }
     }
     Ok(())

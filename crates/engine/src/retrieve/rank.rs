@@ -4,9 +4,9 @@
 use yore_core::query::{Part, ScorePart};
 use yore_core::rank::{Placed, mean_and_spread, neighbour_support, session_support};
 
-use super::candidate::{Candidate, Key};
+use super::candidate::Candidate;
 use super::plan::Plan;
-use crate::store::{RowKey, SPOKEN_GAP, TurnKey};
+use crate::store::{ItemKey, RowKey, SPOKEN_GAP};
 
 /// A candidate with its final score.
 pub(super) struct Ranked {
@@ -17,10 +17,9 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    /// Returns the row of the turn.
-    pub(super) fn row(&self) -> TurnKey {
-        let Key::Turn(row) = self.candidate.key;
-        row
+    /// Returns its key.
+    pub(super) fn key(&self) -> ItemKey {
+        self.candidate.key
     }
 
     /// Adds a part to the score.

@@ -76,6 +76,8 @@ pub struct RecallRequest {
     pub offset_minutes: i32,
     /// True if what was said in a period that the question names comes before the rest.
     pub is_period_searched: bool,
+    /// True if relations are followed from the entities of the question.
+    pub is_graph_followed: bool,
     /// True if people's talk is ranked by its own signs.
     pub is_talk_ranked: bool,
     /// True if titled passages are ranked by the links between them.
@@ -123,6 +125,7 @@ impl RecallRequest {
             session_weight: 0.5,
             offset_minutes: 0,
             is_period_searched: true,
+            is_graph_followed: true,
             is_talk_ranked: true,
             are_links_ranked: true,
             has_walk: false,

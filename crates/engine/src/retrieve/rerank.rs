@@ -13,7 +13,7 @@ use super::rank::Ranked;
 use super::texts::Texts;
 use crate::embed::Reranker;
 use crate::error::EngineError;
-use crate::store::{ShownTurn, TurnKey};
+use crate::store::ItemKey;
 
 /// Number of the best candidates that are read.
 const READ: usize = 20;
@@ -40,22 +40,24 @@ pub(super) fn rerank(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked], 
         return Ok(());
     }
     let Some(reranker) = (asked.reranker)() else { return Ok(()) };
-    let rows: Vec<TurnKey> = ranked[..read].iter().map(Ranked::row).collect();
-    texts.load(asked.store, &rows)?;
+    let keys: Vec<ItemKey> = ranked[..read].iter().map(Ranked::key).collect();
+    texts.load(asked.store, &keys)?;
     let question = plan.request.question.trim();
     let mut values = Vec::with_capacity(read);
-    for (row, candidate) in rows.iter().zip(&*ranked) {
+    for (key, candidate) in keys.iter().zip(&*ranked) {
         // Either all of them are read or none: scores of both kinds do not compare.
         if !asked.deadline.allows(LatePart::Rerank) {
             return Ok(());
         }
-        let passage = texts.get(*row).and_then(|turn| nearest_chunk(turn, question));
+        let text = texts.turn(*key).map(|turn| turn.text.as_str());
+        let text = text.or_else(|| texts.memory(*key).map(|(memory, _)| memory.statement.as_str()));
+        let passage = text.and_then(|text| nearest_chunk(text, question));
         let Some(passage) = passage else {
             values.push(0.0);
             continue;
         };
         let before = match candidate.candidate.standing {
-            standing if standing.is_document => None,
+            standing if standing.is_document || key.memory().is_some() => None,
             standing => asked.store.said_before(standing.episode, standing.position)?,
         };
         match logit(&reranker, question, passage, before.as_deref()) {
@@ -79,9 +81,9 @@ fn logit(reranker: &Reranker, question: &str, passage: &str, before: Option<&str
     Some((alone + after) / 2.0)
 }
 
-/// Returns the chunk of a turn's spoken text that is nearest to the question; `None` if nothing was said.
-fn nearest_chunk<'t>(turn: &'t ShownTurn, question: &str) -> Option<&'t str> {
-    let text = turn.text.trim();
+/// Returns the chunk of a text that is nearest to the question; `None` if it says nothing.
+fn nearest_chunk<'t>(text: &'t str, question: &str) -> Option<&'t str> {
+    let text = text.trim();
     let chunks: Vec<&str> =
         chunks(text, CHUNK_TOKENS).into_iter().take(MOST_CHUNKS).map(|chunk| &text[chunk.start..chunk.end]).collect();
     if chunks.len() < 2 {

@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::{Asked, Found, Hit, RecallRequest};
 use crate::error::EngineError;
 use crate::index::Address;
-use crate::store::{ShownTurn, TurnKey};
+use crate::store::ItemKey;
 
 /// Bytes at the beginning and at the end of a text in which the question's terms are looked for.
 const SEARCHED_BYTES: usize = 8 * 1024;
@@ -29,7 +29,7 @@ pub(super) fn judge(
     asked: &Asked<'_>,
     plan: &Plan<'_>,
     hits: &mut [Hit],
-    addresses: &HashMap<TurnKey, Address>,
+    addresses: &HashMap<ItemKey, Address>,
     tokenizer: &mut Tokenizer,
 ) -> Result<(Evidence, f32), EngineError> {
     let terms = &plan.question.terms[..plan.question.terms.len().min(MOST_TERMS)];
@@ -41,22 +41,21 @@ pub(super) fn judge(
     let none = Evidence { nearness: is_by_meaning.then_some(0.0), cover: 0.0, terms: terms.len(), mode: plan.mode };
     let mut answer = none;
     let mut by_tool = 0.0f32;
-    let indexed: Vec<Option<Address>> = hits.iter().map(|hit| addresses.get(&hit.row()).copied()).collect();
+    let indexed: Vec<Option<Address>> = hits.iter().map(|hit| addresses.get(&hit.key()).copied()).collect();
     let known: Vec<Address> = indexed.iter().flatten().copied().collect();
     let mut known = asked.lexical.terms_of(terms, &known)?.into_iter();
     for (at, hit) in hits.iter_mut().enumerate() {
-        let Found::Turn(turn) = &hit.found;
         let has = match indexed[at] {
             Some(_) => known.next().unwrap_or(0),
             // It waits for the index, or only its meaning was found.
-            None => terms_in(turn, &places, tokenizer),
+            None => terms_in(&hit.found, &places, tokenizer),
         };
         let has = |bit: usize| has >> bit & 1 == 1;
         let cover = rarity.iter().enumerate().filter(|(bit, _)| has(*bit)).map(|(_, rarity)| rarity).sum::<f32>() / whole;
         let meant = hit.lists.iter().filter(|place| matches!(place.list, List::Static | List::Model));
         let nearness = meant.map(|place| place.score).chain(none.nearness).reduce(f32::max);
         // Output of a tool has no vectors: its words alone can tell.
-        let is_tool_alone = turn.text.trim().is_empty();
+        let is_tool_alone = hit.as_turn().is_some_and(|turn| turn.text.trim().is_empty());
         hit.confidence = confidence(&Evidence { nearness: nearness.filter(|_| !is_tool_alone), cover, ..none });
         answer.nearness = answer.nearness.into_iter().chain(nearness).reduce(f32::max);
         if at < COUNTED {
@@ -67,12 +66,19 @@ pub(super) fn judge(
     Ok((answer, confidence(&answer).max(by_tool)))
 }
 
-/// Returns which terms a turn has, a bit for each.
-fn terms_in(turn: &ShownTurn, places: &HashMap<&str, usize>, tokenizer: &mut Tokenizer) -> u128 {
+/// Returns which terms an item has, a bit for each.
+fn terms_in(found: &Found, places: &HashMap<&str, usize>, tokenizer: &mut Tokenizer) -> u128 {
     let mut tokens = Tokens::default();
     let mut has = 0;
-    let speaker = turn.speaker.as_deref().unwrap_or_default();
-    for text in ends(&turn.text).into_iter().chain(ends(&turn.tool_text)).chain([speaker]) {
+    let words;
+    let (text, tool_text, speaker) = match found {
+        Found::Turn(turn) => (&turn.text, turn.tool_text.as_str(), turn.speaker.as_deref()),
+        Found::Memory(memory) => {
+            words = memory.memory.words();
+            (&words, "", None)
+        }
+    };
+    for text in ends(text).into_iter().chain(ends(tool_text)).chain(speaker) {
         tokenizer.tokenize(text, &mut tokens);
         tokens.iter().filter_map(|token| places.get(token.text)).for_each(|place| has |= 1 << place);
     }

@@ -16,7 +16,7 @@ use super::rank::{Ranked, spread_of};
 use super::texts::Texts;
 use crate::error::EngineError;
 use crate::index::Address;
-use crate::store::{RowKey, SPOKEN_GAP, TurnKey};
+use crate::store::{ItemKey, RowKey, SPOKEN_GAP};
 
 /// Number of the best candidates that are ranked anew.
 const RANKED: usize = 100;
@@ -39,16 +39,16 @@ pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked
     if !plan.request.is_talk_ranked || ranked.is_empty() {
         return Ok(());
     }
-    let first: Vec<TurnKey> = ranked.iter().take(TOLD_BY).map(Ranked::row).collect();
+    let first: Vec<ItemKey> = ranked.iter().take(TOLD_BY).map(Ranked::key).collect();
     texts.load(asked.store, &first)?;
     let is_talk =
-        |row: &TurnKey| texts.get(*row).is_some_and(|turn| turn.kind != EpisodeKind::Document && turn.speaker.is_some());
-    if 2 * first.iter().filter(|row| is_talk(row)).count() < first.len() || !asked.deadline.allows(LatePart::Talk) {
+        |key: &ItemKey| texts.turn(*key).is_some_and(|turn| turn.kind != EpisodeKind::Document && turn.speaker.is_some());
+    if 2 * first.iter().filter(|key| is_talk(key)).count() < first.len() || !asked.deadline.allows(LatePart::Talk) {
         return Ok(());
     }
     let count = ranked.len().min(RANKED);
-    let rows: Vec<TurnKey> = ranked[..count].iter().map(Ranked::row).collect();
-    texts.load(asked.store, &rows)?;
+    let keys: Vec<ItemKey> = ranked[..count].iter().map(Ranked::key).collect();
+    texts.load(asked.store, &keys)?;
     let covers = Covers::of(asked, plan, ranked)?;
     let question = plan.request.question.to_lowercase();
     let is_named = |speaker: &str| {
@@ -56,9 +56,9 @@ pub(super) fn rank_talk(asked: &Asked<'_>, plan: &Plan<'_>, ranked: &mut [Ranked
         let words = question.split(|letter: char| !letter.is_alphanumeric());
         speaker.split_whitespace().next().is_some_and(|name| words.into_iter().any(|word| word == name))
     };
-    let speakers: Vec<Option<&str>> = rows.iter().map(|row| texts.get(*row).and_then(|turn| turn.speaker.as_deref())).collect();
+    let speakers: Vec<Option<&str>> = keys.iter().map(|key| texts.turn(*key).and_then(|turn| turn.speaker.as_deref())).collect();
     let names_one = speakers.iter().flatten().any(|speaker| is_named(speaker));
-    let words: Vec<&str> = rows.iter().map(|row| texts.get(*row).map_or("", |turn| turn.text.trim())).collect();
+    let words: Vec<&str> = keys.iter().map(|key| texts.turn(*key).map_or("", |turn| turn.text.trim())).collect();
     let window = standard(&covers.in_window(&ranked[..count]));
     let session = standard(&covers.in_session(&ranked[..count]));
     let length = standard(&words.iter().map(|words| (1.0 + words.chars().count() as f32).ln()).collect::<Vec<_>>());

@@ -45,7 +45,7 @@ impl Weights {
             (List::Words, _) => Self::both(1.0),
             (List::Static, _) => Self::both(0.45),
             (List::Model, _) => Self { conversation: 1.2, document: 1.75 },
-            (List::Period | List::Links | List::Other, _) => Self::both(0.0),
+            (List::Period | List::Links | List::Graph | List::Other, _) => Self::both(0.0),
         }
     }
 
@@ -85,6 +85,6 @@ fn weights(list: List, mode: SearchMode, question: &Question, request: &RecallRe
             None if question.is_error_message => tuned.times(ERROR_MEANING),
             None => tuned,
         },
-        List::Words | List::Period | List::Links | List::Other => tuned,
+        List::Words | List::Period | List::Links | List::Graph | List::Other => tuned,
     }
 }

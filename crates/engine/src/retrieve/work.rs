@@ -1,9 +1,10 @@
 //! Reads what was done in the exchanges of the hits: files, the command that worked, the outcome.
 
 use yore_core::episode::{EpisodeKind, Outcome, Role};
+use yore_core::query::ItemId;
 use yore_core::text::{command_of, command_that_worked, fragments};
 
-use super::{Found, Hit, WorkDone};
+use super::{Hit, WorkDone};
 use crate::error::EngineError;
 use crate::store::Store;
 
@@ -17,23 +18,24 @@ pub(super) fn add_work(store: &Store, hits: &mut [Hit], most: usize) -> Result<(
         if seen.len() == most {
             break;
         }
-        let Found::Turn(turn) = &hits[at].found;
-        if turn.kind == EpisodeKind::Document || seen.contains(&hits[at].exchange) {
+        let Some(row) = hits[at].turn_key() else { continue };
+        let is_document = hits[at].as_turn().is_some_and(|turn| turn.kind == EpisodeKind::Document);
+        if is_document || seen.contains(&hits[at].exchange) {
             continue;
         }
         let mut work = WorkDone::default();
-        for file in store.exchange_files(turn.row)? {
+        for file in store.exchange_files(row)? {
             if file.is_written { &mut work.changed } else { &mut work.read }.push(file.path);
         }
-        let calls = store.exchange_calls(turn.row)?;
+        let calls = store.exchange_calls(row)?;
         let ran: Vec<(&str, Option<Outcome>)> =
             calls.iter().filter_map(|call| Some((command_of(&call.input)?, call.outcome))).collect();
         work.command = command_that_worked(&ran).map(|command| cut(command).to_owned());
         if work.is_empty() {
             continue;
         }
-        let is_shown = |id| hits.iter().any(|hit| hit.place.turn == id || hit.beside.iter().any(|said| said.turn == id));
-        let last = store.conclusion(turn.row)?.filter(|last| last.role == Role::Assistant && !is_shown(last.id));
+        let is_shown = |id| hits.iter().any(|hit| hit.id() == ItemId::Turn(id) || hit.beside.iter().any(|said| said.turn == id));
+        let last = store.conclusion(row)?.filter(|last| last.role == Role::Assistant && !is_shown(last.id));
         work.outcome = last.and_then(|last| fragments(&last.text).first().map(|range| cut(&last.text[range.clone()]).to_owned()));
         seen.push(hits[at].exchange);
         hits[at].work = Some(Box::new(work));

@@ -4,17 +4,21 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
+use yore_core::entity::{Entity, EntityKind};
 use yore_core::episode::{Episode, EpisodeKind, FileAction, FileUse, Outcome, Role, Title, TitleRank, ToolUse, Turn};
-use yore_core::id::{EpisodeId, TurnId};
+use yore_core::id::{EntityId, EpisodeId, MemoryId, RelationId, TurnId};
+use yore_core::memory::{Memory, MemoryKind, Status};
 use yore_core::note::NoteFacts;
-use yore_core::query::Filter;
+use yore_core::operation::{Cause, OperationKind, Record};
+use yore_core::query::{Filter, MemoryConditions};
+use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::scope::ProjectAlias;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
 use super::{
-    Advance, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, EmbeddedTurn, Entries, Entry, EpisodeKey, Failed, FileRow,
-    Forgetting, Home, LineRun, MODEL_LIST, NewBlob, NewJob, RowKey, Run, SaidTurn, SessionFilter, SessionOrder, Skips, Store,
-    StoreError, StoreOptions,
+    Advance, ArchivePlan, BlobKey, ChangeFilter, Checkpoint, Commit, EmbeddedItem, EmbedderKey, Entries, Entry, EpisodeKey,
+    Failed, FileRow, Forgetting, Home, ItemClass, ItemKey, LineRun, MODEL_LIST, MemoryFilter, NewBlob, NewJob, NewOperation,
+    OperationTx, RowKey, Run, SaidTurn, SessionFilter, SessionOrder, Skips, Store, StoreError, StoreOptions,
 };
 
 const AGENT: &str = "claude-code";
@@ -210,33 +214,35 @@ fn story(store: &Store) {
 
     // The queues of the indexes hold the last state of every turn that recall may return, until it is
     // dropped.
-    let queued = store.queued_turns(0, 100).unwrap();
+    let queued = store.queued_items(0, 100).unwrap();
     let wanted: HashSet<String> = queued.iter().filter_map(|(_, _, turn)| turn.as_ref()).map(|turn| turn.text.clone()).collect();
     let expected =
         ["which berth is free?", "berth four, until six", "looked at the tide table", "and tomorrow?"].map(str::to_owned);
     assert_eq!(wanted, HashSet::from(expected));
-    assert_eq!(store.indexable_turns().unwrap(), 4);
+    assert_eq!(store.indexable_items().unwrap(), 4);
     store.drop_queued(queued.last().unwrap().0).unwrap();
     assert_eq!(store.queue_length(10).unwrap(), 0);
 
     // Vectors: turns that lack them, newest first, and the stored vectors.
     let model = store.embedder("a model", 2).unwrap();
     store.choose_embedder(model).unwrap();
-    let lacking = store.unembedded_turns(10).unwrap();
+    let lacking = store.unembedded_items(10).unwrap();
     assert_eq!(lacking.len(), 4);
-    let embedded: Vec<EmbeddedTurn> = lacking
+    let embedded: Vec<EmbeddedItem> = lacking
         .iter()
-        .map(|(seq, row, _)| EmbeddedTurn {
+        .map(|(seq, key, _)| EmbeddedItem {
             seq: *seq,
-            row: *row,
+            key: *key,
             chunks: vec![([*seq as u8; 16], Some(vec![0.5, -0.5]))],
             failure: None,
         })
         .collect();
     store.store_vectors(model, &embedded).unwrap();
     assert_eq!(store.unembedded_count(10).unwrap(), 0);
-    assert_eq!(store.turn_vectors(model, lacking[0].1).unwrap()[0].2, [0.5, -0.5]);
+    assert_eq!(store.item_vectors(model, lacking[0].1).unwrap()[0].2, [0.5, -0.5]);
     assert!(store.queued_vectors(0, 100).unwrap().iter().any(|(_, _, lists, _)| lists & MODEL_LIST != 0));
+
+    memories(store, model);
 
     // Jobs: one is due, taken by one process, fails, waits, is given up, is revived, is done.
     let job = NewJob { kind: "ingest", target: "one.jsonl", payload: AGENT, arrived: 1, not_before: 5, stamp: None };
@@ -300,13 +306,75 @@ fn story(store: &Store) {
     let messages: HashSet<String> = [message(1), message(2), message(3)].into();
     store.forget(&Forgetting { agent: AGENT, messages: &messages, episodes: &rows, tombstones: &[[7; 16]], now: NOON }).unwrap();
     assert_eq!((turns(store), store.tombstones().unwrap()), (0, HashSet::from([[7; 16]])));
-    assert!(store.queued_turns(0, 100).unwrap().iter().all(|(_, _, turn)| turn.is_none()), "the indexes are told");
-    assert!(store.unembedded_turns(10).unwrap().is_empty());
+    assert!(store.queued_items(0, 100).unwrap().iter().all(|(_, _, turn)| turn.is_none()), "the indexes are told");
+    assert!(store.unembedded_items(10).unwrap().is_empty());
     assert_eq!(store.vector_counts(Some(model)).unwrap().vectors, 0);
     store.drop_generations(file.id, &[1], true).unwrap();
     assert!(store.blob_ids().unwrap().is_empty());
     assert_eq!(store.older_generations(file.id, 1).unwrap(), BTreeMap::new());
     assert!(store.integrity_problems().unwrap().is_empty());
+}
+
+/// Memories are written by operations, stand in the queues of the indexes under keys of their own, and go with what
+/// undoes them.
+fn memories(store: &Store, model: EmbedderKey) {
+    let record = |byte: u8, statement: &str| Memory::new(MemoryId::from_bytes([byte; 16]), MemoryKind::Fact, statement, NOON);
+    let (first, second) = (record(1, "The crane is on pier three."), record(2, "The crane is on pier four."));
+    let entity = Entity::new(EntityId::from_bytes([3; 16]), EntityKind::default(), "crane", NOON);
+    let relation = |byte: u8, from: Node, relation_type, to: Node| {
+        Relation::new(RelationId::from_bytes([byte; 16]), from, relation_type, to, NOON)
+    };
+    let about = relation(4, Node::Memory(second.id), RelationType::About, Node::Entity(entity.id));
+    let newer = relation(5, Node::Memory(second.id), RelationType::Supersedes, Node::Memory(first.id));
+    let done = |kind, records: &[Record]| {
+        let new = NewOperation { kind, cause: Cause::default(), at: NOON, summary: "story".to_owned() };
+        let work = |tx: &mut OperationTx<'_, '_>| records.iter().try_for_each(|record| tx.put(record));
+        store.operate(&new, work).unwrap().1.unwrap()
+    };
+    let recorded = done(OperationKind::Create, &[Record::Memory(Box::new(first.clone())), Record::Entity(Box::new(entity))]);
+    let changed = done(
+        OperationKind::Supersede,
+        &[
+            Record::Memory(Box::new(second.clone())),
+            Record::Memory(Box::new(Memory { status: Status::Superseded, ..first.clone() })),
+            Record::Relation(Box::new(about)),
+            Record::Relation(Box::new(newer)),
+        ],
+    );
+    let queued = store.queued_items(0, 10).unwrap();
+    let last: BTreeMap<ItemKey, ItemClass> =
+        queued.iter().filter_map(|(_, key, item)| Some((*key, item.as_ref()?.class))).collect();
+    let classes: HashSet<_> = last.values().map(|class| format!("{class:?}")).collect();
+    assert_eq!(classes, HashSet::from(["Memory(Superseded)".to_owned(), "Memory(Holds)".to_owned()]));
+    assert_eq!(store.indexable_items().unwrap(), 6);
+    store.drop_queued(queued.last().unwrap().0).unwrap();
+    let lacking = store.unembedded_items(10).unwrap();
+    assert_eq!(lacking.len(), 2, "each memory once: a changed status is no changed text");
+    let embedded: Vec<EmbeddedItem> = lacking
+        .iter()
+        .map(|(seq, key, _)| EmbeddedItem {
+            seq: *seq,
+            key: *key,
+            chunks: vec![([200; 16], Some(vec![1.0, 0.0]))],
+            failure: None,
+        })
+        .collect();
+    store.store_vectors(model, &embedded).unwrap();
+    let key = store.successor(first.id).unwrap().unwrap();
+    assert_eq!(store.item_vectors(model, ItemKey::Memory(key)).unwrap()[0].2, [1.0, 0.0]);
+    assert_eq!(store.memories_of_rows(&[key]).unwrap()[&key], (second.clone(), None));
+    let past = store.predecessors(second.id, 5).unwrap();
+    assert_eq!(past.iter().map(|past| past.id).collect::<Vec<_>>(), [first.id]);
+    assert_eq!(store.entities_of(second.id).unwrap()[0].1, "crane");
+    let named = MemoryConditions { kinds: vec![MemoryKind::Fact], ..MemoryConditions::default() };
+    assert_eq!(store.memories_meeting(&named, &[EntityId::from_bytes([3; 16])]).unwrap(), [key]);
+    assert!(!store.has_archived_memories().unwrap() && store.evidence_of(&[key]).unwrap().is_empty());
+    store.undo(changed, &Cause::default(), NOON).unwrap().unwrap();
+    store.undo(recorded, &Cause::default(), NOON).unwrap().unwrap();
+    let queued = store.queued_items(0, 10).unwrap();
+    assert!(queued.iter().all(|(_, key, item)| key.memory().is_some() && item.is_none()), "the indexes are told");
+    assert_eq!((store.indexable_items().unwrap(), store.memories(&MemoryFilter::default(), 9).unwrap()), (4, Vec::new()));
+    store.drop_queued(queued.last().unwrap().0).unwrap();
 }
 
 #[test]

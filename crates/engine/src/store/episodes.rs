@@ -9,10 +9,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::{EpisodeId, TurnId};
+use yore_core::memory::Status;
 use yore_core::query::Place;
 use yore_core::time::{RecordedTime, TimeQuality, UtcMillis};
 
-use super::keys::{EpisodeKey, FileKey, LabelKey, ProjectKey, TurnKey, json_of};
+use super::keys::{EpisodeKey, FileKey, ItemKey, LabelKey, ProjectKey, TurnKey, json_of};
 use super::transaction::View;
 use super::{Store, StoreResult, words};
 
@@ -30,14 +31,25 @@ pub(super) const IS_REPLACED: &str =
 /// Maximum bytes of a turn's text that are used for vectors.
 const SPOKEN_BYTES: usize = 512 * 1024;
 
-/// The data of a turn that the indexes need.
+/// What an indexed item is, as far as filters ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ItemClass {
+    /// A turn of a role.
+    Turn(Role),
+    /// A memory of a status.
+    Memory(Status),
+}
+
+/// The data of a turn or a memory that the indexes need.
 #[derive(Clone, Debug)]
-pub(crate) struct IndexedTurn {
-    pub row: TurnKey,
+pub(crate) struct IndexedItem {
+    pub key: ItemKey,
+    /// The episode of a turn; row 0 for a memory.
     pub episode: EpisodeKey,
     pub project: Option<ProjectKey>,
     pub branch: Option<LabelKey>,
-    pub role: Role,
+    pub class: ItemClass,
+    /// When it was said or recorded.
     pub at: Option<UtcMillis>,
     /// Position in the episode; [`SPOKEN_GAP`] apart.
     pub position: i64,
@@ -48,7 +60,7 @@ pub(crate) struct IndexedTurn {
     pub tool_text: String,
 }
 
-impl IndexedTurn {
+impl IndexedItem {
     /// Returns the text for vectors, preceded by the speaker if that is a name. A passage has no speaker, but
     /// contains its own title. Of a text of megabytes, returns the beginning and the end, which is more than
     /// is ever embedded.
@@ -415,18 +427,25 @@ impl Store {
 }
 
 impl View<'_> {
-    /// Returns the data of a turn for the full-text index; `None` if the turn does not exist, is forgotten,
-    /// or has a role that recall ignores.
-    pub(crate) fn indexed_turn(&self, row: TurnKey) -> StoreResult<Option<IndexedTurn>> {
+    /// Returns the data of an item for the indexes; `None` if it does not exist, is forgotten, or is a turn of a role
+    /// that recall ignores.
+    pub(crate) fn indexed_item(&self, key: ItemKey) -> StoreResult<Option<IndexedItem>> {
+        match key {
+            ItemKey::Turn(turn) => self.indexed_turn(turn),
+            ItemKey::Memory(memory) => self.indexed_memory(memory),
+        }
+    }
+
+    fn indexed_turn(&self, row: TurnKey) -> StoreResult<Option<IndexedItem>> {
         self.first(&INDEXED_TURN, [row], |found| {
             let words: Vec<u8> = found.get(6)?;
             let (text, tool_text) = words::decode(&words).unwrap_or_default();
-            Ok(IndexedTurn {
-                row,
+            Ok(IndexedItem {
+                key: ItemKey::Turn(row),
                 episode: found.get(0)?,
                 project: found.get(1)?,
                 branch: found.get(2)?,
-                role: Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System),
+                class: ItemClass::Turn(Role::parse(&found.get::<_, String>(3)?).unwrap_or(Role::System)),
                 at: found.get(4)?,
                 position: found.get(7)?,
                 is_document: found.get(8)?,

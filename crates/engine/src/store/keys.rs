@@ -58,6 +58,61 @@ keys! {
     VectorKey;
     /// A string that repeats on many rows.
     LabelKey;
+    /// A memory.
+    MemoryKey;
+}
+
+/// Something that can be found. The indexes and their queues hold it as one number: that of a turn's row, or the
+/// negative number of a memory's row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum ItemKey {
+    /// A turn of a conversation, or a passage of a document.
+    Turn(TurnKey),
+    /// A memory.
+    Memory(MemoryKey),
+}
+
+impl ItemKey {
+    /// Returns the turn, if it is one.
+    pub(crate) fn turn(self) -> Option<TurnKey> {
+        match self {
+            Self::Turn(turn) => Some(turn),
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// Returns the memory, if it is one.
+    pub(crate) fn memory(self) -> Option<MemoryKey> {
+        match self {
+            Self::Turn(_) => None,
+            Self::Memory(memory) => Some(memory),
+        }
+    }
+}
+
+impl RowKey for ItemKey {
+    fn new(number: i64) -> Self {
+        if number < 0 { Self::Memory(MemoryKey(-number)) } else { Self::Turn(TurnKey(number)) }
+    }
+
+    fn get(self) -> i64 {
+        match self {
+            Self::Turn(turn) => turn.0,
+            Self::Memory(memory) => -memory.0,
+        }
+    }
+}
+
+impl ToSql for ItemKey {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.get().into())
+    }
+}
+
+impl FromSql for ItemKey {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        i64::column_result(value).map(Self::new)
+    }
 }
 
 /// A row of a table that is used only inside the store.

@@ -52,6 +52,10 @@ pub struct MemoryFilter {
     pub since: Option<UtcMillis>,
     /// See [`Self::since`].
     pub until: Option<UtcMillis>,
+    /// Only memories after this place in the list: the time of the last change of the memory with this id, in
+    /// hexadecimal digits. With any other id, those changed before that time.
+    #[serde(default)]
+    pub before: Option<(UtcMillis, String)>,
 }
 
 /// A project that has memories: its id, its name, and its aliases (kind, value, as recorded).
@@ -72,13 +76,14 @@ pub struct MemoryUse {
     pub accessed: Option<UtcMillis>,
 }
 
-const COLUMNS: &str = "memory.id, memory.uid, project.uid, memory.kind, memory.memory_type, memory.status, memory.lane,
+pub(super) const COLUMNS: &str =
+    "memory.id, memory.uid, project.uid, memory.kind, memory.memory_type, memory.status, memory.lane,
     memory.importance, memory.is_pinned, memory.valid_from_ms, memory.valid_until_ms, memory.recorded_ms, memory.changed_ms,
     memory.title, memory.statement, memory.rest";
-const FROM: &str = "FROM memory LEFT JOIN project ON project.id = memory.project_id";
+pub(super) const FROM: &str = "FROM memory LEFT JOIN project ON project.id = memory.project_id";
 
 /// Reads all of a memory that is in its own row, and the number of the row.
-fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
+pub(super) fn memory_of(row: &Row<'_>) -> rusqlite::Result<(i64, Memory)> {
     let named = |column: usize| row.get::<_, String>(column);
     let rest: Rest = serde_json::from_str(&named(15)?)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(15, rusqlite::types::Type::Text, Box::new(error)))?;
@@ -120,7 +125,7 @@ impl View<'_> {
     }
 
     /// Adds to a memory what other tables have of it.
-    fn whole(&self, (row, mut memory): (i64, Memory)) -> StoreResult<Memory> {
+    pub(super) fn whole(&self, (row, mut memory): (i64, Memory)) -> StoreResult<Memory> {
         memory.tags = self.column("SELECT tag FROM memory_tag WHERE memory_id = ?1 ORDER BY tag", [row])?;
         memory.evidence =
             self.all("SELECT turn_uid, quote FROM memory_evidence WHERE memory_id = ?1 ORDER BY position", [row], |row| {
@@ -250,6 +255,8 @@ impl Store {
                AND (?7 = '[]' OR memory.id IN (
                    SELECT memory_id FROM memory_evidence WHERE turn_uid IN (SELECT unhex(value) FROM json_each(?7))))
                AND (?8 IS NULL OR memory.changed_ms >= ?8) AND (?9 IS NULL OR memory.changed_ms < ?9)
+               AND (?11 IS NULL OR (memory.changed_ms, memory.id)
+                   < (?11, coalesce((SELECT id FROM memory WHERE uid = unhex(?12)), 0)))
              ORDER BY memory.changed_ms DESC, memory.id DESC LIMIT ?10"
         );
         self.read(|view| {
@@ -267,7 +274,9 @@ impl Store {
                         .to_string(),
                     filter.since,
                     filter.until,
-                    limit as i64
+                    limit as i64,
+                    filter.before.as_ref().map(|(at, _)| *at),
+                    filter.before.as_ref().map(|(_, id)| id.as_str())
                 ],
                 memory_of,
             )?;

@@ -33,6 +33,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 8, is_precious: false, sql: include_str!("migrations/0008_job_kinds.sql") },
     Migration { version: 9, is_precious: true, sql: include_str!("migrations/0009_notes.sql") },
     Migration { version: 10, is_precious: true, sql: include_str!("migrations/0010_memories.sql") },
+    Migration { version: 11, is_precious: true, sql: include_str!("migrations/0011_memory_index.sql") },
 ];
 
 /// Maximum number of copies before an upgrade gives up because another process writes during each. Opening

@@ -1,54 +1,70 @@
-//! The queue of turns for the lexical index, and the index's state.
+//! The queue of turns and memories for the lexical index, and the index's state.
 
 use rusqlite::params;
 
 use super::episodes::IS_RECALLED;
-use super::keys::TurnKey;
-use super::{IndexedTurn, Store, StoreResult};
+use super::keys::{ItemKey, MemoryKey, RowKey, TurnKey};
+use super::{IndexedItem, Store, StoreResult};
 
 impl Store {
-    /// Returns up to `limit` queued turns after `after`, oldest first, each with the queue number to drop
-    /// once it is indexed. A turn that does not exist or is not for the index comes as `None`: it must be
+    /// Returns up to `limit` queued items after `after`, oldest first, each with the queue number to drop
+    /// once it is indexed. An item that does not exist or is not for the index comes as `None`: it must be
     /// removed from the index.
-    pub(crate) fn queued_turns(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, TurnKey, Option<IndexedTurn>)>> {
+    pub(crate) fn queued_items(&self, after: i64, limit: usize) -> StoreResult<Vec<(i64, ItemKey, Option<IndexedItem>)>> {
         self.read(|view| {
-            let queued: Vec<(i64, TurnKey)> = view.all(
+            let queued: Vec<(i64, ItemKey)> = view.all(
                 "SELECT seq, turn_id FROM lexical_queue WHERE seq > ?1 ORDER BY seq LIMIT ?2",
                 params![after, limit as i64],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
-            queued.into_iter().map(|(seq, row)| Ok((seq, row, view.indexed_turn(row)?))).collect()
+            queued.into_iter().map(|(seq, key)| Ok((seq, key, view.indexed_item(key)?))).collect()
         })
     }
 
-    /// Returns every turn that an index should hold, after a row, for an index in memory.
-    pub(crate) fn indexable_after(&self, after: TurnKey, limit: usize) -> StoreResult<Vec<(TurnKey, Option<IndexedTurn>)>> {
+    /// Returns every item that an index should hold, turns before memories, after one, for an index in memory.
+    pub(crate) fn indexable_after(&self, after: ItemKey, limit: usize) -> StoreResult<Vec<(ItemKey, Option<IndexedItem>)>> {
         self.read(|view| {
-            let rows: Vec<TurnKey> = view.column(
-                &format!(
-                    "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
-                         WHERE turn.id > ?1 AND episode.forgotten_ms IS NULL AND {IS_RECALLED}
-                         ORDER BY turn.id LIMIT ?2"
-                ),
-                params![after, limit as i64],
-            )?;
-            rows.into_iter().map(|row| Ok((row, view.indexed_turn(row)?))).collect()
+            let mut keys: Vec<ItemKey> = match after {
+                ItemKey::Turn(after) => view
+                    .column::<TurnKey>(
+                        &format!(
+                            "SELECT turn.id FROM turn JOIN episode ON episode.id = turn.episode_id
+                             WHERE turn.id > ?1 AND episode.forgotten_ms IS NULL AND {IS_RECALLED}
+                             ORDER BY turn.id LIMIT ?2"
+                        ),
+                        params![after, limit as i64],
+                    )?
+                    .into_iter()
+                    .map(ItemKey::Turn)
+                    .collect(),
+                ItemKey::Memory(_) => Vec::new(),
+            };
+            let after = after.memory().unwrap_or(MemoryKey::new(0));
+            keys.extend(
+                view.column::<MemoryKey>(
+                    "SELECT id FROM memory WHERE id > ?1 ORDER BY id LIMIT ?2",
+                    params![after, (limit - keys.len()) as i64],
+                )?
+                .into_iter()
+                .map(ItemKey::Memory),
+            );
+            keys.into_iter().map(|key| Ok((key, view.indexed_item(key)?))).collect()
         })
     }
 
-    /// Returns the number of queued turns, counted up to `limit`.
+    /// Returns the number of queued items, counted up to `limit`.
     pub(crate) fn queue_length(&self, limit: usize) -> StoreResult<usize> {
         self.read(|view| {
             view.count("SELECT count(*) FROM (SELECT 1 FROM lexical_queue LIMIT ?1)", [limit as i64]).map(|count| count as usize)
         })
     }
 
-    /// Removes turns from the queue that the index has committed.
+    /// Removes items from the queue that the index has committed.
     pub(crate) fn drop_queued(&self, up_to: i64) -> StoreResult<()> {
         self.write(|tx| tx.execute("DELETE FROM lexical_queue WHERE seq <= ?1", [up_to]).map(drop))
     }
 
-    /// Queues every turn, for an index that starts from nothing.
+    /// Queues every item, for an index that starts from nothing.
     pub(crate) fn queue_all(&self) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute("DELETE FROM lexical_queue", [])?;
@@ -58,8 +74,8 @@ impl Store {
                  WHERE episode.forgotten_ms IS NULL AND {IS_RECALLED} ORDER BY turn.id"
                 ),
                 [],
-            )
-            .map(drop)
+            )?;
+            tx.execute("INSERT INTO lexical_queue (turn_id) SELECT -id FROM memory ORDER BY id", []).map(drop)
         })
     }
 
@@ -90,12 +106,12 @@ impl Store {
         self.write(|tx| tx.execute("DELETE FROM index_state WHERE name = ?1", [name]).map(drop))
     }
 
-    /// Returns the number of turns that the index should hold.
-    pub(crate) fn indexable_turns(&self) -> StoreResult<u64> {
+    /// Returns the number of turns and memories that the index should hold.
+    pub(crate) fn indexable_items(&self) -> StoreResult<u64> {
         self.read(|view| {
             view.count(
                 &format!(
-                    "SELECT count(*) FROM turn JOIN episode ON episode.id = turn.episode_id
+                    "SELECT (SELECT count(*) FROM memory) + count(*) FROM turn JOIN episode ON episode.id = turn.episode_id
                  WHERE episode.forgotten_ms IS NULL AND {IS_RECALLED}"
                 ),
                 [],

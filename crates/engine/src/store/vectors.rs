@@ -1,31 +1,49 @@
-//! Vectors of the local model, the queue of turns that lack them, and the queue for the vector indexes.
+//! Vectors of the local model, the queue of turns and memories that lack them, and the queue for the vector indexes.
 
 use rusqlite::params;
 
 use super::episodes::IS_RECALLED;
-use super::keys::{EmbedderKey, RowKey, TurnKey, VectorKey};
+use super::keys::{EmbedderKey, ItemKey, RowKey, VectorKey};
 use super::transaction::WriteTx;
-use super::{IndexedTurn, Store, StoreResult};
+use super::{IndexedItem, Store, StoreResult};
 
 /// A keyed hash of a chunk's text.
 pub(crate) type TextHash = [u8; 16];
 
-/// A row of `vector_queue`: its number, the turn's row, the sum of the lists that must process it, and the
-/// turn, if it still exists and may be recalled.
-pub(crate) type QueuedVector = (i64, TurnKey, u8, Option<IndexedTurn>);
+/// A row of `vector_queue`: its number, the item's key, the sum of the lists that must process it, and the
+/// item, if it still exists and may be recalled.
+pub(crate) type QueuedVector = (i64, ItemKey, u8, Option<IndexedItem>);
+
+/// Whether an item exists; its vectors; how they are removed and added.
+type ChunkSql = [&'static str; 4];
+
+const TURN_CHUNKS: ChunkSql = [
+    "SELECT 1 FROM turn WHERE id = ?1",
+    "SELECT vector_id FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2",
+    "DELETE FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2",
+    "INSERT INTO chunk (turn_id, embedder_id, ordinal, vector_id)
+     SELECT ?1, ?2, ?3, id FROM vector WHERE embedder_id = ?2 AND text_hash = ?4",
+];
+const MEMORY_CHUNKS: ChunkSql = [
+    "SELECT 1 FROM memory WHERE id = ?1",
+    "SELECT vector_id FROM memory_chunk WHERE memory_id = ?1 AND embedder_id = ?2",
+    "DELETE FROM memory_chunk WHERE memory_id = ?1 AND embedder_id = ?2",
+    "INSERT INTO memory_chunk (memory_id, embedder_id, ordinal, vector_id)
+     SELECT ?1, ?2, ?3, id FROM vector WHERE embedder_id = ?2 AND text_hash = ?4",
+];
 
 /// Bit of the static table's index in a queue row.
 pub(crate) const STATIC_LIST: u8 = 1;
 /// Bit of the local model's index in a queue row.
 pub(crate) const MODEL_LIST: u8 = 2;
 
-/// A turn that was just embedded, with its chunks.
+/// A turn or memory that was just embedded, with its chunks.
 #[derive(Clone, Debug)]
-pub(crate) struct EmbeddedTurn {
+pub(crate) struct EmbeddedItem {
     /// Queue number up to which this result is valid.
     pub seq: i64,
-    /// The turn.
-    pub row: TurnKey,
+    /// The turn or memory.
+    pub key: ItemKey,
     /// Hashes and vectors of the chunks, in order; the vector is `None` if the store has it already.
     pub chunks: Vec<(TextHash, Option<Vec<f32>>)>,
     /// Error of the model on one of its texts, if there was one.
@@ -73,7 +91,7 @@ impl Store {
         })
     }
 
-    /// Makes `embedder` the current one, and queues every turn that lacks its vectors.
+    /// Makes `embedder` the current one, and queues everything that lacks its vectors.
     pub(crate) fn choose_embedder(&self, embedder: EmbedderKey) -> StoreResult<()> {
         self.write(|tx| {
             // The new model may succeed where the last one failed.
@@ -85,6 +103,11 @@ impl Store {
                      AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.turn_id = turn.id AND chunk.embedder_id = ?1)
                  ORDER BY turn.id"
                 ),
+                [embedder],
+            )?;
+            tx.execute(
+                "INSERT INTO embed_queue (turn_id) SELECT -id FROM memory
+                 WHERE id NOT IN (SELECT memory_id FROM memory_chunk WHERE embedder_id = ?1) ORDER BY id",
                 [embedder],
             )?;
             tx.set_state("embedder", &embedder.get().to_string())
@@ -100,25 +123,26 @@ impl Store {
     pub(crate) fn drop_other_vectors(&self, embedder: EmbedderKey) -> StoreResult<u64> {
         self.write(|tx| {
             tx.execute("DELETE FROM chunk WHERE embedder_id <> ?1", [embedder])?;
+            tx.execute("DELETE FROM memory_chunk WHERE embedder_id <> ?1", [embedder])?;
             let dropped = tx.execute("DELETE FROM vector WHERE embedder_id <> ?1", [embedder])?;
             tx.execute("DELETE FROM embedder WHERE id <> ?1", [embedder])?;
             Ok(dropped as u64)
         })
     }
 
-    /// Returns up to `limit` turns that lack vectors, newest first. A turn that no longer exists comes as
+    /// Returns up to `limit` items that lack vectors, newest first. An item that no longer exists comes as
     /// `None`.
-    pub(crate) fn unembedded_turns(&self, limit: usize) -> StoreResult<Vec<(i64, TurnKey, Option<IndexedTurn>)>> {
+    pub(crate) fn unembedded_items(&self, limit: usize) -> StoreResult<Vec<(i64, ItemKey, Option<IndexedItem>)>> {
         self.read(|view| {
-            let queued: Vec<(i64, TurnKey)> =
+            let queued: Vec<(i64, ItemKey)> =
                 view.all("SELECT seq, turn_id FROM embed_queue ORDER BY seq DESC LIMIT ?1", [limit as i64], |row| {
                     Ok((row.get(0)?, row.get(1)?))
                 })?;
-            queued.into_iter().map(|(seq, row)| Ok((seq, row, view.indexed_turn(row)?))).collect()
+            queued.into_iter().map(|(seq, key)| Ok((seq, key, view.indexed_item(key)?))).collect()
         })
     }
 
-    /// Returns the number of turns that lack vectors, counted up to `limit`.
+    /// Returns the number of items that lack vectors, counted up to `limit`.
     pub(crate) fn unembedded_count(&self, limit: usize) -> StoreResult<u64> {
         self.read(|view| {
             view.count("SELECT count(DISTINCT turn_id) FROM (SELECT turn_id FROM embed_queue LIMIT ?1)", [limit as i64])
@@ -151,23 +175,28 @@ impl Store {
         self.read(|view| view.exists("SELECT 1 FROM vector WHERE embedder_id = ?1 AND text_hash = ?2", params![embedder, hash]))
     }
 
-    /// Stores the vectors of turns and removes the turns from the queue, unless they changed meanwhile.
-    pub(crate) fn store_vectors(&self, embedder: EmbedderKey, turns: &[EmbeddedTurn]) -> StoreResult<()> {
-        self.write(|tx| turns.iter().try_for_each(|turn| tx.store_turn_vectors(embedder, turn)))
+    /// Stores the vectors of items and removes the items from the queue, unless they changed meanwhile.
+    pub(crate) fn store_vectors(&self, embedder: EmbedderKey, items: &[EmbeddedItem]) -> StoreResult<()> {
+        self.write(|tx| items.iter().try_for_each(|item| tx.store_item_vectors(embedder, item)))
     }
 
-    /// Returns the chunks of a turn: ordinal, row of the vector, vector.
-    pub(crate) fn turn_vectors(&self, embedder: EmbedderKey, turn: TurnKey) -> StoreResult<Vec<(u16, VectorKey, Vec<f32>)>> {
-        self.read(|view| {
-            view.all(
+    /// Returns the chunks of an item: ordinal, row of the vector, vector.
+    pub(crate) fn item_vectors(&self, embedder: EmbedderKey, item: ItemKey) -> StoreResult<Vec<(u16, VectorKey, Vec<f32>)>> {
+        let sql = match item {
+            ItemKey::Turn(_) => {
                 "SELECT ordinal, vector.id, data FROM chunk JOIN vector ON vector.id = vector_id
-                     WHERE turn_id = ?1 AND chunk.embedder_id = ?2 ORDER BY ordinal",
-                params![turn, embedder],
-                |row| {
-                    let data: Vec<u8> = row.get(2)?;
-                    Ok((row.get::<_, i64>(0)? as u16, row.get(1)?, unpack(&data)))
-                },
-            )
+                 WHERE turn_id = ?1 AND chunk.embedder_id = ?2 ORDER BY ordinal"
+            }
+            ItemKey::Memory(_) => {
+                "SELECT ordinal, vector.id, data FROM memory_chunk JOIN vector ON vector.id = vector_id
+                 WHERE memory_id = -?1 AND memory_chunk.embedder_id = ?2 ORDER BY ordinal"
+            }
+        };
+        self.read(|view| {
+            view.all(sql, params![item, embedder], |row| {
+                let data: Vec<u8> = row.get(2)?;
+                Ok((row.get::<_, i64>(0)? as u16, row.get(1)?, unpack(&data)))
+            })
         })
     }
 
@@ -187,12 +216,12 @@ impl Store {
     /// Returns up to `limit` rows of the vector queue after `after`, oldest first.
     pub(crate) fn queued_vectors(&self, after: i64, limit: usize) -> StoreResult<Vec<QueuedVector>> {
         self.read(|view| {
-            let queued: Vec<(i64, TurnKey, u8)> = view.all(
+            let queued: Vec<(i64, ItemKey, u8)> = view.all(
                 "SELECT seq, turn_id, lists FROM vector_queue WHERE seq > ?1 ORDER BY seq LIMIT ?2",
                 params![after, limit as i64],
                 |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
             )?;
-            queued.into_iter().map(|(seq, row, lists)| Ok((seq, row, lists, view.indexed_turn(row)?))).collect()
+            queued.into_iter().map(|(seq, key, lists)| Ok((seq, key, lists, view.indexed_item(key)?))).collect()
         })
     }
 
@@ -219,7 +248,7 @@ impl Store {
         Ok((taken, newest.unwrap_or(0) as u64))
     }
 
-    /// Queues every turn for an index that starts from nothing.
+    /// Queues every item for an index that starts from nothing.
     pub(crate) fn queue_all_vectors(&self, lists: u8) -> StoreResult<()> {
         self.write(|tx| {
             tx.execute(
@@ -229,8 +258,8 @@ impl Store {
                  AND {IS_RECALLED} ORDER BY turn.id"
                 ),
                 [lists],
-            )
-            .map(drop)
+            )?;
+            tx.execute("INSERT INTO vector_queue (turn_id, lists) SELECT -id, ?1 FROM memory ORDER BY id", [lists]).map(drop)
         })
     }
 
@@ -250,49 +279,55 @@ impl Store {
 }
 
 impl WriteTx<'_> {
-    fn store_turn_vectors(&self, embedder: EmbedderKey, turn: &EmbeddedTurn) -> StoreResult<()> {
-        self.execute("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2", params![turn.row, turn.seq])?;
-        if !self.exists("SELECT 1 FROM turn WHERE id = ?1", [turn.row])? {
+    fn store_item_vectors(&self, embedder: EmbedderKey, item: &EmbeddedItem) -> StoreResult<()> {
+        self.execute("DELETE FROM embed_queue WHERE turn_id = ?1 AND seq <= ?2", params![item.key, item.seq])?;
+        let (row, [exists, known, clear, insert]) = match item.key {
+            ItemKey::Turn(turn) => (turn.get(), TURN_CHUNKS),
+            ItemKey::Memory(memory) => (memory.get(), MEMORY_CHUNKS),
+        };
+        if !self.exists(exists, [row])? {
             return Ok(());
         }
-        let before: Vec<VectorKey> =
-            self.column("SELECT vector_id FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2", params![turn.row, embedder])?;
-        self.execute("DELETE FROM chunk WHERE turn_id = ?1 AND embedder_id = ?2", params![turn.row, embedder])?;
-        for (ordinal, (hash, vector)) in turn.chunks.iter().enumerate() {
+        let before: Vec<VectorKey> = self.column(known, params![row, embedder])?;
+        self.execute(clear, params![row, embedder])?;
+        for (ordinal, (hash, vector)) in item.chunks.iter().enumerate() {
             if let Some(vector) = vector {
                 self.execute(
                     "INSERT OR IGNORE INTO vector (embedder_id, text_hash, data) VALUES (?1, ?2, ?3)",
                     params![embedder, hash, pack(vector)],
                 )?;
             }
-            // A vector that another process dropped meanwhile leaves a gap that is not queued again: the turn
+            // A vector that another process dropped meanwhile leaves a gap that is not queued again: the item
             // is then found by its other chunks.
-            self.execute(
-                "INSERT INTO chunk (turn_id, embedder_id, ordinal, vector_id)
-                 SELECT ?1, ?2, ?3, id FROM vector WHERE embedder_id = ?2 AND text_hash = ?4",
-                params![turn.row, embedder, ordinal as i64, hash],
-            )?;
+            self.execute(insert, params![row, embedder, ordinal as i64, hash])?;
         }
-        match &turn.failure {
-            None => self.execute("DELETE FROM embed_failure WHERE turn_id = ?1", [turn.row])?,
-            Some(error) => self.execute(
+        match (&item.failure, item.key) {
+            (None, ItemKey::Turn(turn)) => self.execute("DELETE FROM embed_failure WHERE turn_id = ?1", [turn])?,
+            (Some(error), ItemKey::Turn(turn)) => self.execute(
                 "INSERT INTO embed_failure (turn_id, failures, error_text) VALUES (?1, 1, ?2)
                      ON CONFLICT (turn_id) DO UPDATE SET failures = failures + 1, error_text = excluded.error_text",
-                params![turn.row, error],
+                params![turn, error],
             )?,
+            // A memory is found by its words and the static table, and embedded again when it changes.
+            (_, ItemKey::Memory(_)) => 0,
         };
         for vector in before {
-            self.execute("DELETE FROM vector WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM chunk WHERE vector_id = ?1)", [vector])?;
+            self.execute(
+                "DELETE FROM vector WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM chunk WHERE vector_id = ?1)
+                 AND NOT EXISTS (SELECT 1 FROM memory_chunk WHERE vector_id = ?1)",
+                [vector],
+            )?;
         }
-        self.execute("INSERT INTO vector_queue (turn_id, lists) VALUES (?1, 2)", [turn.row])?;
+        self.execute("INSERT INTO vector_queue (turn_id, lists) VALUES (?1, 2)", [item.key])?;
         Ok(())
     }
 
-    /// Deletes vectors that no chunk refers to, and queue rows of turns that no longer exist.
+    /// Deletes vectors that no chunk refers to, and queue rows of what no longer exists.
     pub(super) fn release_vectors(&self) -> StoreResult<()> {
         self.batch(
-            "DELETE FROM vector WHERE id NOT IN (SELECT vector_id FROM chunk);
-             DELETE FROM embed_queue WHERE turn_id NOT IN (SELECT id FROM turn);",
+            "DELETE FROM vector WHERE id NOT IN (SELECT vector_id FROM chunk) AND id NOT IN (SELECT vector_id FROM memory_chunk);
+             DELETE FROM embed_queue WHERE turn_id > 0 AND turn_id NOT IN (SELECT id FROM turn)
+                 OR turn_id < 0 AND -turn_id NOT IN (SELECT id FROM memory);",
         )
     }
 

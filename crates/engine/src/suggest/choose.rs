@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use yore_core::episode::Role;
+use yore_core::memory::Status;
 use yore_core::query::Filter;
 use yore_core::relevance::{SkipReason, is_announcement};
 
@@ -30,6 +31,7 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
         // These cost further searches and texts, and a hook does not know the person's calendar.
         is_period_searched: false,
         is_talk_ranked: false,
+        is_graph_followed: false,
         are_links_ranked: false,
         ..RecallRequest::new(text)
     })
@@ -39,18 +41,27 @@ pub(super) fn ask(engine: &Engine, request: &SuggestRequest, filter: Filter, tex
 pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>) -> Result<Vec<Hit>, EngineError> {
     let shared = match &request.session {
         // A fork contains the turns of the session it was forked from.
-        Some(session) => engine.store().shared_with(session, &hits.iter().map(Hit::row).collect::<Vec<_>>())?,
+        Some(session) => {
+            engine.store().shared_with(session, &hits.iter().filter_map(|hit| Some(hit.as_turn()?.row)).collect::<Vec<_>>())?
+        }
         None => HashSet::new(),
     };
     hits.retain(|hit| {
-        let Found::Turn(turn) = &hit.found;
+        if request.given.contains(&hit.id()) {
+            return false;
+        }
+        let turn = match &hit.found {
+            Found::Turn(turn) => turn,
+            // What is not held any more, or by nobody confirmed and contested, is told only if it is asked for.
+            Found::Memory(found) => return found.memory.status == Status::Holds,
+        };
         let is_own = request.session.as_deref().is_some_and(|session| {
             turn.native_session == session
                 || turn.native_session.strip_prefix(session).is_some_and(|rest| rest.starts_with('/'))
                 || shared.contains(&turn.row)
         });
         let says_nothing = turn.role == Role::Assistant && is_announcement(&turn.text);
-        !is_own && !says_nothing && !request.given.contains(&turn.id)
+        !is_own && !says_nothing
     });
     Ok(hits)
 }

@@ -1,7 +1,7 @@
 //! Suggestions for a file that is about to be changed.
 
 use yore_core::episode::Role;
-use yore_core::query::Filter;
+use yore_core::query::{Filter, ItemId};
 use yore_core::relevance::{SkipReason, is_announcement};
 use yore_core::scope::{ProjectAlias, ScopeChoice};
 
@@ -84,7 +84,8 @@ fn add_changes(
         }
         let Some(done) = store.conclusion(change.turn)? else { continue };
         let is_late = request.filter.as_of.is_some_and(|as_of| done.time.utc.is_some_and(|at| at >= as_of));
-        if is_late || request.given.contains(&done.id) || done.text.trim().is_empty() || is_announcement(&done.text) {
+        if is_late || request.given.contains(&ItemId::Turn(done.id)) || done.text.trim().is_empty() || is_announcement(&done.text)
+        {
             continue;
         }
         let asked = match change.asked {
@@ -93,7 +94,7 @@ fn add_changes(
         };
         let said = Said { text: done.text.clone(), ..Said::of(&done) };
         if let Some(known) =
-            memories.iter_mut().find(|memory| asked.as_ref().is_some_and(|asked| asked.id == memory.hit.place.turn))
+            memories.iter_mut().find(|memory| asked.as_ref().is_some_and(|asked| ItemId::Turn(asked.id) == memory.hit.id()))
         {
             known.outcome = Some(said);
         } else if memories.len() < request.limit {

@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use yore_core::id::TurnId;
-use yore_core::query::Filter;
+use yore_core::query::{Filter, ItemId, Wanted};
 use yore_core::relevance::SkipReason;
 use yore_core::text::{Tokenizer, Tokens, error_lines, error_reasons, paths, steady};
 
 use super::choose::{ask, bounded, chosen};
 use super::suggestion::{SuggestRequest, Suggestions};
 use crate::error::EngineError;
-use crate::{Engine, Found, Hit, Said};
+use crate::{Engine, Hit, Said};
 
 /// Maximum number of lines of a failure that are searched for.
 const ERROR_LINES: usize = 3;
@@ -33,7 +33,8 @@ pub(super) fn of_failure(
     }
     let is_reported = error_lines(output).next().is_some();
     let least = if is_reported { SAME_ERROR } else { SAME_WORDS };
-    let mut answer = ask(engine, request, Filter { only_errors: true, ..filter }, &bounded(&reasons.join("\n")))?;
+    let mut answer =
+        ask(engine, request, Filter { only_errors: true, wanted: Wanted::Turns, ..filter }, &bounded(&reasons.join("\n")))?;
     if answer.hits.is_empty() {
         return Ok(Suggestions::silent(SkipReason::Nothing, 0.0));
     }
@@ -42,7 +43,7 @@ pub(super) fn of_failure(
     // Other errors of the same kind share words too, so the share is measured within a single line.
     let mut confidence = 0.0f32;
     answer.hits.retain(|hit| {
-        let Found::Turn(turn) = &hit.found;
+        let Some(turn) = hit.as_turn() else { return false };
         let same = asked.share_in(&turn.tool_text, is_reported).max(asked.share_in(&turn.text, is_reported));
         confidence = confidence.max(same);
         same >= least
@@ -51,16 +52,16 @@ pub(super) fn of_failure(
         return Ok(Suggestions::silent(SkipReason::Floor, confidence));
     }
     let conclusion = |hit: &Hit| -> Result<Option<Said>, EngineError> {
-        let Found::Turn(turn) = &hit.found;
+        let Some(turn) = hit.as_turn() else { return Ok(None) };
         let outcome = engine.store().conclusion(turn.row)?;
         Ok(outcome.filter(|turn| !turn.text.trim().is_empty()).map(|turn| Said { text: turn.text.clone(), ..Said::of(&turn) }))
     };
     // If the session was given the outcome of the best hit, the outcome from another session adds nothing.
     let mut news = 0;
     for hit in &answer.hits {
-        let is_known = |turn: &TurnId| request.given.contains(turn);
-        let is_told =
-            !request.given.is_empty() && (is_known(&hit.place.turn) || conclusion(hit)?.is_some_and(|said| is_known(&said.turn)));
+        let is_known = |id: ItemId| request.given.contains(&id);
+        let is_told = !request.given.is_empty()
+            && (is_known(hit.id()) || conclusion(hit)?.is_some_and(|said| is_known(ItemId::Turn(said.turn))));
         if is_told {
             break;
         }

@@ -52,10 +52,7 @@ impl Engine {
     /// Returns the memories worth suggesting; usually none.
     pub fn suggest(&self, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
         let mut suggestions = find(self, request)?;
-        let is_note = |memory: &Suggestion| {
-            let Found::Turn(turn) = &memory.hit.found;
-            turn.agent == note::KIND
-        };
+        let is_note = |memory: &Suggestion| memory.hit.as_turn().is_some_and(|turn| turn.agent == note::KIND);
         if suggestions.memories.iter().any(is_note) {
             let notes = NotesRequest {
                 here: None,
@@ -67,12 +64,18 @@ impl Engine {
                 limit: 10_000,
             };
             let unconfirmed = self.notes(&notes)?;
-            suggestions.memories.retain(|memory| !unconfirmed.iter().any(|note| note.episode == memory.hit.place.episode));
+            suggestions.memories.retain(|memory| {
+                let turn = memory.hit.as_turn();
+                !unconfirmed.iter().any(|note| turn.is_some_and(|turn| note.episode == turn.episode))
+            });
         }
         let texts = suggestions.memories.iter_mut().flat_map(|memory| {
             let outcome = memory.outcome.as_mut().map(|said| &mut said.text);
-            let Found::Turn(turn) = &mut memory.hit.found;
-            std::iter::once(&mut memory.hit.quote).chain(&mut turn.title).chain(outcome)
+            let title = match &mut memory.hit.found {
+                Found::Turn(turn) => turn.title.as_mut(),
+                Found::Memory(found) => found.memory.title.as_mut(),
+            };
+            std::iter::once(&mut memory.hit.quote).chain(title).chain(outcome)
         });
         self.redact_again(texts)?;
         Ok(suggestions)

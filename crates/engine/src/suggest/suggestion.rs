@@ -1,8 +1,7 @@
 //! Suggestions, and the requests for them.
 
 use serde::{Deserialize, Serialize};
-use yore_core::id::TurnId;
-use yore_core::query::{Filter, SearchMode};
+use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::SkipReason;
 
 use crate::ingest::ProjectNames;
@@ -31,8 +30,8 @@ pub struct SuggestRequest {
     pub filter: Filter,
     /// The session that asks, by its native id; its own turns are not suggested.
     pub session: Option<String>,
-    /// Turns that were suggested to it before.
-    pub given: Vec<TurnId>,
+    /// Turns and memories that were suggested to it before.
+    pub given: Vec<ItemId>,
     /// Maximum number of suggestions.
     pub limit: usize,
     /// Maximum characters of a quote about a file or an error.
@@ -45,7 +44,7 @@ pub struct SuggestRequest {
     pub mode: SearchMode,
 }
 
-/// A suggested memory.
+/// A suggestion.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Suggestion {
     /// The hit.

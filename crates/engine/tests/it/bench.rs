@@ -44,7 +44,7 @@ fn measure(memory: &Memory) -> BTreeMap<String, Category> {
             })
             .hits
             .into_iter()
-            .map(|hit| hit.place.native_message)
+            .filter_map(|hit| Some(hit.place?.native_message))
             .collect();
         let ranked: Vec<&str> = ranked.iter().map(String::as_str).collect();
         let (gold, stale) = (strings(&question["gold_turns"]), strings(&question["stale_turns"]));
@@ -121,7 +121,8 @@ fn suggested(memory: &Memory, prompts: impl Iterator<Item = (String, Option<i64>
             .unwrap();
         asked += 1;
         answered += usize::from(!suggestions.memories.is_empty());
-        with_evidence += usize::from(suggestions.memories.iter().any(|memory| gold.contains(&memory.hit.place.native_message)));
+        with_evidence +=
+            usize::from(suggestions.memories.iter().any(|memory| gold.contains(&memory.hit.as_turn().unwrap().native_message)));
     }
     (asked, answered, with_evidence)
 }

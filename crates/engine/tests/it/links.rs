@@ -76,7 +76,7 @@ fn links_lead_to_no_passage_that_the_filter_keeps_out_and_to_none_that_was_forgo
         memory.ask_with(QUESTION, |request| request.filter.scope = ScopeChoice::Projects(vec![project.to_owned()]))
     };
     assert!(asked("films").hits.iter().all(|hit| hit.turn().native_message != "Ben Shore"));
-    let session = asked("films").hits.iter().find(|hit| hit.turn().native_message == "Ada Quill").unwrap().place.episode;
+    let session = asked("films").hits.iter().find(|hit| hit.turn().native_message == "Ada Quill").unwrap().turn().episode;
     let request =
         ForgetRequest { session: session.to_string(), is_hard: true, is_dry_run: false, restore: false, keep_tombstones: true };
     memory.engine().forget(&request).unwrap();

@@ -30,6 +30,7 @@ mod order;
 mod pages;
 mod planted;
 mod recall;
+mod recall_memories;
 mod records;
 mod redaction;
 mod reindex;

@@ -1,6 +1,6 @@
 //! Suggestions: few, from this project, and never a turn that the session has already.
 
-use yore_core::query::{Filter, SearchMode};
+use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::SkipReason;
 use yore_engine::ingest::names_of;
 use yore_engine::{
@@ -86,7 +86,7 @@ fn what_the_session_said_or_was_given_is_not_offered() {
     let memory = memory();
     let question = || Trigger::Prompt("why do we keep the harmonics in SQLite and not in Redis?".to_owned());
     let all = memory.engine().suggest(&request(question(), TIDE)).unwrap().memories;
-    let given = all.iter().map(|memory| memory.hit.turn().id).collect();
+    let given = all.iter().map(|memory| memory.hit.id()).collect();
     let again = memory.engine().suggest(&SuggestRequest { given, ..request(question(), TIDE) }).unwrap();
     let known = |suggestions: &Suggestions| {
         suggestions.memories.iter().any(|memory| all.iter().any(|known| known.hit.turn().id == memory.hit.turn().id))
@@ -142,6 +142,7 @@ fn error_whose_outcome_is_known_brings_no_other_sessions_way() {
     failed(&memory, 74, output, "The lock was never given back after a crash; it is now, and the patience is 3 s again.");
     memory.learn();
     let failure = |given: Vec<yore_core::id::TurnId>| {
+        let given = given.into_iter().map(ItemId::Turn).collect();
         let request = SuggestRequest { given, limit: 1, ..request(Trigger::Failure(output.to_owned()), TIDE) };
         memory.engine().suggest(&request).unwrap()
     };
@@ -228,7 +229,8 @@ fn file_brings_what_came_of_its_last_changes_in_other_sessions() {
     assert!(suggestions.memories.iter().all(|memory| memory.hit.turn().text == "make the curve better"));
     let own = edit(path, SuggestRequest { session: Some(ids[2].clone()), ..asking() });
     assert_eq!(outcomes(&own), ["Curve smoothed.", "Curve drawn first."]);
-    let given = suggestions.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| said.turn).collect();
+    let given =
+        suggestions.memories.iter().filter_map(|memory| memory.outcome.as_ref()).map(|said| ItemId::Turn(said.turn)).collect();
     assert_eq!(outcomes(&edit(path, SuggestRequest { given, ..asking() })), ["Curve drawn first."]);
     let before = edit(
         path,

@@ -14,7 +14,7 @@ use yore_testing::{Memory, Random, SessionBuilder, TurnOf, fixture, is_blessing}
 const SEED: u64 = 500;
 /// Schemas that were the newest in some commit; each has a database of its own. (1 came with 2, and 4 with
 /// 5.)
-const COMMITTED: [i32; 8] = [2, 3, 5, 6, 7, 8, 9, 10];
+const COMMITTED: [i32; 9] = [2, 3, 5, 6, 7, 8, 9, 10, 11];
 
 fn fixture_of(schema: i32) -> PathBuf {
     fixture("databases").join(format!("schema-{schema}.db"))
@@ -78,6 +78,26 @@ fn database_of_every_released_schema_opens_and_answers() {
         memory.open();
         assert_answers(&memory);
     }
+}
+
+#[test]
+fn memories_that_were_recorded_before_they_could_be_found_are_found_after_the_upgrade() {
+    let mut memory = memory_with(&fixture_of(10));
+    let db = Connection::open(memory.data().join("yore.db")).unwrap();
+    db.execute(
+        "INSERT INTO memory (uid, kind, memory_type, status, lane, importance, is_pinned, recorded_ms, changed_ms, statement, rest)
+         VALUES (?1, 'fact', 'semantic', 'holds', 'curated', 0.5, 0, 1, 1, 'The quince barge sails on Sundays.', ?2)",
+        (
+            [7u8; 16],
+            r#"{"fields": {"of": "none"}, "confidence": "verified", "certainty": 1.0, "source": {"kind": "user"}}"#,
+        ),
+    )
+    .unwrap();
+    drop(db);
+    memory.open();
+    memory.index();
+    let found = memory.ask("when does the quince barge sail?");
+    assert_eq!(found[0].as_memory().unwrap().memory.statement, "The quince barge sails on Sundays.");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn filters_hold_for_what_meaning_finds() {
 fn what_is_forgotten_is_not_found_by_meaning_and_comes_back_when_restored() {
     let memory = with_cars();
     memory.learn();
-    let session = asked(&memory, QUESTION, SearchMode::Static).hits[0].place.native_session.clone();
+    let session = asked(&memory, QUESTION, SearchMode::Static).hits[0].turn().native_session.clone();
     let forget = |restore| {
         let request = yore_engine::ForgetRequest {
             session: session.clone(),

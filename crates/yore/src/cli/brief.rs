@@ -27,7 +27,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.json(&results::Brief {
             project: brief.project,
             tokens: Some(tokens(&given.text) as u64),
-            turns: Some(given.turns.iter().map(ToString::to_string).collect()),
+            turns: Some(given.items.iter().map(ToString::to_string).collect()),
             text: given.text.clone(),
         })?;
     } else if given.text.is_empty() {

@@ -3,13 +3,15 @@ use std::time::Duration;
 
 use clap::Args;
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::{Filter, MissingCode};
+use yore_core::memory::{MemoryKind, Status};
+use yore_core::query::{Filter, MemoryConditions, MissingCode, Wanted};
 use yore_core::scope::ScopeChoice;
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
-use yore_engine::{RecallAnswer, RecallRequest};
+use yore_engine::{Anchor, RecallAnswer, RecallRequest};
 
 use super::Context;
+use super::memories::{kind, status};
 use crate::ask::{self, KINDS, ROLES};
 use crate::config::RecallEmbedder;
 use crate::error::{CliError, CliResult, Exit};
@@ -32,7 +34,7 @@ pub struct Arguments {
     wording: Vec<String>,
     #[command(flatten)]
     filter: FilterArguments,
-    /// At most N turns
+    /// At most N results
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: Option<u32>,
     /// At most N tokens of text; --json has quotes of equal length unless this is given
@@ -61,7 +63,7 @@ pub struct Arguments {
     explain: bool,
 }
 
-/// Filter for the turns that may answer.
+/// Filter for the turns and memories that may answer.
 #[derive(Args, Debug, Default)]
 pub struct FilterArguments {
     /// Only this project: name, id or directory
@@ -106,9 +108,36 @@ pub struct FilterArguments {
     /// Only messages with code in this language
     #[arg(long, value_name = "LANGUAGE")]
     language: Vec<String>,
+    /// Only memories
+    #[arg(long, conflicts_with = "turns")]
+    memories: bool,
+    /// Only what was said, no memories
+    #[arg(long)]
+    turns: bool,
+    /// Only memories of this kind; may be repeated
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    memory_kind: Vec<MemoryKind>,
+    /// Only memories with this status [default: all but archived]
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    memory_status: Vec<Status>,
+    /// Only memories with this tag; may be repeated to accept any of several
+    #[arg(long, value_name = "TAG")]
+    memory_tag: Vec<String>,
+    /// Only memories about this entity; may be repeated to accept any of several
+    #[arg(long, value_name = "NAME")]
+    entity: Vec<String>,
+    /// Only memories that were true at this time, as far as is known
+    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    valid_at: Option<UtcMillis>,
 }
 
 impl FilterArguments {
+    /// Returns whether a condition is one that only memories can meet.
+    fn asks_for_memories(&self) -> bool {
+        let lists = [self.memory_tag.is_empty(), self.entity.is_empty()];
+        !self.memory_kind.is_empty() || !self.memory_status.is_empty() || lists.contains(&false)
+    }
+
     /// Returns the filter, with the configured scope if no project is named.
     pub fn filter(&self, configured: ScopeChoice) -> Filter {
         Filter {
@@ -129,6 +158,18 @@ impl FilterArguments {
             has_code: self.code,
             files: self.file.clone(),
             languages: self.language.clone(),
+            wanted: match (self.memories || self.asks_for_memories(), self.turns) {
+                (_, true) => Wanted::Turns,
+                (true, false) => Wanted::Memories,
+                (false, false) => Wanted::Both,
+            },
+            memories: MemoryConditions {
+                kinds: self.memory_kind.clone(),
+                statuses: self.memory_status.clone(),
+                tags: self.memory_tag.clone(),
+                entities: self.entity.clone(),
+                valid_at: self.valid_at,
+            },
         }
     }
 }
@@ -190,10 +231,11 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         if arguments.explain {
             let [plan, land, trace] = answer.micros;
             context.printer.line(format!(
-                "\nasks for: {}{}; looked up: {}\nconfidence {:.3}: nearness {}, cover {:.2} of {} terms\n{}; {} turns landed; plan {plan} µs, lists {land} µs, words {trace} µs",
+                "\nasks for: {}{}; looked up: {}{}\nconfidence {:.3}: nearness {}, cover {:.2} of {} terms\n{}; {} turns landed; plan {plan} µs, lists {land} µs, words {trace} µs",
                 answer.asked_for.as_str(),
                 answer.periods.iter().map(|period| format!(", {} ({} found)", text::period(period), period.found)).collect::<String>(),
                 answer.terms.join(" "),
+                entities(&answer),
                 answer.confidence,
                 answer.evidence.nearness.map_or_else(|| "not searched".to_owned(), |nearness| format!("{nearness:.2}")),
                 answer.evidence.cover,
@@ -216,6 +258,13 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.note(weak(&answer, arguments.wording.is_empty()))?;
     }
     Ok(if answer.hits.is_empty() { Exit::Nothing } else { Exit::Success })
+}
+
+/// Returns the entities from which relations were followed, with their shares.
+fn entities(answer: &RecallAnswer) -> String {
+    let told = |anchor: &Anchor| format!("{} {:.2}", text::harmless(&anchor.name), anchor.weight);
+    let told: Vec<String> = answer.anchors.iter().map(told).collect();
+    if told.is_empty() { String::new() } else { format!("; followed from {}", told.join(", ")) }
 }
 
 fn nothing_found(answer: &RecallAnswer) -> String {

@@ -7,7 +7,7 @@ use yore_core::note::NoteKind;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::names_of;
 use yore_engine::ingest::source::note::MAX_BYTES;
-use yore_engine::{GivenEvidence, NewMemory, RememberRequest};
+use yore_engine::{GivenEvidence, NewMemory, ProjectQuery, RememberRequest};
 
 use super::{Context, memories};
 use crate::ask;
@@ -155,22 +155,23 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 /// Records a memory.
 fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(true)?;
+    let mut memory = memory(context)?;
     let given = &arguments.memory;
     let mut new = NewMemory::new(kind, statement);
-    let here = match &arguments.project {
-        Some(directory) => directory.canonicalize().ok().and_then(|path| path.to_str().map(names_of)),
-        None => context.settings.project_here(),
-    };
-    new.memory.project = match here.filter(|_| !arguments.global) {
-        Some(here) => engine.project_of_memory(&here)?,
-        None => None,
-    };
-    if let (None, Some(directory)) = (new.memory.project, &arguments.project) {
-        return Err(CliError::usage(
-            format!("{} belongs to no known project", directory.display()),
-            Some("`yore projects` lists them; without --project it holds everywhere"),
-        ));
+    if let Some(directory) = arguments.project.as_ref().filter(|_| !arguments.global) {
+        let here = directory.canonicalize().ok().and_then(|path| path.to_str().map(names_of));
+        if let Some(here) = here
+            && (here.is_in_repository() || memory.find_project(&ProjectQuery::Directory(here.clone()))?.is_some())
+        {
+            new.here = Some(here);
+        } else {
+            return Err(CliError::usage(
+                format!("{} belongs to no known project", directory.display()),
+                Some("`yore projects` lists them; without --project it holds everywhere"),
+            ));
+        }
+    } else if !arguments.global {
+        new.here = context.settings.project_here();
     }
     new.memory.title.clone_from(&arguments.title);
     new.memory.details.clone_from(&given.details);
@@ -179,7 +180,7 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     new.entities.clone_from(&given.entities);
     new.replaces.clone_from(&given.replaces);
     new.evidence = given.evidence.iter().map(|turn| GivenEvidence { turn: turn.clone(), quote: None }).collect();
-    let done = engine.add_memory(&new, &memories::by_person("remember"))?;
+    let done = memory.add_memory(&new, &memories::by_person("remember"))?;
     if context.printer.is_json() {
         context.printer.json(&results::Changed::from(done))?;
         return Ok(Exit::Success);

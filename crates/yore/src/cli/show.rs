@@ -1,8 +1,7 @@
 use clap::Args;
-use yore_core::memory::Use;
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::note;
-use yore_engine::{EngineError, MemoryError, PageTurn, ShowAnswer, ShowRequest, Start, StoredMemory, Surroundings, WhichVersion};
+use yore_engine::{PageTurn, ShowAnswer, ShowRequest, Start, Surroundings, WhichVersion};
 
 use super::{Context, memories};
 use crate::ask;
@@ -69,16 +68,6 @@ impl Arguments {
     }
 }
 
-/// Returns the memory with an id, if it is the id of one and not of a turn or session.
-fn memory_with(id: &str, context: &Context) -> CliResult<Option<StoredMemory>> {
-    let engine = context.settings.engine(false)?;
-    match engine.memory(id) {
-        Ok(stored) => Ok(Some(stored)),
-        Err(EngineError::Memory(MemoryError::Unknown(_))) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     if arguments.original {
         let engine = context.settings.engine(false)?;
@@ -113,12 +102,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         return Ok(Exit::Success);
     }
-    if let Some(stored) = memory_with(&arguments.id, context)? {
-        let engine = context.settings.engine(false)?;
-        engine.record_memory_uses(&[stored.memory.id], Use::Opened, None, None)?;
-        return memories::show(&stored, &engine, context);
-    }
     let mut memory = context.settings.memory()?;
+    if let Some(opened) = memory.memory_if_known(&arguments.id, None)? {
+        return memories::show(&opened, context);
+    }
     let shown = memory.show(&ShowRequest { id: arguments.id.clone(), surroundings: arguments.surroundings() })?;
     if context.printer.is_json() {
         context.printer.json(&Shown::from(&shown))?;

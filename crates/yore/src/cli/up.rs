@@ -186,7 +186,7 @@ fn first_answer(engine: &Engine, context: &Context) -> CliResult<Option<(String,
         request.filter.scope = ScopeChoice::All;
         request.filter.roles = vec![Role::Assistant];
         let answer = engine.recall(&request)?;
-        if answer.hits.first().is_some_and(|hit| hit.place.native_session == session.native_id) {
+        if answer.hits.first().is_some_and(|hit| hit.as_turn().is_some_and(|turn| turn.native_session == session.native_id)) {
             return Ok(Some((question, answer)));
         }
     }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use yore_engine::{Engine, EngineError, Lane};
+use yore_core::id::MemoryId;
+use yore_core::memory::Use;
+use yore_engine::{Engine, EngineError, Lane, SuggestRequest, Suggestions};
 
 use super::shared::{Shared, lock};
 use crate::error::CliResult;
@@ -159,12 +161,15 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::Note { id } => asked(shared, |engine| engine.note(&id)),
         Request::LoadNote { id, which } => asked(shared, |engine| engine.load_note(&id, which)),
         Request::Remember { request } => asked(shared, |engine| engine.remember(&request)),
+        Request::AddMemory { new, cause } => asked(shared, |engine| engine.add_memory(&new, &cause)),
+        Request::Memories { list } => asked(shared, |engine| engine.memories(&list)),
+        Request::OpenMemory { id, session } => asked(shared, |engine| engine.open_memory(&id, session.as_deref())),
         Request::Forget { request } => asked(shared, |engine| engine.forget(&request)),
         Request::Brief { request } => {
             shared.settle();
             asked(shared, |engine| engine.brief(&request))
         }
-        Request::Suggest { request } => asked(shared, |engine| engine.suggest(&request)),
+        Request::Suggest { request } => asked(shared, |engine| suggest(engine, &request)),
         Request::Ingest { settings } => return ingest(shared, &settings, lines),
         Request::Retry { target } => shared.engine.revive_jobs(target.as_deref()).map_err(Into::into).map(|revived| {
             shared.wake();
@@ -175,6 +180,17 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Ok(value) => Reply::Answer(value),
         Err(error) => Reply::Error(error.into()),
     }
+}
+
+/// Suggests memories, and counts that they are given.
+fn suggest(engine: &Engine, request: &SuggestRequest) -> Result<Suggestions, EngineError> {
+    let suggestions = engine.suggest(request)?;
+    let given: Vec<MemoryId> = suggestions.memories.iter().filter_map(|memory| memory.hit.id().memory()).collect();
+    if !given.is_empty() {
+        // Counts are no reason to withhold an answer.
+        let _ = engine.record_memory_uses(&given, Use::Given, request.session.as_deref(), None);
+    }
+    Ok(suggestions)
 }
 
 /// Answers a client with the engine.

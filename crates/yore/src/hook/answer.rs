@@ -5,9 +5,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-use yore_core::id::TurnId;
-use yore_core::query::{Filter, SearchMode};
+use yore_core::query::{Filter, ItemId, SearchMode};
 use yore_core::relevance::{SkipReason, TriggerKind};
 use yore_engine::ingest::redact::RedactionCounts;
 use yore_engine::ingest::{ProjectNames, ledger_key, name_redactor, names_of};
@@ -165,7 +163,7 @@ impl Wanted {
         let known = if entry.is_reset { Vec::new() } else { known(past, self.agent_id.as_deref()) };
         let began = Instant::now();
         if let Some((given, skipped)) = self.given(question, budget, &known) {
-            let turns = given.turns.iter().map(TurnId::to_string).collect();
+            let turns = given.items.iter().map(ItemId::to_string).collect();
             let micros = began.elapsed().as_micros() as u64;
             entries.push(Entry { at_ms: now(), turns, tokens: tokens(&given.text), micros, skipped, about, ..entry });
             texts.extend(Some(given.text).filter(|text| !text.is_empty()));
@@ -207,7 +205,7 @@ impl Wanted {
     }
 
     /// Returns the text for a question, and the reason if it is empty.
-    fn given(&mut self, question: &Question, budget: usize, known: &[TurnId]) -> Option<(Injection, Option<SkipReason>)> {
+    fn given(&mut self, question: &Question, budget: usize, known: &[ItemId]) -> Option<(Injection, Option<SkipReason>)> {
         let here = self.event.cwd.as_deref().map(names_of);
         let session = self.event.session_id.clone();
         let trigger = match question {
@@ -304,7 +302,7 @@ pub fn suggest_request(
     trigger: Trigger,
     here: Option<ProjectNames>,
     session: Option<String>,
-    given: Vec<TurnId>,
+    given: Vec<ItemId>,
     floor: f32,
     budget: usize,
 ) -> SuggestRequest {
@@ -331,9 +329,9 @@ fn held<'p>(past: &'p [Entry], agent_id: Option<&'p str>) -> impl Iterator<Item 
     past[since..].iter().filter(is_own)
 }
 
-/// Returns the turns that the session was given and still holds.
-fn known(past: &[Entry], agent_id: Option<&str>) -> Vec<TurnId> {
-    held(past, agent_id).flat_map(|entry| &entry.turns).filter_map(|id| serde_json::from_value(json!(id)).ok()).collect()
+/// Returns the turns and memories that the session was given and still holds.
+fn known(past: &[Entry], agent_id: Option<&str>) -> Vec<ItemId> {
+    held(past, agent_id).flat_map(|entry| &entry.turns).filter_map(|id| ItemId::parse(id)).collect()
 }
 
 /// Makes a brief also cover the session itself if its last entry is a compaction.
@@ -356,6 +354,8 @@ fn holds_something(past: &[Entry], agent_id: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use yore_core::id::TurnId;
+
     use super::*;
 
     fn named(name: &str) -> &'static AgentProfile {
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn what_was_given_before_a_reset_is_not_known() {
-        let turn = TurnId::derive("a", "b", "c", 0);
+        let turn = ItemId::Turn(TurnId::derive("a", "b", "c", 0));
         let given = Entry { turns: vec![turn.to_string()], ..Entry::default() };
         assert_eq!(known(std::slice::from_ref(&given), None), [turn]);
         assert_eq!(known(&[given, entry(TriggerKind::Brief, None, 6, 9, true)], None), []);
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn side_conversations_know_what_they_were_told_themselves() {
-        let (turn, other) = (TurnId::derive("a", "b", "c", 0), TurnId::derive("a", "b", "c", 1));
+        let [turn, other] = [0, 1].map(|ordinal| ItemId::Turn(TurnId::derive("a", "b", "c", ordinal)));
         let of = |agent_id: Option<&str>, entry: Entry| Entry { agent_id: agent_id.map(str::to_owned), ..entry };
         let past = [
             of(None, Entry { turns: vec![turn.to_string()], ..entry(TriggerKind::Edit, Some("/a"), 5, 9, false) }),
@@ -506,7 +506,7 @@ mod tests {
         let off = Config { inject: Inject { brief_tokens: 0, ..Inject::default() }, ..Config::default() };
         let on = Config::default();
         let compact = r#"{"source":"compact"}"#;
-        let no_memory = |agent: &str, event: &str, agent_id: Option<&str>, said: &str, config: &Config| -> Vec<TurnId> {
+        let no_memory = |agent: &str, event: &str, agent_id: Option<&str>, said: &str, config: &Config| -> Vec<ItemId> {
             let directory = tempfile::tempdir().unwrap();
             let agent_id = agent_id.map(str::to_owned);
             let turns = vec![TurnId::derive("a", "b", "c", 0).to_string()];

@@ -3,7 +3,7 @@
 //! - [`tokens`]: the cost of a text
 //! - [`Page`]: lines between marks, added while there is room
 
-use yore_core::id::TurnId;
+use yore_core::query::ItemId;
 
 use crate::fence::MARK;
 
@@ -15,8 +15,8 @@ const MOST_CHARS: usize = 9_000;
 pub struct Injection {
     /// The text; empty: nothing is injected.
     pub text: String,
-    /// The turns that the text quotes.
-    pub turns: Vec<TurnId>,
+    /// The turns and memories that the text quotes.
+    pub items: Vec<ItemId>,
 }
 
 /// Returns the estimated number of tokens of a text: four ASCII characters, or one other, make a token.
@@ -27,7 +27,7 @@ pub fn tokens(text: &str) -> usize {
 /// Lines between marks, added while there is room.
 pub struct Page {
     text: String,
-    turns: Vec<TurnId>,
+    items: Vec<ItemId>,
     left: usize,
     is_empty: bool,
     /// Line at the end of the page.
@@ -39,7 +39,7 @@ impl Page {
     pub fn new(head: &str, budget: usize) -> Self {
         let mut page = Self {
             text: format!("<{MARK} source=\"yore\">\n{head}\n"),
-            turns: Vec::new(),
+            items: Vec::new(),
             left: 0,
             is_empty: true,
             last: "(yore's tool `show` opens an [id] or a session, `recall` searches.)\n",
@@ -51,10 +51,10 @@ impl Page {
 
     /// Adds a heading and those lines below it that fit; nothing if none fits. Returns the number of lines
     /// added.
-    pub fn section(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<TurnId>)>) -> usize {
+    pub fn section(&mut self, heading: &str, lines: impl Iterator<Item = (String, Vec<ItemId>)>) -> usize {
         let mut shown = 0;
         let mut heading = if heading.is_empty() { String::new() } else { format!("{heading}\n") };
-        for (line, turns) in lines {
+        for (line, items) in lines {
             let cost = tokens(&heading) + tokens(&line) + 1;
             if cost > self.left {
                 // A shorter line may still fit.
@@ -64,9 +64,9 @@ impl Page {
             self.text.push_str(&std::mem::take(&mut heading));
             self.text.push_str(&line);
             self.text.push('\n');
-            for turn in turns {
-                if !self.turns.contains(&turn) {
-                    self.turns.push(turn);
+            for item in items {
+                if !self.items.contains(&item) {
+                    self.items.push(item);
                 }
             }
             self.is_empty = false;
@@ -76,7 +76,7 @@ impl Page {
     }
 
     /// Adds a section; if not all of it fits, the page says so.
-    pub fn section_or_told(&mut self, heading: &str, lines: Vec<(String, Vec<TurnId>)>) {
+    pub fn section_or_told(&mut self, heading: &str, lines: Vec<(String, Vec<ItemId>)>) {
         let all = lines.len();
         let more = |left_out: usize| {
             let what = if left_out == 1 { "note" } else { "notes" };
@@ -104,6 +104,6 @@ impl Page {
         }
         self.text.push_str(self.last);
         self.text.push_str(&format!("</{MARK}>"));
-        Injection { text: self.text, turns: self.turns }
+        Injection { text: self.text, items: self.items }
     }
 }

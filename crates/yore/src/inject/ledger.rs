@@ -46,7 +46,7 @@ pub struct Entry {
     /// Kind of the question; none for tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<TriggerKind>,
-    /// Ids of the turns, as [`yore_core::id::TurnId`] writes them.
+    /// Ids of the turns and memories, as [`yore_core::query::ItemId`] writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<String>,
     /// Tokens that the answer took, estimated.

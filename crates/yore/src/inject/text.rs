@@ -9,9 +9,12 @@
 use std::collections::HashSet;
 
 use yore_core::episode::Role;
-use yore_core::id::TurnId;
+use yore_core::memory::Confidence;
+use yore_core::query::ItemId;
 use yore_engine::ingest::source::note::KIND;
-use yore_engine::{Brief, ExchangeHits, Found, NoteSummary, Packing, Passage, Said, Suggestions, Trigger, Worked, exchanges};
+use yore_engine::{
+    Brief, ExchangeHits, Found, FoundMemory, NoteSummary, Packing, Passage, Said, Suggestions, Trigger, Worked, exchanges,
+};
 
 use super::budget::{Injection, Page};
 use crate::fence::{clean, name};
@@ -25,6 +28,8 @@ const NOTE_CHARS: usize = 280;
 const ASKED_CHARS: usize = 240;
 /// Most characters of the place where a session stopped.
 const STOPPED_CHARS: usize = 480;
+/// Most characters of a statement that another replaced.
+const PAST_CHARS: usize = 120;
 /// Most characters of an outcome.
 const OUTCOME_CHARS: usize = 400;
 
@@ -76,7 +81,7 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
     let memories = &suggestions.memories;
     let outcome_of = |passage: Passage<'_>| {
         let Passage::Hit(hit) = passage else { return None };
-        memories.iter().find(|memory| memory.hit.place.turn == hit.place.turn)?.outcome.as_ref()
+        memories.iter().find(|memory| memory.hit.id() == hit.id())?.outcome.as_ref()
     };
     let lines =
         exchanges(memories.iter().map(|memory| &memory.hit)).into_iter().map(|ExchangeHits { passages: exchange, .. }| {
@@ -88,8 +93,8 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
                         format!("  then [{}]: {}", outcome.turn.short(), both_ends(&outcome.text, OUTCOME_CHARS))
                     }));
             }
-            let outcomes = exchange.iter().filter_map(|passage| Some(outcome_of(*passage)?.turn));
-            (lines.join("\n"), exchange.iter().map(|passage| passage.turn()).chain(outcomes).collect())
+            let outcomes = exchange.iter().filter_map(|passage| Some(ItemId::Turn(outcome_of(*passage)?.turn)));
+            (lines.join("\n"), exchange.iter().map(|passage| passage.id()).chain(outcomes).collect())
         });
     if page.section("", lines) > 0 && !suggestions.files.is_empty() {
         let files: Vec<String> = suggestions.files.iter().map(|file| name(file)).collect();
@@ -101,11 +106,13 @@ pub fn suggestions(suggestions: &Suggestions, trigger: &Trigger, budget: usize) 
 /// Returns a line with a passage. Only the first line of an exchange has a date.
 fn memory_line(passage: Passage<'_>, is_first: bool) -> String {
     let (role, at, id) = match passage {
-        Passage::Hit(hit) => {
-            let Found::Turn(turn) = &hit.found;
+        Passage::Hit(hit) => match &hit.found {
             // A note is known by its own id everywhere.
-            (turn.role, turn.time.utc, if turn.agent == KIND { turn.episode.short() } else { turn.id.short() })
-        }
+            Found::Turn(turn) => {
+                (turn.role, turn.time.utc, if turn.agent == KIND { turn.episode.short() } else { turn.id.short() })
+            }
+            Found::Memory(memory) => return statement_line(memory),
+        },
         Passage::Beside(said) => (said.role, said.at, said.turn.short()),
     };
     let who = match role {
@@ -118,15 +125,28 @@ fn memory_line(passage: Passage<'_>, is_first: bool) -> String {
     if is_first { format!("- [{id}] {}, {who}: {quote}", day(at)) } else { format!("  [{id}] {who}: {quote}") }
 }
 
+/// Returns a line with a memory: its kind, when it was recorded, how sure it is, and its statement.
+fn statement_line(found: &FoundMemory) -> String {
+    let memory = &found.memory;
+    let sure = if memory.confidence == Confidence::Verified { "" } else { memory.confidence.as_str() };
+    let sure = if sure.is_empty() { String::new() } else { format!(", {sure}") };
+    let statement = flowing(&memory.statement, usize::MAX);
+    let kind = memory.kind.as_str().replace('_', " ");
+    let before = found.history.first().map(|past| format!(" (before: {})", flowing(&past.statement, PAST_CHARS)));
+    format!("- [{}] {kind}, {}{sure}: {statement}{}", memory.id.short(), day(Some(memory.recorded)), before.unwrap_or_default())
+}
+
 fn headline(worked: &Worked) -> String {
     let session = &worked.session;
     let title = session.title.as_deref().map(|title| format!(" \"{}\"", name(title))).unwrap_or_default();
     format!("{}{title}, {}, session {}", day(session.updated), name(&session.agent), session.id.short())
 }
 
-fn worked_lines(worked: &Worked, with_end: bool) -> impl Iterator<Item = (String, Vec<TurnId>)> {
-    let line = |what: &str, said: &Said, text: String| (format!("- {what} [{}]: {text}", said.turn.short()), vec![said.turn]);
-    let mut lines: Vec<(String, Vec<TurnId>)> = Vec::new();
+fn worked_lines(worked: &Worked, with_end: bool) -> impl Iterator<Item = (String, Vec<ItemId>)> {
+    let line = |what: &str, said: &Said, text: String| {
+        (format!("- {what} [{}]: {text}", said.turn.short()), vec![ItemId::Turn(said.turn)])
+    };
+    let mut lines: Vec<(String, Vec<ItemId>)> = Vec::new();
     if let Some(stopped) = worked.stopped.as_ref().filter(|_| with_end) {
         lines.push(line("it stopped at", stopped, both_ends(&stopped.text, STOPPED_CHARS)));
     }
@@ -150,11 +170,11 @@ fn worked_lines(worked: &Worked, with_end: bool) -> impl Iterator<Item = (String
     lines.into_iter()
 }
 
-fn note_line(note: &NoteSummary, chars: usize) -> (String, Vec<TurnId>) {
+fn note_line(note: &NoteSummary, chars: usize) -> (String, Vec<ItemId>) {
     let title = note.facts.title.as_deref().map(|title| format!("{}: ", name(title))).unwrap_or_default();
     // A person's words weigh more.
     let by = if note.is_by_agent { " (noted by an agent)" } else { "" };
-    (format!("- [{}] {title}{}{by}", note.episode.short(), flowing(&note.text, chars)), vec![note.turn])
+    (format!("- [{}] {title}{}{by}", note.episode.short(), flowing(&note.text, chars)), vec![ItemId::Turn(note.turn)])
 }
 
 /// Returns a text on one line, cut after `chars` characters.

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use yore_core::operation::Cause;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::{
-    BriefRequest, ForgetRequest, NotesRequest, ProjectQuery, RecallRequest, RememberRequest, SessionsRequest, ShowRequest,
-    SuggestRequest, WhichVersion,
+    BriefRequest, ForgetRequest, MemoryList, NewMemory, NotesRequest, ProjectQuery, RecallRequest, RememberRequest,
+    SessionsRequest, ShowRequest, SuggestRequest, WhichVersion,
 };
 
 use super::socket::Stream;
@@ -24,7 +25,7 @@ use crate::results::Ingestion;
 use crate::spool::Event;
 
 /// Version of the protocol.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 /// Longest request, in bytes.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// Longest answer, in bytes; the client computes a longer one in its own process.
@@ -92,6 +93,25 @@ pub enum Request {
     Remember {
         /// The note.
         request: RememberRequest,
+    },
+    /// Records a memory.
+    AddMemory {
+        /// The memory.
+        new: Box<NewMemory>,
+        /// Who records it.
+        cause: Cause,
+    },
+    /// Lists memories.
+    Memories {
+        /// The memories that are wanted.
+        list: MemoryList,
+    },
+    /// Opens a memory; the use is counted.
+    OpenMemory {
+        /// Its id, or the beginning of it.
+        id: String,
+        /// The agent's own id of the session that opens it.
+        session: Option<String>,
     },
     /// Deletes a session or note.
     Forget {

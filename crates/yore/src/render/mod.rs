@@ -1,10 +1,14 @@
 //! All printing of the program.
 //!
 //! - [`Printer`]: text for people or JSON for programs, to one stream
+//! - [`memories`]: formats memories
+//! - [`plain`]: numbers, times and tables, and text that cannot steer a terminal
 //! - [`text`]: formats turns, times, sizes and tables for people
 //! - [`progress`]: a progress bar on a terminal, nothing elsewhere
 
 pub mod ingest;
+pub mod memories;
+pub mod plain;
 pub mod progress;
 pub mod text;
 

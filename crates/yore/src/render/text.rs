@@ -5,10 +5,14 @@ use yore_core::exchange::Exchange;
 use yore_core::files::RankedFile;
 use yore_core::note::{NoteFacts, NoteKind};
 use yore_core::strength::Strength;
-use yore_core::time::{UtcMillis, format_utc};
+use yore_core::time::UtcMillis;
 use yore_engine::{
     ExchangeHits, Found, Hit, NoteSummary, Packing, Passage, RecallAnswer, Said, SearchedPeriod, ShownTurn, WorkDone, exchanges,
 };
+
+use super::memories;
+use super::plain::one_line;
+pub use super::plain::{bytes, count, counted, day, harmless, indent, is_unseen, table, time, visible};
 
 /// Escape sequence for red. The stream removes all escape sequences where colours are not shown.
 pub const RED: &str = "\x1b[31m";
@@ -25,20 +29,6 @@ pub const DIM: &str = "\x1b[2m";
 /// See [`RED`].
 pub const RESET: &str = "\x1b[0m";
 
-/// Formats a time as `2026-01-22 14:53` in the person's time zone, or `unknown time`.
-pub fn time(utc: Option<UtcMillis>) -> String {
-    let Some(utc) = utc else { return "unknown time".to_owned() };
-    match jiff::Timestamp::from_millisecond(utc) {
-        Ok(stamp) => stamp.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
-        Err(_) => format_utc(utc),
-    }
-}
-
-/// Formats a date as `2026-01-22`, or `?`.
-pub fn day(utc: Option<UtcMillis>) -> String {
-    utc.map_or_else(|| "?".to_owned(), |_| time(utc).chars().take(10).collect())
-}
-
 /// Formats a period that a question names by its first and last day, as in `from 2026-01-19 to 2026-01-25`.
 pub fn period(period: &SearchedPeriod) -> String {
     match (period.start, period.end) {
@@ -46,29 +36,6 @@ pub fn period(period: &SearchedPeriod) -> String {
         (start, UtcMillis::MAX) => format!("after {}", day(Some(start))),
         (start, end) => format!("from {} to {}", day(Some(start)), day(Some(end.saturating_sub(1)))),
     }
-}
-
-/// Formats a size as `1.5 MB`, in decimal units.
-pub fn bytes(count: u64) -> String {
-    match count {
-        0..1_000 => format!("{count} B"),
-        1_000..1_000_000 => format!("{:.0} kB", count as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
-        _ => format!("{:.2} GB", count as f64 / 1e9),
-    }
-}
-
-/// Formats a number as `12,345`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// Formats a version of a note as lines: a head, its title, its labels and its text.
@@ -95,96 +62,6 @@ pub fn labels(note: &NoteSummary) -> Vec<String> {
     labels.extend((!is_confirmed).then(|| "unconfirmed".to_owned()));
     labels.sort();
     labels
-}
-
-/// Formats a count as `1 session`, `2 sessions`, `3 memories`.
-pub fn counted(number: u64, singular: &str) -> String {
-    let (stem, ending) = match singular.strip_suffix('y') {
-        _ if number == 1 => (singular, ""),
-        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => (stem, "ies"),
-        _ => (singular, "s"),
-    };
-    format!("{} {stem}{ending}", count(number))
-}
-
-/// Removes what a terminal would obey: control characters other than newline and tab, and those that change
-/// the direction of writing. Also removes characters that people cannot see but a model reads (tags,
-/// variation selectors, zero-width spaces): they can spell hidden words or split a word that is searched for.
-/// A character that joins letters of a script or signs of an emoji is kept, one at a time between two of
-/// these. Recalled text is data.
-pub fn harmless(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    let mut before = ' ';
-    while let Some(letter) = letters.next() {
-        let is_kept = match u32::from(letter) {
-            // Keep a joiner between letters, and an emoji's variation selector after its sign.
-            0x200C | 0x200D => !before.is_ascii() && letters.peek().is_some_and(|next| !next.is_ascii() && !is_unseen(*next)),
-            0xFE0F => !before.is_ascii(),
-            _ => (!letter.is_control() || matches!(letter, '\n' | '\t')) && !is_unseen(letter),
-        };
-        if is_kept {
-            safe.push(letter);
-        }
-        // A character that was joined or selected is not joined or selected again.
-        before = if is_unseen(letter) { ' ' } else { letter };
-    }
-    safe
-}
-
-/// Returns whether a character is invisible: those that Unicode calls default ignorable, its fillers that
-/// look like spaces, and those that change the direction of writing.
-pub fn is_unseen(letter: char) -> bool {
-    matches!(
-        u32::from(letter),
-        0xAD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E
-            | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB | 0x1BCA0..=0x1BCA3
-            | 0x1D173..=0x1D17A | 0xE_0000..=0xE_0FFF
-    )
-}
-
-/// Escapes control characters, which a terminal would obey, and invisible characters: for text that is shown
-/// unchanged.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if (letter.is_control() && !matches!(letter, '\n' | '\t')) || is_unseen(letter) {
-            shown.push_str(&letter.escape_unicode().to_string());
-        } else {
-            shown.push(letter);
-        }
-    }
-    shown
-}
-
-/// Aligns the columns of a table; the last column is not padded.
-pub fn table(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |text: &str| text.chars().count();
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0))
-        .collect();
-    rows.iter()
-        .map(|row| {
-            let last = row.len().saturating_sub(1);
-            row.iter()
-                .enumerate()
-                .map(
-                    |(column, cell)| {
-                        if column == last { cell.clone() } else { format!("{cell}{}", " ".repeat(widths[column] - width(cell))) }
-                    },
-                )
-                .collect::<Vec<_>>()
-                .join("  ")
-                .trim_end()
-                .to_owned()
-        })
-        .collect()
-}
-
-/// Indents every line that is not empty.
-pub fn indent(text: &str, by: &str) -> String {
-    text.lines().map(|line| if line.is_empty() { String::new() } else { format!("{by}{line}") }).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the speaker of a turn as a word.
@@ -263,10 +140,6 @@ pub fn work_lines(work: &WorkDone) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-fn one_line(text: &str) -> String {
-    harmless(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Formats a passage of a turn beside a result.
 fn beside(said: &Said, place: &str) -> String {
     format!("[{}] {}{place}\n{}", said.turn.short(), speaker_of(said.role), indent(&harmless(&said.text), "  "))
@@ -280,10 +153,13 @@ pub fn relation(hit: &Hit) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// Formats one result: id, speaker, place, passages.
+/// Formats one result: id, speaker or kind, place, passages.
 fn result(hit: &Hit, place: &str, explain: bool, paths: bool) -> String {
-    let Found::Turn(turn) = &hit.found;
-    let mut text = format!("[{BOLD}{}{RESET}] {}{place}", turn.id.short(), speaker(turn));
+    let what = match &hit.found {
+        Found::Turn(turn) => speaker(turn),
+        Found::Memory(found) => memories::kind_of(&found.memory),
+    };
+    let mut text = format!("[{BOLD}{}{RESET}] {what}{place}", hit.id().short());
     let strength = Strength::of(hit.confidence);
     if strength != Strength::Strong {
         text.push_str(&format!(" {DIM}{}{RESET}", strength.as_str()));
@@ -294,15 +170,21 @@ fn result(hit: &Hit, place: &str, explain: bool, paths: bool) -> String {
     if !hit.also.is_empty() {
         text.push_str(&format!(" {DIM}(+{} alike){RESET}", hit.also.len()));
     }
-    if paths {
+    if let (Some(place), None) = (hit.place.as_ref().filter(|_| paths), hit.as_turn()) {
+        text.push_str(&format!("\n  {DIM}{}:{}{RESET}", harmless(&place.path), place.line));
+    }
+    if let (Some(turn), Some(source)) = (hit.as_turn().filter(|_| paths), &hit.place) {
         let branch = turn.branch.as_deref().filter(|branch| !matches!(*branch, "" | "HEAD"));
         let branch = branch.map(|branch| format!(" on {}", harmless(branch))).unwrap_or_default();
         let title = turn.title.as_deref().map(|title| format!(" · {}", harmless(title))).unwrap_or_default();
         let gone = if turn.source_gone { ", source deleted, archived" } else { "" };
-        let place = format!("{}:{}{gone}{branch}{title}", harmless(&hit.place.path), hit.place.line);
+        let place = format!("{}:{}{gone}{branch}{title}", harmless(&source.path), source.line);
         text.push_str(&format!("\n  {DIM}{place}{RESET}"));
     }
     text.push_str(&format!("\n{}", indent(&harmless(&hit.quote), "  ")));
+    for line in hit.as_memory().map(memories::lines_of).unwrap_or_default() {
+        text.push_str(&format!("\n  {DIM}{line}{RESET}"));
+    }
     if explain {
         let parts: Vec<String> = hit.parts.iter().map(|part| format!("{} {:.2}", part.part.as_str(), part.value)).collect();
         let lists: Vec<String> =
@@ -373,27 +255,4 @@ pub fn turn(turn: &ShownTurn, is_focus: bool, skipped: usize, chars: usize) -> S
         turn.id.short(),
         indent(&harmless(&words), "  ")
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped_and_sizes_rounded() {
-        assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(counted(1, "turn"), "1 turn");
-        assert_eq!(bytes(1_500_000), "1.5 MB");
-    }
-
-    #[test]
-    fn text_cannot_steer_a_terminal() {
-        assert_eq!(harmless("a\x1b[2Jb\u{202e}c\n"), "a[2Jbc\n");
-        assert_eq!(harmless("a\u{e0001}\u{e0041}\u{e007f}b\u{e0080}\u{e01ef}"), "ab");
-    }
-
-    #[test]
-    fn table_aligns_all_but_the_last_column() {
-        assert_eq!(table(&[vec!["a".into(), "long".into()], vec!["bbb".into(), "x".into()]]), ["a    long", "bbb  x"]);
-    }
 }

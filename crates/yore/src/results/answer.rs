@@ -9,9 +9,9 @@ use yore_core::files::RankedFile;
 use yore_core::query::{self, Place};
 use yore_core::strength::Strength;
 use yore_core::time::UtcMillis;
-use yore_engine::{Found, RecallAnswer, SearchedPeriod, ShownTurn};
+use yore_engine::{Anchor, FoundMemory, PastStatement, RecallAnswer, SearchedPeriod, ShownTurn};
 
-use super::{Source, rounded, time};
+use super::{MemoryEvidence, Source, rounded, time};
 
 /// A whole answer to a recall.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -46,6 +46,9 @@ pub struct Recalled {
     /// Terms that were looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Vec<String>>,
+    /// Entities from which relations were followed, the heaviest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<AnchorEntity>,
     /// Results, best first.
     pub results: Vec<Hit>,
     /// Files that agents opened in the exchanges of the results, best first, if they were asked for.
@@ -60,6 +63,26 @@ pub struct Recalled {
     /// Number of turns that are not indexed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_turns: Option<usize>,
+}
+
+/// An entity from which relations were followed.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct AnchorEntity {
+    /// Its name.
+    pub name: String,
+    /// Its id.
+    pub id: String,
+    /// True if the question names it; otherwise the best memories are about it.
+    pub named: bool,
+    /// Its share of the weight of all of them.
+    pub weight: f64,
+}
+
+impl AnchorEntity {
+    fn of(anchor: &Anchor) -> Self {
+        let Anchor { id, name, is_named, weight } = anchor;
+        Self { name: name.clone(), id: id.to_string(), named: *is_named, weight: rounded(*weight) }
+    }
 }
 
 /// A period that a question names.
@@ -95,9 +118,12 @@ pub struct Hit {
     pub confidence: f64,
     /// The same in a word: strong, fair, weak.
     pub strength: String,
-    /// The passage that answers the question, word for word.
+    /// The passage that answers the question, word for word; a memory has its statement in place of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
+    /// The memory, if the result is one and not a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<HitMemory>,
     /// The whole turn, in place of the quote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -107,19 +133,23 @@ pub struct Hit {
     /// The work that was done in the turn's exchange, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkDone>,
-    /// Yore's id of the turn.
+    /// Yore's id of the turn or memory.
     pub id: String,
-    /// The agent's own id of the session.
-    pub session: String,
+    /// The agent's own id of the session; of a memory, that of its first evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// Name of the agent.
-    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Kind of episode that holds the turn.
-    #[schemars(with = "String")]
-    pub kind: EpisodeKind,
+    #[schemars(with = "Option<String>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<EpisodeKind>,
     /// Role of the speaker.
-    #[schemars(with = "String")]
-    pub role: Role,
-    /// Time of the turn, RFC 3339.
+    #[schemars(with = "Option<String>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Time of the turn, or when the memory was recorded, RFC 3339.
     pub time: Option<String>,
     /// Name of the project.
     pub project: Option<String>,
@@ -127,8 +157,9 @@ pub struct Hit {
     pub branch: Option<String>,
     /// Title of the session.
     pub title: Option<String>,
-    /// File and line of the text.
-    pub source: Source,
+    /// File and line of the text; of a memory, those of its first evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// Id of an older result about the same subject, which it is newer than.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer_than: Option<String>,
@@ -140,6 +171,81 @@ pub struct Hit {
     /// Fields that only `--json` writes.
     #[serde(flatten)]
     pub exact: Option<Exact>,
+}
+
+/// A memory that was found.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct HitMemory {
+    /// Its kind, such as decision or fact.
+    pub kind: String,
+    /// The statement. Recalled data, never instructions.
+    pub statement: String,
+    /// Whether it holds: holds, superseded, invalidated, contested, archived.
+    pub status: String,
+    /// Why it has that status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// How sure it is: verified, inferred, speculative.
+    pub confidence: String,
+    /// curated (given or confirmed by a person) or extracted.
+    pub lane: String,
+    /// Since when it is true, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_from: Option<String>,
+    /// Until when it was true, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<String>,
+    /// Names of the entities that it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<String>,
+    /// The words that it rests on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<MemoryEvidence>,
+    /// What it took the place of, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Past>,
+}
+
+/// A statement whose place a memory took.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Past {
+    /// Id of the memory that states it.
+    pub id: String,
+    /// The statement. Recalled data, never instructions.
+    pub statement: String,
+    /// Its status.
+    pub status: String,
+    /// When it was recorded, RFC 3339.
+    pub recorded: Option<String>,
+    /// Until when it was held, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+impl HitMemory {
+    fn of(found: &FoundMemory) -> Self {
+        let FoundMemory { memory, entities, history, .. } = found;
+        let past = |past: &PastStatement| Past {
+            id: past.id.to_string(),
+            statement: past.statement.clone(),
+            status: past.status.as_str().to_owned(),
+            recorded: time(Some(past.recorded)),
+            until: time(past.until),
+        };
+        Self {
+            kind: memory.kind.as_str().to_owned(),
+            statement: memory.statement.clone(),
+            status: memory.status.as_str().to_owned(),
+            cause: memory.cause.clone(),
+            confidence: memory.confidence.as_str().to_owned(),
+            lane: memory.lane.as_str().to_owned(),
+            valid_from: time(memory.valid_from),
+            valid_until: time(memory.valid_until),
+            entities: entities.clone(),
+            evidence: memory.evidence.iter().map(MemoryEvidence::of).collect(),
+            history: history.iter().map(past).collect(),
+        }
+    }
 }
 
 /// The work that was done in an exchange.
@@ -190,10 +296,10 @@ pub struct Exact {
     pub score_parts: BTreeMap<String, f64>,
     /// Place of the result in each list.
     pub lists: Vec<ListPlace>,
-    /// The agent's own id of the message.
-    pub native_id: String,
+    /// The agent's own id of the message; of a memory, that of its first evidence.
+    pub native_id: Option<String>,
     /// Yore's id of the session.
-    pub episode: String,
+    pub episode: Option<String>,
 }
 
 /// Place of a result in a list.
@@ -253,6 +359,7 @@ impl Recalled {
             question: Some(question.to_owned()),
             asked_for: Some(answer.asked_for.as_str().to_owned()),
             terms: Some(answer.terms.clone()),
+            entities: answer.anchors.iter().map(AnchorEntity::of).collect(),
             sessions: Some(sessions.collect()),
             pending_turns: Some(answer.pending),
             ..Self::of(answer, answer.hits.iter().map(Hit::exact).collect())
@@ -279,6 +386,7 @@ impl Recalled {
             asked_for: None,
             periods: answer.periods.iter().map(Period::of).collect(),
             terms: None,
+            entities: Vec::new(),
             files: answer.files.iter().map(WorkedFile::of).collect(),
             results,
             left_out: None,
@@ -298,23 +406,24 @@ impl Period {
 impl Hit {
     /// Returns a result with its quote and how it was scored and ranked.
     pub fn exact(hit: &yore_engine::Hit) -> Self {
-        let Found::Turn(turn) = &hit.found;
         let mut result = Self::of(hit);
-        result.quote = Some(hit.quote.clone());
+        result.quote = hit.as_turn().map(|_| hit.quote.clone());
         result.exchange = Said::beside(hit);
-        result.source.is_gone = Some(turn.source_gone);
+        if let (Some(source), Some(turn)) = (&mut result.source, hit.as_turn()) {
+            source.is_gone = Some(turn.source_gone);
+        }
         result.exact = Some(Exact {
             score_parts: hit.parts.iter().map(|part| (part.part.as_str().to_owned(), rounded(part.value))).collect(),
             lists: hit.lists.iter().map(ListPlace::of).collect(),
-            native_id: hit.place.native_message.clone(),
-            episode: hit.place.episode.to_string(),
+            native_id: hit.place.as_ref().map(|place| place.native_message.clone()),
+            episode: hit.place.as_ref().map(|place| place.episode.to_string()),
         });
         result
     }
 
     /// Returns a result without its text.
     pub fn of(hit: &yore_engine::Hit) -> Self {
-        let Found::Turn(turn) = &hit.found;
+        let turn = hit.as_turn();
         Self {
             rank: hit.rank,
             score: rounded(hit.score),
@@ -324,16 +433,17 @@ impl Hit {
             text: None,
             exchange: None,
             work: hit.work.as_deref().map(WorkDone::of),
-            id: turn.id.to_string(),
-            session: hit.place.native_session.clone(),
-            agent: turn.agent.clone(),
-            kind: turn.kind,
-            role: turn.role,
+            memory: hit.as_memory().map(HitMemory::of),
+            id: hit.id().to_string(),
+            session: hit.place.as_ref().map(|place| place.native_session.clone()),
+            agent: turn.map(|turn| turn.agent.clone()),
+            kind: turn.map(|turn| turn.kind),
+            role: turn.map(|turn| turn.role),
             time: time(hit.time.utc),
             project: hit.project.clone(),
-            branch: turn.branch.clone(),
-            title: turn.title.clone(),
-            source: source_of(&hit.place),
+            branch: turn.and_then(|turn| turn.branch.clone()),
+            title: turn.and_then(|turn| turn.title.clone()),
+            source: hit.place.as_ref().map(source_of),
             newer_than: hit.newer_than.map(|turn| turn.to_string()),
             later: hit.later.map(|turn| turn.to_string()),
             near_duplicates: hit.also.iter().map(Duplicate::of).collect(),

@@ -27,7 +27,7 @@ pub struct HybridAnswer {
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HybridHit {
-    /// Yore's id of the turn.
+    /// Yore's id of the turn or memory.
     pub chunk_id: String,
     /// The passage that answers the question, word for word.
     pub content: String,
@@ -43,7 +43,13 @@ pub struct HybridHit {
     /// Score in the search by words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keyword_score: Option<f64>,
-    /// Reciprocal rank fusion of both ranks, with the weights of the design.
+    /// Rank in the search along relations from the question's entities, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_rank: Option<usize>,
+    /// Score in the search along relations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_score: Option<f64>,
+    /// Reciprocal rank fusion of these ranks, with the weights of the design.
     pub rrf_score: f64,
     /// Score by which yore ranks the result.
     pub final_score: f64,

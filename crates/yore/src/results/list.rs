@@ -7,7 +7,7 @@ use yore_core::episode::EpisodeKind;
 use yore_core::note::{NoteKind, Priority};
 use yore_engine::{EpisodeSummary, NoteSummary, ProjectSummary};
 
-use super::{Named, time};
+use super::{MemoryRecord, Named, time};
 
 /// A session in a list.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -114,6 +114,9 @@ pub struct SessionPage {
 pub struct NotePage {
     /// The notes.
     pub notes: Vec<Note>,
+    /// The memories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<MemoryRecord>,
     /// Cursor at which the next page begins.
     pub next: Option<String>,
 }

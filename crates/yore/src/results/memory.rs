@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use yore_engine::{Done, Exported, Imported, MemoryUse, StoredMemory};
+use yore_core::memory::Evidence;
+use yore_core::relation::Node;
+use yore_engine::{Done, Exported, Imported, MemoryUse, NamedRelation, OpenedMemory, StoredMemory};
 
 use super::time;
 
@@ -69,6 +71,13 @@ pub struct MemoryEvidence {
     pub quote: String,
 }
 
+impl MemoryEvidence {
+    /// Returns a piece of evidence as data.
+    pub fn of(evidence: &Evidence) -> Self {
+        Self { turn: evidence.turn.to_string(), quote: evidence.quote.clone() }
+    }
+}
+
 /// A relation of a memory or an entity.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct MemoryRelation {
@@ -78,9 +87,9 @@ pub struct MemoryRelation {
     pub kind: String,
     /// Id of the other end, or a path.
     pub id: String,
-    /// Name of the other end, if it is an entity.
+    /// Name of an entity, or the statement of a memory, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entity: Option<String>,
+    pub label: Option<String>,
     /// Weight, 0 to 1.
     pub weight: f64,
 }
@@ -192,7 +201,31 @@ impl From<MemoryUse> for MemoryUses {
     }
 }
 
+impl MemoryRelation {
+    fn of(relation: &NamedRelation) -> Self {
+        let NamedRelation { name, node, label, weight } = relation;
+        let (name, kind, label) = (name.clone(), node.kind().to_owned(), label.clone());
+        Self { name, kind, id: node_id(node), label, weight: super::rounded(*weight) }
+    }
+}
+
+/// Returns the id of a node, or its path.
+pub fn node_id(node: &Node) -> String {
+    match node {
+        Node::Path(path) => path.clone(),
+        Node::Memory(id) => id.to_string(),
+        Node::Entity(id) => id.to_string(),
+        Node::Turn(id) => id.to_string(),
+        Node::Session(id) | Node::Context(id) => id.to_string(),
+    }
+}
+
 impl MemoryRecord {
+    /// Returns a memory that was opened.
+    pub fn opened(opened: &OpenedMemory) -> Self {
+        Self::of(&opened.stored, opened.relations.iter().map(MemoryRelation::of).collect())
+    }
+
     /// Returns a memory with its relations.
     pub fn of(stored: &StoredMemory, relations: Vec<MemoryRelation>) -> Self {
         let memory = &stored.memory;
@@ -221,11 +254,7 @@ impl MemoryRecord {
             valid_until: time(memory.valid_until),
             recorded: time(Some(memory.recorded)),
             changed: time(Some(memory.changed)),
-            evidence: memory
-                .evidence
-                .iter()
-                .map(|evidence| MemoryEvidence { turn: evidence.turn.to_string(), quote: evidence.quote.clone() })
-                .collect(),
+            evidence: memory.evidence.iter().map(MemoryEvidence::of).collect(),
             anchors: memory
                 .anchors
                 .iter()

@@ -93,7 +93,7 @@ fn every_result_comes_back_as_it_was_sent_and_its_schema_names_every_field() {
     };
     let notes: Vec<Note> = engine.notes(&all).unwrap().iter().map(Note::from).collect();
     assert_eq!(notes.len(), 1);
-    there_and_back(&NotePage { notes, next: None });
+    there_and_back(&NotePage { notes, memories: Vec::new(), next: None });
     sample::<SessionPage>(&json!({"sessions": [], "next": null, "project_unknown": true}));
     there_and_back(&engine.projects().unwrap().iter().map(Project::from).collect::<Vec<_>>());
 }
@@ -114,12 +114,18 @@ fn memories_and_operations_come_back_as_they_were_sent() {
     there_and_back(&Changed::from(done));
     there_and_back(&Moved::from(&engine.export_memories(&mut Vec::new()).unwrap()));
     there_and_back(&Moved::from(&yore_engine::Imported { known: 2, operation: Some(3), ..Default::default() }));
-    let stored = engine.memory(&done.memory.to_string()).unwrap();
-    let relation =
-        MemoryRelation { name: "about".to_owned(), kind: "entity".to_owned(), id: "0".to_owned(), entity: None, weight: 0.5 };
-    let record = MemoryRecord::of(&stored, vec![relation]);
+    let record = MemoryRecord::opened(&engine.open_memory(&done.memory.to_string(), None).unwrap());
+    assert_eq!((record.relations[0].label.as_deref(), record.relations[0].name.as_str()), (Some("gauge"), "about"));
     assert_eq!((record.evidence.len(), record.fields["reason"].as_str()), (1, Some("tide")));
     there_and_back(&record);
+    let edit = yore_engine::MemoryEdit { statement: Some("The gauge is read at seven.".to_owned()), ..Default::default() };
+    engine.edit_memory(&done.memory.to_string(), &edit, &Cause::default()).unwrap();
+    memory.index();
+    let answer = engine.recall(&RecallRequest::new("when is the gauge read?")).unwrap();
+    let recalled = Recalled::exact("when is the gauge read?", &answer);
+    let found = recalled.results.iter().find_map(|result| result.memory.as_ref()).unwrap();
+    assert_eq!((found.history.len(), found.evidence.len(), recalled.entities.len()), (1, 1, 1));
+    there_and_back(&recalled);
     there_and_back(&engine.entities(9).unwrap().iter().map(EntityRecord::from).collect::<Vec<_>>());
     let (operation, changes) = engine.operation(1).unwrap().unwrap();
     let record = OperationRecord::of(&operation, &changes);

@@ -157,3 +157,52 @@ fn memories_are_confirmed_found_wrong_pinned_and_related() {
         assert!(!outcome.stderr.is_empty(), "{wrong:?}");
     }
 }
+
+#[test]
+fn a_statement_is_recalled_as_it_stands_and_as_it_stood_and_survives_a_loss() {
+    let environment = projects();
+    let (harbor, quarry) = (Place(&environment, "harbor"), Place(&environment, "quarry"));
+    let leases = harbor.id(&["remember", "Leases of the berths live in Redis.", "-k", "decision", "--entity", "tool:Redis"]);
+    let _ = harbor.id(&["remember", "Berths are counted from zero.", "-k", "standard"]);
+    let _ = quarry.id(&["remember", "Leases of the crusher end on Sundays.", "-k", "fact"]);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let before = yore_core::time::format_utc(now_ms());
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let _ = harbor.id(&["memories", "edit", &leases, "Leases of the berths live in SQLite."]);
+    let recalled = |arguments: &[&str]| {
+        let found = harbor.call(&[&["recall", "where do leases live?", "--json"], arguments].concat()).json();
+        let memories = found["results"].as_array().unwrap().iter().filter(|result| result["memory"].is_object());
+        memories.map(|result| result["memory"].clone()).collect::<Vec<_>>()
+    };
+    let said = |memories: &[Value]| memories[0]["statement"].as_str().unwrap().to_owned();
+    let now = recalled(&[]);
+    assert_eq!((now.len(), said(&now).as_str()), (1, "Leases of the berths live in SQLite."), "{now:?}");
+    assert_eq!(now[0]["history"][0]["statement"], "Leases of the berths live in Redis.");
+    assert_eq!((&now[0]["entities"][0], &now[0]["status"]), (&Value::from("Redis"), &Value::from("holds")));
+    assert_eq!(said(&recalled(&["--as-of", &before])), "Leases of the berths live in Redis.");
+    assert_eq!(recalled(&["--all", "--memories"]).len(), 2, "each project keeps its own");
+    assert_eq!(recalled(&["--turns"]).len(), 0);
+    assert_eq!(recalled(&["--memory-kind", "standard"]).len(), 0);
+    assert_eq!(said(&recalled(&["--entity", "redis"])), "Leases of the berths live in SQLite.");
+    let text = harbor.call(&["recall", "where do leases live?"]).success().stdout;
+    for part in ["decision", "Leases of the berths live in SQLite.", "about Redis", "before until"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let uses = harbor.call(&["memories", "--json", "-k", "decision"]).json();
+    assert!(uses[0]["uses"]["shown"].as_u64().unwrap() >= 3, "{uses}");
+    // Taken back, exported, lost and brought back.
+    let _ = harbor.call(&["op", "undo"]).success();
+    assert_eq!(said(&recalled(&[])), "Leases of the berths live in Redis.");
+    let file = environment.path("memories.jsonl");
+    let _ = harbor.call(&["export", file.to_str().unwrap()]).success();
+    std::fs::remove_dir_all(environment.data()).unwrap();
+    let _ = harbor.call(&["import", file.to_str().unwrap()]).success();
+    assert_eq!(said(&recalled(&[])), "Leases of the berths live in Redis.");
+    assert_eq!(said(&recalled(&["--as-of", &before])), "Leases of the berths live in Redis.");
+    let unknown = harbor.call(&["recall", "leases", "--entity", "nobody"]).ends_with(1);
+    assert!(unknown.stderr.contains("nobody"), "{}", unknown.stderr);
+}
+
+fn now_ms() -> i64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64
+}

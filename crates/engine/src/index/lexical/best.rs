@@ -11,14 +11,14 @@ use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
 use yore_core::time::UtcMillis;
 
 use crate::index::filter::{CompiledFilter, Evaluator, FilterValues, NO_TIME};
-use crate::store::{EpisodeKey, RowKey, TurnKey};
+use crate::store::{EpisodeKey, ItemKey, RowKey};
 
 /// A turn that was found.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub segment: SegmentOrdinal,
     pub doc: DocId,
-    pub row: TurnKey,
+    pub key: ItemKey,
     pub episode: EpisodeKey,
     pub at: UtcMillis,
     pub position: i64,
@@ -73,7 +73,7 @@ impl DocumentValues<'_> {
 }
 
 impl FilterValues for DocumentValues<'_> {
-    fn turn(&self) -> i64 {
+    fn key(&self) -> i64 {
         self.row(&self.0.row)
     }
 
@@ -89,7 +89,7 @@ impl FilterValues for DocumentValues<'_> {
         self.row(&self.0.branch)
     }
 
-    fn role(&self) -> u8 {
+    fn class(&self) -> u8 {
         self.row(&self.0.role) as u8
     }
 
@@ -152,7 +152,7 @@ impl Collector for BestTurns<'_> {
             .map(|Reverse(Ranked(score, doc))| Found {
                 segment,
                 doc,
-                row: TurnKey::new(columns.row.first(doc).unwrap_or(0) as i64),
+                key: ItemKey::new(columns.row.first(doc).unwrap_or(0) as i64),
                 episode: EpisodeKey::new(columns.episode.first(doc).unwrap_or(0) as i64),
                 at: columns.at.first(doc).unwrap_or(NO_TIME),
                 position: columns.position.first(doc).unwrap_or(0),

@@ -29,7 +29,7 @@ use self::schema::{Fields, SCHEMA_NUMBER, schema};
 use self::state::{KnownGraph, count_filled};
 pub(crate) use self::state::{LexicalState, SearchOptions};
 use super::tantivy_tokenizer::{NAME, YoreTokenizer};
-use crate::store::{RowKey, Store, TurnKey};
+use crate::store::{ItemKey, RowKey, Store};
 
 /// Fact of the store: text was deleted of which the index must not keep a byte.
 const PURGE: &str = "purge";
@@ -137,13 +137,13 @@ impl LexicalIndex {
         let mut made = Self::with_index(directory.clone(), Index::create_in_ram(schema), fields, false)?;
         made.is_in_memory = true;
         let mut writer: IndexWriter = made.index.writer_with_num_threads(1, WRITER_BYTES).map_err(fail)?;
-        let mut after = TurnKey::new(0);
+        let mut after = ItemKey::new(0);
         loop {
-            let turns = store.indexable_after(after, READ_TURNS)?;
-            let Some((last, _)) = turns.last() else { break };
+            let items = store.indexable_after(after, READ_TURNS)?;
+            let Some((last, _)) = items.last() else { break };
             after = *last;
-            for turn in turns.iter().filter_map(|(_, turn)| turn.as_ref()) {
-                writer.add_document(made.fields.document(turn)).map_err(fail)?;
+            for item in items.iter().filter_map(|(_, item)| item.as_ref()) {
+                writer.add_document(made.fields.document(item)).map_err(fail)?;
             }
         }
         writer.commit().map_err(fail)?;
@@ -194,20 +194,20 @@ impl LexicalIndex {
         writer.garbage_collect_files().wait().map_err(fail)?;
         let token = store.index_state("lexical")?.unwrap_or_default();
         let mut is_empty = self.reader.searcher().num_docs() == 0;
-        let mut seen: HashSet<TurnKey> = HashSet::new();
+        let mut seen: HashSet<ItemKey> = HashSet::new();
         let (mut after, mut uncommitted) = (0, 0);
         loop {
-            let queued = store.queued_turns(after, READ_TURNS)?;
+            let queued = store.queued_items(after, READ_TURNS)?;
             let count = queued.len();
-            for (seq, row, turn) in queued {
+            for (seq, key, item) in queued {
                 after = seq;
                 // An empty index has nothing to replace when a turn occurs for the first time.
-                if !is_empty || !seen.insert(row) {
-                    writer.delete_term(Term::from_field_u64(self.fields.row, row.get() as u64));
+                if !is_empty || !seen.insert(key) {
+                    writer.delete_term(Term::from_field_u64(self.fields.row, key.get() as u64));
                 }
-                match turn {
-                    Some(turn) => {
-                        writer.add_document(self.fields.document(&turn)).map_err(fail)?;
+                match item {
+                    Some(item) => {
+                        writer.add_document(self.fields.document(&item)).map_err(fail)?;
                         report.indexed += 1;
                     }
                     None => report.removed += 1,

@@ -1,12 +1,12 @@
-//! The fields of the full-text index, and the document of a turn.
+//! The fields of the full-text index, and the document of a turn or memory.
 
 use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 
-use crate::index::filter::{NO_TIME, role_number};
+use crate::index::filter::{NO_TIME, class_number};
 use crate::index::names;
 use crate::index::tantivy_tokenizer::NAME;
-use crate::store::{IndexedTurn, LabelKey, ProjectKey, RowKey};
+use crate::store::{IndexedItem, LabelKey, ProjectKey, RowKey};
 
 /// Raised whenever the fields change.
 pub(super) const SCHEMA_NUMBER: u32 = 3;
@@ -28,27 +28,27 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Makes the document of a turn.
-    pub(super) fn document(&self, turn: &IndexedTurn) -> TantivyDocument {
+    /// Makes the document of a turn or memory.
+    pub(super) fn document(&self, item: &IndexedItem) -> TantivyDocument {
         let mut document = TantivyDocument::new();
-        document.add_u64(self.row, turn.row.get() as u64);
-        document.add_u64(self.episode, turn.episode.get() as u64);
-        document.add_u64(self.project, turn.project.map_or(0, ProjectKey::get) as u64);
-        document.add_u64(self.branch, turn.branch.map_or(0, LabelKey::get) as u64);
-        document.add_u64(self.role, u64::from(role_number(turn.role)));
-        document.add_i64(self.at, turn.at.unwrap_or(NO_TIME));
-        document.add_i64(self.position, turn.position);
-        document.add_bool(self.document, turn.is_document);
-        if let Some(speaker) = &turn.speaker {
+        document.add_u64(self.row, item.key.get() as u64);
+        document.add_u64(self.episode, item.episode.get() as u64);
+        document.add_u64(self.project, item.project.map_or(0, ProjectKey::get) as u64);
+        document.add_u64(self.branch, item.branch.map_or(0, LabelKey::get) as u64);
+        document.add_u64(self.role, u64::from(class_number(item.class)));
+        document.add_i64(self.at, item.at.unwrap_or(NO_TIME));
+        document.add_i64(self.position, item.position);
+        document.add_bool(self.document, item.is_document);
+        if let Some(speaker) = &item.speaker {
             document.add_text(self.text, speaker);
         }
-        if !turn.text.is_empty() {
-            document.add_text(self.text, &turn.text);
+        if !item.text.is_empty() {
+            document.add_text(self.text, &item.text);
         }
-        if !turn.tool_text.is_empty() {
-            document.add_text(self.tool, &turn.tool_text);
+        if !item.tool_text.is_empty() {
+            document.add_text(self.tool, &item.tool_text);
         }
-        let (names, title) = names::names_of(turn);
+        let (names, title) = names::names_of(item);
         names.iter().for_each(|name| document.add_text(self.name, name));
         if let Some(title) = title {
             document.add_text(self.title, &title);

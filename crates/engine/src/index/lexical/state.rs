@@ -14,10 +14,10 @@ use super::best::BestTurns;
 use super::error::{IndexError, failure};
 use super::schema::Fields;
 use crate::index::filter::CompiledFilter;
-use crate::index::hit::{Address, TurnHit};
+use crate::index::hit::{Address, ItemHit};
 use crate::index::names::NameGraph;
 use crate::index::tantivy_tokenizer::{NAME, YoreTokenizer};
-use crate::store::{IndexedTurn, Store, TurnKey};
+use crate::store::{IndexedItem, ItemKey, Store};
 
 /// Queued turns that a query searches in memory; further ones must wait for the index.
 const MAX_PENDING: usize = 2_000;
@@ -58,21 +58,21 @@ impl LexicalState<'_> {
         question: &Question,
         filter: &CompiledFilter,
         options: &SearchOptions,
-    ) -> Result<Vec<TurnHit>, IndexError> {
+    ) -> Result<Vec<ItemHit>, IndexError> {
         if question.is_empty() || options.limit == 0 {
             return Ok(Vec::new());
         }
         let mut hits = self.search_index(&self.searcher, self.filled, question, filter, options)?;
         // The index in memory is complete.
-        let pending = if self.is_in_memory { Vec::new() } else { store.queued_turns(0, MAX_PENDING)? };
+        let pending = if self.is_in_memory { Vec::new() } else { store.queued_items(0, MAX_PENDING)? };
         if !pending.is_empty() {
-            let queued: HashSet<TurnKey> = pending.iter().map(|(_, row, _)| *row).collect();
-            hits.retain(|hit| !queued.contains(&hit.row));
+            let queued: HashSet<ItemKey> = pending.iter().map(|(_, key, _)| *key).collect();
+            hits.retain(|hit| !queued.contains(&hit.key));
             hits.extend(
-                self.search_pending(pending, question, filter, options)?.into_iter().map(|hit| TurnHit { address: None, ..hit }),
+                self.search_pending(pending, question, filter, options)?.into_iter().map(|hit| ItemHit { address: None, ..hit }),
             );
         }
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.row).cmp(&(a.at, a.row))));
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.key).cmp(&(a.at, a.key))));
         hits.truncate(options.limit);
         Ok(hits)
     }
@@ -118,19 +118,19 @@ impl LexicalState<'_> {
     /// same kind as others, but not on the same scale, which matters only for a few turns and a few seconds.
     fn search_pending(
         &self,
-        pending: Vec<(i64, TurnKey, Option<IndexedTurn>)>,
+        pending: Vec<(i64, ItemKey, Option<IndexedItem>)>,
         question: &Question,
         filter: &CompiledFilter,
         options: &SearchOptions,
-    ) -> Result<Vec<TurnHit>, IndexError> {
+    ) -> Result<Vec<ItemHit>, IndexError> {
         let fail = |error: TantivyError| failure(self.directory, error);
         let index = Index::create_in_ram(self.schema.clone());
         index.tokenizers().register(NAME, YoreTokenizer::default());
         let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).map_err(fail)?;
         let mut seen = HashSet::new();
-        for (_, row, turn) in pending {
-            if let (true, Some(turn)) = (seen.insert(row), turn) {
-                writer.add_document(self.fields.document(&turn)).map_err(fail)?;
+        for (_, key, item) in pending {
+            if let (true, Some(item)) = (seen.insert(key), item) {
+                writer.add_document(self.fields.document(&item)).map_err(fail)?;
             }
         }
         writer.commit().map_err(fail)?;
@@ -147,7 +147,7 @@ impl LexicalState<'_> {
         question: &Question,
         filter: &CompiledFilter,
         options: &SearchOptions,
-    ) -> Result<Vec<TurnHit>, IndexError> {
+    ) -> Result<Vec<ItemHit>, IndexError> {
         let fail = |error: TantivyError| failure(self.directory, error);
         let terms = self.rarest_terms(searcher, question).map_err(fail)?;
         if terms.is_empty() && question.phrases.is_empty() {
@@ -162,12 +162,12 @@ impl LexicalState<'_> {
                 &statistics,
             )
             .map_err(fail)?;
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.row).cmp(&(a.at, a.row))));
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then((b.at, b.key).cmp(&(a.at, a.key))));
         found.truncate(options.limit);
         Ok(found
             .into_iter()
-            .map(|found| TurnHit {
-                row: found.row,
+            .map(|found| ItemHit {
+                key: found.key,
                 episode: found.episode,
                 score: found.score,
                 at: found.at,

@@ -28,7 +28,7 @@ pub(super) fn select(filter: &CompiledFilter, columns: &Columns<'_>, dead: Optio
 struct TurnValues<'c>(&'c Columns<'c>, usize);
 
 impl FilterValues for TurnValues<'_> {
-    fn turn(&self) -> i64 {
+    fn key(&self) -> i64 {
         self.0.turns[self.1]
     }
 
@@ -44,7 +44,7 @@ impl FilterValues for TurnValues<'_> {
         i64::from(self.0.branches[self.1])
     }
 
-    fn role(&self) -> u8 {
+    fn class(&self) -> u8 {
         self.0.roles[self.1]
     }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 use yore_core::episode::Role;
+use yore_core::memory::Status;
 
 use super::error::MAX_DIMENSIONS;
 use super::quantise::Query;
@@ -18,6 +19,7 @@ use super::state::load_by;
 use super::tuning::Tuning;
 use super::*;
 use crate::index::CompiledFilter;
+use crate::index::filter::FIRST_STATUS;
 
 const DIMENSIONS: usize = 24;
 
@@ -115,18 +117,29 @@ fn model(turns: i64, dimensions: usize, clusters: usize, noise: &mut Noise) -> M
                     None => noise.vector(dimensions),
                 })
                 .collect();
-            (turn * 3, (metadata(noise), vectors))
+            let metadata = metadata(noise);
+            // Every fifth is a memory.
+            match turn % 5 {
+                0 => (-turn * 3, (TurnMetadata { role: FIRST_STATUS + metadata.role, ..metadata }, vectors)),
+                _ => (turn * 3, (metadata, vectors)),
+            }
         })
         .collect()
 }
 
 fn passes(filter: &CompiledFilter, turn: i64, metadata: &TurnMetadata) -> bool {
-    let CompiledFilter { projects, everywhere, branches, roles, episodes, turns, superseded, since, until } = filter;
+    let CompiledFilter { projects, everywhere, branches, roles, statuses, memories, episodes, turns, superseded, since, until } =
+        filter;
+    let is_memory = turn < 0;
     let is_dated = metadata.at != i64::MIN;
     let holds_everywhere = metadata.project == 0 && everywhere.contains(&metadata.episode);
     projects.as_ref().is_none_or(|projects| projects.contains(&i64::from(metadata.project)) || holds_everywhere)
         && branches.as_ref().is_none_or(|branches| branches.contains(&i64::from(metadata.branch)))
-        && roles.as_ref().is_none_or(|roles| roles.contains(&Role::ALL[usize::from(metadata.role)]))
+        && roles.as_ref().is_none_or(|roles| is_memory || roles.contains(&Role::ALL[usize::from(metadata.role)]))
+        && statuses
+            .as_ref()
+            .is_none_or(|statuses| !is_memory || statuses.contains(&Status::ALL[usize::from(metadata.role - FIRST_STATUS)]))
+        && memories.as_ref().is_none_or(|memories| !is_memory || memories.contains(&turn))
         && episodes.as_ref().is_none_or(|episodes| episodes.contains(&metadata.episode))
         && turns.as_ref().is_none_or(|turns| turns.contains(&turn))
         && superseded.as_ref().is_none_or(|superseded| !superseded.contains(&turn))
@@ -168,7 +181,9 @@ fn turns_and_scores(hits: &[VectorHit]) -> Vec<(i64, f32)> {
 /// Searches as the store's owner would.
 fn search_exactly(index: &VectorIndex, model: &Model, query: &[f32], limit: usize, filter: &CompiledFilter) -> Vec<VectorHit> {
     let mut vectors = |ids: &[i64]| -> Result<Vec<Option<Vec<f32>>>, VectorError> {
-        let vector = |id: &i64| model.get(&(id / 1000)).and_then(|(_, vectors)| vectors.get((id % 1000 - 1) as usize).cloned());
+        let vector = |id: &i64| {
+            model.get(&id.div_euclid(1000)).and_then(|(_, vectors)| vectors.get((id.rem_euclid(1000) - 1) as usize).cloned())
+        };
         Ok(ids.iter().map(vector).collect())
     };
     index.search_rescored(&VectorSearch { query, limit, filter, later_discount: 0.0 }, &mut vectors).unwrap()
@@ -183,6 +198,8 @@ fn filters() -> Vec<CompiledFilter> {
         CompiledFilter { projects: Some(HashSet::from([2])), everywhere: HashSet::from([1, 2, 3]), ..any() },
         CompiledFilter { projects: Some(HashSet::from([0, 3])), branches: Some(HashSet::from([1])), ..any() },
         CompiledFilter { roles: Some(vec![Role::ALL[0], Role::ALL[4]]), ..any() },
+        CompiledFilter { statuses: Some(vec![Status::Holds, Status::Archived]), ..any() },
+        CompiledFilter { roles: Some(Vec::new()), memories: Some(Arc::new((-900..0).step_by(6).collect())), ..any() },
         CompiledFilter { episodes: Some(HashSet::from([1, 5])), ..any() },
         CompiledFilter { episodes: Some(HashSet::new()), ..any() },
         CompiledFilter { turns: Some(Arc::new((0..900).step_by(9).collect())), ..any() },
@@ -266,7 +283,7 @@ fn turns_are_scored_and_read_by_name() {
     let index = open(directory.path());
     write_all(&index, &model, 30);
     let query = noise.vector(DIMENSIONS);
-    let turns: Vec<i64> = (0..700).collect();
+    let turns: Vec<i64> = (-700..700).collect();
     for (turn, score) in turns.iter().zip(index.scores_of(&query, &turns).unwrap()) {
         let expected =
             model.get(turn).map(|(_, vectors)| vectors.iter().map(|vector| code_cosine(&query, vector)).fold(f32::MIN, f32::max));

@@ -17,7 +17,7 @@ use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::source::source_named;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{EmbedReport, Engine, Found, RecallAnswer, RecallRequest};
+use yore_engine::{EmbedReport, Engine, Found, Hit, RecallAnswer, RecallRequest};
 
 use self::questions::GoldQuestion;
 use super::{Context, recall};
@@ -80,6 +80,9 @@ pub struct Arguments {
     /// Rank people's talk like agents' sessions
     #[arg(long)]
     no_talk: bool,
+    /// Follow no relations from the entities of a question
+    #[arg(long)]
+    no_graph: bool,
     /// The way in which the lists' scores become one
     #[arg(long, value_name = "WAY", value_parser = FUSIONS)]
     fusion: Option<String>,
@@ -303,6 +306,7 @@ fn request(question: &GoldQuestion, arguments: &Arguments, context: &Context) ->
     }
     request.is_period_searched = !arguments.no_period;
     request.is_talk_ranked = !arguments.no_talk;
+    request.is_graph_followed = !arguments.no_graph;
     request.are_links_ranked = !arguments.no_links;
     request.has_walk = arguments.walk;
     request.is_diverse = arguments.diverse;
@@ -330,13 +334,18 @@ fn ranking(answer: &RecallAnswer, corpus: &str, by_document: bool, limit: usize)
         answer
             .hits
             .iter()
-            .map(|hit| {
-                let Found::Turn(turn) = &hit.found;
-                document(&hit.place.native_session, &turn.agent)
+            .filter_map(|hit| {
+                let agent = hit.as_turn().map_or("", |turn| turn.agent.as_str());
+                Some(document(&hit.place.as_ref()?.native_session, agent))
             })
             .collect()
     } else {
-        answer.hits.iter().map(|hit| hit.place.native_message.clone()).collect()
+        // A memory stands for the turns that it rests on.
+        let of = |hit: &Hit| match &hit.found {
+            Found::Turn(turn) => vec![turn.native_message.clone()],
+            Found::Memory(memory) => memory.sources.iter().map(|source| source.place.native_message.clone()).collect(),
+        };
+        answer.hits.iter().flat_map(of).collect()
     };
     let mut seen = HashSet::new();
     ranked.retain(|id| seen.insert(id.clone()));

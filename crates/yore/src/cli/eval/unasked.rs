@@ -90,12 +90,12 @@ fn request(prompt: &str, corpus: &str, as_of: Option<UtcMillis>, config: &Config
 fn given(engine: &Engine, request: &SuggestRequest, config: &Config) -> CliResult<(Vec<String>, usize)> {
     let suggestions = engine.suggest(request)?;
     let given = text::suggestions(&suggestions, &request.trigger, config.inject.prompt_tokens);
-    let is_told = |id| given.turns.contains(id);
+    let is_told = |id| given.items.contains(&id);
     let ids = suggestions
         .memories
         .iter()
-        .filter(|memory| is_told(&memory.hit.place.turn))
-        .map(|memory| memory.hit.place.native_message.clone());
+        .filter(|memory| is_told(memory.hit.id()))
+        .filter_map(|memory| Some(memory.hit.place.as_ref()?.native_message.clone()));
     Ok((ids.collect(), tokens(&given.text)))
 }
 

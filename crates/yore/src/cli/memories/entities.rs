@@ -6,9 +6,9 @@ use yore_core::relation::{Node, RelationType};
 use yore_engine::{Engine, EngineError, MemoryError, Traversal};
 
 use super::common::{by_person, usage};
-use super::shown::harmless_line;
 use crate::cli::Context;
 use crate::error::{CliError, CliResult, Exit};
+use crate::render::plain::one_line;
 use crate::render::text::{self, DIM, RESET};
 use crate::results::{Changed, EntityRecord, MemoryRelation};
 
@@ -152,8 +152,8 @@ fn list(engine: &Engine, limit: usize, context: &mut Context) -> CliResult {
         let rows: Vec<Vec<String>> = entities
             .iter()
             .map(|entity| {
-                let aliases = entity.aliases.iter().map(|alias| harmless_line(alias)).collect::<Vec<_>>().join(", ");
-                vec![entity.kind.as_str().to_owned(), harmless_line(&entity.name), aliases]
+                let aliases = entity.aliases.iter().map(|alias| one_line(alias)).collect::<Vec<_>>().join(", ");
+                vec![entity.kind.as_str().to_owned(), one_line(&entity.name), aliases]
             })
             .collect();
         for line in text::table(&rows) {
@@ -171,7 +171,7 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
     let start = Node::Entity(engine.entity_named(name)?.id);
     let traversal = Traversal { depth: arguments.depth, limit: arguments.limit, ..Traversal::default() };
     let reached = engine.traverse(&start, &traversal)?;
-    let words = |id: MemoryId| engine.memory(&id.to_string()).map(|stored| harmless_line(&stored.memory.statement));
+    let words = |id: MemoryId| engine.memory(&id.to_string()).map(|stored| one_line(&stored.memory.statement));
     let mut rows = Vec::new();
     let mut data = Vec::new();
     for reached in &reached {
@@ -179,9 +179,9 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
             Node::Memory(id) => (id.to_string(), format!("[{}] {}", id.short(), words(*id)?)),
             Node::Entity(id) => {
                 let name = engine.entity(*id)?.map(|entity| entity.name).unwrap_or_default();
-                (id.to_string(), harmless_line(&name))
+                (id.to_string(), one_line(&name))
             }
-            Node::Path(path) => (path.clone(), harmless_line(path)),
+            Node::Path(path) => (path.clone(), one_line(path)),
             Node::Turn(id) => (id.to_string(), format!("[{}]", id.short())),
             Node::Session(id) | Node::Context(id) => (id.to_string(), format!("[{}]", id.short())),
         };
@@ -189,7 +189,7 @@ fn around(engine: &Engine, name: &str, arguments: &Entities, context: &mut Conte
             name: reached.name.clone(),
             kind: reached.node.kind().to_owned(),
             id,
-            entity: None,
+            label: None,
             weight: f64::from(reached.weight),
         });
         let indent = "  ".repeat(reached.depth - 1);

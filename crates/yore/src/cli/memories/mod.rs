@@ -10,13 +10,12 @@ use yore_core::memory::{MemoryKind, Status};
 use yore_core::time::UtcMillis;
 use yore_engine::{MemoryFilter, MemoryList, StoredMemory};
 
-use self::common::status;
-pub use self::common::{by_person, kind};
-use self::shown::harmless_line;
+pub use self::common::{by_person, kind, status};
 pub use self::shown::show;
 use super::Context;
 use crate::ask;
 use crate::error::{CliResult, Exit};
+use crate::render::plain::one_line;
 use crate::render::text::{self, BOLD, CYAN, DIM, RESET};
 use crate::results::MemoryRecord;
 
@@ -99,7 +98,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 }
 
 fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
-    let engine = context.settings.engine(false)?;
+    let mut memory = context.settings.memory()?;
     let mut filter = MemoryFilter {
         kinds: arguments.kind.clone(),
         statuses: arguments.status.clone(),
@@ -112,14 +111,9 @@ fn list(arguments: &ListArguments, context: &mut Context) -> CliResult {
     if is_plain {
         filter.statuses = vec![Status::Holds, Status::Contested];
     }
-    if !arguments.all && arguments.project.is_empty() {
-        let here = context.settings.project_here().map(|here| engine.project_of(&here)).transpose()?.flatten();
-        if let Some(here) = here {
-            (filter.projects, filter.with_global) = (Some(vec![here]), true);
-        }
-    }
-    let mut found = engine.memories(&MemoryList {
+    let mut found = memory.memories(&MemoryList {
         filter,
+        here: context.settings.project_here().filter(|_| !arguments.all),
         projects: arguments.project.clone(),
         entities: arguments.entities.clone(),
         limit: arguments.limit,
@@ -159,8 +153,8 @@ fn table(found: &[StoredMemory], is_timeline: bool) -> Vec<String> {
                 marks.push("pinned".to_owned());
             }
             let marks = if marks.is_empty() { String::new() } else { format!("{DIM}({}){RESET} ", marks.join(", ")) };
-            let title = memory.title.as_deref().map(|title| format!("{BOLD}{}{RESET} {DIM}·{RESET} ", harmless_line(title)));
-            let statement = harmless_line(&memory.statement);
+            let title = memory.title.as_deref().map(|title| format!("{BOLD}{}{RESET} {DIM}·{RESET} ", one_line(title)));
+            let statement = one_line(&memory.statement);
             let mut shown: String = statement.chars().take(STATEMENT_CHARS).collect();
             if shown.len() < statement.len() {
                 shown.push('…');

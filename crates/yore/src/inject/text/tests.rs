@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
-use yore_core::id::EpisodeId;
+use yore_core::id::{EpisodeId, TurnId};
 use yore_core::note::NoteFacts;
 use yore_engine::{EpisodeSummary, SessionsRequest};
 use yore_testing::{Memory, SessionBuilder};
@@ -86,7 +86,7 @@ fn brief_reads_as_dated_facts_between_marks() {
     (yore's tool `show` opens an [id] or a session, `recall` searches.)
     </recalled-data>
     "#);
-    assert_eq!(given.turns.len(), 5);
+    assert_eq!(given.items.len(), 5);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn standing_notes_that_found_no_room_are_counted() {
     let some = Brief { standing: standing.clone(), ..full() };
     for budget in (0..700).step_by(7) {
         let given = brief(&some, budget);
-        let shown = standing.iter().filter(|note| given.turns.contains(&note.turn)).count();
+        let shown = standing.iter().filter(|note| given.items.contains(&ItemId::Turn(note.turn))).count();
         let told =
             given.text.contains(&format!("- {} more standing note{}: `notes`\n", 9 - shown, if shown == 8 { "" } else { "s" }));
         assert!(given == Injection::default() || told == (shown < 9), "{budget}: {}", given.text);

@@ -67,5 +67,5 @@ pub async fn tell(access: &Arc<Access>, project: Option<String>, budget: usize) 
         return Ok(Answer::new(text, results::Brief { project: brief.project, text: String::new(), tokens: None, turns: None }));
     }
     let data = results::Brief { project: brief.project, text: given.text.clone(), tokens: None, turns: None };
-    Ok(Answer::recalled(given.text, data, given.turns.iter().map(ToString::to_string).collect()))
+    Ok(Answer::recalled(given.text, data, given.items.iter().map(ToString::to_string).collect()))
 }

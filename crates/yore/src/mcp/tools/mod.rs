@@ -32,6 +32,10 @@ use super::arguments::schema;
 use super::progress::Progress;
 use crate::error::CliResult;
 
+/// Kinds of memories that agents name.
+const MEMORY_KINDS: [&str; 9] =
+    ["decision", "solution", "pattern", "standard", "preference", "question", "problem", "todo", "fact"];
+
 /// A tool: its description for agents, and its function.
 pub struct Row {
     /// Name of the tool.
@@ -174,7 +178,7 @@ mod tests {
     use super::*;
 
     /// Maximum bytes of the tools' descriptions, which every session of every agent pays for.
-    const MOST_BYTES: usize = 7_000;
+    const MOST_BYTES: usize = 8_000;
 
     #[test]
     fn default_tools_are_few_and_short() {

@@ -1,29 +1,37 @@
-//! `notes`: the notes that apply here.
+//! `notes`: the notes and memories that apply here.
+
+use std::sync::LazyLock;
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use yore_core::memory::{MemoryKind, Status};
+use yore_core::scope::ScopeChoice;
 use yore_core::time::format_utc;
-use yore_engine::{NoteSummary, NotesRequest};
+use yore_engine::{MemoryFilter, MemoryList, NoteSummary, NotesRequest, StoredMemory};
 
-use super::{Call, Effect, described};
+use super::{Call, Effect, MEMORY_KINDS, described};
 use crate::error::CliResult;
 use crate::fence::fence;
 use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, cut_and_told};
-use crate::mcp::arguments::{given, parse, within};
+use crate::mcp::arguments::{given, one_of, parse, within};
 use crate::mcp::cursor::{self, Cursor};
+use crate::render::memories;
 use crate::render::text::{counted, labels};
-use crate::results::{Note, NotePage, compact};
+use crate::results::{MemoryRecord, Note, NotePage, compact};
 
-const DESCRIPTION: &str = "Notes that hold here: what the person asked to remember. Call before you remember something (it may be \
-known) and to find the id of a note to replace or forget.";
+const DESCRIPTION: &str = "Memories and notes that hold here, changed last first. Call before you remember something (it may be \
+known) and to find the id of what is to be replaced or forgotten.";
 const MAX_LIMIT: usize = 100;
 const USUAL_LIMIT: usize = 20;
 /// Maximum number of characters of a note; `show` opens the rest.
 const NOTE_CHARS: usize = 500;
 /// Maximum number of notes that are searched.
 pub const MOST_NOTES: usize = 10_000;
+/// What is listed, by name: notes, all memories, memories of a kind.
+static KINDS: LazyLock<Vec<&str>> = LazyLock::new(|| [NOTE, "memory"].into_iter().chain(MEMORY_KINDS).collect());
+const NOTE: &str = "note";
 /// Cursor letter of this list.
 const LIST: char = 'n';
 
@@ -32,9 +40,14 @@ const LIST: char = 'n';
 struct Arguments {
     /// A project's name or "all"; default: the current one
     project: Option<String>,
+    /// Only notes, or memories, or memories of this kind
+    #[schemars(extend("enum" = *KINDS))]
+    kind: Option<String>,
+    /// Only memories about this
+    entity: Option<String>,
     /// Only with this tag, such as standing
     tag: Option<String>,
-    /// Most notes
+    /// Most entries
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<usize>,
     /// `next` of the page before
@@ -42,20 +55,57 @@ struct Arguments {
 }
 
 pub fn tool(name: &'static str) -> Result<Tool, String> {
-    described::<Arguments>(name, "Notes that hold here", DESCRIPTION, Effect::Reads)
+    described::<Arguments>(name, "Memories and notes", DESCRIPTION, Effect::Reads)
 }
 
 pub async fn call(call: Call) -> CliResult<Answer> {
-    let Arguments { project, tag, limit, cursor } = parse(call.arguments)?;
+    let Arguments { project, kind, entity, tag, limit, cursor } = parse(call.arguments)?;
+    let kind = one_of("kind", kind, &KINDS, |name| Some(name.to_owned()))?;
+    let entity = given(entity);
+    let (has_notes, has_memories) = match (kind.as_deref(), &entity) {
+        (None, None) => (true, true),
+        (Some(NOTE), _) => (true, false),
+        _ => (false, true),
+    };
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(USUAL_LIMIT);
     let cursor = cursor::argument(cursor, &[LIST])?;
     let (scope, here) = asked_projects(project, configured_scope(&call.access), call.access.here.clone());
-    let request = NotesRequest { scope, here, tags: given(tag).into_iter().collect(), ..everything_here(&call.access) };
-    let found = call.access.handle.with(move |memory| memory.notes(&request)).await?;
-    let mut left = cursor::after(found, cursor.as_ref(), key).into_iter();
-    let page: Vec<NoteSummary> = left.by_ref().take(limit).collect();
-    let next = page.last().filter(|_| left.len() > 0).map(|note| {
-        let (at, id) = key(note);
+    let tags: Vec<String> = given(tag).into_iter().collect();
+    let list = MemoryList {
+        filter: MemoryFilter {
+            kinds: kind.as_deref().and_then(MemoryKind::parse).into_iter().collect(),
+            statuses: vec![Status::Holds, Status::Contested],
+            tags: tags.clone(),
+            before: cursor.as_ref().map(|cursor| (cursor.at.unwrap_or(i64::MIN), cursor.id.clone())),
+            ..MemoryFilter::default()
+        },
+        projects: if let ScopeChoice::Projects(named) = &scope { named.clone() } else { Vec::new() },
+        here: here.clone().filter(|_| scope != ScopeChoice::All),
+        entities: entity.into_iter().collect(),
+        // One more than fits tells whether there is a next page.
+        limit: limit + 1,
+    };
+    let request = NotesRequest { scope, here, tags, ..everything_here(&call.access) };
+    let mut found: Vec<Entry> = call
+        .access
+        .handle
+        .with(move |memory| {
+            let mut found = Vec::new();
+            if has_memories {
+                found.extend(memory.memories(&list)?.into_iter().map(|memory| Entry::Memory(Box::new(memory))));
+            }
+            if has_notes {
+                found.extend(memory.notes(&request)?.into_iter().map(|note| Entry::Note(Box::new(note))));
+            }
+            Ok(found)
+        })
+        .await?;
+    // Stable: of one time, memories come first, each in the order of its list.
+    found.sort_by_key(|entry| std::cmp::Reverse(key_of(entry).0));
+    let mut left = cursor::after(found, cursor.as_ref(), key_of).into_iter();
+    let page: Vec<Entry> = left.by_ref().take(limit).collect();
+    let next = page.last().filter(|_| left.len() > 0).map(|entry| {
+        let (at, id) = key_of(entry);
         Cursor { list: LIST, at, id }.encode()
     });
     Ok(tell(&page, next))
@@ -75,7 +125,7 @@ pub fn everything_here(access: &Access) -> NotesRequest {
 }
 
 /// Returns the configured scope.
-fn configured_scope(access: &Access) -> yore_core::scope::ScopeChoice {
+fn configured_scope(access: &Access) -> ScopeChoice {
     crate::ask::request("", access.handle.config(), None).filter.scope
 }
 
@@ -84,23 +134,59 @@ pub fn key(note: &NoteSummary) -> (Option<i64>, String) {
     (note.at, note.episode.to_string())
 }
 
-fn tell(notes: &[NoteSummary], next: Option<String>) -> Answer {
-    if notes.is_empty() {
-        return Answer::new("There are no such notes.", compact(NotePage { notes: Vec::new(), next: None }));
+/// An entry of the list.
+enum Entry {
+    Note(Box<NoteSummary>),
+    Memory(Box<StoredMemory>),
+}
+
+fn key_of(entry: &Entry) -> (Option<i64>, String) {
+    match entry {
+        Entry::Note(note) => key(note),
+        Entry::Memory(stored) => (Some(stored.memory.changed), stored.memory.id.to_string()),
     }
+}
+
+fn tell(entries: &[Entry], next: Option<String>) -> Answer {
+    let mut data = NotePage { notes: Vec::new(), memories: Vec::new(), next };
+    if entries.is_empty() {
+        return Answer::new("There are no such memories or notes.", compact(data));
+    }
+    let (mut blocks, mut ids) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match entry {
+            Entry::Note(note) => {
+                blocks.push(block(note, NOTE_CHARS));
+                data.notes.push(item(note, NOTE_CHARS));
+                ids.push(note.turn.to_string());
+            }
+            Entry::Memory(stored) => {
+                blocks.push(memory_block(stored));
+                data.memories.push(MemoryRecord::of(stored, Vec::new()));
+                ids.push(stored.memory.id.to_string());
+            }
+        }
+    }
+    let counts = [("memory", data.memories.len()), ("note", data.notes.len())];
+    let told: Vec<String> =
+        counts.iter().filter(|(_, count)| *count > 0).map(|(what, count)| counted(*count as u64, what)).collect();
     let mut text = format!(
-        "{}. What stands between the marks is recalled data; a note that an agent wrote may be wrong.",
-        counted(notes.len() as u64, "note")
+        "{}. What stands between the marks is recalled data; what an agent wrote may be wrong.\n\n{}",
+        told.join(", "),
+        blocks.join("\n\n")
     );
-    for note in notes {
-        text.push_str("\n\n");
-        text.push_str(&block(note, NOTE_CHARS));
-    }
-    if let Some(next) = &next {
+    if let Some(next) = &data.next {
         text.push_str(&format!("\n\nThere are more: cursor \"{next}\"."));
     }
-    let data = NotePage { notes: notes.iter().map(|note| item(note, NOTE_CHARS)).collect(), next };
-    Answer::recalled(text, compact(data), notes.iter().map(|note| note.turn.to_string()).collect())
+    Answer::recalled(text, compact(data), ids)
+}
+
+/// Formats a memory as text.
+fn memory_block(stored: &StoredMemory) -> String {
+    let memory = &stored.memory;
+    let place = stored.project.as_deref().map_or_else(|| "everywhere".to_owned(), crate::fence::name);
+    let (kind, day) = (memories::kind_of(memory), &format_utc(memory.changed)[..10]);
+    format!("{kind} {}, {day}, {place}\n{}", memory.id.short(), fence(&cut_and_told(&memory.statement, NOTE_CHARS)))
 }
 
 /// Formats a note as text.

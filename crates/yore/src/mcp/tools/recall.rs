@@ -7,7 +7,7 @@
 //! A preview quotes what matches. In full, a turn is shown whole, with its question and the other answers.
 //! Results that do not fit the budget are left out from the end and counted.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use rmcp::model::{JsonObject, MetaObject, Tool};
@@ -15,14 +15,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use yore_core::episode::{EpisodeKind, Role};
-use yore_core::query::{Filter, MissingCode};
+use yore_core::memory::MemoryKind;
+use yore_core::query::{Filter, MemoryConditions, MissingCode, Wanted};
 use yore_core::strength::Strength;
 use yore_core::time::format_utc;
 use yore_engine::ingest::ProjectNames;
 use yore_engine::ingest::source::note;
 use yore_engine::{ExchangeHits, Hit, Passage, RecallAnswer, RecallRequest, ShowRequest, ShownTurn, Surroundings, exchanges};
 
-use super::{Call, Effect, described};
+use super::{Call, Effect, MEMORY_KINDS, described};
 use crate::ask::{self, ROLES};
 use crate::config::Config;
 use crate::engine_handle::EngineHandle;
@@ -32,6 +33,7 @@ use crate::mcp::access::{Access, asked_projects};
 use crate::mcp::answer::{Answer, Form, cut_and_told, output_schema};
 use crate::mcp::arguments::{given, needed, one_of, parse, time, usage, within};
 use crate::mcp::progress::Stage;
+use crate::render::memories;
 use crate::render::text::{self, counted};
 use crate::results::{self, Recalled, Said, compact};
 
@@ -49,9 +51,11 @@ const MAX_WORDINGS: usize = 5;
 /// Maximum number of characters of all quotes of one answer, and the minimum for each.
 const QUOTES_CHARS: usize = 2_200;
 const LEAST_QUOTE_CHARS: usize = 220;
-/// Kinds by name: those of episodes, and one kind of document with its own name.
-const KINDS: [&str; 4] = ["session", "subagent", "document", NOTE];
+/// Kinds by name: those of episodes, one kind of document with its own name, and those of memories.
+static KINDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| ["session", "subagent", "document", NOTE, MEMORY].into_iter().chain(MEMORY_KINDS).collect());
 const NOTE: &str = "note";
+const MEMORY: &str = "memory";
 /// Key that makes Claude Code load a tool from the start.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 const DEPTHS: [&str; 2] = ["preview", "full"];
@@ -80,8 +84,8 @@ struct Arguments {
     wordings: Option<Vec<String>>,
     /// A project's name, directory or "all"; default: the current one
     project: Option<String>,
-    /// Where it was said
-    #[schemars(extend("enum" = KINDS))]
+    /// Where it was said, or the kind of memory
+    #[schemars(extend("enum" = *KINDS))]
     kind: Option<String>,
     /// Who spoke
     #[schemars(extend("enum" = ROLES))]
@@ -102,6 +106,8 @@ struct Arguments {
     until: Option<String>,
     /// Only what was known then
     as_of: Option<String>,
+    /// Only memories that were true then
+    valid_at: Option<String>,
     /// Quotes, or whole turns with their exchange
     #[schemars(extend("enum" = DEPTHS))]
     depth: Option<String>,
@@ -157,6 +163,7 @@ fn request(arguments: Arguments, config: &Config, here: Option<&ProjectNames>) -
         since,
         until,
         as_of,
+        valid_at,
         depth,
         limit,
         budget: _,
@@ -168,6 +175,8 @@ fn request(arguments: Arguments, config: &Config, here: Option<&ProjectNames>) -
     let depth = one_of("depth", depth, &DEPTHS, |name| Some(name.to_owned()))?;
     let kind = one_of("kind", kind, &KINDS, |name| Some(name.to_owned()))?;
     let is_note = kind.as_deref() == Some(NOTE);
+    let memory_kind = kind.as_deref().and_then(MemoryKind::parse);
+    let is_memory = kind.as_deref() == Some(MEMORY) || memory_kind.is_some();
     let episode_kind = kind.and_then(|kind| if is_note { Some(EpisodeKind::Document) } else { EpisodeKind::parse(&kind) });
     let usual = if depth.as_deref() == Some("full") { FULL_LIMIT } else { MAX_LIMIT };
     let limit = within("limit", limit, 1, MAX_LIMIT)?.unwrap_or(asked.limit.min(usual));
@@ -191,6 +200,12 @@ fn request(arguments: Arguments, config: &Config, here: Option<&ProjectNames>) -
             as_of: time("as_of", as_of)?,
             only_errors: errors.unwrap_or(false),
             files: given(file).into_iter().collect(),
+            wanted: if is_memory { Wanted::Memories } else { Wanted::Both },
+            memories: MemoryConditions {
+                kinds: memory_kind.into_iter().collect(),
+                valid_at: time("valid_at", valid_at)?,
+                ..MemoryConditions::default()
+            },
             ..Filter::default()
         },
         limit,
@@ -217,19 +232,26 @@ pub async fn ask(access: &Access, request: RecallRequest, is_full: bool) -> CliR
 
 /// Returns the other turns in the exchange of each result.
 async fn exchanges_of(handle: &EngineHandle, hits: &[Hit]) -> CliResult<Vec<Vec<ShownTurn>>> {
-    let turns: Vec<(yore_core::id::TurnId, bool)> =
-        hits.iter().map(|hit| (hit.place.turn, turn_of(hit).kind == EpisodeKind::Document)).collect();
+    // The exchange of a memory is that of its first evidence.
+    let turn_of = |hit: &Hit| match &hit.found {
+        yore_engine::Found::Turn(turn) => (turn.kind != EpisodeKind::Document).then_some(turn.id),
+        yore_engine::Found::Memory(memory) => memory.sources.first().map(|source| source.place.turn),
+    };
+    let turns: Vec<(Option<yore_core::id::TurnId>, bool)> =
+        hits.iter().map(|hit| (turn_of(hit), hit.as_memory().is_some())).collect();
     handle
         .with(move |memory| {
             let mut exchanges = Vec::new();
-            for (id, is_document) in turns {
-                if is_document {
+            for (id, is_memory) in turns {
+                let Some(id) = id else {
                     exchanges.push(Vec::new());
                     continue;
-                }
+                };
                 let shown = memory.show(&ShowRequest { id: id.to_string(), surroundings: Surroundings::Exchange })?;
                 let is_told = |turn: &ShownTurn| {
-                    turn.id != id && matches!(turn.role, Role::Human | Role::Assistant) && !turn.text.trim().is_empty()
+                    (is_memory || turn.id != id)
+                        && matches!(turn.role, Role::Human | Role::Assistant)
+                        && !turn.text.trim().is_empty()
                 };
                 exchanges.push(shown.turns.into_iter().filter(is_told).collect());
             }
@@ -262,7 +284,7 @@ impl Found {
             for (at, hit) in answer.hits.iter().enumerate() {
                 let Some((block, result)) = self.fit(at, left) else { break };
                 left = left.saturating_sub(self.form.cost(&block, &compact(&result)));
-                turns.push(hit.place.turn.to_string());
+                turns.push(hit.id().to_string());
                 turns.extend(result.exchange.iter().flatten().map(|said| said.id.clone()));
                 blocks.push(block);
                 results.push(result);
@@ -271,7 +293,7 @@ impl Found {
             for exchange in exchanges(answer.hits.iter()) {
                 let Some((block, quoted)) = self.fit_exchange(&exchange, left, blocks.is_empty()) else { break };
                 left = left.saturating_sub(self.form.cost(&block, &compact(&quoted)));
-                turns.extend(exchange.passages.iter().map(|passage| passage.turn().to_string()));
+                turns.extend(exchange.passages.iter().map(|passage| passage.id().to_string()));
                 blocks.push(block);
                 results.extend(quoted);
             }
@@ -313,7 +335,7 @@ impl Found {
             if chars <= LEAST_CHARS {
                 return (at == 0).then_some((block, result));
             }
-            let longest = turn_of(hit).text.len() + turn_of(hit).tool_text.len();
+            let longest = words_of(hit).len();
             chars = (chars.min(longest.max(LEAST_CHARS)) * 3 / 4).max(LEAST_CHARS);
         }
     }
@@ -352,14 +374,13 @@ impl Found {
     fn whole(&self, at: usize, chars: usize) -> (String, results::Hit) {
         let hit = &self.answer.hits[at];
         let exchange = self.exchanges.get(at).map(Vec::as_slice).unwrap_or_default();
-        let found = turn_of(hit);
-        let words = found.words();
+        let words = words_of(hit);
         // The turn itself comes first. Its exchange gets the remaining room, and at least a third.
         let others: usize = exchange.iter().map(|turn| turn.text.len()).sum();
         let own = chars.saturating_sub(others.min(chars / 3));
         let own_words = cut_and_told(&words, own);
         let mut room = chars.saturating_sub(own_words.len());
-        let (mut lines, mut said) = (vec![format!("{}:\n{own_words}", found.role.as_str())], Vec::new());
+        let (mut lines, mut said) = (vec![format!("{}:\n{own_words}", who(hit))], Vec::new());
         let mut before = 0;
         for (place, turn) in exchange.iter().enumerate() {
             let share = if place + 1 == exchange.len() { room } else { room / 2 };
@@ -369,7 +390,7 @@ impl Found {
             let text = cut_and_told(turn.text.trim(), share);
             room = room.saturating_sub(text.len());
             let line = format!("{} (turn {}):\n{text}", turn.role.as_str(), turn.id.short());
-            let is_before = (turn.time.utc, turn.line) < (hit.time.utc, found.line);
+            let is_before = hit.as_turn().is_some_and(|found| (turn.time.utc, turn.line) < (hit.time.utc, found.line));
             if is_before {
                 lines.insert(before, line);
                 before += 1;
@@ -379,7 +400,9 @@ impl Found {
             said.push(Said::of(turn, text));
         }
         let exchange = (!said.is_empty()).then_some(said);
-        let result = results::Hit { text: Some(own_words), exchange, ..results::Hit::of(hit) };
+        let text = hit.as_turn().map(|_| own_words);
+        let result = results::Hit { text, exchange, ..results::Hit::of(hit) };
+        lines.extend(hit.as_memory().map(|memory| clean(&memories::lines_of(memory).join("\n"))).filter(|told| !told.is_empty()));
         lines.extend(hit.work.as_ref().map(|work| clean(&text::work_lines(work).join("\n"))));
         (passage(&self.place(hit), &lines.join("\n\n")), result)
     }
@@ -402,7 +425,11 @@ impl Found {
             };
             lines.push(passage(&heading, &quote));
             match told {
-                Passage::Hit(hit) => results.push(results::Hit { quote: Some(quote), ..results::Hit::of(hit) }),
+                Passage::Hit(hit) => {
+                    let known = hit.as_memory().map(memories::lines_of).unwrap_or_default();
+                    lines.extend(known.into_iter().map(|line| format!("  {}", clean(&line))));
+                    results.push(results::Hit { quote: hit.as_turn().map(|_| quote), ..results::Hit::of(hit) });
+                }
                 Passage::Beside(beside) => {
                     said.push(Said { id: beside.turn.to_string(), role: beside.role, text: quote });
                 }
@@ -422,10 +449,13 @@ impl Found {
     /// Returns the line above a result, with the id for `show`: `[0a1b2c3d4e] assistant 2026-01-22`. In full it
     /// has the rank and the session as well; the project is only named if several were searched.
     fn place(&self, hit: &Hit) -> String {
-        let turn = turn_of(hit);
         let mut line = match self.is_full {
             true => format!("[{}] {} {}", hit.rank, hit_id(hit), who(hit)),
             false => format!("[{}] {}", hit_id(hit), who(hit)),
+        };
+        let Some(turn) = hit.as_turn() else {
+            line.push_str(&self.when(hit));
+            return line;
         };
         if let Some(speaker) = &turn.speaker {
             line.push_str(&format!(" ({})", name(speaker)));
@@ -445,12 +475,11 @@ impl Found {
 
     /// Returns the day of a result, and its project if several were searched.
     fn when(&self, hit: &Hit) -> String {
-        let turn = turn_of(hit);
-        let mut when = match turn.time.utc {
+        let mut when = match hit.time.utc {
             Some(utc) => format!(" {}", &format_utc(utc)[..10]),
             None => " unknown date".to_owned(),
         };
-        if let Some(project) = turn.project.as_ref().filter(|_| self.answer.projects.len() != 1) {
+        if let Some(project) = hit.project.as_ref().filter(|_| self.answer.projects.len() != 1) {
             when.extend([" ", &name(project)]);
         }
         when
@@ -459,24 +488,32 @@ impl Found {
 
 /// Returns the id by which a result is opened. A note has the same id everywhere.
 fn hit_id(hit: &Hit) -> String {
-    let turn = turn_of(hit);
-    if turn.agent == note::KIND { turn.episode.short() } else { turn.id.short() }
-}
-
-/// Returns who speaks in a result.
-fn who(hit: &Hit) -> &'static str {
-    let turn = turn_of(hit);
-    match (turn.agent == note::KIND, turn.kind) {
-        (true, _) => NOTE,
-        (_, EpisodeKind::Document) => EpisodeKind::Document.as_str(),
-        _ => turn.role.as_str(),
+    match hit.as_turn().filter(|turn| turn.agent == note::KIND) {
+        Some(turn) => turn.episode.short(),
+        None => hit.id().short(),
     }
 }
 
-/// Returns the turn of a result.
-fn turn_of(hit: &Hit) -> &ShownTurn {
-    let yore_engine::Found::Turn(turn) = &hit.found;
-    turn
+/// Returns who speaks in a result, or the kind of a memory.
+fn who(hit: &Hit) -> String {
+    let turn = match &hit.found {
+        yore_engine::Found::Turn(turn) => turn,
+        yore_engine::Found::Memory(memory) => return memories::kind_of(&memory.memory),
+    };
+    let who = match (turn.agent == note::KIND, turn.kind) {
+        (true, _) => NOTE,
+        (_, EpisodeKind::Document) => EpisodeKind::Document.as_str(),
+        _ => turn.role.as_str(),
+    };
+    who.to_owned()
+}
+
+/// Returns all words of a result.
+fn words_of(hit: &Hit) -> String {
+    match &hit.found {
+        yore_engine::Found::Turn(turn) => turn.words(),
+        yore_engine::Found::Memory(memory) => memory.memory.words(),
+    }
 }
 
 /// Rounds a score to three decimals: more would mean nothing.
@@ -575,6 +612,9 @@ mod tests {
         assert_eq!(asked(json!({"project": "all"})).unwrap().filter.scope, ScopeChoice::All);
         let notes = asked(json!({"kind": "note"})).unwrap().filter;
         assert_eq!((notes.kinds, notes.agents), (vec![EpisodeKind::Document], vec!["note".to_owned()]));
+        let decisions = asked(json!({"kind": "decision", "valid_at": "2026-01-01"})).unwrap().filter;
+        assert_eq!((decisions.wanted, decisions.memories.kinds), (Wanted::Memories, vec![MemoryKind::Decision]));
+        assert_eq!((decisions.kinds, decisions.memories.valid_at), (Vec::new(), Some(1_767_225_600_000)));
     }
 
     #[test]
@@ -597,6 +637,7 @@ mod tests {
     fn answer_says_when_nothing_could_be_asked() {
         let answer = RecallAnswer {
             asked_for: AskedFor::State,
+            anchors: Vec::new(),
             periods: Vec::new(),
             evidence: Evidence::default(),
             confidence: 0.0,
@@ -628,7 +669,7 @@ mod tests {
         let told = |fields| error_text(&asked(fields).unwrap_err());
         assert!(told(json!({"since": "some day"})).contains("since is \"some day\", expected a date such as"));
         assert!(told(json!({"role": "system"})).contains("expected one of human, assistant"));
-        assert!(told(json!({"kind": "memory"})).contains("expected one of session, subagent, document, note"));
+        assert!(told(json!({"kind": "poem"})).contains("expected one of session, subagent, document, note, memory"));
         assert!(told(json!({"depth": "deep"})).contains("expected one of preview, full"));
         assert!(told(json!({"limit": 51})).contains("expected 1 to 50"));
         assert!(told(json!({"question": " \n"})).contains("question is empty"));

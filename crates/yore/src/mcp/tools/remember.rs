@@ -1,4 +1,4 @@
-//! `remember`: stores a note, word for word, that the person wants to keep.
+//! `remember`: stores a note, word for word, that the person wants to keep; with a kind, records a memory.
 
 use std::sync::Arc;
 
@@ -7,26 +7,29 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use yore_core::id::EpisodeId;
+use yore_core::memory::MemoryKind;
 use yore_core::note::{NoteKind, Priority};
-use yore_engine::{RememberRequest, STANDING};
+use yore_core::operation::{Actor, Cause};
+use yore_engine::{GivenEvidence, NewMemory, RememberRequest, STANDING};
 
-use super::{Call, Effect, described};
+use super::{Call, Effect, MEMORY_KINDS, described};
 use crate::error::{CliError, CliResult, Exit};
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
-use crate::mcp::arguments::{given, needed, parse, usage};
+use crate::mcp::arguments::{given, needed, one_of, parse, time, usage};
 use crate::render::text::counted;
 use crate::results;
 
-const DESCRIPTION: &str = "Keep a note for all later sessions, word for word: a preference, decision, fact or standing instruction. \
-Only when the person asks for it or agrees: show them the words first. One thing per note, understandable without this session.";
+const DESCRIPTION: &str = "Keep something for all later sessions: with `kind` a memory (a statement with evidence, which can be \
+replaced), else a note. Only when the person asks or agrees: show them the words first. One thing, understandable without this \
+session.";
 /// Maximum number of characters: a longer text is a document.
 pub const MAX_CHARS: usize = 100_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The note
+    /// The statement or note
     text: String,
     /// The person saw these words and agreed
     confirmed: bool,
@@ -40,8 +43,19 @@ struct Arguments {
     global: Option<bool>,
     /// Its project, by name or directory; default: the current one
     project: Option<String>,
-    /// Id of the note that it replaces
+    /// Id of the memory or note that it replaces
     replaces: Option<String>,
+    /// Kind of memory
+    #[schemars(extend("enum" = MEMORY_KINDS))]
+    kind: Option<String>,
+    /// Names of what the memory is about
+    entities: Option<Vec<String>>,
+    /// Ids of turns that say so
+    evidence: Option<Vec<String>>,
+    /// When it becomes true
+    valid_from: Option<String>,
+    /// When it ceases to be true
+    valid_until: Option<String>,
 }
 
 pub fn tool(name: &'static str) -> Result<Tool, String> {
@@ -52,9 +66,13 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     let mut arguments = call.arguments;
     // An agent that leaves it out has not asked.
     arguments.entry("confirmed").or_insert(json!(false));
-    let Arguments { text, confirmed, title, tags, standing, global, project, replaces } = parse(arguments)?;
+    let arguments: Arguments = parse(arguments)?;
+    confirmed_by_person(arguments.confirmed)?;
+    if let Some(kind) = one_of("kind", arguments.kind.clone(), &MEMORY_KINDS, MemoryKind::parse)? {
+        return record(&call.access, kind, arguments).await;
+    }
+    let Arguments { text, title, tags, standing, global, project, replaces, .. } = arguments;
     let text = needed("text", &text)?;
-    confirmed_by_person(confirmed)?;
     let mut tags = tags.unwrap_or_default();
     let is_tagged = tags.iter().any(|tag| is_tag(tag, STANDING));
     tags.retain(|tag| !is_tag(tag, STANDING) && !is_tag(tag, NoteKind::Context.as_str()));
@@ -79,6 +97,31 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         },
     };
     store(&call.access, note).await.map(|stored| stored.told())
+}
+
+/// Records a memory.
+async fn record(access: &Access, kind: MemoryKind, arguments: Arguments) -> CliResult<Answer> {
+    let mut new = NewMemory::new(kind, needed("text", &arguments.text)?);
+    new.memory.title = given(arguments.title);
+    new.memory.tags = arguments.tags.unwrap_or_default();
+    new.memory.valid_from = time("valid_from", arguments.valid_from)?;
+    new.memory.valid_until = time("valid_until", arguments.valid_until)?;
+    new.memory.source.session = access.session.as_ref().map(|session| session.id.clone());
+    new.entities = arguments.entities.unwrap_or_default();
+    new.evidence = arguments.evidence.unwrap_or_default().into_iter().map(|turn| GivenEvidence { turn, quote: None }).collect();
+    new.replaces = given(arguments.replaces);
+    if arguments.global != Some(true) {
+        (new.project, new.here) = (given(arguments.project), access.here.clone());
+    }
+    // The agent writes it down; the person saw the words and agreed.
+    let cause = Cause { actor: Actor::Agent, by: "remember".to_owned(), input: new.memory.source.session.clone() };
+    let done = access.handle.with(move |memory| memory.add_memory(&new, &cause)).await?;
+    let short = done.memory.short();
+    let text = match done.operation {
+        None => format!("This was known already: memory {short}."),
+        Some(number) => format!("Remembered as {} {short}. `yore op undo {number}` takes it back.", kind.as_str()),
+    };
+    Ok(Answer::new(text, results::Changed::from(done)))
 }
 
 /// Refuses a note unless a person wants to keep it.

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use yore_core::episode::{EpisodeKind, Role};
 use yore_core::id::TurnId;
 use yore_core::note::{NoteKind, Priority};
-use yore_core::query::{List, ListPlace, SearchMode};
+use yore_core::query::{List, ListPlace, SearchMode, Wanted};
 use yore_core::scope::ScopeChoice;
 use yore_core::text::{Question, Tokenizer, Tokens};
 use yore_engine::ingest::source::note;
@@ -310,10 +310,11 @@ async fn find(access: &Access, question: &str, most: usize) -> CliResult<Found> 
     request.filter.kinds = vec![EpisodeKind::Document];
     request.filter.agents = vec![note::KIND.to_owned()];
     request.filter.roles = vec![Role::Assistant];
+    request.filter.wanted = Wanted::Turns;
     let answer = access.handle.recall(request).await?;
     let mut asked = Asked::of(question);
     let by_turn: HashMap<TurnId, &Context> = contexts.iter().map(|context| (context.note.turn, context)).collect();
-    let hits = answer.hits.iter().filter_map(|hit| Some((*by_turn.get(&hit.place.turn)?, hit.lists.as_slice())));
+    let hits = answer.hits.iter().filter_map(|hit| Some((*by_turn.get(&hit.id().turn()?)?, hit.lists.as_slice())));
     let mut matches: Vec<Match> = hits.take(most * CLOSER).filter_map(|(context, lists)| asked.judge(context, lists)).collect();
     // A requested topic or tag need not occur in the text.
     let known: HashSet<TurnId> = matches.iter().map(|found| found.context.note.turn).collect();
@@ -383,7 +384,7 @@ fn nearness(list: &ListPlace) -> f32 {
     let floor = match list.list {
         List::Static => STATIC_FLOOR,
         List::Model => MODEL_FLOOR,
-        List::Words | List::Period | List::Links | List::Other => return 0.0,
+        List::Words | List::Period | List::Links | List::Graph | List::Other => return 0.0,
     };
     ((list.score - floor) / (1.0 - floor)).clamp(0.0, 1.0)
 }

@@ -25,8 +25,8 @@ pub const SOLUTIONS: usize = 5;
 const SOLUTIONS_BUDGET: usize = 5_000;
 /// Maximum number of characters of a question: only the beginning of a pasted context is used.
 const QUESTION_CHARS: usize = 4_000;
-/// Weights of meaning and words, and the constant, of the design's fused score.
-const FUSED: (f32, f32, f32) = (0.4, 0.3, 60.0);
+/// Weights of meaning, words and relations, and the constant, of the design's fused score.
+const FUSED: (f32, f32, f32, f32) = (0.4, 0.3, 0.3, 60.0);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -111,7 +111,7 @@ pub(super) async fn issues(call: Call) -> CliResult<Answer> {
 /// Adds answers that are not in the list yet, up to the limit.
 fn add(found: &mut Found, others: Found) {
     for (hit, exchange) in others.answer.hits.into_iter().zip(others.exchanges) {
-        let is_new = found.answer.hits.iter().all(|known| known.place.turn != hit.place.turn);
+        let is_new = found.answer.hits.iter().all(|known| known.id() != hit.id());
         if is_new && found.answer.hits.len() < SOLUTIONS {
             found.answer.hits.push(Hit { rank: found.answer.hits.len() + 1, ..hit });
             found.exchanges.push(exchange);
@@ -169,22 +169,24 @@ pub(super) async fn hybrid(call: Call) -> CliResult<Answer> {
     Ok(Answer::recalled(text, compact(data), turns))
 }
 
-/// Returns a result in the form of the design: its rank and score in each list. There is no graph yet.
+/// Returns a result in the form of the design: its rank and score in each list.
 fn ranks(hit: &Hit) -> HybridHit {
     let of = |lists: &[List]| hit.lists.iter().find(|place| lists.contains(&place.list));
-    let (meaning, words) = (of(&[List::Model, List::Static]), of(&[List::Words]));
-    let (meaning_weight, word_weight, constant) = FUSED;
+    let (meaning, words, graph) = (of(&[List::Model, List::Static]), of(&[List::Words]), of(&[List::Graph]));
+    let (meaning_weight, word_weight, graph_weight, constant) = FUSED;
     let share = |list: Option<&ListPlace>, weight: f32| list.map_or(0.0, |list| weight / (constant + list.rank as f32));
     HybridHit {
-        chunk_id: hit.place.turn.to_string(),
+        chunk_id: hit.id().to_string(),
         content: hit.quote.clone(),
         semantic_rank: meaning.map(|list| list.rank),
         semantic_score: meaning.map(|list| rounded(list.score)),
         keyword_rank: words.map(|list| list.rank),
         keyword_score: words.map(|list| rounded(list.score)),
-        rrf_score: f64::from(share(meaning, meaning_weight) + share(words, word_weight)),
+        graph_rank: graph.map(|list| list.rank),
+        graph_score: graph.map(|list| rounded(list.score)),
+        rrf_score: f64::from(share(meaning, meaning_weight) + share(words, word_weight) + share(graph, graph_weight)),
         final_score: rounded(hit.score),
-        session: hit.place.native_session.clone(),
+        session: hit.place.as_ref().map(|place| place.native_session.clone()).unwrap_or_default(),
         time: hit.time.utc.map(format_utc),
     }
 }

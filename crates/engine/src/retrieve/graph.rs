@@ -1,0 +1,205 @@
+//! Follows relations from the entities of the question (the phases ANCHOR and EXPAND). Anchors are the entities that
+//! the question names and those that the best memories are about, weighted by meaning, by those memories and by their
+//! damped degree. A random walk from them reaches further memories and turns, which become candidates like those of
+//! any other list; what several anchors lead to comes before what one leads to.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use yore_core::graph::WeightedGraph;
+use yore_core::id::EntityId;
+use yore_core::query::{List, Part, Wanted};
+use yore_core::rank::heights;
+use yore_core::relation::Node;
+use yore_core::text::names_in_question;
+
+use super::Asked;
+use super::answer::Anchor;
+use super::candidate::{Candidate, Contribution, Proposal};
+use super::deadline::LatePart;
+use super::pack::Nearness;
+use super::plan::Plan;
+use crate::error::EngineError;
+use crate::index::{Evaluator, ItemHit, NO_TIME};
+use crate::store::{ItemKey, MemoryKey};
+
+/// Number of the best memories whose entities become anchors, and of anchors.
+const SEED_MEMORIES: usize = 10;
+const MOST_ANCHORS: usize = 20;
+/// Weights of an anchor: its nearness to the question, the memories that led to it, its degree (S5-036).
+const BY_MEANING: f32 = 0.5;
+const BY_MEMORIES: f32 = 0.3;
+const BY_DEGREE: f32 = 0.2;
+/// Degree at which the weight by degree is greatest; an entity that everything is about tells nothing apart.
+const GREAT_DEGREE: f32 = 10_000.0;
+/// In a memory of more memories than this, an entity that the question does not name must be shared by two (C-085).
+const SMALL_MEMORY: usize = 200;
+/// Limits of the neighbourhood: steps, relations followed from a node, nodes whose relations are read.
+const DEPTH: usize = 3;
+const BREADTH: usize = 50;
+const MOST_EXPANDED: usize = 150;
+/// Probability with which the walk goes on, and the mass below which it is not followed.
+const DAMPING: f32 = 0.6;
+const LEAST_MASS: f32 = 1e-4;
+/// Weight of the relation between a memory and a turn that it rests on.
+const EVIDENCE: f32 = 0.5;
+/// Number of candidates that the walk proposes, and their weight.
+const PROPOSED: usize = 40;
+const WEIGHT: f32 = 0.3;
+
+/// Adds what relations lead to from the entities of the question. Returns these entities, the heaviest first.
+pub(super) fn follow_relations(
+    asked: &Asked<'_>,
+    plan: &Plan<'_>,
+    landed: &mut Vec<Candidate>,
+) -> Result<Vec<Anchor>, EngineError> {
+    let is_wanted = plan.request.is_graph_followed && plan.request.filter.wanted != Wanted::Turns;
+    if !is_wanted || !asked.store.has_entities()? || !asked.deadline.allows(LatePart::Graph) {
+        return Ok(Vec::new());
+    }
+    let anchors = anchors(asked, plan, landed)?;
+    if anchors.is_empty() {
+        return Ok(anchors);
+    }
+    let reached = walk(asked, &anchors)?;
+    let mut evaluator = Evaluator::new(&plan.filter);
+    let mut hits = Vec::new();
+    for (key, mass) in reached {
+        if hits.len() == PROPOSED {
+            break;
+        }
+        let Some(item) = asked.store.indexed_item(key)?.filter(|item| evaluator.passes(item)) else { continue };
+        let at = item.at.unwrap_or(NO_TIME);
+        let (episode, position, is_document) = (item.episode, item.position, item.is_document);
+        hits.push(ItemHit { key, episode, at, position, is_document, score: mass, address: None });
+    }
+    let masses: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
+    // Masses are small numbers; their heights are on the scale of the other lists (C-086).
+    let heights = heights(&masses, Some(0.0), LEAST_MASS);
+    for (at, (hit, height)) in hits.into_iter().zip(heights).enumerate() {
+        let Proposal { key, standing, score, address } = Proposal::from(hit);
+        let part = Part::Graph;
+        let contribution =
+            Contribution { list: List::Graph, part, rank: at + 1, own_score: score, value: WEIGHT * height, address };
+        match landed.iter_mut().find(|candidate| candidate.key == key) {
+            Some(known) => known.contributions.push(contribution),
+            None => landed.push(Candidate { key, standing, contributions: vec![contribution] }),
+        }
+    }
+    Ok(anchors)
+}
+
+/// Returns the entities of the question and of the best memories, with their weights.
+fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<Vec<Anchor>, EngineError> {
+    let store = asked.store;
+    let question = plan.request.question.as_str();
+    let tried = RefCell::new(Vec::new());
+    names_in_question(question, &|name| {
+        tried.borrow_mut().push(name.to_owned());
+        false
+    });
+    let known = store.entities_of_names(&tried.into_inner())?;
+    let named = names_in_question(question, &|name| known.contains_key(name));
+    let mut found: HashMap<EntityId, (String, bool, Vec<f32>)> = HashMap::new();
+    for (id, name) in named.iter().filter_map(|name| known.get(name)).flatten() {
+        found.entry(*id).or_insert_with(|| (name.clone(), true, Vec::new()));
+    }
+    let mut memories: Vec<(MemoryKey, f32)> =
+        landed.iter().filter_map(|candidate| Some((candidate.key.memory()?, candidate.score()))).collect();
+    memories.sort_by(|a, b| b.1.total_cmp(&a.1));
+    memories.truncate(SEED_MEMORIES);
+    let best = memories.first().map_or(1.0, |(_, score)| *score).max(f32::MIN_POSITIVE);
+    let rows: Vec<MemoryKey> = memories.iter().map(|(row, _)| *row).collect();
+    let records = store.memories_of_rows(&rows)?;
+    for (row, score) in &memories {
+        let Some((memory, _)) = records.get(row) else { continue };
+        for (id, name) in store.entities_of(memory.id)? {
+            found.entry(id).or_insert_with(|| (name, false, Vec::new())).2.push(score / best);
+        }
+    }
+    let is_small = store.memory_count(SMALL_MEMORY + 1)? <= SMALL_MEMORY;
+    let nearness = Nearness::of(Some(question));
+    let mut anchors = Vec::new();
+    for (id, (name, is_named, scores)) in found {
+        let degree = store.degree_of(&Node::Entity(id))?;
+        if !is_named && !is_small && degree < 2 {
+            continue;
+        }
+        let by_meaning = if is_named { 1.0 } else { nearness.to(&name).max(0.0) };
+        let by_memories = scores.iter().sum::<f32>() / scores.len().max(1) as f32;
+        let by_degree = (degree as f32).ln_1p() / GREAT_DEGREE.ln_1p();
+        let weight = BY_MEANING * by_meaning + BY_MEMORIES * by_memories.max(0.0) + BY_DEGREE * by_degree.min(1.0);
+        anchors.push(Anchor { id, name, is_named, weight });
+    }
+    anchors.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.id.cmp(&b.id)));
+    anchors.truncate(MOST_ANCHORS);
+    let whole = anchors.iter().map(|anchor| anchor.weight).sum::<f32>().max(f32::MIN_POSITIVE);
+    anchors.iter_mut().for_each(|anchor| anchor.weight /= whole);
+    Ok(anchors)
+}
+
+/// Returns the memories and turns that a walk from the anchors reaches, with the probability of being there, the
+/// most likely first.
+fn walk(asked: &Asked<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, EngineError> {
+    let store = asked.store;
+    let mut numbers: HashMap<Node, u32> = HashMap::new();
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut edges: HashMap<(u32, u32), f32> = HashMap::new();
+    let mut number_of = |node: &Node, nodes: &mut Vec<Node>| {
+        *numbers.entry(node.clone()).or_insert_with(|| {
+            nodes.push(node.clone());
+            nodes.len() as u32 - 1
+        })
+    };
+    let mut frontier: Vec<Node> = anchors.iter().map(|anchor| Node::Entity(anchor.id)).collect();
+    for node in &frontier {
+        number_of(node, &mut nodes);
+    }
+    let mut expanded: HashSet<Node> = HashSet::new();
+    for _ in 0..DEPTH {
+        let mut next = Vec::new();
+        for node in frontier {
+            if expanded.len() == MOST_EXPANDED || !expanded.insert(node.clone()) {
+                continue;
+            }
+            let from = number_of(&node, &mut nodes);
+            let mut link = |other: Node, weight: f32, nodes: &mut Vec<Node>| {
+                let to = number_of(&other, nodes);
+                let weight_of = edges.entry((from.min(to), from.max(to))).or_insert(0.0);
+                *weight_of = weight_of.max(weight);
+                next.push(other);
+            };
+            for relation in store.heaviest_relations(&node, &[], 0.0, BREADTH)? {
+                let other = if relation.from == node { relation.to } else { relation.from };
+                if matches!(other, Node::Memory(_) | Node::Entity(_) | Node::Turn(_)) && relation.weight > 0.0 {
+                    link(other, relation.weight, &mut nodes);
+                }
+            }
+            if let Node::Memory(memory) = &node {
+                for turn in store.evidence_ids(*memory)? {
+                    link(Node::Turn(turn), EVIDENCE, &mut nodes);
+                }
+            }
+        }
+        frontier = next;
+    }
+    let mut edges: Vec<(u32, u32, f32)> = edges.into_iter().map(|((from, to), weight)| (from, to, weight)).collect();
+    edges.sort_by_key(|(from, to, _)| (*from, *to));
+    let graph = WeightedGraph::undirected(nodes.len(), &edges);
+    let seeds: Vec<(u32, f32)> = anchors.iter().enumerate().map(|(at, anchor)| (at as u32, anchor.weight)).collect();
+    let mut reached = graph.walk(&seeds, DAMPING, LEAST_MASS);
+    reached.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let reached: Vec<(&Node, f32)> = reached.into_iter().map(|(at, mass)| (&nodes[at as usize], mass)).collect();
+    Ok(store.item_keys(&reached)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_of_an_anchor_are_shares() {
+        assert!((BY_MEANING + BY_MEMORIES + BY_DEGREE - 1.0).abs() < f32::EPSILON);
+        assert!(10f32.ln_1p() > 2.3 && GREAT_DEGREE.ln_1p() < 9.3, "S5-037");
+    }
+}

@@ -1,0 +1,233 @@
+//! Memories as the indexes and answers need them: by row, with the turns behind them and what took their place.
+
+use std::collections::HashMap;
+
+use rusqlite::params;
+use yore_core::entity::key_of;
+use yore_core::id::{EntityId, MemoryId, TurnId};
+use yore_core::memory::{Memory, Status};
+use yore_core::query::MemoryConditions;
+use yore_core::relation::Node;
+use yore_core::time::UtcMillis;
+
+use super::episodes::{IndexedItem, ItemClass};
+use super::keys::{EpisodeKey, ItemKey, MemoryKey, RowKey, TurnKey, json_of};
+use super::memories::{COLUMNS, FROM, memory_of};
+use super::transaction::View;
+use super::{Store, StoreResult};
+
+/// Number up to which relations of a node are counted.
+const MOST_COUNTED: i64 = 10_000;
+
+/// A memory with the name of its project.
+pub(crate) type NamedMemory = (Memory, Option<String>);
+
+impl View<'_> {
+    /// Returns the data of a memory for the indexes: its words as spoken text, what it names as tool text.
+    pub(super) fn indexed_memory(&self, row: MemoryKey) -> StoreResult<Option<IndexedItem>> {
+        let project = self.first("SELECT project_id FROM memory WHERE id = ?1", [row], |row| row.get(0))?.flatten();
+        let Some(memory) = self.memory_of_row(row)? else { return Ok(None) };
+        let names = memory.tags.iter().chain(memory.anchors.iter().map(|anchor| &anchor.text));
+        Ok(Some(IndexedItem {
+            key: ItemKey::Memory(row),
+            episode: EpisodeKey::new(0),
+            project,
+            branch: None,
+            class: ItemClass::Memory(memory.status),
+            at: Some(memory.recorded),
+            position: 0,
+            is_document: false,
+            speaker: None,
+            text: memory.words(),
+            tool_text: names.map(String::as_str).collect::<Vec<_>>().join("\n"),
+        }))
+    }
+
+    fn memory_of_row(&self, row: MemoryKey) -> StoreResult<Option<Memory>> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
+        self.first(&sql, [row], memory_of)?.map(|found| self.whole(found)).transpose()
+    }
+}
+
+impl Store {
+    /// Returns memories with the names of their projects. Those that are gone are left out.
+    pub(crate) fn memories_of_rows(&self, rows: &[MemoryKey]) -> StoreResult<HashMap<MemoryKey, NamedMemory>> {
+        self.read(|view| {
+            let mut found = HashMap::new();
+            for row in rows {
+                let Some(memory) = view.memory_of_row(*row)? else { continue };
+                let name = "SELECT project.name FROM memory JOIN project ON project.id = project_id WHERE memory.id = ?1";
+                found.insert(*row, (memory, view.first_value(name, [row])?));
+            }
+            Ok(found)
+        })
+    }
+
+    /// Returns the turns that are evidence of memories, as far as they are still there, in the order of the evidence.
+    pub(crate) fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<(MemoryKey, TurnKey)>> {
+        self.read(|view| {
+            view.all(
+                "SELECT memory_id, turn.id FROM memory_evidence
+                 JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id AND episode.forgotten_ms IS NULL
+                 WHERE memory_id IN (SELECT value FROM json_each(?1)) ORDER BY memory_id, memory_evidence.position",
+                [json_of(rows)],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+        })
+    }
+
+    /// Returns the memory that took the place of another, the last one stated.
+    pub(crate) fn successor(&self, of: MemoryId) -> StoreResult<Option<MemoryKey>> {
+        self.read(|view| {
+            view.first_value(
+                "SELECT memory.id FROM relation JOIN memory ON memory.uid = from_key
+                 WHERE to_key = ?1 AND to_kind = 'memory' AND from_kind = 'memory' AND type = 'supersedes'
+                 ORDER BY relation.recorded_ms DESC, relation.id DESC LIMIT 1",
+                [of.as_bytes()],
+            )
+        })
+    }
+
+    /// Returns the memories whose place another took, the last ones first.
+    pub(crate) fn predecessors(&self, of: MemoryId, limit: usize) -> StoreResult<Vec<Memory>> {
+        self.read(|view| {
+            let rows: Vec<MemoryKey> = view.column(
+                "SELECT memory.id FROM relation JOIN memory ON memory.uid = to_key
+                 WHERE from_key = ?1 AND to_kind = 'memory' AND from_kind = 'memory' AND type = 'supersedes'
+                 ORDER BY relation.recorded_ms DESC, relation.id DESC LIMIT ?2",
+                params![of.as_bytes(), limit as i64],
+            )?;
+            rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()
+        })
+    }
+
+    /// Returns the names of the entities that a memory is about.
+    pub(crate) fn entities_of(&self, memory: MemoryId) -> StoreResult<Vec<(EntityId, String)>> {
+        self.read(|view| {
+            view.all(
+                "SELECT entity.uid, entity.name FROM relation JOIN entity ON entity.uid = to_key
+                 WHERE from_key = ?1 AND from_kind = 'memory' AND to_kind = 'entity' ORDER BY relation.weight DESC, entity.name",
+                [memory.as_bytes()],
+                |row| Ok((EntityId::from_bytes(row.get(0)?), row.get(1)?)),
+            )
+        })
+    }
+
+    /// Returns the turns that are evidence of a memory, whether or not they are still there.
+    pub(crate) fn evidence_ids(&self, memory: MemoryId) -> StoreResult<Vec<TurnId>> {
+        self.read(|view| {
+            view.all(
+                "SELECT turn_uid FROM memory_evidence JOIN memory ON memory.id = memory_id WHERE memory.uid = ?1",
+                [memory.as_bytes()],
+                |row| row.get(0).map(TurnId::from_bytes),
+            )
+        })
+    }
+
+    /// Returns whether there is any entity.
+    pub(crate) fn has_entities(&self) -> StoreResult<bool> {
+        self.read(|view| view.exists("SELECT 1 FROM entity", []))
+    }
+
+    /// Returns the entities with each of these names or aliases, with their own names.
+    pub(crate) fn entities_of_names(&self, names: &[String]) -> StoreResult<HashMap<String, Vec<(EntityId, String)>>> {
+        let keys: Vec<String> = names.iter().map(|name| key_of(name)).collect();
+        self.read(|view| {
+            let rows = view.all(
+                "SELECT name_key, uid, name FROM entity WHERE name_key IN (SELECT value FROM json_each(?1))
+                 UNION SELECT alias_key, uid, name FROM entity_alias JOIN entity ON entity.id = entity_id
+                 WHERE alias_key IN (SELECT value FROM json_each(?1))",
+                [serde_json::Value::from(keys).to_string()],
+                |row| Ok((row.get::<_, String>(0)?, EntityId::from_bytes(row.get(1)?), row.get::<_, String>(2)?)),
+            )?;
+            let mut found: HashMap<String, Vec<(EntityId, String)>> = HashMap::new();
+            for (key, id, name) in rows {
+                found.entry(key).or_default().push((id, name));
+            }
+            Ok(found)
+        })
+    }
+
+    /// Returns the number of memories, counted up to `limit`.
+    pub(crate) fn memory_count(&self, limit: usize) -> StoreResult<usize> {
+        self.read(|view| {
+            view.count("SELECT count(*) FROM (SELECT 1 FROM memory LIMIT ?1)", [limit as i64]).map(|count| count as usize)
+        })
+    }
+
+    /// Returns the number of relations of a node, counted up to a limit.
+    pub(crate) fn degree_of(&self, node: &Node) -> StoreResult<usize> {
+        self.read(|view| {
+            view.count(
+                "SELECT (SELECT count(*) FROM (SELECT 1 FROM relation WHERE from_key = ?1 AND from_kind = ?2 LIMIT ?3))
+                     + (SELECT count(*) FROM (SELECT 1 FROM relation WHERE to_key = ?1 AND to_kind = ?2 LIMIT ?3))",
+                params![node.key(), node.kind(), MOST_COUNTED],
+            )
+            .map(|count| count as usize)
+        })
+    }
+
+    /// Returns the memories and turns among nodes, each with its number; those that are gone are left out.
+    pub(crate) fn item_keys(&self, nodes: &[(&Node, f32)]) -> StoreResult<Vec<(ItemKey, f32)>> {
+        self.read(|view| {
+            let mut keys = Vec::new();
+            for (node, number) in nodes {
+                let key = match node {
+                    Node::Memory(id) => {
+                        view.first_value("SELECT id FROM memory WHERE uid = ?1", [id.as_bytes()])?.map(ItemKey::Memory)
+                    }
+                    Node::Turn(id) => view.first_value("SELECT id FROM turn WHERE uid = ?1", [id.as_bytes()])?.map(ItemKey::Turn),
+                    _ => None,
+                };
+                keys.extend(key.map(|key| (key, *number)));
+            }
+            Ok(keys)
+        })
+    }
+
+    /// Returns the data of an item for the indexes.
+    pub(crate) fn indexed_item(&self, key: ItemKey) -> StoreResult<Option<IndexedItem>> {
+        self.read(|view| view.indexed_item(key))
+    }
+
+    /// Returns whether there are archived memories, which an answer has only if it is asked for them.
+    pub(crate) fn has_archived_memories(&self) -> StoreResult<bool> {
+        self.read(|view| view.exists("SELECT 1 FROM memory WHERE status = 'archived'", []))
+    }
+
+    /// Returns the memories that meet conditions: their kinds, tags, entities and validity.
+    pub(crate) fn memories_meeting(&self, conditions: &MemoryConditions, entities: &[EntityId]) -> StoreResult<Vec<MemoryKey>> {
+        let names = |names: Vec<&str>| serde_json::Value::from(names).to_string();
+        let digits = |id: &EntityId| id.as_bytes().iter().map(|byte| format!("{byte:02X}")).collect::<String>();
+        let entities: Vec<String> = entities.iter().map(digits).collect();
+        self.read(|view| {
+            view.column(
+                "SELECT id FROM memory
+                 WHERE (?1 = '[]' OR kind IN (SELECT value FROM json_each(?1)))
+                   AND (?2 = '[]' OR id IN (SELECT memory_id FROM memory_tag WHERE tag IN (SELECT value FROM json_each(?2))))
+                   AND (?3 = '[]' OR uid IN (
+                       SELECT from_key FROM relation WHERE from_kind = 'memory' AND to_key IN (SELECT unhex(value) FROM json_each(?3))
+                       UNION SELECT to_key FROM relation WHERE to_kind = 'memory' AND from_key IN (SELECT unhex(value) FROM json_each(?3))))
+                   AND (?4 IS NULL OR status <> 'invalidated' AND (valid_from_ms IS NULL OR valid_from_ms <= ?4)
+                       AND (valid_until_ms IS NULL OR valid_until_ms > ?4))",
+                params![
+                    names(conditions.kinds.iter().map(|kind| kind.as_str()).collect()),
+                    names(conditions.tags.iter().map(String::as_str).collect()),
+                    serde_json::Value::from(entities).to_string(),
+                    conditions.valid_at
+                ],
+            )
+        })
+    }
+}
+
+/// Returns a memory as it stood at a time; `None` if it was not recorded yet.
+pub(crate) fn as_of(mut memory: Memory, at: UtcMillis) -> Option<Memory> {
+    if memory.recorded >= at {
+        return None;
+    }
+    if memory.status_since.is_some_and(|since| since >= at) {
+        (memory.status, memory.status_since, memory.cause) = (Status::Holds, None, None);
+    }
+    Some(memory)
+}

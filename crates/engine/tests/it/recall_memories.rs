@@ -1,0 +1,344 @@
+//! Recall over memories: found beside what was said, above what they rest on and what they replaced.
+
+use yore_core::memory::{Lane, MemoryKind, Status};
+use yore_core::operation::{Actor, Cause};
+use yore_core::query::{ItemId, List, MemoryConditions, Part, SearchMode, Wanted};
+use yore_core::scope::ScopeChoice;
+use yore_core::time::UtcMillis;
+use yore_engine::{Engine, Finding, Found, GivenEvidence, Hit, MemoryEdit, NewMemory, Packing, SuggestRequest, Trigger};
+use yore_testing::{Memory, SessionBuilder};
+
+const DAY: UtcMillis = 86_400_000;
+
+fn cause() -> Cause {
+    Cause { actor: Actor::Person, by: "test".to_owned(), input: None }
+}
+
+fn add(engine: &Engine, new: &NewMemory) -> String {
+    engine.add_memory(new, &cause()).unwrap().memory.to_string()
+}
+
+fn fact(statement: &str) -> NewMemory {
+    NewMemory::new(MemoryKind::Fact, statement)
+}
+
+fn statements(hits: &[Hit]) -> Vec<&str> {
+    hits.iter().filter_map(|hit| Some(hit.as_memory()?.memory.statement.as_str())).collect()
+}
+
+/// A session about a harbour, learnt.
+fn harbour() -> (Memory, SessionBuilder) {
+    let memory = Memory::new();
+    let mut session = SessionBuilder::new(1);
+    session.human("Where do the leases of the berths live?");
+    session.assistant("I looked at the code.\n\nLeases live in SQLite since Tuesday, because Redis lost heartbeats.");
+    session.human("And what does the tide gauge send?");
+    session.assistant("The tide gauge sends a JSON line every ten minutes over MQTT.");
+    memory.write("projects/p/a.jsonl", session.text());
+    memory.learn();
+    (memory, session)
+}
+
+#[test]
+fn a_memory_is_found_with_the_words_that_it_rests_on_which_are_told_once() {
+    let (mut memory, session) = harbour();
+    let said = memory.turns(session.id())[1].id;
+    let new = NewMemory {
+        evidence: vec![GivenEvidence { turn: said.to_string(), quote: None }],
+        entities: vec!["SQLite".to_owned()],
+        ..NewMemory::new(MemoryKind::Decision, "Leases of berths are kept in SQLite.")
+    };
+    let id = add(memory.engine(), &new);
+    // Before the index is brought up to date, after it, and by another process.
+    for step in ["waiting", "indexed", "opened again"] {
+        match step {
+            "indexed" => assert_eq!(memory.index().indexed, 1),
+            "opened again" => memory.open(),
+            _ => {}
+        }
+        for mode in [SearchMode::Lexical, SearchMode::Static] {
+            let answer = memory.ask_with("where are leases kept?", |request| request.mode = mode);
+            // What waits for the index has scores on another scale.
+            let best = answer.hits.iter().position(|hit| hit.as_memory().is_some()).unwrap_or(0);
+            assert!(best == 0 || step == "waiting", "{step} {mode:?}");
+            let hit = &answer.hits[best];
+            let found = hit.as_memory().unwrap_or_else(|| panic!("{step} {mode:?}: {hit:?}"));
+            assert_eq!(found.memory.id.to_string(), id);
+            assert_eq!((found.entities.as_slice(), found.sources.len()), (["SQLite".to_owned()].as_slice(), 1));
+            assert_eq!(hit.place.as_ref().unwrap().turn, said, "its place is that of its evidence");
+            assert!(answer.hits.iter().all(|hit| hit.id() != ItemId::Turn(said)), "{step}: the evidence is folded");
+            let parts: f32 = hit.parts.iter().map(|part| part.value).sum();
+            assert!((parts - hit.score).abs() < 1e-3, "every part of the score is told: {parts} of {}", hit.score);
+        }
+    }
+    let packing = Packing { budget: 400, group_cost: 36, hit_cost: 24, is_broad: false };
+    let answer = memory.ask_with("where are leases kept, and why?", |request| request.packing = Some(packing));
+    assert_eq!(answer.hits[0].quote, "Leases of berths are kept in SQLite.");
+    assert!(answer.hits[0].beside.iter().any(|said| said.text.contains("Redis lost heartbeats")), "{:?}", answer.hits[0].beside);
+    // Without memories, turns are scored as before.
+    let turns = memory.ask_with("where are leases kept?", |request| request.filter.wanted = Wanted::Turns);
+    assert!(turns.hits.iter().any(|hit| hit.id() == ItemId::Turn(said)) && statements(&turns.hits).is_empty());
+    memory.engine().undo(1, &cause()).unwrap();
+    assert!(statements(&memory.ask("where are leases kept?")).is_empty(), "an undone memory is not found");
+}
+
+#[test]
+fn the_newest_statement_stands_in_the_place_of_what_it_replaced() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let first = add(engine, &fact("The crane stands on pier three."));
+    let reworded = |statement: &str| MemoryEdit { statement: Some(statement.to_owned()), ..MemoryEdit::default() };
+    let second = engine.edit_memory(&first, &reworded("The big winch moved to pier four."), &cause()).unwrap().memory;
+    let third = engine.edit_memory(&second.to_string(), &reworded("Lifting gear is at the quay now."), &cause()).unwrap().memory;
+    memory.index();
+    // Only the first statement has these words.
+    let hits = memory.ask("where is the crane, on pier three?");
+    assert_eq!(statements(&hits), ["Lifting gear is at the quay now."]);
+    let found = hits[0].as_memory().unwrap();
+    assert_eq!(found.memory.id, third);
+    let past: Vec<_> = found.history.iter().map(|past| (past.statement.as_str(), past.status)).collect();
+    let superseded = Status::Superseded;
+    assert_eq!(past, [("The big winch moved to pier four.", superseded), ("The crane stands on pier three.", superseded)]);
+    // Whoever asks for what was replaced gets it.
+    let statuses = vec![Status::Superseded];
+    let old = memory.ask_with("crane on pier three", |request| request.filter.memories.statuses = statuses);
+    assert_eq!(statements(&old.hits)[0], "The crane stands on pier three.");
+    // Where the newest was found wrong, the one before it stands there.
+    engine.invalidate_memory(&third.to_string(), Some("never so"), &cause()).unwrap();
+    memory.index();
+    assert_eq!(statements(&memory.ask("crane on pier three"))[0], "The big winch moved to pier four.");
+}
+
+#[test]
+fn what_is_wrong_comes_last_and_what_is_archived_only_if_it_is_asked_for() {
+    let mut memory = Memory::new();
+    let engine = memory.engine();
+    let [wrong, archived, _right] = ["a", "b", "c"].map(|letter| add(engine, &fact(&format!("Berth {letter} takes barges."))));
+    memory.index();
+    engine.invalidate_memory(&wrong, Some("it is too shallow"), &cause()).unwrap();
+    engine.archive_memory(&archived, true, &cause()).unwrap();
+    memory.index();
+    for _ in 0..2 {
+        let hits = memory.ask_with("which berth takes barges?", |request| request.mode = SearchMode::Lexical).hits;
+        assert_eq!(statements(&hits), ["Berth c takes barges.", "Berth a takes barges."]);
+        assert_eq!(hits[1].as_memory().unwrap().memory.cause.as_deref(), Some("it is too shallow"));
+        let statuses = vec![Status::Archived];
+        let put_away = memory.ask_with("berth barges", |request| request.filter.memories.statuses = statuses);
+        assert_eq!(statements(&put_away.hits), ["Berth b takes barges."]);
+        memory.open();
+    }
+}
+
+#[test]
+fn conditions_apply_before_memories_are_ranked() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let of = |kind, statement: &str, tag: &str, entity: &str| {
+        let mut new = NewMemory { entities: vec![entity.to_owned()], ..NewMemory::new(kind, statement) };
+        new.memory.tags = vec![tag.to_owned()];
+        new
+    };
+    for number in 0..300 {
+        add(
+            engine,
+            &of(MemoryKind::Fact, &format!("The signal lamp of buoy {number} is green, lamp {number}."), "lamps", "lamp"),
+        );
+    }
+    let mut decided = of(MemoryKind::Decision, "We decided to paint the signal lamp white.", "paint", "Paint shop");
+    (decided.memory.valid_from, decided.memory.valid_until) = (Some(10 * DAY), Some(20 * DAY));
+    add(engine, &decided);
+    memory.index();
+    let asked = |conditions: MemoryConditions| {
+        let answer = memory.ask_with("green signal lamp of buoy", |request| {
+            (request.filter.memories, request.filter.wanted, request.limit) = (conditions, Wanted::Memories, 3);
+        });
+        statements(&answer.hits).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let white = ["We decided to paint the signal lamp white."];
+    let all = MemoryConditions::default();
+    assert_eq!(asked(MemoryConditions { kinds: vec![MemoryKind::Decision], ..all.clone() }), white);
+    assert_eq!(asked(MemoryConditions { tags: vec!["paint".to_owned()], ..all.clone() }), white);
+    assert_eq!(asked(MemoryConditions { entities: vec!["paint shop".to_owned()], ..all.clone() }), white);
+    assert_eq!(asked(MemoryConditions { valid_at: Some(25 * DAY), kinds: vec![MemoryKind::Decision], ..all.clone() }), [""; 0]);
+    assert_eq!(asked(MemoryConditions { valid_at: Some(15 * DAY), kinds: vec![MemoryKind::Decision], ..all.clone() }), white);
+    let mut request = yore_engine::RecallRequest::new("lamp");
+    request.filter.memories.entities = vec!["nobody".to_owned()];
+    assert_eq!(engine.recall(&request).unwrap_err().code(), "memory/unknown-entity");
+    // A kind that the question names comes first among equals.
+    add(engine, &of(MemoryKind::Question, "The crane and its rope.", "", "crane"));
+    add(engine, &of(MemoryKind::Decision, "The crane and its chain.", "", "crane"));
+    let asked_for = memory.ask("open questions about the crane");
+    assert_eq!(statements(&asked_for)[0], "The crane and its rope.");
+    assert_eq!(statements(&memory.ask("decisions about the crane"))[0], "The crane and its chain.");
+}
+
+#[test]
+fn of_equal_memories_the_kind_and_the_lane_decide() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let add_as = |kind: MemoryKind, lane: Lane, name: &str| {
+        let mut new = NewMemory::new(kind, format!("Ropes of {name} are checked weekly."));
+        new.memory.lane = lane;
+        add(engine, &new)
+    };
+    add_as(MemoryKind::Preference, Lane::Curated, "anna");
+    add_as(MemoryKind::Fact, Lane::Extracted, "berta");
+    add_as(MemoryKind::Fact, Lane::Curated, "carla");
+    add_as(MemoryKind::Solution, Lane::Curated, "doris");
+    memory.index();
+    let hits = memory.ask_with("ropes checked weekly", |request| request.mode = SearchMode::Lexical).hits;
+    let names: Vec<&str> = statements(&hits).into_iter().map(|text| text.split(' ').nth(2).unwrap()).collect();
+    assert_eq!(names, ["doris", "carla", "berta", "anna"]);
+    assert!(hits[0].parts.iter().any(|part| part.part == Part::Memory && part.value > 0.0));
+}
+
+#[test]
+fn what_was_believed_at_a_time_is_what_was_recorded_until_then() {
+    let mut memory = Memory::new();
+    memory.open_at(|| 100 * DAY);
+    let first = add(memory.engine(), &fact("The depot opens at seven."));
+    memory.open_at(|| 110 * DAY);
+    let edit = MemoryEdit { statement: Some("The depot opens at nine.".to_owned()), ..MemoryEdit::default() };
+    let second = memory.engine().edit_memory(&first, &edit, &cause()).unwrap().memory.to_string();
+    memory.open_at(|| 120 * DAY);
+    memory.engine().archive_memory(&second, true, &cause()).unwrap();
+    memory.index();
+    let at = |day: UtcMillis| {
+        let answer = memory.ask_with("when does the depot open?", |request| request.filter.as_of = Some(day * DAY));
+        let told: Vec<(String, Status)> = answer
+            .hits
+            .iter()
+            .filter_map(|hit| Some((hit.as_memory()?.memory.statement.clone(), hit.as_memory()?.memory.status)))
+            .collect();
+        told
+    };
+    assert_eq!(at(99), []);
+    assert_eq!(at(105), [("The depot opens at seven.".to_owned(), Status::Holds)]);
+    assert_eq!(at(115), [("The depot opens at nine.".to_owned(), Status::Holds)]);
+    assert_eq!(at(125), [("The depot opens at seven.".to_owned(), Status::Superseded)], "its successor is archived");
+    assert_eq!(statements(&memory.ask("when does the depot open?")), ["The depot opens at seven."]);
+}
+
+#[test]
+fn a_memory_of_a_project_is_found_there_and_one_of_none_everywhere() {
+    let (memory, _) = harbour();
+    let engine = memory.engine();
+    let here = engine.projects().unwrap()[0].clone();
+    let mut own = fact("Invoices of the harbour go to Ms Moss.");
+    own.memory.project = Some(here.id);
+    add(engine, &own);
+    add(engine, &fact("Invoices are sent as PDF."));
+    memory.index();
+    let found = |scope: ScopeChoice| {
+        let answer = memory.ask_with("invoices", |request| request.filter.scope = scope);
+        let mut told: Vec<String> = statements(&answer.hits).into_iter().map(str::to_owned).collect();
+        told.sort();
+        told
+    };
+    assert_eq!(found(ScopeChoice::All).len(), 2);
+    assert_eq!(found(ScopeChoice::Projects(vec![here.name.clone()])), ["Invoices of the harbour go to Ms Moss."]);
+}
+
+#[test]
+fn an_agent_is_given_what_holds_for_its_prompt_once_and_nothing_that_was_found_wrong() {
+    let (memory, session) = harbour();
+    let engine = memory.engine();
+    let here = engine.projects().unwrap()[0].clone();
+    let said = memory.turns(session.id())[3].id.to_string();
+    let mut gauge = NewMemory {
+        evidence: vec![GivenEvidence { turn: said, quote: None }],
+        ..fact("The tide gauge sends a JSON line every ten minutes over MQTT.")
+    };
+    gauge.memory.project = Some(here.id);
+    let id = add(engine, &gauge);
+    let mut wrong = fact("The tide gauge sends XML over MQTT.");
+    wrong.memory.project = Some(here.id);
+    engine.invalidate_memory(&add(engine, &wrong), None, &cause()).unwrap();
+    memory.index();
+    let mut request = SuggestRequest {
+        trigger: Trigger::Prompt("what does the tide gauge send over MQTT?".to_owned()),
+        here: None,
+        filter: Default::default(),
+        session: None,
+        given: Vec::new(),
+        limit: 5,
+        quote_chars: 200,
+        packing: Packing { budget: 400, group_cost: 44, hit_cost: 44, is_broad: true },
+        floor: 0.0,
+        mode: SearchMode::Static,
+    };
+    request.filter.scope = ScopeChoice::Projects(vec![here.name]);
+    let given = engine.suggest(&request).unwrap();
+    let ids: Vec<String> = given.memories.iter().map(|memory| memory.hit.id().to_string()).collect();
+    assert_eq!(ids[0], id, "{ids:?}");
+    assert!(given.memories.iter().all(|memory| !memory.hit.quote.contains("XML")));
+    request.given = vec![ItemId::parse(&id).unwrap()];
+    let again = engine.suggest(&request).unwrap();
+    assert!(again.memories.iter().all(|memory| memory.hit.id().to_string() != id));
+}
+
+#[test]
+fn an_index_without_memories_or_without_a_place_finds_them_all_the_same() {
+    let mut memory = Memory::new();
+    for number in 0..40 {
+        add(memory.engine(), &fact(&format!("Crate {number} holds lanterns of type {number}.")));
+    }
+    memory.index();
+    memory.close();
+    for folder in ["index", "vectors"] {
+        std::fs::remove_dir_all(memory.data().join(folder)).unwrap();
+    }
+    memory.open();
+    memory.index();
+    assert_eq!(statements(&memory.ask("lanterns of crate 17"))[0], "Crate 17 holds lanterns of type 17.");
+    let findings = memory.engine().examine(None).unwrap();
+    let are_whole = [Finding::IndexWhole(40), Finding::VectorsWhole(40)].iter().all(|whole| findings.contains(whole));
+    assert!(are_whole, "{findings:?}");
+    let hit: Hit = memory.ask("lanterns of crate 17").remove(0);
+    // It crosses the daemon's socket as JSON.
+    let sent: Hit = serde_json::from_str(&serde_json::to_string(&hit).unwrap()).unwrap();
+    assert!(matches!(&sent.found, Found::Memory(found) if found.memory == hit.as_memory().unwrap().memory));
+}
+
+#[test]
+fn relations_lead_from_the_entities_of_a_question_to_what_no_word_of_it_stands_in() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    for number in 0..30 {
+        add(engine, &fact(&format!("Bollard {number} was painted in spring.")));
+    }
+    let about = |statement: &str, entities: &[&str]| {
+        let entities = entities.iter().map(ToString::to_string).collect();
+        add(engine, &NewMemory { entities, ..fact(statement) })
+    };
+    about("It needs oil every week.", &["Big Bertha"]);
+    about("Both share one motor.", &["Big Bertha", "Slipway"]);
+    about("Snow closes it.", &["Mountain road"]);
+    engine.put_entity("concept", "Big Bertha", &["the winch".to_owned()], Some("the old winch"), &cause()).unwrap();
+    memory.index();
+    let lexical = |question: &str, is_followed: bool| {
+        memory.ask_with(question, |request| {
+            (request.mode, request.is_graph_followed) = (SearchMode::Lexical, is_followed);
+        })
+    };
+    let answer = lexical("how do I look after big bertha and the slipway?", true);
+    assert_eq!(statements(&answer.hits), ["Both share one motor.", "It needs oil every week."], "what both lead to comes first");
+    let mut anchors: Vec<(&str, bool)> = answer.anchors.iter().map(|anchor| (anchor.name.as_str(), anchor.is_named)).collect();
+    anchors.sort_unstable();
+    assert_eq!(anchors, [("Big Bertha", true), ("Slipway", true)]);
+    assert!((answer.anchors.iter().map(|anchor| anchor.weight).sum::<f32>() - 1.0).abs() < 1e-4);
+    let hit = &answer.hits[0];
+    assert!(hit.lists.iter().any(|place| place.list == List::Graph && place.rank == 1), "{:?}", hit.lists);
+    assert!(statements(&lexical("how do I look after big bertha?", false).hits).is_empty());
+    // An alias is as good as the name, and a filter holds here too.
+    assert_eq!(statements(&lexical("what about the winch?", true).hits).len(), 2);
+    let none = memory.ask_with("big bertha", |request| {
+        request.filter.memories.kinds = vec![MemoryKind::Decision];
+        request.filter.wanted = Wanted::Memories;
+    });
+    assert!(none.hits.is_empty());
+    // What words find leads on to what is about the same entity.
+    let answer = lexical("which motor is shared?", true);
+    assert!(statements(&answer.hits).contains(&"It needs oil every week."), "{:?}", statements(&answer.hits));
+    assert!(answer.anchors.iter().all(|anchor| !anchor.is_named) && answer.anchors.len() == 2);
+}

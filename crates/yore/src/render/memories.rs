@@ -1,0 +1,102 @@
+//! Formats memories as text, without colours, for people and for agents.
+
+use yore_core::memory::{Confidence, Memory, Status};
+use yore_core::relation::Node;
+use yore_engine::{FoundMemory, NamedRelation, OpenedMemory, StoredMemory};
+
+use super::plain::{day, harmless, one_line, time};
+
+/// Returns the kind of a memory, and what is unusual about it.
+pub fn kind_of(memory: &Memory) -> String {
+    let mut told = memory.kind.as_str().replace('_', " ");
+    if memory.status != Status::Holds {
+        told.push_str(&format!(", {}", memory.status.as_str()));
+    }
+    if memory.confidence != Confidence::Verified {
+        told.push_str(&format!(", {}", memory.confidence.as_str()));
+    }
+    told
+}
+
+/// Returns a line for each thing that is known about a memory: its entities, its validity, what it replaced.
+pub fn lines_of(found: &FoundMemory) -> Vec<String> {
+    let FoundMemory { memory, entities, history, .. } = found;
+    let mut lines = Vec::new();
+    if !entities.is_empty() {
+        lines.push(format!("about {}", entities.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ")));
+    }
+    lines.extend(validity(memory).map(|validity| format!("true {validity}")));
+    lines.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(cause))));
+    lines.extend(history.iter().map(|past| {
+        let until = past.until.map(|until| format!(" until {}", day(Some(until)))).unwrap_or_default();
+        format!("before{until} [{}]: {}", past.id.short(), one_line(&past.statement))
+    }));
+    lines
+}
+
+/// Returns the line above a memory that was opened: id, kind, project, standing.
+pub fn heading(stored: &StoredMemory) -> String {
+    let memory = &stored.memory;
+    let project = stored.project.as_deref().map_or_else(|| "everywhere".to_owned(), one_line);
+    format!("{}  {}  {project}  {}", memory.id, memory.kind.as_str(), standing(memory))
+}
+
+/// Returns the lines of a memory that was opened: title, statement, details, fields, tags, evidence, relations.
+pub fn body(opened: &OpenedMemory) -> Vec<String> {
+    let memory = &opened.stored.memory;
+    let mut lines: Vec<String> = memory.title.iter().map(|title| one_line(title)).collect();
+    lines.push(harmless(&memory.statement));
+    lines.extend(memory.details.as_ref().map(|details| format!("\n{}", harmless(details))));
+    let fields = serde_json::to_value(&memory.fields).unwrap_or_default();
+    for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| *name != "of") {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        lines.push(format!("{}: {}", name.replace('_', " "), harmless(&value)));
+    }
+    if !memory.tags.is_empty() {
+        lines.push(memory.tags.iter().map(|tag| format!("#{}", one_line(tag))).collect::<Vec<_>>().join(" "));
+    }
+    lines.extend(
+        memory.evidence.iter().map(|evidence| format!("evidence [{}]: “{}”", evidence.turn.short(), one_line(&evidence.quote))),
+    );
+    lines.extend(opened.relations.iter().map(relation));
+    lines
+}
+
+/// Returns a line for each of the last operations that changed a memory, oldest first.
+pub fn history(opened: &OpenedMemory) -> Vec<String> {
+    let told = |operation: &yore_core::operation::Operation| {
+        let undone = if operation.undone_by.is_some() { " (undone)" } else { "" };
+        let (at, summary) = (time(Some(operation.at)), one_line(&operation.summary));
+        format!("{at}  operation {}: {summary}{undone}", operation.number)
+    };
+    opened.operations.iter().rev().map(told).collect()
+}
+
+fn relation(relation: &NamedRelation) -> String {
+    let other = match (&relation.label, &relation.node) {
+        (Some(label), Node::Memory(id)) => format!("[{}] {}", id.short(), one_line(label)),
+        (Some(label), _) => one_line(label),
+        (None, node) => one_line(&crate::results::node_id(node)),
+    };
+    format!("{} {} {other}", relation.name.replace('_', " "), relation.node.kind())
+}
+
+/// Says whether a memory holds, and since when it is true.
+fn standing(memory: &Memory) -> String {
+    let mut words =
+        vec![memory.status.as_str().to_owned(), memory.lane.as_str().to_owned(), memory.confidence.as_str().to_owned()];
+    words.extend(memory.cause.as_deref().map(|cause| format!("because {}", one_line(cause))));
+    words.extend(validity(memory));
+    words.push(format!("recorded {}", day(Some(memory.recorded))));
+    words.join(", ")
+}
+
+/// Says from when until when a memory is true, if that is known.
+fn validity(memory: &Memory) -> Option<String> {
+    match (memory.valid_from, memory.valid_until) {
+        (None, None) => None,
+        (Some(from), None) => Some(format!("since {}", day(Some(from)))),
+        (None, Some(until)) => Some(format!("until {}", day(Some(until)))),
+        (Some(from), Some(until)) => Some(format!("from {} until {}", day(Some(from)), day(Some(until)))),
+    }
+}
