@@ -355,6 +355,7 @@ impl Engine {
             })
         };
         let asked = Asked {
+            now: self.now(),
             store: &self.store,
             lexical: index.state()?,
             semantic,

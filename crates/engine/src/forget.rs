@@ -1,16 +1,18 @@
-//! Forgets sessions and notes, softly or for good.
+//! Forgets sessions, notes and memories, softly or for good.
+
+use yore_core::operation::Cause;
 
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, MemoryError};
 use crate::ingest::ForgetTarget;
 use crate::ingest::source::note;
 use crate::store::{EpisodeKey, Forgotten};
 
-/// Session or note to forget.
+/// Session, note or memory to forget.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ForgetRequest {
     /// Id, short id, native id or unambiguous beginning of a session or note; for a note also the id of its
-    /// text.
+    /// text. Or the id of a memory.
     pub session: String,
     /// Remove it permanently: from the archive, the index and the backups.
     pub is_hard: bool,
@@ -23,7 +25,7 @@ pub struct ForgetRequest {
 }
 
 impl Engine {
-    /// Forgets a session with its side conversations, or a note.
+    /// Forgets a session with its side conversations, a note, or a memory. A memory is archived softly, as an operation.
     pub fn forget(&self, request: &ForgetRequest) -> Result<Forgotten, EngineError> {
         let id = request.session.trim();
         let mut found = self.store().episodes_by_prefix(id, true, 9)?;
@@ -44,7 +46,9 @@ impl Engine {
                 // It is already removed; this finishes what a killed process may have left undone.
                 return self.finish_forgetting(Forgotten { is_hard: true, ..Forgotten::default() }, request.is_dry_run);
             }
-            [] => return Err(EngineError::UnknownSession(request.session.clone())),
+            [] => {
+                return self.forget_memory(request)?.ok_or_else(|| EngineError::UnknownSession(request.session.clone()));
+            }
             [only] => (only.0, only.1.clone(), only.2.clone()),
             several => {
                 return Err(EngineError::AmbiguousId {
@@ -61,6 +65,8 @@ impl Engine {
             episodes.push(row);
             native_ids.push(native_id);
         }
+        let (memories, memories_kept) = self.store().memories_resting_on(&episodes)?;
+        let counted = |outcome: Forgotten| Forgotten { memories, memories_kept, ..outcome };
         let outcome = Forgotten {
             episodes: native_ids.clone(),
             turns: self.store().count_turns(&episodes)?,
@@ -68,6 +74,7 @@ impl Engine {
             is_hard: request.is_hard,
             ..Forgotten::default()
         };
+        let outcome = counted(outcome);
         if request.is_dry_run {
             return Ok(outcome);
         }
@@ -79,8 +86,31 @@ impl Engine {
         }
         let target =
             ForgetTarget { agent, native_session: native, episodes, native_ids, keep_tombstones: request.keep_tombstones };
-        let outcome = self.reader()?.forget(&target, now)?;
+        let outcome = counted(self.reader()?.forget(&target, now)?);
         self.finish_forgetting(outcome, false)
+    }
+
+    /// Forgets the memory with an id; `None` if there is none.
+    fn forget_memory(&self, request: &ForgetRequest) -> Result<Option<Forgotten>, EngineError> {
+        let stored = match self.memory(request.session.trim()) {
+            Ok(stored) => stored,
+            Err(EngineError::Memory(MemoryError::Unknown(_))) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let id = stored.memory.id;
+        let backups = if request.is_hard { self.store().backups() } else { Vec::new() };
+        let outcome = Forgotten { memories: 1, backups, is_hard: request.is_hard, ..Forgotten::default() };
+        if request.is_dry_run {
+            return Ok(Some(outcome));
+        }
+        if !request.is_hard {
+            let cause = Cause { by: "forget".to_owned(), ..Cause::default() };
+            self.archive_memory(&id.to_string(), !request.restore, &cause)?;
+            self.sync_index(2_000, &mut |_| {})?;
+            return Ok(Some(outcome));
+        }
+        self.store().forget_memory(id, self.now())?;
+        self.finish_forgetting(outcome, false).map(Some)
     }
 
     /// Does the last steps of a hard forgetting: the index, the backups, the log.

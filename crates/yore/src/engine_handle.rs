@@ -16,7 +16,7 @@ use yore_engine::{
     Brief, BriefRequest, Done, Engine, EngineError, EngineOptions, EpisodeSummary, ForgetRequest, Forgotten, MemoryList,
     NewMemory, NoteSummary, NotesRequest, OpenedMemory, ProjectQuery, ProjectSummary, RecallAnswer, RecallRequest,
     RememberRequest, Remembered, SessionsRequest, ShowAnswer, ShowRequest, Statistics, StoreError, StoreOptions, StoredMemory,
-    WhichVersion,
+    Surroundings, WhichVersion,
 };
 
 use crate::ask;
@@ -145,6 +145,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Number of digits from which an id names one thing.
+const SURE_DIGITS: usize = 8;
+
 /// The memory for a blocking front end: through the daemon if one runs, else in this process.
 pub struct Memory {
     directory: PathBuf,
@@ -256,6 +259,11 @@ impl Memory {
 
     /// Opens a memory as [`Self::open_memory`] does; `None` if it is not the id of one, but perhaps of a turn.
     pub fn memory_if_known(&mut self, id: &str, session: Option<&str>) -> CliResult<Option<OpenedMemory>> {
+        // A few digits may be the beginning of several things; a turn or a session goes before a memory.
+        let is_short = id.len() < SURE_DIGITS;
+        if is_short && self.show(&ShowRequest { id: id.to_owned(), surroundings: Surroundings::Turns(0) }).is_ok() {
+            return Ok(None);
+        }
         match self.open_memory(id, session) {
             Ok(opened) => Ok(Some(opened)),
             Err(error) if error.code == "memory/unknown" => Ok(None),

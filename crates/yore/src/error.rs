@@ -146,7 +146,7 @@ fn memory_advice(error: &MemoryError) -> (Exit, Option<String>) {
         MemoryError::NotInEffect { .. } => (Exit::Usage, "`yore show` names the memory that took its place"),
         MemoryError::Undo(_) => (Exit::Nothing, "`yore op log` lists operations"),
         MemoryError::NewerFormat(_) => (Exit::Data, "install the newer yore"),
-        MemoryError::NotRelated => (Exit::Nothing, "`yore show` lists the relations of a memory"),
+        MemoryError::NotRelated | MemoryError::Circle => (Exit::Nothing, "`yore show` lists the relations of a memory"),
         MemoryError::Invalid(_) | MemoryError::InvalidEntity(_) | MemoryError::InvalidRelation(_) | MemoryError::IsUser => {
             return (Exit::Usage, None);
         }

@@ -1,21 +1,29 @@
-//! Measures memories in numbers: lists, walks along relations, undoing, and space on disk.
+//! Measures memories in numbers: lists, walks along relations, undoing, space on disk, and recall over turns and
+//! memories against recall over as many turns alone.
 //!
-//!     cargo run --release -p yore-bench --bin memories -- [--memories 100000] [--entities 5000]
+//!     cargo run --release -p yore-bench --bin memories -- [--memories 100000] [--entities 5000] [--turns 100000]
 //!
-//! Each memory is about three entities, few of which are frequent: three relations for each.
+//! Each memory is about three entities, few of which are frequent: three relations for each. With turns, a second
+//! memory holds as many turns as the first holds turns and memories together.
 
 #![expect(clippy::print_stdout, reason = "a program for maintainers whose result is its output")]
 
 use std::error::Error;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use yore_bench::measure::{disk_bytes, machine, percentile};
+use yore_bench::transcript::write_claude_code;
 use yore_bench::vocabulary::Random;
+use yore_bench::workload::{Asker, Workload};
 use yore_core::memory::{MemoryKind, Status};
 use yore_core::operation::Cause;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
-use yore_engine::{Engine, EngineOptions, MemoryFilter, MemoryList, NewMemory, StoreOptions, Traversal};
+use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
+use yore_engine::{Engine, EngineOptions, MemoryFilter, MemoryList, NewMemory, RecallRequest, StoreOptions, Traversal};
 
 /// Number of calls of each kind.
 const CALLS: usize = 200;
@@ -24,8 +32,8 @@ fn now() -> UtcMillis {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as UtcMillis)
 }
 
-/// Runs calls and prints their wall times.
-fn measured(name: &str, mut call: impl FnMut(usize) -> Result<usize, Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+/// Runs calls and prints their wall times; returns that of 95 of 100.
+fn measured(name: &str, mut call: impl FnMut(usize) -> Result<usize, Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
     let (mut times, mut found) = (Vec::with_capacity(CALLS), 0);
     for at in 0..CALLS {
         let before = Instant::now();
@@ -39,24 +47,12 @@ fn measured(name: &str, mut call: impl FnMut(usize) -> Result<usize, Box<dyn Err
         percentile(&times, 0.95),
         found / CALLS
     );
-    Ok(())
+    Ok(percentile(&times, 0.95))
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let (mut count, mut entities) = (100_000usize, 5_000usize);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name} needs a number"))?.parse()?;
-        match name.as_str() {
-            "--memories" => count = value,
-            "--entities" => entities = value,
-            _ => return Err(format!("unknown argument {name}").into()),
-        }
-    }
-    let directory = tempfile::tempdir()?;
-    let data = directory.path().join("memory");
-    let engine = Engine::open(EngineOptions {
-        directory: data.clone(),
+fn open(data: &Path) -> Result<Engine, Box<dyn Error>> {
+    Ok(Engine::open(EngineOptions {
+        directory: data.to_path_buf(),
         create: true,
         store: StoreOptions {
             busy_timeout: Duration::from_secs(5),
@@ -69,7 +65,68 @@ fn main() -> Result<(), Box<dyn Error>> {
         reranker: None,
         model_threads: 1,
         now,
+    })?)
+}
+
+/// Reads made-up sessions with this number of turns into an engine; returns questions about them.
+fn learn(engine: &Engine, turns: usize, directory: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let workload = Workload { turns, corpus: Vec::new(), seed: 1 };
+    let mut asker = Asker::new(workload.seed, workload.turns, CALLS);
+    let mut number = 0;
+    workload.walk(&mut |document| {
+        asker.see(&document);
+        let project = directory.join(&document.project);
+        fs::create_dir_all(&project)?;
+        let mut out = BufWriter::new(File::create(project.join(format!("{}.jsonl", document.id)))?);
+        write_claude_code(&document, number, &mut out)?;
+        number += 1;
+        out.flush()
     })?;
+    let roots = vec![SourceRoot { source: "claude-code".to_owned(), path: directory.to_path_buf() }];
+    engine.ingest(&IngestRequest::new(roots), &mut Silent)?;
+    engine.sync_index(60_000, &mut |_| {})?;
+    Ok(asker.finish())
+}
+
+/// Measures recall over turns and memories against recall over turns alone.
+fn measure_recall(engine: &Engine, memories: usize, turns: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let about_turns = learn(engine, turns, &directory.join("first"))?;
+    let alone = open(&directory.join("alone"))?;
+    learn(&alone, turns + memories, &directory.join("second"))?;
+    let ask = |engine: &Engine, question: &str| -> Result<usize, Box<dyn Error>> {
+        Ok(engine.recall(&RecallRequest::new(question))?.hits.len())
+    };
+    let about_memories = |at: usize| {
+        format!("when is the tide gauge of pier {} read at {} o'clock, entity {}?", at % 97, at % 24, at * 13 % 1_000)
+    };
+    // Once for the caches.
+    for question in &about_turns {
+        let _ = ask(engine, question)? + ask(&alone, question)?;
+    }
+    let total = turns + memories;
+    let base = measured(&format!("recall, questions about turns, {total} turns"), |at| ask(&alone, &about_turns[at]))?;
+    let with = format!("{turns} turns and {memories} memories");
+    let mixed = measured(&format!("recall, questions about turns, {with}"), |at| ask(engine, &about_turns[at]))?;
+    let asked = measured(&format!("recall, questions about memories, {with}"), |at| ask(engine, &about_memories(at)))?;
+    println!("p95 against {total} turns: {:.2} and {:.2} times", mixed / base, asked / base);
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut count, mut entities, mut turns) = (100_000usize, 5_000usize, 0usize);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a number"))?.parse()?;
+        match name.as_str() {
+            "--memories" => count = value,
+            "--entities" => entities = value,
+            "--turns" => turns = value,
+            _ => return Err(format!("unknown argument {name}").into()),
+        }
+    }
+    let directory = tempfile::tempdir()?;
+    let data = directory.path().join("memory");
+    let engine = open(&data)?;
     let empty = disk_bytes(&data);
     let mut random = Random::new(1);
     // Few entities are frequent: the product of two equal choices prefers small numbers.
@@ -121,5 +178,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(1)
     })?;
     measured("op undo", |at| Ok(usize::from(engine.undo(operations[at], &cause).is_ok())))?;
+    let began = Instant::now();
+    engine.sync_index(60_000, &mut |_| {})?;
+    let bytes = disk_bytes(&data).saturating_sub(empty);
+    println!("indexed in {:.0} s; {} bytes on disk a memory with its index", began.elapsed().as_secs_f64(), bytes / count as u64);
+    if turns > 0 {
+        measure_recall(&engine, count, turns, directory.path())?;
+    }
     Ok(())
 }

@@ -316,6 +316,13 @@ pub enum Invalid {
     NoQuote,
 }
 
+/// Returns whether a character can be seen: a letter, a digit, a mark or a sign.
+fn is_seen(letter: char) -> bool {
+    let is_sign =
+        matches!(letter, '\u{a1}'..='\u{ac}' | '\u{2190}'..='\u{2bff}' | '\u{3001}'..='\u{303f}' | '\u{1f000}'..='\u{1faff}');
+    letter.is_alphanumeric() || letter.is_ascii_punctuation() || is_sign
+}
+
 /// Checks a record for storing.
 ///
 /// # Errors
@@ -327,7 +334,7 @@ pub fn check(memory: &Memory) -> Result<(), Invalid> {
     let mut names = names.chain(memory.anchors.iter().map(|anchor| anchor.text.as_str()));
     let mut texts = memory.details.iter().chain(memory.evidence.iter().map(|evidence| &evidence.quote));
     match () {
-        () if memory.statement.trim().is_empty() => Err(Invalid::Empty),
+        () if !memory.statement.chars().any(is_seen) => Err(Invalid::Empty),
         () if memory.statement.chars().nth(MAX_STATEMENT_CHARS).is_some() => Err(Invalid::TooLong),
         () if !names.all(is_name) => Err(Invalid::NameTooLong),
         () if texts.any(|text| text.len() > MAX_TEXT_BYTES) => Err(Invalid::TextTooLong),
@@ -359,7 +366,7 @@ mod tests {
         };
         assert_eq!(check(&memory()), Ok(()));
         for (change, expected) in [
-            ((|memory| memory.statement = " \n".to_owned()) as fn(&mut Memory), Invalid::Empty),
+            ((|memory| memory.statement = " \n\u{200b}\u{1}\u{1b}".to_owned()) as fn(&mut Memory), Invalid::Empty),
             (|memory| memory.statement = "x".repeat(MAX_STATEMENT_CHARS + 1), Invalid::TooLong),
             (|memory| memory.title = Some("x".repeat(201)), Invalid::NameTooLong),
             (|memory| memory.details = Some("x".repeat(1024 * 1024 + 1)), Invalid::TextTooLong),

@@ -52,6 +52,9 @@ pub enum MemoryError {
     /// There is no such relation.
     #[error("there is no such relation")]
     NotRelated,
+    /// A memory would take the place of one that took its own.
+    #[error("the other memory took the place of this one; undo that first")]
+    Circle,
     /// The memory is no longer the one in effect.
     #[error("memory {id} is {status} already")]
     NotInEffect {
@@ -71,7 +74,7 @@ impl MemoryError {
         match self {
             Self::Invalid(_) => "memory/invalid",
             Self::InvalidEntity(_) => "memory/invalid-entity",
-            Self::InvalidRelation(_) | Self::NotRelated => "memory/invalid-relation",
+            Self::InvalidRelation(_) | Self::NotRelated | Self::Circle => "memory/invalid-relation",
             Self::Undo(_) => "memory/not-undone",
             Self::Unknown(_) => "memory/unknown",
             Self::UnknownEntity(_) => "memory/unknown-entity",

@@ -4,13 +4,16 @@ use std::collections::{HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
-use yore_core::id::{EntityId, RelationId};
+use yore_core::id::{EntityId, MemoryId, RelationId};
+use yore_core::memory::{Memory, Status};
 use yore_core::operation::{Cause, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType, check_relation};
+use yore_core::time::UtcMillis;
 
 use super::step::{draw, draw_relation, move_end};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
+use crate::store::OperationTx;
 
 /// Most entities of one name that are told apart.
 const MOST_NAMESAKES: usize = 20;
@@ -51,6 +54,36 @@ pub struct Reached {
     pub from: Node,
     /// Product of the weights on the way.
     pub weight: f32,
+}
+
+/// Marks a memory as replaced by another.
+///
+/// # Errors
+/// [`MemoryError::Circle`] if the other one was replaced by it, directly or not.
+fn replaced_by(tx: &mut OperationTx<'_, '_>, older: MemoryId, newer: MemoryId, now: UtcMillis) -> Result<(), EngineError> {
+    let mut waiting = vec![older];
+    let mut seen = HashSet::new();
+    while let Some(id) = waiting.pop() {
+        if id == newer {
+            return Err(MemoryError::Circle.into());
+        }
+        if !seen.insert(id) {
+            continue;
+        }
+        for relation in tx.relations_of(&Node::Memory(id))? {
+            if let (RelationType::Supersedes, Node::Memory(from), Node::Memory(to)) =
+                (relation.relation_type, relation.from, relation.to)
+                && from == id
+            {
+                waiting.push(to);
+            }
+        }
+    }
+    let Some(known) = tx.memory(older)?.filter(|known| matches!(known.status, Status::Holds | Status::Contested)) else {
+        return Ok(());
+    };
+    let replaced = Memory { status: Status::Superseded, status_since: Some(now), changed: now, ..known };
+    Ok(tx.put(&Record::Memory(Box::new(replaced)))?)
 }
 
 impl Engine {
@@ -197,7 +230,7 @@ impl Engine {
     }
 
     /// States a relation; one of the same type between the same nodes gets the weight and the reason. The name may be
-    /// that of an inverse.
+    /// that of an inverse. A memory that another supersedes holds no more.
     ///
     /// # Errors
     /// [`MemoryError::InvalidRelation`]; [`crate::StoreError::UnknownNode`].
@@ -224,6 +257,11 @@ impl Engine {
                 Some(known) => Relation { weight: new.weight, reason: new.reason.clone().or(known.reason), ..known },
                 None => new,
             };
+            if let (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) =
+                (relation_type, &relation.from, &relation.to)
+            {
+                replaced_by(tx, *older, *newer, now)?;
+            }
             tx.put(&Record::Relation(Box::new(relation.clone())))?;
             Ok(relation)
         })

@@ -138,8 +138,7 @@ pub struct MemoryList {
     pub filter: MemoryFilter,
     /// Names of projects, in the place of the filter's.
     pub projects: Vec<String>,
-    /// The directory whose project's memories are wanted, with those that hold everywhere; of an unknown directory,
-    /// all.
+    /// The directory whose project's memories are wanted, with those that hold everywhere.
     #[serde(default)]
     pub here: Option<ProjectNames>,
     /// Names of entities, in the place of the filter's nodes.
@@ -159,7 +158,7 @@ impl Engine {
         let replaces = new.replaces.as_deref().map(|id| self.memory_named(id)).transpose()?;
         let mut memory = self.redacted_memory(new.memory.clone())?;
         memory.project = match (&new.project, &new.here) {
-            (Some(named), _) => self.project_ids(std::slice::from_ref(named))?.into_iter().next(),
+            (Some(named), _) => self.project_id(named)?,
             (None, Some(here)) => self.project_of_memory(here)?,
             (None, None) => memory.project,
         };
@@ -295,10 +294,8 @@ impl Engine {
         let mut filter = list.filter.clone();
         if !list.projects.is_empty() {
             filter.projects = Some(self.project_ids(&list.projects)?);
-        } else if let Some(here) = &list.here
-            && let Some(here) = self.project_of(here)?
-        {
-            (filter.projects, filter.with_global) = (Some(vec![here]), true);
+        } else if let Some(here) = &list.here {
+            (filter.projects, filter.with_global) = (Some(self.project_of(here)?.into_iter().collect()), true);
         }
         for name in &list.entities {
             filter.related_to.push(Node::Entity(self.entity_named(name)?.id));
@@ -306,7 +303,7 @@ impl Engine {
         self.store().memories(&filter, list.limit)?.into_iter().map(|memory| self.stored(memory, false)).collect()
     }
 
-    /// Counts a use of memories and logs it.
+    /// Counts a use of memories and logs it, unless another process writes now: counts are no reason to wait.
     pub fn record_memory_uses(
         &self,
         memories: &[MemoryId],
@@ -314,8 +311,10 @@ impl Engine {
         session: Option<&str>,
         question: Option<&str>,
     ) -> Result<(), EngineError> {
-        let mut question = question.map(|question| question.chars().take(QUESTION_CHARS).collect::<String>());
+        // Redacted before it is cut: half a secret would not be recognised.
+        let mut question = question.map(str::to_owned);
         self.redact(question.iter_mut())?;
+        let question = question.map(|question| question.chars().take(QUESTION_CHARS).collect::<String>());
         Ok(self.store().record_uses(memories, way, self.now(), session, question.as_deref())?)
     }
 
@@ -355,7 +354,22 @@ impl Engine {
         Ok(names.into_iter().filter(|(row, ..)| rows.contains(row)).map(|(_, id, _)| id).collect())
     }
 
-    fn stored(&self, memory: Memory, with_relations: bool) -> Result<StoredMemory, EngineError> {
+    /// Returns the one project with a name, id or directory.
+    fn project_id(&self, named: &str) -> Result<Option<ProjectId>, EngineError> {
+        let ids = self.project_ids(&[named.to_owned()])?;
+        if ids.len() > 1 {
+            let candidates = ids.iter().map(ProjectId::short).collect();
+            return Err(EngineError::AmbiguousId { id: named.to_owned(), candidates });
+        }
+        Ok(ids.into_iter().next())
+    }
+
+    fn stored(&self, mut memory: Memory, with_relations: bool) -> Result<StoredMemory, EngineError> {
+        // Quotes of softly forgotten sessions are in no answer until they are restored.
+        if !memory.evidence.is_empty() {
+            let forgotten = self.store().forgotten_evidence(memory.id)?;
+            memory.evidence.retain(|evidence| !forgotten.contains(&evidence.turn));
+        }
         let project = match memory.project {
             Some(id) => self.store().project_names()?.into_iter().find(|(_, known, _)| *known == id).map(|(_, _, name)| name),
             None => None,

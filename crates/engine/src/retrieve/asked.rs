@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use yore_core::text::NamedPeriod;
+use yore_core::time::UtcMillis;
 
 use super::deadline::Deadline;
 use crate::embed::Reranker;
@@ -17,6 +18,8 @@ pub(crate) struct Asked<'a> {
     pub lexical: LexicalState<'a>,
     /// The vector indexes; `None` if only full text is searched.
     pub semantic: Option<&'a SemanticIndex>,
+    /// The present time.
+    pub now: UtcMillis,
     /// The periods that the query names.
     pub periods: Vec<NamedPeriod>,
     /// The query's vector by the local model, in the full mode.

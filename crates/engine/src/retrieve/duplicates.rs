@@ -4,9 +4,10 @@ use yore_core::episode::EpisodeKind;
 use yore_core::query::Place;
 use yore_core::text::{NEAR_DUPLICATE, Shingles};
 
+use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
-use super::{Asked, Found, RecallRequest, memories};
+use super::{Asked, Found, memories};
 use crate::error::EngineError;
 use crate::store::ItemKey;
 
@@ -28,10 +29,11 @@ pub(super) struct Kept<'r> {
 pub(super) fn read<'r>(
     asked: &Asked<'_>,
     batch: &'r [Ranked],
-    request: &RecallRequest,
+    plan: &Plan<'_>,
     texts: &mut Texts,
     kept: &mut Vec<Kept<'r>>,
 ) -> Result<(), EngineError> {
+    let request = plan.request;
     let keys: Vec<ItemKey> = batch.iter().map(Ranked::key).collect();
     texts.load(asked.store, &keys)?;
     for ranked in batch {
@@ -42,7 +44,7 @@ pub(super) fn read<'r>(
             ItemKey::Turn(row) => texts.take_turn(row),
             ItemKey::Memory(row) => {
                 if let Some((memory, project)) = texts.take_memory(row) {
-                    let found = Found::Memory(memories::found(asked, row, memory, request.filter.as_of)?);
+                    let found = Found::Memory(memories::found(asked, plan, row, memory)?);
                     kept.push(Kept { ranked, found, project, shingles: Shingles::default(), also: Vec::new() });
                 }
                 continue;

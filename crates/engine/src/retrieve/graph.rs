@@ -3,7 +3,6 @@
 //! damped degree. A random walk from them reaches further memories and turns, which become candidates like those of
 //! any other list; what several anchors lead to comes before what one leads to.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use yore_core::graph::WeightedGraph;
@@ -11,7 +10,7 @@ use yore_core::id::EntityId;
 use yore_core::query::{List, Part, Wanted};
 use yore_core::rank::heights;
 use yore_core::relation::Node;
-use yore_core::text::names_in_question;
+use yore_core::text::is_stop_word;
 
 use super::Asked;
 use super::answer::Anchor;
@@ -30,10 +29,13 @@ const MOST_ANCHORS: usize = 20;
 const BY_MEANING: f32 = 0.5;
 const BY_MEMORIES: f32 = 0.3;
 const BY_DEGREE: f32 = 0.2;
-/// Degree at which the weight by degree is greatest; an entity that everything is about tells nothing apart.
+/// Degree at which the weight by degree is 1; relations are counted up to a tenth of it.
 const GREAT_DEGREE: f32 = 10_000.0;
 /// In a memory of more memories than this, an entity that the question does not name must be shared by two (C-085).
 const SMALL_MEMORY: usize = 200;
+/// Most words of a name, and of a question in which names are looked for.
+const NAME_WORDS: usize = 4;
+const MOST_WORDS: usize = 100;
 /// Limits of the neighbourhood: steps, relations followed from a node, nodes whose relations are read.
 const DEPTH: usize = 3;
 const BREADTH: usize = 50;
@@ -43,7 +45,8 @@ const DAMPING: f32 = 0.6;
 const LEAST_MASS: f32 = 1e-4;
 /// Weight of the relation between a memory and a turn that it rests on.
 const EVIDENCE: f32 = 0.5;
-/// Number of candidates that the walk proposes, and their weight.
+/// Number of nodes that are judged by the filter, of candidates that the walk proposes, and their weight.
+const MOST_JUDGED: usize = 160;
 const PROPOSED: usize = 40;
 const WEIGHT: f32 = 0.3;
 
@@ -53,7 +56,9 @@ pub(super) fn follow_relations(
     plan: &Plan<'_>,
     landed: &mut Vec<Candidate>,
 ) -> Result<Vec<Anchor>, EngineError> {
-    let is_wanted = plan.request.is_graph_followed && plan.request.filter.wanted != Wanted::Turns;
+    // What relations lead to need not have the quoted words.
+    let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
+    let is_wanted = plan.request.is_graph_followed && plan.request.filter.wanted != Wanted::Turns && !needs_phrases;
     if !is_wanted || !asked.store.has_entities()? || !asked.deadline.allows(LatePart::Graph) {
         return Ok(Vec::new());
     }
@@ -64,8 +69,8 @@ pub(super) fn follow_relations(
     let reached = walk(asked, &anchors)?;
     let mut evaluator = Evaluator::new(&plan.filter);
     let mut hits = Vec::new();
-    for (key, mass) in reached {
-        if hits.len() == PROPOSED {
+    for (key, mass) in reached.into_iter().take(MOST_JUDGED) {
+        if hits.len() == PROPOSED || !asked.deadline.allows(LatePart::Graph) {
             break;
         }
         let Some(item) = asked.store.indexed_item(key)?.filter(|item| evaluator.passes(item)) else { continue };
@@ -93,15 +98,17 @@ pub(super) fn follow_relations(
 fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<Vec<Anchor>, EngineError> {
     let store = asked.store;
     let question = plan.request.question.as_str();
-    let tried = RefCell::new(Vec::new());
-    names_in_question(question, &|name| {
-        tried.borrow_mut().push(name.to_owned());
-        false
-    });
-    let known = store.entities_of_names(&tried.into_inner())?;
-    let named = names_in_question(question, &|name| known.contains_key(name));
+    let names = names_between_blanks(question);
+    let known = store.entities_of_names(&names)?;
+    // The longest names first: a name within another is not meant.
+    let mut named: Vec<&String> = Vec::new();
+    for name in names.iter().filter(|name| known.contains_key(*name)) {
+        if !named.iter().any(|longer| longer.contains(name.as_str())) {
+            named.push(name);
+        }
+    }
     let mut found: HashMap<EntityId, (String, bool, Vec<f32>)> = HashMap::new();
-    for (id, name) in named.iter().filter_map(|name| known.get(name)).flatten() {
+    for (id, name) in named.iter().filter_map(|name| known.get(*name)).flatten() {
         found.entry(*id).or_insert_with(|| (name.clone(), true, Vec::new()));
     }
     let mut memories: Vec<(MemoryKey, f32)> =
@@ -136,6 +143,25 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
     let whole = anchors.iter().map(|anchor| anchor.weight).sum::<f32>().max(f32::MIN_POSITIVE);
     anchors.iter_mut().for_each(|anchor| anchor.weight /= whole);
     Ok(anchors)
+}
+
+/// Returns the runs of up to [`NAME_WORDS`] words of a question in lower case, the longest first, without the marks
+/// around a word: names of entities may hold any character inside.
+fn names_between_blanks(question: &str) -> Vec<String> {
+    let lower = question.to_lowercase();
+    let around =
+        |letter: char| matches!(letter, '?' | '!' | ',' | ';' | ':' | '"' | '\'' | '`' | '(' | ')' | '“' | '”' | '‘' | '’');
+    let plain = |word: &str| {
+        let word = word.trim_matches(around);
+        let word = word.strip_suffix('.').unwrap_or(word);
+        word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word).to_owned()
+    };
+    let words: Vec<String> = lower.split_whitespace().take(MOST_WORDS).map(plain).collect();
+    let mut names = Vec::new();
+    for count in (1..=NAME_WORDS.min(words.len())).rev() {
+        names.extend(words.windows(count).map(|run| run.join(" ")).filter(|name| !name.is_empty() && !is_stop_word(name)));
+    }
+    names
 }
 
 /// Returns the memories and turns that a walk from the anchors reaches, with the probability of being there, the
@@ -196,6 +222,15 @@ fn walk(asked: &Asked<'_>, anchors: &[Anchor]) -> Result<Vec<(ItemKey, f32)>, En
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_a_question_are_runs_of_its_words() {
+        let names = names_between_blanks("Why is C++ in `src/a.rs`, the build's part?");
+        for name in ["c++", "src/a.rs", "the build", "build", "c++ in src/a.rs"] {
+            assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
+        }
+        assert!(!names.iter().any(|name| name == "the" || name.is_empty()));
+    }
 
     #[test]
     fn weights_of_an_anchor_are_shares() {

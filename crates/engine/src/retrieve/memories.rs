@@ -10,13 +10,13 @@ use yore_core::time::UtcMillis;
 
 use super::Asked;
 use super::answer::{FoundMemory, MemorySource, PastStatement};
-use super::candidate::{Candidate, Standing};
+use super::candidate::{Candidate, Contribution, Standing};
 use super::plan::Plan;
 use super::rank::Ranked;
 use super::texts::Texts;
 use crate::error::EngineError;
-use crate::index::Evaluator;
-use crate::store::{EpisodeKey, ItemKey, MemoryKey, RowKey, TurnKey, as_of};
+use crate::index::{CompiledFilter, Evaluator};
+use crate::store::{EpisodeKey, EvidenceRow, ItemKey, MemoryKey, RowKey, TurnKey};
 
 /// Number of the best candidates among which memories are read.
 const READ: usize = 200;
@@ -31,6 +31,8 @@ const ASKED_KIND: f32 = 1.3;
 const EXTRACTED: f32 = 0.97;
 const CONTESTED: f32 = 0.9;
 const WRONG: f32 = 0.4;
+/// Factor of the score of what is true no more, or not yet.
+const NOT_NOW: f32 = 0.7;
 /// A memory takes the place of a turn that it rests on if its score is at least this share of the turn's.
 const EVIDENCE_SHARE: f32 = 0.5;
 
@@ -41,7 +43,8 @@ pub(super) fn rank_memories(
     ranked: &mut Vec<Ranked>,
     texts: &mut Texts,
 ) -> Result<(), EngineError> {
-    let keys: Vec<ItemKey> = ranked.iter().take(READ).map(Ranked::key).filter(|key| key.memory().is_some()).collect();
+    let most = READ.max(plan.request.limit);
+    let keys: Vec<ItemKey> = ranked.iter().take(most).map(Ranked::key).filter(|key| key.memory().is_some()).collect();
     if keys.is_empty() {
         return Ok(());
     }
@@ -50,38 +53,41 @@ pub(super) fn rank_memories(
     let mut believed: HashMap<ItemKey, Memory> = HashMap::new();
     for key in &keys {
         let Some((memory, _)) = texts.memory(*key) else { continue };
-        let memory = match filter.as_of {
-            Some(at) => as_of(memory.clone(), at),
-            None => Some(memory.clone()),
+        let memory = as_believed(asked, plan, memory.clone())?;
+        let is_wanted = |memory: &Memory| {
+            let is_of_status = match filter.memories.statuses.as_slice() {
+                [] => memory.status != Status::Archived,
+                statuses => statuses.contains(&memory.status),
+            };
+            // Without `as_of`, the filter has judged it.
+            let is_judged = filter.as_of.is_none();
+            is_of_status && filter.memories.valid_at.is_none_or(|at| is_judged || is_true_at(memory, at))
         };
-        let is_wanted = |status: Status| match filter.memories.statuses.as_slice() {
-            [] => status != Status::Archived,
-            statuses => statuses.contains(&status),
-        };
-        if let Some(memory) = memory.filter(|memory| is_wanted(memory.status)) {
+        if let Some(memory) = memory.filter(is_wanted) {
             believed.insert(*key, memory);
         }
     }
     ranked.retain(|ranked| ranked.key().memory().is_none() || believed.contains_key(&ranked.key()));
     let kinds = MemoryKind::asked_in(&plan.request.question);
+    let at = filter.memories.valid_at.or(filter.as_of).unwrap_or(asked.now);
     for ranked in ranked.iter_mut() {
         let Some(memory) = believed.get(&ranked.key()) else { continue };
-        let change = ranked.score * (factor(memory, &kinds) - 1.0);
+        let change = ranked.score * (factor(memory, &kinds, at) - 1.0);
         if change != 0.0 {
             ranked.add(ScorePart { part: Part::Memory, value: change });
         }
     }
-    // Whoever asks for statuses wants to see the replaced ones themselves.
-    if filter.memories.statuses.is_empty() {
-        replace(asked, plan, ranked, &believed, texts)?;
+    // Whoever asks for statuses, or for what was true then, wants to see the replaced ones themselves.
+    if filter.memories.statuses.is_empty() && filter.memories.valid_at.is_none() {
+        replace(asked, plan, ranked, &mut believed, texts)?;
     }
-    fold_evidence(asked, ranked)?;
+    fold_evidence(asked, ranked, &believed)?;
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(())
 }
 
 /// Returns the factor of a memory's score.
-fn factor(memory: &Memory, kinds: &[MemoryKind]) -> f32 {
+fn factor(memory: &Memory, kinds: &[MemoryKind], at: UtcMillis) -> f32 {
     let kind = memory.kind.boost() * if kinds.contains(&memory.kind) { ASKED_KIND } else { 1.0 };
     let lane = if memory.lane == Lane::Extracted { EXTRACTED } else { 1.0 };
     let status = match memory.status {
@@ -89,7 +95,8 @@ fn factor(memory: &Memory, kinds: &[MemoryKind]) -> f32 {
         Status::Contested => CONTESTED,
         Status::Invalidated => WRONG,
     };
-    kind * lane * status
+    let time = if memory.is_valid_at(at) { 1.0 } else { NOT_NOW };
+    kind * lane * status * time
 }
 
 /// Puts the memory that holds in the place of each replaced one, unless the filter does not let it through.
@@ -97,17 +104,24 @@ fn replace(
     asked: &Asked<'_>,
     plan: &Plan<'_>,
     ranked: &mut Vec<Ranked>,
-    believed: &HashMap<ItemKey, Memory>,
+    believed: &mut HashMap<ItemKey, Memory>,
     texts: &mut Texts,
 ) -> Result<(), EngineError> {
-    let replaced: Vec<(ItemKey, f32)> = ranked
+    let mut hidden: Vec<ItemKey> = Vec::new();
+    let replaced: Vec<(ItemKey, f32, Vec<Contribution>)> = ranked
         .iter()
         .filter(|ranked| believed.get(&ranked.key()).is_some_and(|memory| memory.status == Status::Superseded))
-        .map(|ranked| (ranked.key(), ranked.score))
+        .map(|ranked| (ranked.key(), ranked.score, ranked.candidate.contributions.clone()))
         .collect();
-    for (old, score) in replaced {
-        let Some(new) = holding(asked, plan, believed[&old].id)? else { continue };
-        let new = ItemKey::Memory(new);
+    for (old, score, contributions) in replaced {
+        let new = match holding(asked, plan, believed[&old].id)? {
+            Holding::Memory(new) => ItemKey::Memory(new),
+            Holding::PutAway => {
+                hidden.push(old);
+                continue;
+            }
+            Holding::Nothing => continue,
+        };
         let change = |known: f32| ScorePart { part: Part::Memory, value: (score - known).max(0.0) };
         match ranked.iter_mut().find(|ranked| ranked.key() == new) {
             Some(known) => {
@@ -118,21 +132,50 @@ fn replace(
                 texts.load(asked.store, &[new])?;
                 let at = texts.memory(new).map_or(0, |(memory, _)| memory.recorded);
                 let standing = Standing { episode: EpisodeKey::new(new.get()), position: 0, at, is_document: false };
-                let candidate = Candidate { key: new, standing, contributions: Vec::new() };
+                // It is as near to the question as what it replaced; its score is told as a part of its own.
+                let near = |of: Contribution| Contribution { value: 0.0, address: None, ..of };
+                let contributions = contributions.into_iter().map(near).collect();
+                let candidate = Candidate { key: new, standing, contributions };
                 let mut added = Ranked { candidate, support: Vec::new(), score: 0.0 };
                 added.add(change(0.0));
                 ranked.push(added);
             }
         }
         ranked.retain(|ranked| ranked.key() != old);
+        if let Some((memory, _)) = texts.memory(new) {
+            believed.extend(as_believed(asked, plan, memory.clone())?.map(|memory| (new, memory)));
+        }
     }
+    ranked.retain(|ranked| !hidden.contains(&ranked.key()));
     Ok(())
 }
 
+/// Returns a memory as the request's time saw it.
+fn as_believed(asked: &Asked<'_>, plan: &Plan<'_>, memory: Memory) -> Result<Option<Memory>, EngineError> {
+    Ok(match plan.request.filter.as_of {
+        Some(at) => asked.store.memory_as_of(memory, at)?,
+        None => Some(memory),
+    })
+}
+
+fn is_true_at(memory: &Memory, at: UtcMillis) -> bool {
+    memory.status != Status::Invalidated && memory.is_valid_at(at)
+}
+
+/// What stands at the end of a chain of replaced memories.
+enum Holding {
+    /// The last one that was not wrong.
+    Memory(MemoryKey),
+    /// It is archived: nothing of the chain is told unless it is asked for.
+    PutAway,
+    /// Nothing that passes the filter.
+    Nothing,
+}
+
 /// Returns the last memory of the chain that took the place of another, if it passes the filter and was not wrong.
-fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Option<MemoryKey>, EngineError> {
+fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Holding, EngineError> {
     let mut evaluator = Evaluator::new(&plan.filter);
-    let (mut id, mut last) = (of, None);
+    let (mut id, mut last) = (of, Holding::Nothing);
     for _ in 0..MOST_STEPS {
         let Some(next) = asked.store.successor(id)? else { break };
         let Some((memory, _)) = asked.store.memories_of_rows(&[next])?.remove(&next) else { break };
@@ -141,22 +184,22 @@ fn holding(asked: &Asked<'_>, plan: &Plan<'_>, of: MemoryId) -> Result<Option<Me
         }
         let passes = asked.store.indexed_item(ItemKey::Memory(next))?.is_some_and(|item| evaluator.passes(&item));
         id = memory.id;
-        let believed = match plan.request.filter.as_of {
-            Some(at) => as_of(memory, at),
-            None => Some(memory),
-        };
-        let is_shown = |memory: &Memory| !matches!(memory.status, Status::Invalidated | Status::Archived);
-        if passes && believed.as_ref().is_some_and(is_shown) {
-            last = Some(next);
+        let believed = as_believed(asked, plan, memory)?;
+        match believed.map(|memory| memory.status) {
+            None | Some(Status::Invalidated) => {}
+            Some(Status::Archived) => last = Holding::PutAway,
+            Some(_) if passes => last = Holding::Memory(next),
+            Some(_) => {}
         }
     }
     Ok(last)
 }
 
 /// Puts a memory in the place of the turns that it rests on: it gets the score of the best of them, and they are
-/// told with it. A turn stays if no memory is about the same part of the question.
-fn fold_evidence(asked: &Asked<'_>, ranked: &mut Vec<Ranked>) -> Result<(), EngineError> {
-    let memories: Vec<MemoryKey> = ranked.iter().filter_map(|ranked| ranked.key().memory()).collect();
+/// told with it. A turn stays if no memory that holds is about the same part of the question.
+fn fold_evidence(asked: &Asked<'_>, ranked: &mut Vec<Ranked>, believed: &HashMap<ItemKey, Memory>) -> Result<(), EngineError> {
+    let holds = |key: ItemKey| believed.get(&key).is_some_and(|memory| memory.status == Status::Holds);
+    let memories: Vec<MemoryKey> = ranked.iter().map(Ranked::key).filter(|key| holds(*key)).filter_map(ItemKey::memory).collect();
     let evidence = asked.store.evidence_of(&memories)?;
     if evidence.is_empty() {
         return Ok(());
@@ -189,19 +232,27 @@ fn fold_evidence(asked: &Asked<'_>, ranked: &mut Vec<Ranked>) -> Result<(), Engi
     Ok(())
 }
 
-/// Adds to a memory what an answer shows with it. With `at`, the record is as it stood then.
-pub(super) fn found(
-    asked: &Asked<'_>,
-    row: MemoryKey,
-    memory: Memory,
-    at: Option<UtcMillis>,
-) -> Result<FoundMemory, EngineError> {
+/// Adds to a memory what an answer shows with it. With `as_of`, the record is as it stood then. Of its evidence, what
+/// the request's filter does not let through is left out: turns of other projects, later ones, forgotten ones.
+pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: Memory) -> Result<FoundMemory, EngineError> {
     let store = asked.store;
-    let memory = match at {
-        Some(at) => as_of(memory.clone(), at).unwrap_or(memory),
-        None => memory,
+    let mut memory = as_believed(asked, plan, memory.clone())?.unwrap_or(memory);
+    let filter = CompiledFilter {
+        projects: plan.filter.projects.clone(),
+        everywhere: plan.filter.everywhere.clone(),
+        until: plan.filter.until,
+        ..CompiledFilter::default()
     };
-    let rows: Vec<TurnKey> = store.evidence_of(&[row])?.into_iter().map(|(_, turn)| turn).collect();
+    let mut evaluator = Evaluator::new(&filter);
+    let mut rows: Vec<TurnKey> = Vec::new();
+    for EvidenceRow { key, turn, is_forgotten } in store.evidence_rows(row)? {
+        let item = if is_forgotten { None } else { store.indexed_item(ItemKey::Turn(key))? };
+        if item.is_some_and(|item| evaluator.passes(&item)) {
+            rows.push(key);
+        } else {
+            memory.evidence.retain(|evidence| evidence.turn != turn);
+        }
+    }
     let mut turns: HashMap<TurnKey, _> = store.shown_turns(&rows)?.into_iter().map(|turn| (turn.row, turn)).collect();
     let sources = rows
         .iter()
@@ -216,12 +267,14 @@ pub(super) fn found(
             older.extend(store.predecessors(*id, MOST_HISTORY)?);
         }
         ids = older.iter().map(|older| older.id).collect();
+        // Somebody else's record may be a circle.
+        older.retain(|older: &Memory| older.id != memory.id && history.iter().all(|past: &PastStatement| past.id != older.id));
         history.extend(older.into_iter().map(|older| PastStatement {
             id: older.id,
             statement: older.statement,
             status: older.status,
             recorded: older.recorded,
-            until: older.status_since,
+            until: older.valid_until.or(older.status_since),
             cause: older.cause,
         }));
     }

@@ -225,6 +225,8 @@ fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter
     if asked.wanted == Wanted::Memories {
         filter.roles = Some(Vec::new());
     }
+    // What was true then as it was known then is judged by the records of that time.
+    let valid_at = conditions.valid_at.filter(|_| asked.as_of.is_none());
     if conditions.asks_for_content() {
         let mut entities = Vec::new();
         for name in &conditions.entities {
@@ -234,7 +236,7 @@ fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter
             }
             entities.extend(known.into_iter().map(|entity| entity.id));
         }
-        let keys = store.memories_meeting(conditions, &entities)?;
+        let keys = store.memories_meeting(conditions, &entities, valid_at)?;
         filter.memories = Some(Arc::new(keys.into_iter().map(|key| ItemKey::Memory(key).get()).collect()));
     }
     Ok(())

@@ -37,7 +37,7 @@ pub(super) fn hits(
         let spare = if request.is_folded { SPARE } else { 0 };
         let (batch, later) = rest.split_at(rest.len().min(request.limit - kept.len() + spare));
         rest = later;
-        read(asked, batch, request, texts, &mut kept)?;
+        read(asked, batch, plan, texts, &mut kept)?;
         if kept.len() == request.limit || rest.is_empty() {
             break;
         }

@@ -367,7 +367,7 @@ fn memories(store: &Store, model: EmbedderKey) {
     assert_eq!(past.iter().map(|past| past.id).collect::<Vec<_>>(), [first.id]);
     assert_eq!(store.entities_of(second.id).unwrap()[0].1, "crane");
     let named = MemoryConditions { kinds: vec![MemoryKind::Fact], ..MemoryConditions::default() };
-    assert_eq!(store.memories_meeting(&named, &[EntityId::from_bytes([3; 16])]).unwrap(), [key]);
+    assert_eq!(store.memories_meeting(&named, &[EntityId::from_bytes([3; 16])], None).unwrap(), [key]);
     assert!(!store.has_archived_memories().unwrap() && store.evidence_of(&[key]).unwrap().is_empty());
     store.undo(changed, &Cause::default(), NOON).unwrap().unwrap();
     store.undo(recorded, &Cause::default(), NOON).unwrap().unwrap();

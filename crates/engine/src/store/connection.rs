@@ -87,6 +87,25 @@ impl Store {
         })
     }
 
+    /// Runs `work` as [`Self::write`] does, unless anybody else writes now; then returns false.
+    pub(super) fn write_if_free(&self, work: impl FnOnce(&WriteTx<'_>) -> StoreResult<()>) -> StoreResult<bool> {
+        let Ok(mut writer) = self.writer.try_lock() else { return Ok(false) };
+        if writer.is_none() {
+            *writer = Some(self.open_writer()?);
+        }
+        let Some(db) = writer.as_mut() else { return Ok(false) };
+        db.busy_timeout(Duration::ZERO).map_err(|error| self.fail(error))?;
+        let outcome = match db.transaction_with_behavior(TransactionBehavior::Immediate) {
+            Ok(tx) => {
+                work(&WriteTx::new(&tx, &self.path)).and_then(|()| tx.commit().map_err(|error| self.fail(error))).map(|()| true)
+            }
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+            Err(error) => Err(self.fail(error)),
+        };
+        db.busy_timeout(self.options.busy_timeout).map_err(|error| self.fail(error))?;
+        outcome
+    }
+
     fn with_reader<T>(&self, work: impl FnOnce(&Connection) -> StoreResult<T>) -> StoreResult<T> {
         let pooled = self.readers().pop();
         let connection = match pooled {

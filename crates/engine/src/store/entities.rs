@@ -198,13 +198,24 @@ impl Store {
         limit: usize,
     ) -> StoreResult<Vec<Relation>> {
         let types = serde_json::Value::from(types.iter().map(|known| known.as_str()).collect::<Vec<_>>()).to_string();
-        let sql = format!(
-            "SELECT * FROM ({RELATION} WHERE from_key = ?1 AND from_kind = ?2 UNION ALL {RELATION} WHERE to_key = ?1 AND to_kind = ?2)
-             WHERE (?3 = '[]' OR type IN (SELECT value FROM json_each(?3))) AND weight >= ?4 ORDER BY weight DESC, uid LIMIT ?5"
-        );
+        // Of equal weights, the newest come first.
+        let from_end = |end: &str| {
+            format!(
+                "{RELATION} WHERE {end}_key = ?1 AND {end}_kind = ?2 AND weight >= ?4
+                 AND (?3 = '[]' OR type IN (SELECT value FROM json_each(?3))) ORDER BY weight DESC, id DESC LIMIT ?5"
+            )
+        };
         self.read(|view| {
-            let found = view.all(&sql, params![node.key(), node.kind(), types, f64::from(least), limit as i64], relation_of)?;
-            Ok(found.into_iter().flatten().collect())
+            let mut found: Vec<(i64, Relation)> = Vec::new();
+            for sql in [from_end("from"), from_end("to")] {
+                let known = view.all(&sql, params![node.key(), node.kind(), types, f64::from(least), limit as i64], |row| {
+                    Ok((row.get::<_, i64>(14)?, relation_of(row)?))
+                })?;
+                found.extend(known.into_iter().filter_map(|(row, relation)| Some((row, relation?))));
+            }
+            found.sort_by(|(a_row, a), (b_row, b)| b.weight.total_cmp(&a.weight).then(b_row.cmp(a_row)));
+            found.truncate(limit);
+            Ok(found.into_iter().map(|(_, relation)| relation).collect())
         })
     }
 }

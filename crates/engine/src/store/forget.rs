@@ -9,7 +9,7 @@ use yore_core::episode::EpisodeKind;
 use yore_core::id::TurnId;
 use yore_core::time::UtcMillis;
 
-use super::keys::{EpisodeKey, FileKey, TurnKey};
+use super::keys::{EpisodeKey, FileKey, TurnKey, json_of};
 use super::transaction::WriteTx;
 use super::upsert::NativeId;
 use super::{Store, StoreError, StoreResult, backup};
@@ -33,6 +33,12 @@ pub struct Forgotten {
     pub backups: Vec<PathBuf>,
     /// True if it cannot be restored.
     pub is_hard: bool,
+    /// Memories that go with it: those that rest on it alone, or the one that was named.
+    #[serde(default)]
+    pub memories: u64,
+    /// Memories that rest on more, and lose their quotes of it (hard only).
+    #[serde(default)]
+    pub memories_kept: u64,
 }
 
 /// The content to delete permanently. Its lines have already been removed from the archive.
@@ -70,12 +76,33 @@ impl Store {
         })
     }
 
+    /// Returns the number of memories that rest on these episodes alone, and of those that rest on more.
+    pub(crate) fn memories_resting_on(&self, episodes: &[EpisodeKey]) -> StoreResult<(u64, u64)> {
+        self.read(|view| {
+            view.one(
+                "WITH own AS (SELECT uid FROM turn WHERE episode_id IN (SELECT value FROM json_each(?1))),
+                      resting AS (
+                          SELECT memory_id, sum(turn_uid IN own) AS here, count(*) AS whole FROM memory_evidence
+                          WHERE memory_id IN (SELECT memory_id FROM memory_evidence WHERE turn_uid IN own) GROUP BY memory_id)
+                 SELECT coalesce(sum(here = whole), 0), coalesce(sum(here < whole), 0) FROM resting",
+                [json_of(episodes)],
+                |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64)),
+            )
+        })
+    }
+
     /// Hides episodes from every answer, or shows them again.
     pub(crate) fn set_forgotten(&self, episodes: &[EpisodeKey], at: Option<UtcMillis>) -> StoreResult<()> {
         self.write(|tx| {
             for episode in episodes {
                 tx.execute("UPDATE episode SET forgotten_ms = ?2 WHERE id = ?1", params![episode, at])?;
                 tx.execute("INSERT INTO lexical_queue (turn_id) SELECT id FROM turn WHERE episode_id = ?1", [episode])?;
+                // Memories that rest on it alone are found no more.
+                tx.execute(
+                    "INSERT INTO lexical_queue (turn_id) SELECT DISTINCT -memory_id FROM memory_evidence
+                     JOIN turn ON turn.uid = turn_uid WHERE turn.episode_id = ?1",
+                    [episode],
+                )?;
             }
             Ok(())
         })
@@ -98,6 +125,8 @@ impl Store {
                 turns.extend(tx.all("SELECT uid FROM turn WHERE episode_id = ?1", [episode], uid)?);
             }
             tx.forget_evidence(&turns, what.now)?;
+            // A question may repeat words of what is forgotten.
+            tx.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
             for message in what.messages {
                 tx.delete_copies(what.agent, message)?;
             }

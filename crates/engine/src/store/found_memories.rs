@@ -6,6 +6,7 @@ use rusqlite::params;
 use yore_core::entity::key_of;
 use yore_core::id::{EntityId, MemoryId, TurnId};
 use yore_core::memory::{Memory, Status};
+use yore_core::operation::Record;
 use yore_core::query::MemoryConditions;
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
@@ -17,7 +18,18 @@ use super::transaction::View;
 use super::{Store, StoreResult};
 
 /// Number up to which relations of a node are counted.
-const MOST_COUNTED: i64 = 10_000;
+const MOST_COUNTED: i64 = 1_000;
+
+/// A turn that is evidence of a memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EvidenceRow {
+    /// Its row.
+    pub key: TurnKey,
+    /// Its id.
+    pub turn: TurnId,
+    /// True if its session is forgotten softly.
+    pub is_forgotten: bool,
+}
 
 /// A memory with the name of its project.
 pub(crate) type NamedMemory = (Memory, Option<String>);
@@ -27,7 +39,16 @@ impl View<'_> {
     pub(super) fn indexed_memory(&self, row: MemoryKey) -> StoreResult<Option<IndexedItem>> {
         let project = self.first("SELECT project_id FROM memory WHERE id = ?1", [row], |row| row.get(0))?.flatten();
         let Some(memory) = self.memory_of_row(row)? else { return Ok(None) };
-        let names = memory.tags.iter().chain(memory.anchors.iter().map(|anchor| &anchor.text));
+        let evidence = self.evidence_rows(row)?;
+        // What rests on forgotten sessions alone is forgotten with them.
+        if !evidence.is_empty()
+            && evidence.iter().all(|evidence| evidence.is_forgotten)
+            && evidence.len() == memory.evidence.len()
+        {
+            return Ok(None);
+        }
+        let kind = memory.kind.as_str().replace('_', " ");
+        let names = [&kind].into_iter().chain(&memory.tags).chain(memory.anchors.iter().map(|anchor| &anchor.text));
         Ok(Some(IndexedItem {
             key: ItemKey::Memory(row),
             episode: EpisodeKey::new(0),
@@ -41,6 +62,17 @@ impl View<'_> {
             text: memory.words(),
             tool_text: names.map(String::as_str).collect::<Vec<_>>().join("\n"),
         }))
+    }
+
+    /// Returns the turns that are evidence of a memory, as far as they are still there, in the order of the evidence.
+    fn evidence_rows(&self, row: MemoryKey) -> StoreResult<Vec<EvidenceRow>> {
+        self.all(
+            "SELECT turn.id, turn.uid, episode.forgotten_ms IS NOT NULL FROM memory_evidence
+             JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id
+             WHERE memory_id = ?1 ORDER BY memory_evidence.position",
+            [row],
+            |row| Ok(EvidenceRow { key: row.get(0)?, turn: TurnId::from_bytes(row.get(1)?), is_forgotten: row.get(2)? }),
+        )
     }
 
     fn memory_of_row(&self, row: MemoryKey) -> StoreResult<Option<Memory>> {
@@ -74,6 +106,50 @@ impl Store {
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
         })
+    }
+
+    /// Returns the turns that are evidence of a memory, as far as they are still there, in the order of the evidence.
+    pub(crate) fn evidence_rows(&self, row: MemoryKey) -> StoreResult<Vec<EvidenceRow>> {
+        self.read(|view| view.evidence_rows(row))
+    }
+
+    /// Returns the turns of softly forgotten sessions that are evidence of a memory.
+    pub(crate) fn forgotten_evidence(&self, memory: MemoryId) -> StoreResult<Vec<TurnId>> {
+        self.read(|view| {
+            view.all(
+                "SELECT turn.uid FROM memory_evidence JOIN memory ON memory.id = memory_id
+                 JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id
+                 WHERE memory.uid = ?1 AND episode.forgotten_ms IS NOT NULL",
+                [memory.as_bytes()],
+                |row| row.get(0).map(TurnId::from_bytes),
+            )
+        })
+    }
+
+    /// Returns a memory as it stood at a time, by the operations that changed it since; `None` if it was not recorded
+    /// yet.
+    pub(crate) fn memory_as_of(&self, memory: Memory, at: UtcMillis) -> StoreResult<Option<Memory>> {
+        if memory.recorded >= at {
+            return Ok(None);
+        }
+        let before: Option<Option<String>> = self.read(|view| {
+            view.first(
+                "SELECT before FROM operation_change JOIN operation ON operation.number = operation_change.operation
+                 WHERE uid = ?1 AND at_ms >= ?2 ORDER BY operation_change.operation LIMIT 1",
+                params![memory.id.as_bytes(), at],
+                |row| row.get(0),
+            )
+        })?;
+        // An import or an undone removal brings back what was there before without saying what it was.
+        let record = before.flatten().and_then(|before| serde_json::from_str::<Record>(&before).ok());
+        if let Some(Record::Memory(before)) = record {
+            return Ok(Some(*before));
+        }
+        let mut memory = memory;
+        if memory.status_since.is_some_and(|since| since >= at) {
+            (memory.status, memory.status_since, memory.cause) = (Status::Holds, None, None);
+        }
+        Ok(Some(memory))
     }
 
     /// Returns the memory that took the place of another, the last one stated.
@@ -195,8 +271,14 @@ impl Store {
         self.read(|view| view.exists("SELECT 1 FROM memory WHERE status = 'archived'", []))
     }
 
-    /// Returns the memories that meet conditions: their kinds, tags, entities and validity.
-    pub(crate) fn memories_meeting(&self, conditions: &MemoryConditions, entities: &[EntityId]) -> StoreResult<Vec<MemoryKey>> {
+    /// Returns the memories that meet conditions: their kinds, tags and entities, and whether they were true at a time.
+    /// One that took the place of another is true since that was, unless it says otherwise.
+    pub(crate) fn memories_meeting(
+        &self,
+        conditions: &MemoryConditions,
+        entities: &[EntityId],
+        valid_at: Option<UtcMillis>,
+    ) -> StoreResult<Vec<MemoryKey>> {
         let names = |names: Vec<&str>| serde_json::Value::from(names).to_string();
         let digits = |id: &EntityId| id.as_bytes().iter().map(|byte| format!("{byte:02X}")).collect::<String>();
         let entities: Vec<String> = entities.iter().map(digits).collect();
@@ -208,26 +290,18 @@ impl Store {
                    AND (?3 = '[]' OR uid IN (
                        SELECT from_key FROM relation WHERE from_kind = 'memory' AND to_key IN (SELECT unhex(value) FROM json_each(?3))
                        UNION SELECT to_key FROM relation WHERE to_kind = 'memory' AND from_key IN (SELECT unhex(value) FROM json_each(?3))))
-                   AND (?4 IS NULL OR status <> 'invalidated' AND (valid_from_ms IS NULL OR valid_from_ms <= ?4)
-                       AND (valid_until_ms IS NULL OR valid_until_ms > ?4))",
+                   AND (?4 IS NULL OR status <> 'invalidated' AND (valid_until_ms IS NULL OR valid_until_ms > ?4)
+                       AND coalesce(valid_from_ms, (
+                           SELECT max(older.valid_until_ms) FROM relation JOIN memory AS older ON older.uid = to_key
+                           WHERE from_key = memory.uid AND from_kind = 'memory' AND to_kind = 'memory' AND type = 'supersedes'
+                       ), ?4) <= ?4)",
                 params![
                     names(conditions.kinds.iter().map(|kind| kind.as_str()).collect()),
                     names(conditions.tags.iter().map(String::as_str).collect()),
                     serde_json::Value::from(entities).to_string(),
-                    conditions.valid_at
+                    valid_at
                 ],
             )
         })
     }
-}
-
-/// Returns a memory as it stood at a time; `None` if it was not recorded yet.
-pub(crate) fn as_of(mut memory: Memory, at: UtcMillis) -> Option<Memory> {
-    if memory.recorded >= at {
-        return None;
-    }
-    if memory.status_since.is_some_and(|since| since >= at) {
-        (memory.status, memory.status_since, memory.cause) = (Status::Holds, None, None);
-    }
-    Some(memory)
 }

@@ -13,6 +13,9 @@ use yore_core::time::UtcMillis;
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
+/// Number of uses that the log keeps.
+const MOST_LOGGED: i64 = 100_000;
+
 /// A memory's properties that no search needs, as one JSON object.
 #[derive(Deserialize, Serialize)]
 struct Rest {
@@ -224,14 +227,18 @@ impl Store {
         self.read(|view| view.memory(id))
     }
 
-    /// Returns the ids of the memories whose last digits begin with `digits`: the form in which ids are shown
-    /// ([`MemoryId::short`]), or with a whole id; at most `limit`.
+    /// Returns the ids of the memories whose last digits begin with `digits`, the form in which ids are shown
+    /// ([`MemoryId::short`]), or whose whole id begins with them; at most `limit`.
     pub(crate) fn memories_by_digits(&self, digits: &str, limit: usize) -> StoreResult<Vec<MemoryId>> {
+        let filled = |digit: char| {
+            let whole: String = digits.chars().chain(std::iter::repeat(digit)).take(32).collect();
+            whole.parse::<MemoryId>().ok().map(|id| *id.as_bytes())
+        };
         self.read(|view| {
             view.all(
-                "SELECT uid FROM memory WHERE uid = ?1
+                "SELECT uid FROM memory WHERE uid BETWEEN ?1 AND ?4
                  UNION SELECT uid FROM memory WHERE substr(lower(hex(uid)), 23) BETWEEN ?2 AND ?2 || 'g' LIMIT ?3",
-                params![digits.parse::<MemoryId>().ok().map(|id| *id.as_bytes()), digits, limit as i64],
+                params![filled('0'), digits, limit as i64, filled('f')],
                 |row| row.get(0).map(MemoryId::from_bytes),
             )
         })
@@ -351,7 +358,8 @@ impl Store {
         })
     }
 
-    /// Counts a use of memories and logs it, for the question and in the session where it happened.
+    /// Counts a use of memories and logs it, for the question and in the session where it happened, unless anybody
+    /// else writes now. The log keeps the latest uses.
     pub(crate) fn record_uses(
         &self,
         memories: &[MemoryId],
@@ -363,7 +371,7 @@ impl Store {
         if memories.is_empty() {
             return Ok(());
         }
-        self.write(|tx| {
+        let work = |tx: &WriteTx<'_>| {
             for memory in memories {
                 let counted = match way {
                     Use::Shown => "UPDATE memory_use SET shown = shown + 1 WHERE memory_uid = ?1",
@@ -382,8 +390,9 @@ impl Store {
                     params![memory.as_bytes(), at, way.as_str(), session, question],
                 )?;
             }
-            Ok(())
-        })
+            tx.execute("DELETE FROM memory_access WHERE id <= (SELECT max(id) FROM memory_access) - ?1", [MOST_LOGGED]).map(drop)
+        };
+        self.write_if_free(work).map(drop)
     }
 
     /// Returns how often a memory was used.

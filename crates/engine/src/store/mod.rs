@@ -61,7 +61,7 @@ pub(crate) use episodes::{IndexedItem, ItemClass, SPOKEN_GAP};
 pub use error::{StoreError, StoreResult};
 pub(crate) use forget::Forgetting;
 pub use forget::Forgotten;
-pub(crate) use found_memories::{NamedMemory, as_of};
+pub(crate) use found_memories::{EvidenceRow, NamedMemory};
 pub(crate) use job_rows::{Failed, JobRow, NewJob};
 pub(crate) use keys::{
     BlobKey, EmbedderKey, EpisodeKey, FileKey, ItemKey, LabelKey, MemoryKey, ProjectKey, RowKey, TurnKey, VectorKey,

@@ -346,23 +346,32 @@ impl WriteTx<'_> {
             let Some(mut memory) = self.memory(id)? else { continue };
             memory.evidence.retain(|evidence| !turns.contains(&evidence.turn));
             if memory.evidence.is_empty() {
-                for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
-                    self.forget_changes(Subject::Relation(relation.id))?;
-                    self.remove_relation(relation.id)?;
-                }
-                self.execute("DELETE FROM memory_use WHERE memory_uid = ?1", [id.as_bytes()])?;
-                self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [id.as_bytes()])?;
-                self.remove_memory(id)?;
+                self.forget_memory(id)?;
                 removed += 1;
             } else {
                 self.put_memory(&memory)?;
+                self.forget_changes(Subject::Memory(id))?;
             }
-            self.forget_changes(Subject::Memory(id))?;
         }
         if touched.is_empty() {
             return Ok(());
         }
-        let summary = format!("forgot {removed} memories and the evidence of {}", touched.len() - removed);
+        self.log_forgetting(&format!("forgot {removed} memories and the evidence of {}", touched.len() - removed), at)
+    }
+
+    /// Removes a memory with its relations, and the content of every operation that changed it.
+    fn forget_memory(&self, id: MemoryId) -> StoreResult<()> {
+        for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
+            self.forget_changes(Subject::Relation(relation.id))?;
+            self.remove_relation(relation.id)?;
+        }
+        self.execute("DELETE FROM memory_use WHERE memory_uid = ?1", [id.as_bytes()])?;
+        self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [id.as_bytes()])?;
+        self.remove_memory(id)?;
+        self.forget_changes(Subject::Memory(id))
+    }
+
+    fn log_forgetting(&self, summary: &str, at: UtcMillis) -> StoreResult<()> {
         self.execute(
             "INSERT INTO operation (kind, at_ms, actor, cause, summary, is_forgotten) VALUES ('forget', ?1, 'person', 'forget', ?2, 1)",
             params![at, summary],
@@ -405,6 +414,19 @@ fn operation_of(row: &Row<'_>) -> rusqlite::Result<Operation> {
 }
 
 impl Store {
+    /// Forgets a memory for good: its record, relations, uses, vectors, and the content of the operations that changed
+    /// it. The caller removes it from the indexes and from the backups.
+    pub(crate) fn forget_memory(&self, id: MemoryId, at: UtcMillis) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.forget_memory(id)?;
+            tx.log_forgetting("forgot a memory", at)?;
+            tx.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
+            tx.set_state("purge", "owed")?;
+            tx.set_state("purge-vectors", "owed")?;
+            tx.release_vectors()
+        })
+    }
+
     /// Runs an operation in one transaction and logs it. Returns what `work` returns, and the number of the
     /// operation; no number if it changed nothing.
     ///

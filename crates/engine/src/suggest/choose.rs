@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use yore_core::episode::Role;
-use yore_core::memory::Status;
+use yore_core::memory::{Lane, Status};
 use yore_core::query::Filter;
 use yore_core::relevance::{SkipReason, is_announcement};
 
@@ -52,8 +52,15 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
         }
         let turn = match &hit.found {
             Found::Turn(turn) => turn,
-            // What is not held any more, or by nobody confirmed and contested, is told only if it is asked for.
-            Found::Memory(found) => return found.memory.status == Status::Holds,
+            // What holds no more, is contested, or is only an agent's word is told if it is asked for. What the session
+            // recorded itself, it knows.
+            Found::Memory(found) => {
+                let memory = &found.memory;
+                let is_own = memory.source.session.is_some() && memory.source.session == request.session;
+                let is_backed = memory.lane == Lane::Curated || !memory.evidence.is_empty();
+                let at = request.filter.as_of.unwrap_or_else(|| engine.now());
+                return memory.status == Status::Holds && memory.is_valid_at(at) && is_backed && !is_own;
+            }
         };
         let is_own = request.session.as_deref().is_some_and(|session| {
             turn.native_session == session

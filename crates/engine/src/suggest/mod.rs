@@ -71,11 +71,15 @@ impl Engine {
         }
         let texts = suggestions.memories.iter_mut().flat_map(|memory| {
             let outcome = memory.outcome.as_mut().map(|said| &mut said.text);
-            let title = match &mut memory.hit.found {
-                Found::Turn(turn) => turn.title.as_mut(),
-                Found::Memory(found) => found.memory.title.as_mut(),
+            let texts: Vec<&mut String> = match &mut memory.hit.found {
+                Found::Turn(turn) => turn.title.iter_mut().collect(),
+                Found::Memory(found) => {
+                    let history = found.history.iter_mut().map(|past| &mut past.statement);
+                    found.memory.title.iter_mut().chain([&mut found.memory.statement]).chain(history).collect()
+                }
             };
-            std::iter::once(&mut memory.hit.quote).chain(title).chain(outcome)
+            let beside = memory.hit.beside.iter_mut().map(|said| &mut said.text);
+            std::iter::once(&mut memory.hit.quote).chain(texts).chain(beside).chain(outcome)
         });
         self.redact_again(texts)?;
         Ok(suggestions)

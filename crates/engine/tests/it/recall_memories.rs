@@ -215,8 +215,8 @@ fn what_was_believed_at_a_time_is_what_was_recorded_until_then() {
     assert_eq!(at(99), []);
     assert_eq!(at(105), [("The depot opens at seven.".to_owned(), Status::Holds)]);
     assert_eq!(at(115), [("The depot opens at nine.".to_owned(), Status::Holds)]);
-    assert_eq!(at(125), [("The depot opens at seven.".to_owned(), Status::Superseded)], "its successor is archived");
-    assert_eq!(statements(&memory.ask("when does the depot open?")), ["The depot opens at seven."]);
+    assert_eq!(at(125), [], "what took its place is archived");
+    assert!(statements(&memory.ask("when does the depot open?")).is_empty());
 }
 
 #[test]
@@ -341,4 +341,133 @@ fn relations_lead_from_the_entities_of_a_question_to_what_no_word_of_it_stands_i
     let answer = lexical("which motor is shared?", true);
     assert!(statements(&answer.hits).contains(&"It needs oil every week."), "{:?}", statements(&answer.hits));
     assert!(answer.anchors.iter().all(|anchor| !anchor.is_named) && answer.anchors.len() == 2);
+}
+
+/// Two projects that are repositories, each with a session, and their ids.
+fn two_projects() -> (Memory, [yore_core::id::ProjectId; 2], [String; 2]) {
+    let memory = Memory::new();
+    let mut turns = Vec::new();
+    for (seed, name) in [(1, "harbour"), (2, "quarry")] {
+        let mut session = SessionBuilder::new(seed).cwd(&format!("/home/dev/{name}"));
+        session.human(&format!("Who keeps the books of the {name}?"));
+        session.assistant(&format!("Ms Moss keeps the books of the {name}, in a green ledger."));
+        memory.write(&format!("projects/{name}/a.jsonl"), session.text());
+        memory.learn();
+        turns.push(memory.turns(session.id())[1].id.to_string());
+    }
+    let projects = memory.engine().projects().unwrap();
+    let id = |name: &str| projects.iter().find(|project| project.name == name).unwrap().id;
+    let ids = [id("harbour"), id("quarry")];
+    (memory, ids, turns.try_into().unwrap())
+}
+
+#[test]
+fn a_memory_brings_no_words_of_another_project_of_a_later_time_or_of_a_forgotten_session() {
+    let (memory, _, [here, there]) = two_projects();
+    let engine = memory.engine();
+    let books = |turn: &str| NewMemory {
+        evidence: vec![GivenEvidence { turn: turn.to_owned(), quote: None }],
+        ..fact("Books are kept in a green ledger.")
+    };
+    add(engine, &books(&there));
+    add(engine, &books(&here));
+    memory.index();
+    let packing = Packing { budget: 400, group_cost: 36, hit_cost: 24, is_broad: false };
+    let asked = |change: &dyn Fn(&mut yore_engine::RecallRequest)| {
+        let answer = memory.ask_with("in what are books kept?", |request| {
+            request.packing = Some(packing);
+            change(request);
+        });
+        let hit = answer.hits.into_iter().find(|hit| hit.as_memory().is_some()).unwrap();
+        let found = hit.as_memory().unwrap();
+        (found.sources.len(), found.memory.evidence.len(), hit.beside.iter().any(|said| said.text.contains("quarry")))
+    };
+    assert_eq!((asked(&|_| {}).0, asked(&|_| {}).1), (2, 2));
+    let only_here = |request: &mut yore_engine::RecallRequest| {
+        request.filter.scope = ScopeChoice::Current;
+        request.here = Some(yore_engine::ingest::names_of("/home/dev/harbour"));
+    };
+    assert_eq!(asked(&only_here), (1, 1, false));
+    let session = memory.episodes().into_iter().find(|episode| episode.cwd.as_deref() == Some("/home/dev/quarry")).unwrap();
+    let session = session.native_id;
+    let request =
+        yore_engine::ForgetRequest { session, is_hard: false, is_dry_run: false, restore: false, keep_tombstones: true };
+    memory.engine().forget(&request).unwrap();
+    assert_eq!(asked(&|_| {}), (1, 1, false), "softly forgotten");
+}
+
+#[test]
+fn what_rests_on_a_softly_forgotten_session_alone_is_found_again_when_it_is_restored() {
+    let (memory, session) = harbour();
+    let said = memory.turns(session.id())[1].id.to_string();
+    let new = NewMemory { evidence: vec![GivenEvidence { turn: said, quote: None }], ..fact("Leases are rows of a table.") };
+    add(memory.engine(), &new);
+    memory.index();
+    let forget = |restore: bool| {
+        let session = session.id().to_owned();
+        let request = yore_engine::ForgetRequest { session, is_hard: false, is_dry_run: false, restore, keep_tombstones: true };
+        memory.engine().forget(&request).unwrap();
+    };
+    assert_eq!(statements(&memory.ask("leases are rows")).len(), 1);
+    forget(false);
+    assert_eq!(statements(&memory.ask("leases are rows")).len(), 0);
+    forget(true);
+    assert_eq!(statements(&memory.ask("leases are rows")).len(), 1);
+}
+
+#[test]
+fn what_was_true_at_a_time_is_told_also_after_a_correction_and_as_it_was_known_then() {
+    let mut memory = Memory::new();
+    memory.open_at(|| 100 * DAY);
+    let first = add(memory.engine(), &fact("Parcels are weighed in pounds."));
+    memory.open_at(|| 110 * DAY);
+    let edit = MemoryEdit { statement: Some("Parcels are weighed in kilograms.".to_owned()), ..MemoryEdit::default() };
+    let second = memory.engine().edit_memory(&first, &edit, &cause()).unwrap().memory.to_string();
+    memory.open_at(|| 120 * DAY);
+    memory.engine().invalidate_memory(&second, Some("scales were replaced"), &cause()).unwrap();
+    memory.index();
+    let asked = |as_of: Option<UtcMillis>, valid_at: Option<UtcMillis>| {
+        let answer = memory.ask_with("how are parcels weighed?", |request| {
+            (request.filter.as_of, request.filter.memories.valid_at) =
+                (as_of.map(|day| day * DAY), valid_at.map(|day| day * DAY));
+        });
+        let found = answer.hits.iter().filter_map(Hit::as_memory);
+        found.map(|found| (found.memory.statement.clone(), found.memory.valid_until.is_some())).collect::<Vec<_>>()
+    };
+    let (pounds, kilograms) = ("Parcels are weighed in pounds.".to_owned(), "Parcels are weighed in kilograms.".to_owned());
+    assert_eq!(asked(None, Some(105)), [(pounds.clone(), true)], "the correction is true since it was made");
+    assert_eq!(asked(None, Some(115)), [], "what was found wrong was never true");
+    assert_eq!(asked(Some(115), Some(112)), [(kilograms, false)], "as it was known then");
+    assert_eq!(asked(Some(105), None), [(pounds, false)], "nobody knew yet that it would end");
+}
+
+#[test]
+fn a_wrong_memory_leaves_the_words_that_it_rests_on_in_their_place() {
+    let (memory, session) = harbour();
+    let said = memory.turns(session.id())[3].id;
+    let new =
+        NewMemory { evidence: vec![GivenEvidence { turn: said.to_string(), quote: None }], ..fact("Tide gauge: JSON, MQTT.") };
+    let id = add(memory.engine(), &new);
+    memory.engine().invalidate_memory(&id, None, &cause()).unwrap();
+    memory.index();
+    let hits = memory.ask("what does the tide gauge send over MQTT, JSON?");
+    assert!(hits.iter().any(|hit| hit.id() == ItemId::Turn(said)), "{:?}", statements(&hits));
+}
+
+#[test]
+fn the_log_of_uses_holds_no_secret_and_nothing_after_a_hard_forget() {
+    let (memory, session) = harbour();
+    let id = add(memory.engine(), &fact("Leases are kept.")).parse().unwrap();
+    let secret = "ghp_1234567890abcdefghijABCDEFGHIJ123456";
+    let question = format!("{} {secret} kumquat", "x".repeat(480));
+    memory.engine().record_memory_uses(&[id], yore_core::memory::Use::Shown, None, Some(&question)).unwrap();
+    let (database, log) = memory.database_bytes();
+    let holds = |bytes: &[u8], words: &str| bytes.windows(words.len()).any(|window| window == words.as_bytes());
+    assert!(!holds(&database, &secret[..16]) && !holds(&log, &secret[..16]), "half a secret is one too");
+    let question = "who eats kumquats?";
+    memory.engine().record_memory_uses(&[id], yore_core::memory::Use::Shown, None, Some(question)).unwrap();
+    memory.forget_hard(session.id());
+    let (database, log) = memory.database_bytes();
+    assert!(!holds(&database, "kumquats") && !holds(&log, "kumquats"));
+    assert_eq!(memory.engine().memory(&id.to_string()).unwrap().uses.shown, 2, "counts stay");
 }

@@ -7,14 +7,14 @@ use crate::error::{CliResult, Exit};
 use crate::render::text;
 use crate::results;
 
-/// Forget a session or a note
+/// Forget a session, a note or a memory
 ///
-/// Soft: no answer uses it any more, and --restore brings it back. Hard: its words are removed from the
-/// archive, the index and the backups, including copies in resumed or forked sessions, and cannot come back
-/// from the source.
+/// Soft: no answer uses it any more, and --restore brings it back; a memory is archived. Hard: its words are removed
+/// from the archive, the index and the backups, including copies in resumed or forked sessions, and cannot come back
+/// from the source. Memories that rest on it alone go with it; those that rest on more lose their quotes of it.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Id of the session, with its side conversations, or of the note
+    /// Id of the session, with its side conversations, of the note, or of the memory
     #[arg(value_name = "ID", required_unless_present = "session")]
     id: Option<String>,
     /// Same as ID
@@ -48,6 +48,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
             restored: arguments.restore,
             episodes: outcome.episodes.clone(),
             turns: outcome.turns,
+            memories: outcome.memories,
+            memories_kept: outcome.memories_kept,
             archive_lines: outcome.archive_lines,
             backups: Some(outcome.backups.iter().map(|path| results::path(path)).collect()),
         })?;
@@ -63,7 +65,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     };
     // A note belongs to no agent and has no other copy.
     let is_note = |native: &String| engine.known_unit(KIND, &note_unit(native)).is_ok_and(|known| known.is_some());
-    let is_agents = outcome.episodes.is_empty() || !outcome.episodes.iter().all(is_note);
+    let is_memory = outcome.episodes.is_empty() && outcome.memories > 0;
+    let is_agents = !is_memory && (outcome.episodes.is_empty() || !outcome.episodes.iter().all(is_note));
     if is_agents {
         context.printer.line(format!(
             "{verb} {} with {}",
@@ -76,6 +79,19 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     }
     for note in outcome.episodes.iter().filter(|_| !is_agents) {
         context.printer.line(format!("{verb} note {}", note_episode(note).short()))?;
+    }
+    if is_memory {
+        context.printer.line(format!("{verb} memory {}", text::harmless(&id)))?;
+    } else if outcome.memories + outcome.memories_kept > 0 {
+        context.printer.line(format!(
+            "  with {} on it alone{}",
+            resting(outcome.memories),
+            match outcome.memories_kept {
+                0 => String::new(),
+                kept if outcome.is_hard => format!("; the quotes of {} on more", resting(kept)),
+                kept => format!("; {} on more and stay", resting(kept)),
+            }
+        ))?;
     }
     if outcome.archive_lines > 0 {
         context.printer.line(format!("{} removed from the archive", text::counted(outcome.archive_lines, "line")))?;
@@ -93,4 +109,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.line(format!("`yore forget {id} --restore` brings it back"))?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns how many memories rest on something.
+fn resting(count: u64) -> String {
+    let memories = text::counted(count, "memory");
+    if count == 1 { format!("{memories} that rests") } else { format!("{memories} that rest") }
 }

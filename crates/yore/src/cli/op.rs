@@ -4,6 +4,7 @@ use yore_core::operation::Operation;
 use super::Context;
 use super::memories::by_person;
 use crate::error::{CliError, CliResult, Exit};
+use crate::render::plain::one_line;
 use crate::render::text::{self, DIM, RESET};
 use crate::results::{Changed, OperationRecord};
 
@@ -90,7 +91,8 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
                     .ok_or_else(|| CliError { exit: Exit::Nothing, ..CliError::usage("there is nothing to undo", None) })?,
             };
             let done = engine.undo(chosen, &by_person("op undo"))?;
-            finish(context, done, &format!("undid operation {chosen}"))
+            let what = engine.operation(chosen)?.map(|(operation, _)| format!(", {}", one_line(&operation.summary)));
+            finish(context, done, &format!("undid operation {chosen}{}", what.unwrap_or_default()))
         }
         Action::Redo { number } => {
             let done = engine.redo(*number, &by_person("op redo"))?;

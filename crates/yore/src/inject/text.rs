@@ -111,7 +111,7 @@ fn memory_line(passage: Passage<'_>, is_first: bool) -> String {
             Found::Turn(turn) => {
                 (turn.role, turn.time.utc, if turn.agent == KIND { turn.episode.short() } else { turn.id.short() })
             }
-            Found::Memory(memory) => return statement_line(memory),
+            Found::Memory(memory) => return statement_line(memory, passage.text()),
         },
         Passage::Beside(said) => (said.role, said.at, said.turn.short()),
     };
@@ -125,12 +125,12 @@ fn memory_line(passage: Passage<'_>, is_first: bool) -> String {
     if is_first { format!("- [{id}] {}, {who}: {quote}", day(at)) } else { format!("  [{id}] {who}: {quote}") }
 }
 
-/// Returns a line with a memory: its kind, when it was recorded, how sure it is, and its statement.
-fn statement_line(found: &FoundMemory) -> String {
+/// Returns a line with a memory: its kind, when it was recorded, how sure it is, and its statement or passages of it.
+fn statement_line(found: &FoundMemory, words: &str) -> String {
     let memory = &found.memory;
     let sure = if memory.confidence == Confidence::Verified { "" } else { memory.confidence.as_str() };
     let sure = if sure.is_empty() { String::new() } else { format!(", {sure}") };
-    let statement = flowing(&memory.statement, usize::MAX);
+    let statement = flowing(words, usize::MAX);
     let kind = memory.kind.as_str().replace('_', " ");
     let before = found.history.first().map(|past| format!(" (before: {})", flowing(&past.statement, PAST_CHARS)));
     format!("- [{}] {kind}, {}{sure}: {statement}{}", memory.id.short(), day(Some(memory.recorded)), before.unwrap_or_default())

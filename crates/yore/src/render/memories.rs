@@ -29,7 +29,7 @@ pub fn lines_of(found: &FoundMemory) -> Vec<String> {
     lines.extend(memory.cause.as_ref().map(|cause| format!("because {}", one_line(cause))));
     lines.extend(history.iter().map(|past| {
         let until = past.until.map(|until| format!(" until {}", day(Some(until)))).unwrap_or_default();
-        format!("before{until} [{}]: {}", past.id.short(), one_line(&past.statement))
+        format!("earlier{until} [{}]: {}", past.id.short(), one_line(&past.statement))
     }));
     lines
 }

@@ -55,11 +55,22 @@ pub struct Forgotten {
     pub episodes: Vec<String>,
     /// Number of their turns.
     pub turns: u64,
+    /// Memories that go with it: those that rest on it alone, or the one that was named.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub memories: u64,
+    /// Memories that rest on more, and lose their quotes of it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub memories_kept: u64,
     /// Number of archived lines that were removed.
     pub archive_lines: u64,
     /// Backups that were removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backups: Option<Vec<String>>,
+}
+
+/// Returns whether a count is 0.
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The brief that a session gets at its beginning.

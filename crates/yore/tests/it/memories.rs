@@ -185,7 +185,7 @@ fn a_statement_is_recalled_as_it_stands_and_as_it_stood_and_survives_a_loss() {
     assert_eq!(recalled(&["--memory-kind", "standard"]).len(), 0);
     assert_eq!(said(&recalled(&["--entity", "redis"])), "Leases of the berths live in SQLite.");
     let text = harbor.call(&["recall", "where do leases live?"]).success().stdout;
-    for part in ["decision", "Leases of the berths live in SQLite.", "about Redis", "before until"] {
+    for part in ["decision", "Leases of the berths live in SQLite.", "about Redis", "earlier until"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let uses = harbor.call(&["memories", "--json", "-k", "decision"]).json();

@@ -11,6 +11,10 @@ CREATE INDEX memory_chunk_vector ON memory_chunk (vector_id);
 -- Memories that no answer has unless it is asked for them.
 CREATE INDEX memory_archived ON memory (status) WHERE status = 'archived';
 
+-- The heaviest relations of what many are about. What a node is about itself is little, and has an index already.
+CREATE INDEX relation_to_weight ON relation (to_key, weight DESC, id DESC);
+DROP INDEX relation_to;
+
 CREATE TRIGGER memory_added AFTER INSERT ON memory BEGIN
     INSERT INTO lexical_queue (turn_id) VALUES (-new.id);
     INSERT INTO embed_queue (turn_id) VALUES (-new.id);

@@ -13,13 +13,13 @@ use crate::mcp::arguments::{needed, parse, usage};
 use crate::render::text::counted;
 use crate::results;
 
-const DESCRIPTION: &str = "Forget a session or note, only when the person asks. Without `confirmed` it says what would go; tell the \
+const DESCRIPTION: &str = "Forget a session, note or memory, only when the person asks. Without `confirmed` it says what would go; tell the \
 person, then call again. Soft unless `hard`: it answers no more and can be restored.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Id of a session or note
+    /// Its id
     id: String,
     /// The person agreed
     confirmed: Option<bool>,
@@ -49,11 +49,22 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         keep_tombstones: call.access.handle.config().forget.keep_tombstones,
     };
     let outcome = call.access.handle.with(move |memory| memory.forget(&request)).await?;
-    let what = format!(
-        "{} with {}",
-        counted(outcome.episodes.len() as u64, "conversation or note").replace("conversation or notes", "conversations or notes"),
-        counted(outcome.turns, "turn")
-    );
+    let resting = if outcome.memories > 0 {
+        let verb = if outcome.memories == 1 { "rests" } else { "rest" };
+        format!(" and {} that {verb} on it alone", counted(outcome.memories, "memory"))
+    } else {
+        String::new()
+    };
+    let what = if outcome.episodes.is_empty() && outcome.memories > 0 {
+        counted(outcome.memories, "memory")
+    } else {
+        format!(
+            "{} with {}{resting}",
+            counted(outcome.episodes.len() as u64, "conversation or note")
+                .replace("conversation or notes", "conversations or notes"),
+            counted(outcome.turns, "turn")
+        )
+    };
     if !is_confirmed {
         return Err(CliError {
             exit: Exit::Usage,
@@ -83,6 +94,8 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         restored: restore,
         episodes: outcome.episodes.clone(),
         turns: outcome.turns,
+        memories: outcome.memories,
+        memories_kept: outcome.memories_kept,
         archive_lines: outcome.archive_lines,
         backups: None,
     };

@@ -90,10 +90,8 @@ pub async fn call(call: Call) -> CliResult<Answer> {
 fn memory_answer(opened: &OpenedMemory, budget: Option<usize>) -> Answer {
     let chars = budget.unwrap_or(TURN_BUDGET).saturating_sub(FRAME).saturating_mul(4);
     let body = cut_and_told(&memories::body(opened).join("\n"), chars);
-    let mut text = fenced(&[passage(&memories::heading(&opened.stored), &body)]);
-    for line in memories::history(opened) {
-        text.push_str(&format!("\n{}", clean(&line)));
-    }
+    let history = memories::history(opened).join("\n");
+    let text = fenced(&[passage(&clean(&memories::heading(&opened.stored)), &body), passage("history", &history)]);
     Answer::recalled(text, compact(MemoryRecord::opened(opened)), vec![opened.stored.memory.id.to_string()])
 }
 

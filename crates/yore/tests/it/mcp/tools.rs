@@ -526,7 +526,7 @@ fn a_memory_is_kept_with_its_evidence_found_opened_and_replaced() {
     assert_eq!(result["memory"]["history"][0]["statement"], statement);
     let asked = json!({"question": "how often is the tide gauge read?"});
     let told = text(&agent.call("recall", asked)).to_owned();
-    assert!(told.contains("decision 20") && told.contains("before until"), "{told}");
+    assert!(told.contains("decision 20") && told.contains("earlier until"), "{told}");
     for depth in ["preview", "full"] {
         let answer = agent.call("recall", json!({"question": "how often is the tide gauge read?", "depth": depth}));
         assert!(text(&answer).contains("The tide gauge is read every minute."), "{depth}: {answer}");
