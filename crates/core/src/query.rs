@@ -40,7 +40,7 @@ pub struct Filter {
     pub files: Vec<String>,
     /// Languages of the code blocks, under any of their names.
     pub languages: Vec<String>,
-    /// What may answer: turns, memories, or both.
+    /// Turns, memories, or both may answer.
     #[serde(default)]
     pub wanted: Wanted,
     /// The conditions that memories must meet.
@@ -49,7 +49,7 @@ pub struct Filter {
 }
 
 named_enum! {
-    /// What may answer a question.
+    /// The kinds of items that may answer a question.
     #[derive(Default)]
     Wanted {
         /// Turns and memories.
@@ -78,9 +78,9 @@ pub struct MemoryConditions {
 }
 
 impl MemoryConditions {
-    /// Returns whether there is a condition besides the status.
+    /// Returns whether there is a condition besides status and validity.
     pub fn asks_for_content(&self) -> bool {
-        !self.kinds.is_empty() || !self.tags.is_empty() || !self.entities.is_empty() || self.valid_at.is_some()
+        !self.kinds.is_empty() || !self.tags.is_empty() || !self.entities.is_empty()
     }
 }
 

@@ -66,15 +66,15 @@ impl Engine {
             native_ids.push(native_id);
         }
         let (memories, memories_kept) = self.store().memories_resting_on(&episodes)?;
-        let counted = |outcome: Forgotten| Forgotten { memories, memories_kept, ..outcome };
         let outcome = Forgotten {
             episodes: native_ids.clone(),
             turns: self.store().count_turns(&episodes)?,
             backups: if request.is_hard { self.store().backups() } else { Vec::new() },
             is_hard: request.is_hard,
+            memories,
+            memories_kept,
             ..Forgotten::default()
         };
-        let outcome = counted(outcome);
         if request.is_dry_run {
             return Ok(outcome);
         }
@@ -86,7 +86,7 @@ impl Engine {
         }
         let target =
             ForgetTarget { agent, native_session: native, episodes, native_ids, keep_tombstones: request.keep_tombstones };
-        let outcome = counted(self.reader()?.forget(&target, now)?);
+        let outcome = Forgotten { memories, memories_kept, ..self.reader()?.forget(&target, now)? };
         self.finish_forgetting(outcome, false)
     }
 
@@ -98,10 +98,10 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let id = stored.memory.id;
-        let backups = if request.is_hard { self.store().backups() } else { Vec::new() };
-        let outcome = Forgotten { memories: 1, backups, is_hard: request.is_hard, ..Forgotten::default() };
+        let outcome = Forgotten { memories: 1, is_hard: request.is_hard, ..Forgotten::default() };
         if request.is_dry_run {
-            return Ok(Some(outcome));
+            let backups = if request.is_hard { self.store().backups() } else { Vec::new() };
+            return Ok(Some(Forgotten { backups, ..outcome }));
         }
         if !request.is_hard {
             let cause = Cause { by: "forget".to_owned(), ..Cause::default() };
@@ -109,8 +109,10 @@ impl Engine {
             self.sync_index(2_000, &mut |_| {})?;
             return Ok(Some(outcome));
         }
+        // The backups go first: as long as the record is there, a killed command can be repeated.
+        let backups = self.store().purge_backups()?;
         self.store().forget_memory(id, self.now())?;
-        self.finish_forgetting(outcome, false).map(Some)
+        self.finish_forgetting(Forgotten { backups, ..outcome }, false).map(Some)
     }
 
     /// Does the last steps of a hard forgetting: the index, the backups, the log.

@@ -48,7 +48,7 @@ struct Alias {
     recorded: String,
 }
 
-/// What was written.
+/// Counts of the records that were written.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Exported {
     /// Number of memories.
@@ -59,7 +59,7 @@ pub struct Exported {
     pub relations: u64,
 }
 
-/// What was read.
+/// Counts of the records that were read.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Imported {
     /// Records that were new, or newer than the known ones.
@@ -145,13 +145,20 @@ impl Engine {
                         .collect();
                     projects.insert(id, self.store().project_like(id, &name, &aliases, self.now())?);
                 }
-                Ok(Line::Entity(entity)) => records.push((number, Record::Entity(Box::new(entity.normalised())))),
+                Ok(Line::Entity(mut entity)) => {
+                    let names = entity.aliases.iter_mut().chain([&mut entity.name]);
+                    self.redact(names.chain(&mut entity.description).chain(&mut entity.given_kind))?;
+                    records.push((number, Record::Entity(Box::new(entity.normalised()))));
+                }
                 Ok(Line::Memory(memory)) => {
                     let project = memory.project.map(|id| projects.get(&id).copied().unwrap_or(id));
                     let memory = self.redacted_memory(Memory { project, ..*memory })?;
                     records.push((number, Record::Memory(Box::new(memory.normalised()))));
                 }
-                Ok(Line::Relation(relation)) => records.push((number, Record::Relation(Box::new(relation.normalised())))),
+                Ok(Line::Relation(mut relation)) => {
+                    self.redact(relation.reason.iter_mut())?;
+                    records.push((number, Record::Relation(Box::new(relation.normalised()))));
+                }
                 Err(error) => skip(&mut imported, number, error.to_string()),
             }
         }

@@ -217,7 +217,7 @@ pub struct FoundMemory {
     pub entities: Vec<String>,
     /// Turns that it rests on, as far as they are still there, in the order of its evidence.
     pub sources: Vec<MemorySource>,
-    /// What it took the place of, newest first.
+    /// The statements whose place it took, newest first.
     pub history: Vec<PastStatement>,
 }
 

@@ -39,7 +39,7 @@ const MOST_WORDS: usize = 100;
 /// Limits of the neighbourhood: steps, relations followed from a node, nodes whose relations are read.
 const DEPTH: usize = 3;
 const BREADTH: usize = 50;
-const MOST_EXPANDED: usize = 150;
+const MOST_EXPANDED: usize = 64;
 /// Probability with which the walk goes on, and the mass below which it is not followed.
 const DAMPING: f32 = 0.6;
 const LEAST_MASS: f32 = 1e-4;
@@ -56,7 +56,7 @@ pub(super) fn follow_relations(
     plan: &Plan<'_>,
     landed: &mut Vec<Candidate>,
 ) -> Result<Vec<Anchor>, EngineError> {
-    // What relations lead to need not have the quoted words.
+    // A memory that relations lead to need not have the quoted words.
     let needs_phrases = plan.question.are_phrases_required && !plan.question.phrases.is_empty();
     let is_wanted = plan.request.is_graph_followed && plan.request.filter.wanted != Wanted::Turns && !needs_phrases;
     if !is_wanted || !asked.store.has_entities()? || !asked.deadline.allows(LatePart::Graph) {
@@ -103,7 +103,8 @@ fn anchors(asked: &Asked<'_>, plan: &Plan<'_>, landed: &[Candidate]) -> Result<V
     // The longest names first: a name within another is not meant.
     let mut named: Vec<&String> = Vec::new();
     for name in names.iter().filter(|name| known.contains_key(*name)) {
-        if !named.iter().any(|longer| longer.contains(name.as_str())) {
+        let is_within = |longer: &&String| format!(" {longer} ").contains(&format!(" {name} "));
+        if !named.iter().any(is_within) {
             named.push(name);
         }
     }

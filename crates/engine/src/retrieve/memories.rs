@@ -77,7 +77,7 @@ pub(super) fn rank_memories(
             ranked.add(ScorePart { part: Part::Memory, value: change });
         }
     }
-    // Whoever asks for statuses, or for what was true then, wants to see the replaced ones themselves.
+    // A request for statuses, or for a time of validity, is about the replaced ones themselves.
     if filter.memories.statuses.is_empty() && filter.memories.valid_at.is_none() {
         replace(asked, plan, ranked, &mut believed, texts)?;
     }
@@ -162,7 +162,7 @@ fn is_true_at(memory: &Memory, at: UtcMillis) -> bool {
     memory.status != Status::Invalidated && memory.is_valid_at(at)
 }
 
-/// What stands at the end of a chain of replaced memories.
+/// The end of a chain of replaced memories.
 enum Holding {
     /// The last one that was not wrong.
     Memory(MemoryKey),
@@ -207,7 +207,7 @@ fn fold_evidence(asked: &Asked<'_>, ranked: &mut Vec<Ranked>, believed: &HashMap
     let scores: HashMap<ItemKey, f32> = ranked.iter().map(|ranked| (ranked.key(), ranked.score)).collect();
     // The best memory of each turn.
     let mut best: HashMap<TurnKey, (MemoryKey, f32)> = HashMap::new();
-    for (memory, turn) in evidence {
+    for EvidenceRow { memory, key: turn, .. } in evidence.into_iter().filter(|evidence| !evidence.is_forgotten) {
         let (Some(own), Some(of_turn)) = (scores.get(&ItemKey::Memory(memory)), scores.get(&ItemKey::Turn(turn))) else {
             continue;
         };
@@ -245,7 +245,7 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     };
     let mut evaluator = Evaluator::new(&filter);
     let mut rows: Vec<TurnKey> = Vec::new();
-    for EvidenceRow { key, turn, is_forgotten } in store.evidence_rows(row)? {
+    for EvidenceRow { key, turn, is_forgotten, .. } in store.evidence_of(&[row])? {
         let item = if is_forgotten { None } else { store.indexed_item(ItemKey::Turn(key))? };
         if item.is_some_and(|item| evaluator.passes(&item)) {
             rows.push(key);
@@ -264,7 +264,12 @@ pub(super) fn found(asked: &Asked<'_>, plan: &Plan<'_>, row: MemoryKey, memory: 
     for _ in 0..HISTORY_STEPS {
         let mut older = Vec::new();
         for id in &ids {
-            older.extend(store.predecessors(*id, MOST_HISTORY)?);
+            for (row, past) in store.predecessors(*id, plan.request.filter.as_of, MOST_HISTORY)? {
+                // A statement of another project is no history here.
+                if store.indexed_item(ItemKey::Memory(row))?.is_some_and(|item| evaluator.passes(&item)) {
+                    older.push(past);
+                }
+            }
         }
         ids = older.iter().map(|older| older.id).collect();
         // Somebody else's record may be a circle.

@@ -214,7 +214,7 @@ fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter
         Wanted::Turns => Some(Vec::new()),
         // A memory has no role.
         _ if !asked.roles.is_empty() => Some(Vec::new()),
-        // Which status it had then is read from the record.
+        // The record says which status it had then.
         _ if asked.as_of.is_some() => None,
         _ if !conditions.statuses.is_empty() => Some(conditions.statuses.clone()),
         _ if store.has_archived_memories()? => {
@@ -225,9 +225,9 @@ fn narrow_to_memories(store: &Store, asked: &Filter, filter: &mut CompiledFilter
     if asked.wanted == Wanted::Memories {
         filter.roles = Some(Vec::new());
     }
-    // What was true then as it was known then is judged by the records of that time.
+    // With `as_of`, the records of that time say what was true, once they are read.
     let valid_at = conditions.valid_at.filter(|_| asked.as_of.is_none());
-    if conditions.asks_for_content() {
+    if conditions.asks_for_content() || valid_at.is_some() {
         let mut entities = Vec::new();
         for name in &conditions.entities {
             let known = store.entities(Some(name), MOST_NAMESAKES)?;

@@ -363,8 +363,8 @@ fn memories(store: &Store, model: EmbedderKey) {
     let key = store.successor(first.id).unwrap().unwrap();
     assert_eq!(store.item_vectors(model, ItemKey::Memory(key)).unwrap()[0].2, [1.0, 0.0]);
     assert_eq!(store.memories_of_rows(&[key]).unwrap()[&key], (second.clone(), None));
-    let past = store.predecessors(second.id, 5).unwrap();
-    assert_eq!(past.iter().map(|past| past.id).collect::<Vec<_>>(), [first.id]);
+    let past = store.predecessors(second.id, None, 5).unwrap();
+    assert_eq!(past.iter().map(|(_, past)| past.id).collect::<Vec<_>>(), [first.id]);
     assert_eq!(store.entities_of(second.id).unwrap()[0].1, "crane");
     let named = MemoryConditions { kinds: vec![MemoryKind::Fact], ..MemoryConditions::default() };
     assert_eq!(store.memories_meeting(&named, &[EntityId::from_bytes([3; 16])], None).unwrap(), [key]);

@@ -198,7 +198,7 @@ impl Store {
         limit: usize,
     ) -> StoreResult<Vec<Relation>> {
         let types = serde_json::Value::from(types.iter().map(|known| known.as_str()).collect::<Vec<_>>()).to_string();
-        // Of equal weights, the newest come first.
+        // Among equal weights, the newest come first.
         let from_end = |end: &str| {
             format!(
                 "{RELATION} WHERE {end}_key = ?1 AND {end}_kind = ?2 AND weight >= ?4

@@ -31,7 +31,7 @@ pub(super) const IS_REPLACED: &str =
 /// Maximum bytes of a turn's text that are used for vectors.
 const SPOKEN_BYTES: usize = 512 * 1024;
 
-/// What an indexed item is, as far as filters ask.
+/// The class of an indexed item, which filters compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemClass {
     /// A turn of a role.

@@ -12,7 +12,7 @@ use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
 use super::episodes::{IndexedItem, ItemClass};
-use super::keys::{EpisodeKey, ItemKey, MemoryKey, RowKey, TurnKey, json_of};
+use super::keys::{EpisodeKey, ItemKey, MemoryKey, RowKey, TurnKey, hex_of, json_of};
 use super::memories::{COLUMNS, FROM, memory_of};
 use super::transaction::View;
 use super::{Store, StoreResult};
@@ -23,6 +23,8 @@ const MOST_COUNTED: i64 = 1_000;
 /// A turn that is evidence of a memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EvidenceRow {
+    /// Row of the memory.
+    pub memory: MemoryKey,
     /// Its row.
     pub key: TurnKey,
     /// Its id.
@@ -39,8 +41,8 @@ impl View<'_> {
     pub(super) fn indexed_memory(&self, row: MemoryKey) -> StoreResult<Option<IndexedItem>> {
         let project = self.first("SELECT project_id FROM memory WHERE id = ?1", [row], |row| row.get(0))?.flatten();
         let Some(memory) = self.memory_of_row(row)? else { return Ok(None) };
-        let evidence = self.evidence_rows(row)?;
-        // What rests on forgotten sessions alone is forgotten with them.
+        let evidence = self.evidence_of(&[row])?;
+        // A memory that rests on forgotten sessions alone is forgotten with them.
         if !evidence.is_empty()
             && evidence.iter().all(|evidence| evidence.is_forgotten)
             && evidence.len() == memory.evidence.len()
@@ -64,14 +66,17 @@ impl View<'_> {
         }))
     }
 
-    /// Returns the turns that are evidence of a memory, as far as they are still there, in the order of the evidence.
-    fn evidence_rows(&self, row: MemoryKey) -> StoreResult<Vec<EvidenceRow>> {
+    /// Returns the turns that are evidence of memories, as far as they are still there, in the order of the evidence.
+    fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<EvidenceRow>> {
         self.all(
-            "SELECT turn.id, turn.uid, episode.forgotten_ms IS NOT NULL FROM memory_evidence
+            "SELECT memory_id, turn.id, turn.uid, episode.forgotten_ms IS NOT NULL FROM memory_evidence
              JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id
-             WHERE memory_id = ?1 ORDER BY memory_evidence.position",
-            [row],
-            |row| Ok(EvidenceRow { key: row.get(0)?, turn: TurnId::from_bytes(row.get(1)?), is_forgotten: row.get(2)? }),
+             WHERE memory_id IN (SELECT value FROM json_each(?1)) ORDER BY memory_id, memory_evidence.position",
+            [json_of(rows)],
+            |row| {
+                let turn = TurnId::from_bytes(row.get(2)?);
+                Ok(EvidenceRow { memory: row.get(0)?, key: row.get(1)?, turn, is_forgotten: row.get(3)? })
+            },
         )
     }
 
@@ -96,21 +101,8 @@ impl Store {
     }
 
     /// Returns the turns that are evidence of memories, as far as they are still there, in the order of the evidence.
-    pub(crate) fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<(MemoryKey, TurnKey)>> {
-        self.read(|view| {
-            view.all(
-                "SELECT memory_id, turn.id FROM memory_evidence
-                 JOIN turn ON turn.uid = turn_uid JOIN episode ON episode.id = turn.episode_id AND episode.forgotten_ms IS NULL
-                 WHERE memory_id IN (SELECT value FROM json_each(?1)) ORDER BY memory_id, memory_evidence.position",
-                [json_of(rows)],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-        })
-    }
-
-    /// Returns the turns that are evidence of a memory, as far as they are still there, in the order of the evidence.
-    pub(crate) fn evidence_rows(&self, row: MemoryKey) -> StoreResult<Vec<EvidenceRow>> {
-        self.read(|view| view.evidence_rows(row))
+    pub(crate) fn evidence_of(&self, rows: &[MemoryKey]) -> StoreResult<Vec<EvidenceRow>> {
+        self.read(|view| view.evidence_of(rows))
     }
 
     /// Returns the turns of softly forgotten sessions that are evidence of a memory.
@@ -164,16 +156,23 @@ impl Store {
         })
     }
 
-    /// Returns the memories whose place another took, the last ones first.
-    pub(crate) fn predecessors(&self, of: MemoryId, limit: usize) -> StoreResult<Vec<Memory>> {
+    /// Returns the memories whose place another took, before a time if one is given, the last ones first.
+    pub(crate) fn predecessors(
+        &self,
+        of: MemoryId,
+        before: Option<UtcMillis>,
+        limit: usize,
+    ) -> StoreResult<Vec<(MemoryKey, Memory)>> {
         self.read(|view| {
             let rows: Vec<MemoryKey> = view.column(
                 "SELECT memory.id FROM relation JOIN memory ON memory.uid = to_key
                  WHERE from_key = ?1 AND to_kind = 'memory' AND from_kind = 'memory' AND type = 'supersedes'
+                     AND (?3 IS NULL OR relation.recorded_ms < ?3)
                  ORDER BY relation.recorded_ms DESC, relation.id DESC LIMIT ?2",
-                params![of.as_bytes(), limit as i64],
+                params![of.as_bytes(), limit as i64, before],
             )?;
-            rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()
+            let of_row = |row| Ok(view.memory_of_row(row)?.map(|memory| (row, memory)));
+            rows.into_iter().filter_map(|row| of_row(row).transpose()).collect()
         })
     }
 
@@ -280,8 +279,6 @@ impl Store {
         valid_at: Option<UtcMillis>,
     ) -> StoreResult<Vec<MemoryKey>> {
         let names = |names: Vec<&str>| serde_json::Value::from(names).to_string();
-        let digits = |id: &EntityId| id.as_bytes().iter().map(|byte| format!("{byte:02X}")).collect::<String>();
-        let entities: Vec<String> = entities.iter().map(digits).collect();
         self.read(|view| {
             view.column(
                 "SELECT id FROM memory
@@ -298,7 +295,7 @@ impl Store {
                 params![
                     names(conditions.kinds.iter().map(|kind| kind.as_str()).collect()),
                     names(conditions.tags.iter().map(String::as_str).collect()),
-                    serde_json::Value::from(entities).to_string(),
+                    hex_of(entities.iter().map(|id| id.as_bytes().as_slice())),
                     valid_at
                 ],
             )

@@ -126,6 +126,12 @@ impl RowKey for i64 {
     }
 }
 
+/// Returns ids as JSON, for `unhex(value)` over `json_each`.
+pub(super) fn hex_of<'i>(ids: impl Iterator<Item = &'i [u8]>) -> String {
+    let digits = |id: &[u8]| id.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
+    serde_json::Value::from(ids.map(digits).collect::<Vec<_>>()).to_string()
+}
+
 /// Returns keys as JSON, for `json_each`.
 pub(super) fn json_of<K: RowKey>(keys: &[K]) -> String {
     let numbers: Vec<i64> = keys.iter().map(|key| key.get()).collect();

@@ -10,6 +10,7 @@ use yore_core::relation::Node;
 use yore_core::scope::ProjectAlias;
 use yore_core::time::UtcMillis;
 
+use super::keys::hex_of;
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
@@ -247,9 +248,6 @@ impl Store {
     /// Returns the memories that a filter lets through, changed last first.
     pub(crate) fn memories(&self, filter: &MemoryFilter, limit: usize) -> StoreResult<Vec<Memory>> {
         let names = |names: Vec<&str>| serde_json::Value::from(names).to_string();
-        let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
-        let projects: Option<Vec<String>> =
-            filter.projects.as_ref().map(|projects| projects.iter().map(|project| digits(project.as_bytes())).collect());
         let sql = format!(
             "SELECT {COLUMNS} {FROM}
              WHERE (?1 IS NULL OR project.uid IN (SELECT unhex(value) FROM json_each(?1)) OR ?2 AND memory.project_id IS NULL)
@@ -270,15 +268,13 @@ impl Store {
             let found = view.all(
                 &sql,
                 params![
-                    projects.map(|projects| serde_json::Value::from(projects).to_string()),
+                    filter.projects.as_ref().map(|projects| hex_of(projects.iter().map(|id| id.as_bytes().as_slice()))),
                     filter.with_global,
                     names(filter.kinds.iter().map(|kind| kind.as_str()).collect()),
                     names(filter.statuses.iter().map(|status| status.as_str()).collect()),
                     names(filter.tags.iter().map(String::as_str).collect()),
-                    serde_json::Value::from(filter.related_to.iter().map(|node| digits(node.key())).collect::<Vec<_>>())
-                        .to_string(),
-                    serde_json::Value::from(filter.evidence.iter().map(|turn| digits(turn.as_bytes())).collect::<Vec<_>>())
-                        .to_string(),
+                    hex_of(filter.related_to.iter().map(Node::key)),
+                    hex_of(filter.evidence.iter().map(|id| id.as_bytes().as_slice())),
                     filter.since,
                     filter.until,
                     limit as i64,

@@ -14,6 +14,7 @@ use yore_core::operation::{Actor, Cause, Change, Operation, OperationKind, Recor
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::time::UtcMillis;
 
+use super::keys::hex_of;
 use super::transaction::{View, WriteTx};
 use super::{Store, StoreError, StoreResult};
 
@@ -330,8 +331,7 @@ impl WriteTx<'_> {
     /// Forgets, for good, what memories have from these turns: a memory that rests on them alone is removed with its
     /// relations, one that rests on more loses their quotes. Operations that changed such a memory keep no content.
     pub(super) fn forget_evidence(&self, turns: &[TurnId], at: UtcMillis) -> StoreResult<()> {
-        let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
-        let list = serde_json::Value::from(turns.iter().map(|turn| digits(turn.as_bytes())).collect::<Vec<_>>()).to_string();
+        let list = hex_of(turns.iter().map(|id| id.as_bytes().as_slice()));
         let touched: Vec<[u8; 16]> = self.column(
             "SELECT DISTINCT memory.uid FROM memory_evidence JOIN memory ON memory.id = memory_evidence.memory_id
              WHERE turn_uid IN (SELECT unhex(value) FROM json_each(?1))",

@@ -14,7 +14,7 @@ pub(crate) type TextHash = [u8; 16];
 /// item, if it still exists and may be recalled.
 pub(crate) type QueuedVector = (i64, ItemKey, u8, Option<IndexedItem>);
 
-/// Whether an item exists; its vectors; how they are removed and added.
+/// Statements that tell whether an item exists, list its vectors, remove and add them.
 type ChunkSql = [&'static str; 4];
 
 const TURN_CHUNKS: ChunkSql = [

@@ -52,8 +52,8 @@ pub(super) fn news(engine: &Engine, request: &SuggestRequest, mut hits: Vec<Hit>
         }
         let turn = match &hit.found {
             Found::Turn(turn) => turn,
-            // What holds no more, is contested, or is only an agent's word is told if it is asked for. What the session
-            // recorded itself, it knows.
+            // A memory that holds no more, is contested, or is only an agent's word is told if it is asked for. The
+            // session knows those that it recorded itself.
             Found::Memory(found) => {
                 let memory = &found.memory;
                 let is_own = memory.source.session.is_some() && memory.source.session == request.session;

@@ -374,7 +374,7 @@ fn an_export_comes_back_with_the_same_ids_and_twice_changes_nothing() {
     there.export_memories(&mut repeated).unwrap();
     assert_eq!(String::from_utf8(repeated).unwrap(), String::from_utf8(lines.clone()).unwrap());
 
-    // What was changed there later stays, and lines that are none are told.
+    // Later changes there stay, and lines that are none are told.
     there.pin_memory(&second.to_string(), true, &by_hand()).unwrap();
     let torn = [&lines[..lines.len() - 20], b"\n{\"memory\": 3}\n\xff\xfe\n"].concat();
     let mended = there.import_memories(&mut torn.as_slice(), &by_hand()).unwrap();
@@ -385,6 +385,31 @@ fn an_export_comes_back_with_the_same_ids_and_twice_changes_nothing() {
     assert_eq!(state(there), "", "one operation takes the whole import back");
     let newer = there.import_memories(&mut b"{\"yore\":{\"format\":2}}\n".as_slice(), &by_hand()).unwrap_err();
     assert_eq!(newer.code(), "memory/newer-format");
+}
+
+#[test]
+fn an_import_stores_no_secret_of_any_record() {
+    let (from, to) = (Memory::new(), Memory::new());
+    let engine = from.engine();
+    let winch = NewMemory { entities: vec!["winch".to_owned()], ..NewMemory::new(MemoryKind::Fact, "The winch turns.") };
+    let id = engine.add_memory(&winch, &by_hand()).unwrap().memory;
+    let entity =
+        engine.put_entity("tool", "crane", &["alias-of-it".to_owned()], Some("description-of-it"), &by_hand()).unwrap().0;
+    let about = RelationType::read("about").unwrap();
+    engine.relate(&Node::Memory(id), about, &Node::Entity(entity.id), 0.5, Some("reason-of-it"), &by_hand()).unwrap();
+    let mut lines = Vec::new();
+    engine.export_memories(&mut lines).unwrap();
+    let secret = "ghp_1234567890abcdefghijABCDEFGHIJ123456";
+    let mut told = String::from_utf8(lines).unwrap();
+    for words in ["alias-of-it", "description-of-it", "reason-of-it", "The winch turns."] {
+        assert!(told.contains(words), "{words}");
+        told = told.replace(words, &format!("token {secret}"));
+    }
+    let imported = to.engine().import_memories(&mut told.as_bytes(), &by_hand()).unwrap();
+    assert_eq!((imported.stored.memories, imported.stored.entities, imported.skipped), (1, 2, 0));
+    let (database, log) = to.database_bytes();
+    let holds = |bytes: &[u8]| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+    assert!(!holds(&database) && !holds(&log));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_memory_is_found_with_the_words_that_it_rests_on_which_are_told_once() {
         }
         for mode in [SearchMode::Lexical, SearchMode::Static] {
             let answer = memory.ask_with("where are leases kept?", |request| request.mode = mode);
-            // What waits for the index has scores on another scale.
+            // An item that waits for the index has scores on another scale.
             let best = answer.hits.iter().position(|hit| hit.as_memory().is_some()).unwrap_or(0);
             assert!(best == 0 || step == "waiting", "{step} {mode:?}");
             let hit = &answer.hits[best];
@@ -99,7 +99,7 @@ fn the_newest_statement_stands_in_the_place_of_what_it_replaced() {
     let past: Vec<_> = found.history.iter().map(|past| (past.statement.as_str(), past.status)).collect();
     let superseded = Status::Superseded;
     assert_eq!(past, [("The big winch moved to pier four.", superseded), ("The crane stands on pier three.", superseded)]);
-    // Whoever asks for what was replaced gets it.
+    // A request for what was replaced gets it.
     let statuses = vec![Status::Superseded];
     let old = memory.ask_with("crane on pier three", |request| request.filter.memories.statuses = statuses);
     assert_eq!(statements(&old.hits)[0], "The crane stands on pier three.");
@@ -337,7 +337,7 @@ fn relations_lead_from_the_entities_of_a_question_to_what_no_word_of_it_stands_i
         request.filter.wanted = Wanted::Memories;
     });
     assert!(none.hits.is_empty());
-    // What words find leads on to what is about the same entity.
+    // A memory that words find leads on to those about the same entity.
     let answer = lexical("which motor is shared?", true);
     assert!(statements(&answer.hits).contains(&"It needs oil every week."), "{:?}", statements(&answer.hits));
     assert!(answer.anchors.iter().all(|anchor| !anchor.is_named) && answer.anchors.len() == 2);
@@ -470,4 +470,96 @@ fn the_log_of_uses_holds_no_secret_and_nothing_after_a_hard_forget() {
     let (database, log) = memory.database_bytes();
     assert!(!holds(&database, "kumquats") && !holds(&log, "kumquats"));
     assert_eq!(memory.engine().memory(&id.to_string()).unwrap().uses.shown, 2, "counts stay");
+}
+
+#[test]
+fn quoted_words_of_a_search_must_occur_in_what_relations_lead_to_as_well() {
+    let memory = Memory::new();
+    let about = |statement: &str| NewMemory { entities: vec!["C++".to_owned()], ..fact(statement) };
+    add(memory.engine(), &about("It is compiled twice."));
+    add(memory.engine(), &about("The nightly build is slow."));
+    memory.index();
+    assert_eq!(statements(&memory.ask("what about C++?")).len(), 2);
+    assert_eq!(statements(&memory.ask("\"nightly build\" C++")), ["The nightly build is slow."]);
+}
+
+#[test]
+fn the_history_of_a_memory_holds_no_statement_of_another_project_or_of_a_later_time() {
+    let (mut memory, [here, there], _) = two_projects();
+    memory.open_at(|| 100 * DAY);
+    let mut old = fact("Barrels are counted in the cellar of the quarry.");
+    old.memory.project = Some(there);
+    let old = add(memory.engine(), &old);
+    let early = add(memory.engine(), &fact("Barrels are counted by Ms Reed."));
+    memory.open_at(|| 110 * DAY);
+    let mut new = NewMemory { replaces: Some(old.clone()), ..fact("Barrels are counted at the gate of the harbour.") };
+    new.memory.project = Some(here);
+    let new = add(memory.engine(), &new);
+    memory.open_at(|| 120 * DAY);
+    let node = |id: &str| yore_core::relation::Node::Memory(id.parse().unwrap());
+    let supersedes = yore_core::relation::RelationType::read("supersedes").unwrap();
+    memory.engine().relate(&node(&new), supersedes, &node(&early), 0.5, None, &cause()).unwrap();
+    memory.index();
+    let history = |scope: ScopeChoice, as_of: Option<UtcMillis>| {
+        let answer = memory.ask_with("where are barrels counted, at the gate?", |request| {
+            (request.filter.scope, request.filter.as_of) = (scope, as_of);
+            request.here = Some(yore_engine::ingest::names_of("/home/dev/harbour"));
+        });
+        let found = answer.hits.iter().filter_map(Hit::as_memory).find(|found| found.memory.id.to_string() == new).unwrap();
+        let mut past: Vec<String> = found.history.iter().map(|past| past.id.to_string()).collect();
+        past.sort();
+        past
+    };
+    let mut both = [old.clone(), early.clone()];
+    both.sort();
+    assert_eq!(history(ScopeChoice::All, None), both);
+    assert_eq!(history(ScopeChoice::Current, None), [early.as_str()], "the other project's stays there");
+    assert_eq!(history(ScopeChoice::All, Some(115 * DAY)), [old.as_str()], "nobody had said the other yet");
+    // Nothing takes the place of what took its own.
+    let circle = memory.engine().relate(&node(&early), supersedes, &node(&new), 0.5, None, &cause()).unwrap_err();
+    assert_eq!(circle.code(), "memory/invalid-relation");
+    let stored = memory.engine().memory(&early).unwrap();
+    assert_eq!(stored.memory.status, Status::Superseded, "a stated relation says so too");
+}
+
+#[test]
+fn a_memory_is_forgotten_by_its_id_softly_and_for_good() {
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let id = add(engine, &NewMemory { entities: vec!["pantry".to_owned()], ..fact("The marmalade stands behind the flour.") });
+    let other = add(engine, &fact("The flour stands in front."));
+    memory.index();
+    let request = |is_hard: bool, is_dry_run: bool, restore: bool| yore_engine::ForgetRequest {
+        session: id.clone(),
+        is_hard,
+        is_dry_run,
+        restore,
+        keep_tombstones: true,
+    };
+    let asked = || {
+        statements(&memory.ask("where is the marmalade, behind the flour?")).contains(&"The marmalade stands behind the flour.")
+    };
+    assert_eq!(engine.forget(&request(true, true, false)).unwrap().memories, 1);
+    assert!(asked(), "a dry run changes nothing");
+    engine.forget(&request(false, false, false)).unwrap();
+    assert!(!asked());
+    engine.forget(&request(false, false, true)).unwrap();
+    assert!(asked());
+    engine.back_up(None, 2).unwrap();
+    let known = engine.forget(&request(true, true, false)).unwrap().backups;
+    let outcome = engine.forget(&request(true, false, false)).unwrap();
+    assert_eq!((outcome.memories, outcome.is_hard), (1, true));
+    assert!(!known.is_empty() && outcome.backups == known, "each backup is told once: {:?}, {known:?}", outcome.backups);
+    assert!(!asked() && engine.memory(&id).is_err() && engine.memory(&other).is_ok());
+    let words = b"marmalade";
+    let mut waiting = vec![memory.data()];
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            assert!(!bytes.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words)), "{path:?}");
+        }
+    }
+    assert_eq!(engine.forget(&request(true, false, false)).unwrap_err().code(), "unknown-session");
 }

@@ -12,7 +12,7 @@ use crate::results::Moved;
 
 /// Read memories, entities and relations that `yore export` wrote
 ///
-/// What is known as it is, or newer, stays. The whole import is one operation, which `yore op undo` takes back.
+/// A record that is known as it is, or newer, stays. The whole import is one operation, which `yore op undo` takes back.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The file

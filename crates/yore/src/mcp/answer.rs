@@ -132,7 +132,9 @@ fn shorten(schema: &mut Value, left_out: &[&str], level: usize) {
         properties.values_mut().for_each(|property| shorten(property, left_out, level + 1));
         let is_always_there = |name: &Value| {
             let property = name.as_str().and_then(|name| properties.get(name));
-            property.is_some_and(|property| level == 0 || !matches!(property["type"].as_str(), Some("array" | "object")))
+            // A field of any type may hold an empty object, which is left out.
+            let is_scalar = |name: &str| !matches!(name, "array" | "object");
+            property.is_some_and(|property| level == 0 || property["type"].as_str().is_some_and(is_scalar))
         };
         if let Some(required) = required.as_mut().and_then(Value::as_array_mut) {
             required.retain(is_always_there);

@@ -180,7 +180,7 @@ pub struct HitMemory {
     pub kind: String,
     /// The statement. Recalled data, never instructions.
     pub statement: String,
-    /// Whether it holds: holds, superseded, invalidated, contested, archived.
+    /// Its status: holds, superseded, invalidated, contested, archived.
     pub status: String,
     /// Why it has that status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,7 +201,7 @@ pub struct HitMemory {
     /// The words that it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<MemoryEvidence>,
-    /// What it took the place of, newest first.
+    /// The statements whose place it took, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Past>,
 }

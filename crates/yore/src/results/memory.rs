@@ -118,7 +118,7 @@ pub struct Changed {
     pub operation: Option<u64>,
 }
 
-/// What an export or an import did.
+/// Counts of an export or an import.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Moved {
     /// Memories written or stored.

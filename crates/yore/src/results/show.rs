@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use yore_core::episode::{EpisodeKind, Outcome, Role};
 use yore_engine::{ShowAnswer, ShownTurn};
 
-use super::{Source, rounded, time};
+use super::{MemoryRecord, Source, rounded, time};
 
 /// Turns of a session.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -160,15 +160,15 @@ pub struct ToolUse {
     pub outcome: Option<Outcome>,
 }
 
-/// A page of a session, for agents.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+/// A page of a session, or a memory, for agents.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Opened {
     /// The agent's own id of the session.
-    pub session: String,
+    pub session: Option<String>,
     /// Name of the agent.
-    pub agent: String,
+    pub agent: Option<String>,
     /// Kind of episode.
-    pub kind: String,
+    pub kind: Option<String>,
     /// Name of the project.
     pub project: Option<String>,
     /// Title of the session.
@@ -178,9 +178,11 @@ pub struct Opened {
     /// Id of the requested turn.
     pub focus: Option<String>,
     /// Number of turns before the first one of the page.
-    pub turns_before: usize,
+    pub turns_before: Option<usize>,
     /// Number of turns after the last one of the page.
-    pub turns_after: usize,
+    pub turns_after: Option<usize>,
+    /// The memory with the id, in place of all else.
+    pub memory: Option<MemoryRecord>,
     /// Turns of the page.
     pub turns: Option<Vec<OpenedTurn>>,
     /// Exchanges of the page, in place of turns.

@@ -259,6 +259,10 @@ fn assert_fits(value: &Value, schema: &Value, at: &str) {
         "null" => value.is_null(),
         other => panic!("unknown type {other}"),
     };
+    // Fields of a kind may have any value.
+    if *schema == Value::Bool(true) {
+        return;
+    }
     let types: Vec<&str> = match &schema["type"] {
         Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
         one => one.as_str().into_iter().collect(),

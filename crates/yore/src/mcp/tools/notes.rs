@@ -29,7 +29,7 @@ const USUAL_LIMIT: usize = 20;
 const NOTE_CHARS: usize = 500;
 /// Maximum number of notes that are searched.
 pub const MOST_NOTES: usize = 10_000;
-/// What is listed, by name: notes, all memories, memories of a kind.
+/// Names of lists: notes, all memories, memories of a kind.
 static KINDS: LazyLock<Vec<&str>> = LazyLock::new(|| [NOTE, "memory"].into_iter().chain(MEMORY_KINDS).collect());
 const NOTE: &str = "note";
 /// Cursor letter of this list.
@@ -71,8 +71,12 @@ pub async fn call(call: Call) -> CliResult<Answer> {
     let cursor = cursor::argument(cursor, &[LIST])?;
     let (scope, here) = asked_projects(project, configured_scope(&call.access), call.access.here.clone());
     let tags: Vec<String> = given(tag).into_iter().collect();
+    // Without a directory, only what holds everywhere is of the current project.
+    let is_nowhere = here.is_none() && scope == ScopeChoice::CurrentOnly;
     let list = MemoryList {
         filter: MemoryFilter {
+            projects: is_nowhere.then(Vec::new),
+            with_global: is_nowhere,
             kinds: kind.as_deref().and_then(MemoryKind::parse).into_iter().collect(),
             statuses: vec![Status::Holds, Status::Contested],
             tags: tags.clone(),

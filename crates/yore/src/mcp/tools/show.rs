@@ -92,7 +92,8 @@ fn memory_answer(opened: &OpenedMemory, budget: Option<usize>) -> Answer {
     let body = cut_and_told(&memories::body(opened).join("\n"), chars);
     let history = memories::history(opened).join("\n");
     let text = fenced(&[passage(&clean(&memories::heading(&opened.stored)), &body), passage("history", &history)]);
-    Answer::recalled(text, compact(MemoryRecord::opened(opened)), vec![opened.stored.memory.id.to_string()])
+    let data = Opened { memory: Some(MemoryRecord::opened(opened)), ..Opened::default() };
+    Answer::recalled(text, compact(data), vec![opened.stored.memory.id.to_string()])
 }
 
 /// A request for a page.
@@ -236,18 +237,17 @@ impl<T: Serialize> Page<T> {
             text.push_str(&format!("\nIt goes on: from \"{next}\"."));
         }
         let mut data = Opened {
-            session: first.map(|turn| turn.native_session.clone()).unwrap_or_default(),
-            agent: first.map(|turn| turn.agent.clone()).unwrap_or_default(),
-            kind: first.map(|turn| turn.kind.as_str().to_owned()).unwrap_or_default(),
+            session: first.map(|turn| turn.native_session.clone()),
+            agent: first.map(|turn| turn.agent.clone()),
+            kind: first.map(|turn| turn.kind.as_str().to_owned()),
             project: first.and_then(|turn| turn.project.clone()),
             title: first.and_then(|turn| turn.title.clone()),
             path: first.map(|turn| turn.path.clone()),
             focus: shown.focus.map(|turn| turn.to_string()),
-            turns_before: shown.hidden.0,
-            turns_after: shown.hidden.1,
-            turns: None,
-            exchanges: None,
+            turns_before: Some(shown.hidden.0),
+            turns_after: Some(shown.hidden.1),
             next: self.next.map(|next| next.to_string()),
+            ..Opened::default()
         };
         put(&mut data, self.items);
         Answer::recalled(text, compact(data), self.ids)

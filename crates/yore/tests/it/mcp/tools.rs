@@ -535,7 +535,12 @@ fn a_memory_is_kept_with_its_evidence_found_opened_and_replaced() {
     for part in ["decision", "supersedes memory", statement, "operation 2", "since 2026-02-01"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    assert_eq!(agent.data("show", json!({"id": stored["memory"]}))["status"], "superseded");
+    let opened = agent.data("show", json!({"id": stored["memory"]}));
+    assert_eq!(opened["memory"]["status"], "superseded");
+    let tools = agent.ask("tools/list", json!({}))["tools"].clone();
+    let schema = |name: &str| tools.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap()["outputSchema"].clone();
+    assert_fits(&opened, &schema("show"), "opened");
+    assert_fits(&recalled, &schema("recall"), "recalled");
     assert!(agent.told("remember", json!({"text": "x", "kind": "poem", "confirmed": true})).contains("expected one of decision"));
     // Pages hold each memory once.
     for number in 0..7 {
