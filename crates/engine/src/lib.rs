@@ -55,9 +55,9 @@ pub use retrieve::{
 pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};
 pub use store::{
-    AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, MemoryFilter, MemoryUse, ProjectSummary,
-    RedactionCount, SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError, StoreOptions, StoreStats,
-    UndoError,
+    AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, MemoryCounts, MemoryFilter, MemoryUse,
+    ProjectSummary, RedactionCount, SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError,
+    StoreOptions, StoreStats, UndoError,
 };
 pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use upkeep::{RepairReport, Restored, backups, repair, restore};

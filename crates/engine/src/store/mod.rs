@@ -72,7 +72,7 @@ pub(crate) use notes::StoredNote;
 pub use operations::UndoError;
 pub(crate) use operations::{NewOperation, OperationTx};
 pub use options::StoreOptions;
-pub use overview::{AgentCount, EpisodeCount, ProjectSummary, RedactionCount, SkipCount, StoreStats};
+pub use overview::{AgentCount, EpisodeCount, MemoryCounts, ProjectSummary, RedactionCount, SkipCount, StoreStats};
 pub(crate) use salvage::{Content, Salvage};
 pub(crate) use sessions::SessionFilter;
 pub use sessions::{ConversationSummary, EpisodeSummary, SessionOrder};

@@ -34,6 +34,28 @@ pub struct EpisodeCount {
     pub turns: u64,
 }
 
+/// Number of memories, and of what connects them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct MemoryCounts {
+    /// Memories by kind, most first.
+    pub kinds: Vec<(String, u64)>,
+    /// Memories by status, most first.
+    pub statuses: Vec<(String, u64)>,
+    /// Entities.
+    pub entities: u64,
+    /// Relations.
+    pub relations: u64,
+    /// Operations in the log.
+    pub operations: u64,
+}
+
+impl MemoryCounts {
+    /// Returns the number of memories of any status.
+    pub fn total(&self) -> u64 {
+        self.kinds.iter().map(|(_, count)| count).sum()
+    }
+}
+
 /// Redactions of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RedactionCount {
@@ -69,6 +91,9 @@ pub struct StoreStats {
     pub roles: Vec<EpisodeCount>,
     /// Number of projects.
     pub projects: u64,
+    /// Memories.
+    #[serde(default)]
+    pub memories: MemoryCounts,
     /// Turns that several sessions share and that are stored once.
     pub shared_turns: u64,
     /// Soft-forgotten episodes.
@@ -183,6 +208,7 @@ impl Store {
     pub(crate) fn stats(&self) -> StoreResult<StoreStats> {
         self.read(|view| {
             let sum = |sql: &'static str| view.value::<Option<i64>>(sql, []).map(|sum| sum.unwrap_or(0) as u64);
+            let by_name = |sql: &'static str| view.all(sql, [], |row| Ok((row.get(0)?, count(row, 1)?)));
             Ok(StoreStats {
                 agents: view.all(
                     &format!(
@@ -209,6 +235,13 @@ impl Store {
                     |row| Ok(EpisodeCount { role: row.get(0)?, turns: count(row, 1)? }),
                 )?,
                 projects: sum("SELECT count(*) FROM project")?,
+                memories: MemoryCounts {
+                    kinds: by_name("SELECT kind, count(*) FROM memory GROUP BY 1 ORDER BY 2 DESC, 1")?,
+                    statuses: by_name("SELECT status, count(*) FROM memory GROUP BY 1 ORDER BY 2 DESC, 1")?,
+                    entities: sum("SELECT count(*) FROM entity")?,
+                    relations: sum("SELECT count(*) FROM relation")?,
+                    operations: sum("SELECT count(*) FROM operation")?,
+                },
                 shared_turns: sum("SELECT count(*) FROM turn_share")?,
                 forgotten_episodes: sum("SELECT count(*) FROM episode WHERE forgotten_ms IS NOT NULL")?,
                 files: sum("SELECT count(*) FROM source_file")?,

@@ -2,9 +2,28 @@
 
 use yore_core::memory::{Confidence, Memory, Status};
 use yore_core::relation::Node;
-use yore_engine::{FoundMemory, NamedRelation, OpenedMemory, StoredMemory};
+use yore_engine::{FoundMemory, MemoryCounts, NamedRelation, OpenedMemory, StoredMemory};
 
-use super::plain::{day, harmless, one_line, time};
+use super::plain::{count, counted, day, harmless, one_line, time};
+
+/// Returns the numbers of memories as lines; none if there are none.
+pub fn memory_lines(counts: &MemoryCounts) -> Vec<String> {
+    if counts.total() == 0 {
+        return Vec::new();
+    }
+    let told = |names: &[(String, u64)]| {
+        names.iter().map(|(name, number)| format!("{} {}", count(*number), name.replace('_', " "))).collect::<Vec<_>>().join(", ")
+    };
+    let graph = [(counts.entities, "entity"), (counts.relations, "relation"), (counts.operations, "operation")];
+    let graph: Vec<String> = graph.into_iter().map(|(number, name)| counted(number, name)).collect();
+    vec![format!(
+        "{}: {}; {}; {}",
+        counted(counts.total(), "memory"),
+        told(&counts.kinds),
+        told(&counts.statuses),
+        graph.join(", ")
+    )]
+}
 
 /// Returns the kind of a memory, and what is unusual about it.
 pub fn kind_of(memory: &Memory) -> String {

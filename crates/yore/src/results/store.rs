@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yore_engine::ingest::{ReindexReport, ScanReport};
-use yore_engine::{Backup, EmbedReport, IndexHealth, RepairReport, Restored, SkipCount, StoreStats, SyncReport, VectorHealth};
+use yore_engine::{
+    Backup, EmbedReport, IndexHealth, MemoryCounts, RepairReport, Restored, SkipCount, StoreStats, SyncReport, VectorHealth,
+};
 
 use super::{named_counts, path};
 
@@ -20,6 +22,9 @@ pub struct Statistics {
     pub turns_by_role: BTreeMap<String, u64>,
     /// Number of projects.
     pub projects: u64,
+    /// Memories.
+    #[serde(default)]
+    pub memories: MemoryNumbers,
     /// Number of turns that several sessions share; each is stored once.
     pub shared_turns: u64,
     /// Number of forgotten sessions that can be restored.
@@ -65,6 +70,37 @@ pub struct AgentSize {
     pub documents: Option<u64>,
     /// Turns.
     pub turns: u64,
+}
+
+/// Number of memories, and of what connects them.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct MemoryNumbers {
+    /// Memories of any status.
+    pub total: u64,
+    /// Memories, by kind.
+    pub by_kind: BTreeMap<String, u64>,
+    /// Memories, by status: holds, superseded, invalidated, contested, archived.
+    pub by_status: BTreeMap<String, u64>,
+    /// Entities.
+    pub entities: u64,
+    /// Relations.
+    pub relations: u64,
+    /// Operations that can be listed.
+    pub operations: u64,
+}
+
+impl From<&MemoryCounts> for MemoryNumbers {
+    fn from(counts: &MemoryCounts) -> Self {
+        let MemoryCounts { kinds, statuses, entities, relations, operations } = counts;
+        Self {
+            total: counts.total(),
+            by_kind: named_counts(kinds.iter().map(|(name, count)| (name.as_str(), *count))),
+            by_status: named_counts(statuses.iter().map(|(name, count)| (name.as_str(), *count))),
+            entities: *entities,
+            relations: *relations,
+            operations: *operations,
+        }
+    }
 }
 
 /// Size of the full-text index.
@@ -192,6 +228,9 @@ pub struct MemoryState {
     pub turns: u64,
     /// Number of projects.
     pub projects: u64,
+    /// Memories.
+    #[serde(default)]
+    pub memories: MemoryNumbers,
     /// Number of forgotten sessions.
     pub forgotten: u64,
     /// Sessions and turns, by agent.
@@ -360,6 +399,7 @@ impl Statistics {
             agents,
             roles,
             projects,
+            memories,
             shared_turns,
             forgotten_episodes,
             files,
@@ -384,6 +424,7 @@ impl Statistics {
             agents: agents.iter().map(agent).collect(),
             turns_by_role: named_counts(roles.iter().map(|role| (role.role.as_str(), role.turns))),
             projects: *projects,
+            memories: memories.into(),
             shared_turns: *shared_turns,
             forgotten_sessions: *forgotten_episodes,
             files: *files,

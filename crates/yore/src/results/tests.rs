@@ -194,6 +194,7 @@ fn results_about_the_memory_come_back_as_they_were_sent() {
     }));
     sample::<MemoryState>(&json!({
         "sessions": 1, "subagents": 2, "documents": 3, "turns": 4, "projects": 5, "forgotten": 6,
+        "memories": {"total": 1, "by_kind": {"fact": 1}, "by_status": {"holds": 1}, "entities": 2, "relations": 3, "operations": 4},
         "agents": [{"agent": "codex", "sessions": 1, "turns": 2}], "bytes": 7, "indexed_turns": 8, "queued_turns": 9,
         "embedded_turns": 10, "model": null, "redactions": 11, "last_captured": "2026-11-24T00:00:00Z",
         "daemon": {"version": "1", "started": null, "turns_read": 1, "last_read": null}, "missing": ["m"],
@@ -322,7 +323,9 @@ fn results_of_the_compatibility_tools_come_back_as_they_were_sent() {
         "searched": "by words alone",
     }));
     sample::<LockedContext>(&json!({"topic": "t", "id": "i", "preview": "p", "key_concepts": ["k"], "replaced": true}));
-    sample::<StoredChunk>(&json!({"status": "stored", "id": "i", "was_known": false, "conflicts_checked": false}));
+    sample::<StoredChunk>(
+        &json!({"status": "stored", "id": "i", "was_known": false, "operation": 1, "conflicts_checked": false}),
+    );
     there_and_back(&IngestedChats { ingested: Ingestion::default() });
 }
 

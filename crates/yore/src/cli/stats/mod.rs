@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Context;
 use crate::error::{CliResult, Exit};
+use crate::render::memories::memory_lines;
 use crate::render::text;
 use crate::results;
 
@@ -47,6 +48,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         "turns".to_owned(),
         store.roles.iter().map(|role| format!("{} {}", text::count(role.turns), role.role)).collect::<Vec<_>>().join(", "),
     ]);
+    rows.extend(memory_lines(&store.memories).into_iter().map(|line| vec!["memories".to_owned(), line]));
     if store.shared_turns > 0 {
         rows.push(vec![
             "shared".to_owned(),

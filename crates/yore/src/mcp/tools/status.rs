@@ -11,6 +11,7 @@ use crate::engine_handle::EngineHandle;
 use crate::error::CliResult;
 use crate::mcp::answer::Answer;
 use crate::mcp::arguments::parse;
+use crate::render::memories::memory_lines;
 use crate::render::text::{bytes, count, counted};
 use crate::results::DaemonStatus;
 use crate::results::{AgentSize, DaemonState, MemoryState};
@@ -99,6 +100,7 @@ impl Facts {
             counted(self.statistics.store.projects, "project"),
             bytes(self.statistics.directory_bytes)
         )];
+        lines.extend(memory_lines(&self.statistics.store.memories));
         for agent in &self.statistics.store.agents {
             lines.push(format!("{}: {} turns", agent.agent, count(agent.turns)));
         }
@@ -140,6 +142,7 @@ impl Facts {
             documents,
             turns,
             projects: store.projects,
+            memories: (&store.memories).into(),
             forgotten: store.forgotten_episodes,
             agents: store.agents.iter().map(agent).collect(),
             bytes: *directory_bytes,
