@@ -67,6 +67,9 @@ pub struct RememberRequest {
     pub directory: Option<String>,
     /// True if an agent wrote it, not the person.
     pub is_by_agent: bool,
+    /// Topics that a context is related to, in the place of those before; `None` leaves them as they are.
+    #[serde(default)]
+    pub related: Option<Vec<String>>,
 }
 
 /// Result of remembering a note.
@@ -130,6 +133,9 @@ pub struct NoteSummary {
     pub access_count: u64,
     /// Text of the note.
     pub text: String,
+    /// Topics that a context is related to now.
+    #[serde(default)]
+    pub related: Vec<String>,
 }
 
 /// Selects a version of a note.
@@ -168,6 +174,8 @@ impl Engine {
         let remembered =
             |was_known| Remembered { episode: note_episode(&wanted.id), turn: note_turn(&wanted.id), redactions, was_known };
         if known.is_some_and(|known| stored.is(&known)) {
+            drop(turn);
+            self.relate_as_asked(&wanted.id, request)?;
             return Ok(remembered(true));
         }
         let name = note_unit(&wanted.id);
@@ -183,9 +191,29 @@ impl Engine {
         let report = reader.put_in_turn(&turn, &Notes, document, &IngestRequest::new(Vec::new()))?;
         drop(turn);
         self.is_stored(&report)?;
+        self.relate_as_asked(&wanted.id, request)?;
         // The note is stored by now; a search finds it in the queue if the index cannot be updated.
         let _ = self.sync_index(INDEX_PATIENCE_MS, &mut |_| {});
         Ok(remembered(false))
+    }
+
+    /// Relates a context to the topics that the request gives.
+    fn relate_as_asked(&self, id: &str, request: &RememberRequest) -> Result<(), EngineError> {
+        match &request.related {
+            Some(topics) => self.relate_topics(&note_episode(id), topics, request.session.as_deref()),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds to contexts the topics that they are related to.
+    fn fill_related(&self, notes: &mut [NoteSummary]) -> Result<(), EngineError> {
+        let contexts: Vec<EpisodeId> =
+            notes.iter().filter(|note| note.facts.kind == NoteKind::Context).map(|note| note.episode).collect();
+        let mut related = self.related_topics(&contexts)?;
+        for note in notes {
+            note.related = related.remove(&note.episode).unwrap_or_default();
+        }
+        Ok(())
     }
 
     /// Returns the notes that match the request, latest first.
@@ -217,7 +245,9 @@ impl Engine {
             let is_sure = is_confirmed.is_none_or(|is_confirmed| facts.is_confirmed == is_confirmed);
             !note.is_forgotten && is_in_scope && is_of_kind && is_sure && is_tagged() && is_titled()
         })?;
-        Ok(found.into_iter().map(NoteSummary::from).collect())
+        let mut notes: Vec<NoteSummary> = found.into_iter().map(NoteSummary::from).collect();
+        self.fill_related(&mut notes)?;
+        Ok(notes)
     }
 
     /// Returns the note with this id, short id, or unambiguous beginning of one: that of the episode or of
@@ -226,7 +256,9 @@ impl Engine {
     /// # Errors
     /// [`EngineError::UnknownId`], [`EngineError::AmbiguousId`].
     pub fn note(&self, id: &str) -> Result<NoteSummary, EngineError> {
-        self.stored_note(id).map(NoteSummary::from)
+        let mut note = NoteSummary::from(self.stored_note(id)?);
+        self.fill_related(std::slice::from_mut(&mut note))?;
+        Ok(note)
     }
 
     /// Returns the whole note with this id, in one of its versions, and counts the access.
@@ -251,10 +283,13 @@ impl Engine {
             // The answer is worth more than its count, which a full disk or a busy database may prevent.
             let _ = self.store().count_access(note.row, self.now());
         }
-        Ok(NoteSummary::from(found))
+        let mut note = NoteSummary::from(found);
+        self.fill_related(std::slice::from_mut(&mut note))?;
+        Ok(note)
     }
 
-    fn stored_note(&self, id: &str) -> Result<StoredNote, EngineError> {
+    /// Returns the note with this id, short id, or unambiguous beginning of one.
+    pub(crate) fn stored_note(&self, id: &str) -> Result<StoredNote, EngineError> {
         let id = id.trim();
         let mut found = self.store().notes(TOLD, |note| !note.is_forgotten && note.is_known_as(id))?;
         if found.is_empty() {
@@ -382,7 +417,8 @@ impl From<StoredNote> for NoteSummary {
         let StoredNote { episode, turn, facts, project, role, at, version, until, accessed, access_count, text, .. } = note;
         let project = project.map(|(_, name)| name);
         let is_by_agent = role == Role::Assistant;
-        Self { episode, turn, facts, project, at, is_by_agent, version, until, accessed, access_count, text }
+        let related = Vec::new();
+        Self { episode, turn, facts, project, at, is_by_agent, version, until, accessed, access_count, text, related }
     }
 }
 

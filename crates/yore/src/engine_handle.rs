@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use yore_core::exchange::Exchanges;
+use yore_core::id::EpisodeId;
 use yore_core::operation::Cause;
 use yore_core::query::SearchMode;
 use yore_core::time::UtcMillis;
@@ -233,6 +234,11 @@ impl Memory {
     /// Loads a whole note in one of its versions.
     pub fn load_note(&mut self, id: &str, which: WhichVersion) -> CliResult<NoteSummary> {
         self.ask(&Request::LoadNote { id: id.to_owned(), which }, |engine| engine.load_note(id, which))
+    }
+
+    /// Returns pairs of contexts that were loaded together, with the strength of that.
+    pub fn contexts_used_together(&mut self) -> CliResult<Vec<(EpisodeId, EpisodeId, f32)>> {
+        self.ask(&Request::ContextsUsedTogether, Engine::contexts_used_together)
     }
 
     /// Remembers a note.

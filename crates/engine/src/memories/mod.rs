@@ -1,5 +1,6 @@
 //! Memories, entities and relations, changed by operations only.
 //!
+//! - `contexts`: relations of contexts, which are notes with a topic
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
 //! - `history`: operations are listed, undone and done again
@@ -9,6 +10,7 @@
 //! Each method that changes something is one operation with its cause, in one transaction
 //! (`store/operations.rs`). Text is redacted before it is stored.
 
+mod contexts;
 mod entities;
 mod history;
 mod portable;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
+use yore_core::note::NoteKind;
 use yore_core::operation::{Actor, Cause, Operation, OperationKind, Record, Subject};
 use yore_core::relation::{Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, fragments};
@@ -44,6 +45,9 @@ pub struct NewMemory {
     pub entities: Vec<String>,
     /// The memory whose place it takes, by its id or the beginning of it.
     pub replaces: Option<String>,
+    /// Ids of memories, notes and turns that it relates to.
+    #[serde(default)]
+    pub related: Vec<String>,
     /// The directory whose project it belongs to, in the place of the record's project.
     #[serde(default)]
     pub here: Option<ProjectNames>,
@@ -56,7 +60,8 @@ impl NewMemory {
     /// Makes a memory without evidence that holds everywhere.
     pub fn new(kind: MemoryKind, statement: impl Into<String>) -> Self {
         let memory = Memory::new(MemoryId::from_bytes([0; 16]), kind, statement, 0);
-        Self { memory, evidence: Vec::new(), entities: Vec::new(), replaces: None, here: None, project: None }
+        let (evidence, entities, related) = (Vec::new(), Vec::new(), Vec::new());
+        Self { memory, evidence, entities, replaces: None, related, here: None, project: None }
     }
 }
 
@@ -152,7 +157,8 @@ impl Engine {
     /// gets the evidence, tags, anchors and entities that it lacks.
     ///
     /// # Errors
-    /// [`MemoryError`]: the record is not valid, the evidence does not say it, there is no memory to replace.
+    /// [`MemoryError`]: the record is not valid, the evidence does not say it, there is no memory to replace;
+    /// [`EngineError::UnknownId`]: there is nothing with an id that it relates to.
     pub fn add_memory(&self, new: &NewMemory, cause: &Cause) -> Result<Done, EngineError> {
         let now = self.now();
         let replaces = new.replaces.as_deref().map(|id| self.memory_named(id)).transpose()?;
@@ -166,6 +172,7 @@ impl Engine {
         let memory = Memory { id: draw_memory(now)?, recorded: now, changed: now, ..memory.normalised() };
         check(&memory).map_err(MemoryError::from)?;
         let entities = self.redacted_names(&new.entities)?;
+        let related = new.related.iter().map(|id| self.node_of_id(id)).collect::<Result<Vec<Node>, _>>()?;
         let kind = if replaces.is_some() { OperationKind::Supersede } else { OperationKind::Create };
         let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
         let (id, operation) = self.operate(kind, cause, summary, |tx| {
@@ -182,6 +189,9 @@ impl Engine {
             for name in &entities {
                 let entity = entity_for(tx, name, now)?;
                 connect(tx, Node::Memory(memory.id), RelationType::About, Node::Entity(entity), now)?;
+            }
+            for node in related.iter().filter(|node| **node != Node::Memory(memory.id)) {
+                connect(tx, Node::Memory(memory.id), RelationType::RelatesTo, node.clone(), now)?;
             }
             Ok(memory.id)
         })?;
@@ -490,6 +500,19 @@ impl Engine {
                 Ok(Evidence { turn: turn.id, quote })
             })
             .collect()
+    }
+
+    /// Returns the memory, note or turn with an id.
+    fn node_of_id(&self, id: &str) -> Result<Node, EngineError> {
+        match self.memory_named(id) {
+            Err(EngineError::Memory(MemoryError::Unknown(_))) => {}
+            found => return found.map(Node::Memory),
+        }
+        match self.stored_note(id) {
+            Err(EngineError::UnknownId(_)) => self.turn_named(id).map(|turn| Node::Turn(turn.id)),
+            Ok(note) if note.facts.kind == NoteKind::Context => Ok(Node::Context(note.episode)),
+            found => found.map(|note| Node::Session(note.episode)),
+        }
     }
 
     fn turn_named(&self, id: &str) -> Result<ShownTurn, EngineError> {

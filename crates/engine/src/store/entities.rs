@@ -80,7 +80,7 @@ impl View<'_> {
     pub(super) fn relations_of(&self, node: &Node, limit: usize) -> StoreResult<Vec<Relation>> {
         let sql = format!(
             "{RELATION} WHERE from_key = ?1 AND from_kind = ?2 UNION ALL {RELATION} WHERE to_key = ?1 AND to_kind = ?2
-             ORDER BY recorded_ms, uid LIMIT ?3"
+             ORDER BY recorded_ms, id LIMIT ?3"
         );
         Ok(self.all(&sql, params![node.key(), node.kind(), limit as i64], relation_of)?.into_iter().flatten().collect())
     }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use rusqlite::params;
 use yore_core::episode::EpisodeKind;
-use yore_core::id::TurnId;
+use yore_core::id::{EpisodeId, TurnId};
+use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
 use super::keys::{EpisodeKey, FileKey, TurnKey, json_of};
@@ -125,6 +126,19 @@ impl Store {
                 turns.extend(tx.all("SELECT uid FROM turn WHERE episode_id = ?1", [episode], uid)?);
             }
             tx.forget_evidence(&turns, what.now)?;
+            let ends =
+                "SELECT from_key FROM relation WHERE from_kind = 'turn' UNION SELECT to_key FROM relation WHERE to_kind = 'turn'";
+            let related: HashSet<TurnId> = tx.all(ends, [], uid)?.into_iter().collect();
+            for turn in turns.into_iter().filter(|turn| related.contains(turn)) {
+                tx.forget_node(&Node::Turn(turn))?;
+            }
+            for episode in what.episodes {
+                let id = |row: &rusqlite::Row<'_>| row.get(0).map(EpisodeId::from_bytes);
+                for id in tx.all("SELECT uid FROM episode WHERE id = ?1", [episode], id)? {
+                    tx.forget_node(&Node::Session(id))?;
+                    tx.forget_node(&Node::Context(id))?;
+                }
+            }
             // A question may repeat words of what is forgotten.
             tx.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
             for message in what.messages {

@@ -147,14 +147,40 @@ impl Store {
         })
     }
 
-    /// Records that a whole note was loaded.
+    /// Records that a whole note was loaded; the log says when each context was.
     pub(crate) fn count_access(&self, note: EpisodeKey, now: UtcMillis) -> StoreResult<()> {
         self.write(|tx| {
+            tx.execute(
+                "INSERT INTO memory_access (memory_uid, at_ms, way)
+                 SELECT uid, ?2, 'opened' FROM episode JOIN note_version ON note_version.episode_id = episode.id
+                 WHERE episode.id = ?1 AND note_version.until_ms IS NULL AND note_version.kind = 'context'",
+                params![note, now],
+            )?;
             tx.execute(
                 "UPDATE note SET accessed_ms = max(coalesce(accessed_ms, ?2), ?2), access_count = access_count + 1 WHERE episode_id = ?1",
                 params![note, now],
             )
             .map(drop)
+        })
+    }
+
+    /// Returns the pairs of contexts that were loaded within a span of time of each other, and in how many spans.
+    pub(crate) fn contexts_used_together(&self, within: UtcMillis) -> StoreResult<Vec<(EpisodeId, EpisodeId, u64)>> {
+        self.read(|view| {
+            view.all(
+                "WITH loaded AS (
+                     SELECT memory_uid AS uid, at_ms FROM memory_access WHERE memory_uid IN (
+                         SELECT uid FROM episode JOIN note_version ON note_version.episode_id = episode.id
+                         WHERE note_version.until_ms IS NULL AND note_version.kind = 'context' AND forgotten_ms IS NULL))
+                 SELECT one.uid, other.uid, count(DISTINCT one.at_ms / ?1) FROM loaded AS one
+                 JOIN loaded AS other ON one.uid < other.uid AND other.at_ms BETWEEN one.at_ms - ?1 AND one.at_ms + ?1
+                 GROUP BY 1, 2",
+                [within],
+                |row| {
+                    let id = |column: usize| row.get(column).map(EpisodeId::from_bytes);
+                    Ok((id(0)?, id(1)?, row.get::<_, i64>(2)?.unsigned_abs()))
+                },
+            )
         })
     }
 

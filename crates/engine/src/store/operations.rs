@@ -359,12 +359,36 @@ impl WriteTx<'_> {
         self.log_forgetting(&format!("forgot {removed} memories and the evidence of {}", touched.len() - removed), at)
     }
 
-    /// Removes a memory with its relations, and the content of every operation that changed it.
-    fn forget_memory(&self, id: MemoryId) -> StoreResult<()> {
-        for relation in self.relations_of(&Node::Memory(id), MOST_RELATIONS)? {
+    /// Forgets, for good, the relations of what is no memory, such as a context, the log of its uses, and the entities
+    /// that are nothing but a name that it is related to.
+    pub(super) fn forget_node(&self, node: &Node) -> StoreResult<()> {
+        for relation in self.forget_relations(node)? {
+            for end in [relation.from, relation.to] {
+                let Node::Entity(id) = end else { continue };
+                let Some(entity) = self.entity(id)?.filter(|entity| entity.id != EntityId::USER) else { continue };
+                let is_bare = entity.description.is_none() && entity.aliases.is_empty();
+                if is_bare && self.relations_of(&Node::Entity(id), 1)?.is_empty() {
+                    self.remove_entity(id)?;
+                    self.forget_changes(Subject::Entity(id))?;
+                }
+            }
+        }
+        self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [node.key()]).map(drop)
+    }
+
+    /// Removes the relations of a node, and the content of every operation that changed them. Returns them.
+    fn forget_relations(&self, node: &Node) -> StoreResult<Vec<Relation>> {
+        let relations = self.relations_of(node, MOST_RELATIONS)?;
+        for relation in &relations {
             self.forget_changes(Subject::Relation(relation.id))?;
             self.remove_relation(relation.id)?;
         }
+        Ok(relations)
+    }
+
+    /// Removes a memory with its relations, and the content of every operation that changed it.
+    fn forget_memory(&self, id: MemoryId) -> StoreResult<()> {
+        self.forget_relations(&Node::Memory(id))?;
         self.execute("DELETE FROM memory_use WHERE memory_uid = ?1", [id.as_bytes()])?;
         self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [id.as_bytes()])?;
         self.remove_memory(id)?;

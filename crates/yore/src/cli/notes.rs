@@ -128,6 +128,7 @@ mod tests {
             accessed: None,
             access_count: 0,
             text: text.to_owned(),
+            related: Vec::new(),
         }
     }
 

@@ -124,6 +124,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         metadata: arguments.metadata.clone(),
         directory: directory.clone(),
         is_by_agent: false,
+        related: None,
     })?;
     let id = remembered.episode.to_string();
     if context.printer.is_json() {

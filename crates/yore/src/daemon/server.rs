@@ -161,6 +161,7 @@ fn answer(shared: &Shared<'_>, request: Request, lines: &mut Lines) -> Reply {
         Request::Note { id } => asked(shared, |engine| engine.note(&id)),
         Request::LoadNote { id, which } => asked(shared, |engine| engine.load_note(&id, which)),
         Request::Remember { request } => asked(shared, |engine| engine.remember(&request)),
+        Request::ContextsUsedTogether => asked(shared, Engine::contexts_used_together),
         Request::AddMemory { new, cause } => asked(shared, |engine| engine.add_memory(&new, &cause)),
         Request::Memories { list } => asked(shared, |engine| engine.memories(&list)),
         Request::OpenMemory { id, session } => asked(shared, |engine| engine.open_memory(&id, session.as_deref())),

@@ -25,7 +25,7 @@ use crate::results::Ingestion;
 use crate::spool::Event;
 
 /// Version of the protocol.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 /// Longest request, in bytes.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 /// Longest answer, in bytes; the client computes a longer one in its own process.
@@ -94,6 +94,8 @@ pub enum Request {
         /// The note.
         request: RememberRequest,
     },
+    /// Lists the contexts that were loaded together.
+    ContextsUsedTogether,
     /// Records a memory.
     AddMemory {
         /// The memory.

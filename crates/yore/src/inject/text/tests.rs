@@ -23,6 +23,7 @@ fn note(text: &str) -> NoteSummary {
         at: None,
         is_by_agent: false,
         text: text.to_owned(),
+        related: Vec::new(),
     }
 }
 

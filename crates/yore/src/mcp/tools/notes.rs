@@ -186,7 +186,7 @@ fn tell(entries: &[Entry], next: Option<String>) -> Answer {
 }
 
 /// Formats a memory as text.
-fn memory_block(stored: &StoredMemory) -> String {
+pub fn memory_block(stored: &StoredMemory) -> String {
     let memory = &stored.memory;
     let place = stored.project.as_deref().map_or_else(|| "everywhere".to_owned(), crate::fence::name);
     let (kind, day) = (memories::kind_of(memory), &format_utc(memory.changed)[..10]);

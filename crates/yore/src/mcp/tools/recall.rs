@@ -226,8 +226,13 @@ pub fn quote_chars(configured: usize, limit: usize) -> usize {
 pub async fn ask(access: &Access, request: RecallRequest, is_full: bool) -> CliResult<Found> {
     let is_worded = !request.wordings.is_empty();
     let answer = access.handle.recall(request).await?;
+    Ok(Found { is_worded, ..found(access, answer, is_full).await? })
+}
+
+/// Makes results of an answer. With `is_full`, loads the exchanges of the results too.
+pub async fn found(access: &Access, answer: RecallAnswer, is_full: bool) -> CliResult<Found> {
     let exchanges = if is_full { exchanges_of(&access.handle, &answer.hits).await? } else { vec![Vec::new(); answer.hits.len()] };
-    Ok(Found { answer, exchanges, is_full, is_worded, form: Form::of(access.handle.config()) })
+    Ok(Found { answer, exchanges, is_full, is_worded: false, remark: None, form: Form::of(access.handle.config()) })
 }
 
 /// Returns the other turns in the exchange of each result.
@@ -270,6 +275,8 @@ pub struct Found {
     pub is_full: bool,
     /// True if the question came with other wordings.
     pub is_worded: bool,
+    /// A sentence about the results, above them.
+    pub remark: Option<String>,
     /// Form of the answer.
     pub form: Form,
 }
@@ -303,6 +310,7 @@ impl Found {
         }
         let left_out = answer.hits.len() - results.len();
         let mut text = heading(answer, results.len(), if self.is_full { "turn" } else { "quote" }, self.is_worded);
+        text.extend(self.remark.iter().filter(|_| !results.is_empty()).flat_map(|remark| [" ", remark]));
         if !blocks.is_empty() {
             text.push('\n');
             text.push_str(&fenced(&blocks));
@@ -656,7 +664,7 @@ mod tests {
             landed: 0,
             micros: [0; 3],
         };
-        let mut found = Found { answer, exchanges: Vec::new(), is_full: false, is_worded: false, form: Form::Text };
+        let mut found = Found { answer, exchanges: Vec::new(), is_full: false, is_worded: false, remark: None, form: Form::Text };
         let told = found.tell(None);
         assert!(told.text.contains("belongs to no known project"));
         assert_eq!(told.data["project_unknown"], true);

@@ -90,6 +90,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         priority: None,
         is_unconfirmed: false,
         replaces: given(replaces),
+        related: None,
         place: match given(project) {
             _ if global == Some(true) => Place::Everywhere,
             Some(project) => Place::Project(project),
@@ -164,6 +165,8 @@ pub struct Note {
     pub is_unconfirmed: bool,
     /// The note that it replaces.
     pub replaces: Option<String>,
+    /// Topics that a context is related to; `None` leaves them as they are.
+    pub related: Option<Vec<String>>,
     /// Where the note applies.
     pub place: Place,
 }
@@ -192,7 +195,7 @@ pub struct Stored {
 
 /// Stores a note.
 pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
-    let Note { text, title, tags, kind, priority, is_unconfirmed, replaces, place } = note;
+    let Note { text, title, tags, kind, priority, is_unconfirmed, replaces, related, place } = note;
     if text.chars().count() > MAX_CHARS {
         return Err(usage(format!("a note has at most {MAX_CHARS} characters; save a longer text as a file")));
     }
@@ -221,6 +224,7 @@ pub async fn store(access: &Arc<Access>, note: Note) -> CliResult<Stored> {
                 directory,
                 // Later readers must see that no person typed it.
                 is_by_agent: true,
+                related,
             })?;
             Ok(Stored {
                 id: remembered.episode,

@@ -16,7 +16,7 @@ fn listed(agent: &mut Agent) -> Vec<String> {
 fn names_are_served_where_they_are_switched_on() {
     let home = Home::with_memory();
     let mut agent = Agent::with_tools(&home, "names");
-    insta::assert_snapshot!(listed(&mut agent).join(" "), @"recall search search_past_solutions find_similar_issues ingest_chat_history memory_stats search_semantic search_hybrid store_chunk wake_up lock_context recall_context check_contexts get_context_preview search_contexts_semantic note memento_note");
+    insta::assert_snapshot!(listed(&mut agent).join(" "), @"recall search search_past_solutions find_similar_issues get_project_patterns recall_decision ingest_chat_history memory_stats search_semantic search_hybrid store_chunk wake_up lock_context recall_context check_contexts get_context_preview explore_context_tree search_contexts_semantic note memento_note");
     insta::assert_snapshot!(agent.told("forget", json!({"id": "tide/s1"})), @"
     forget is switched off here (tools: names) [not-served]
     hint: the person can switch it on with `yore mcp --tools all` or mcp.tools in the settings
@@ -35,7 +35,7 @@ fn names_are_served_where_they_are_switched_on() {
     // By the settings, which a flag overrides; a project's file has no effect.
     let mut agent = Agent::spawn(home.yore().arg("mcp").env("YORE_MCP__TOOLS", "all"));
     agent.handshake();
-    assert_eq!(listed(&mut agent).len(), 24);
+    assert_eq!(listed(&mut agent).len(), 27);
     assert!(agent.close().success());
     let output = home.yore().args(["mcp"]).env("YORE_MCP__TOOLS", "everything").output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
@@ -55,15 +55,7 @@ fn what_comes_later_says_so() {
     let home = Home::with_memory();
     for tools in ["core", "names"] {
         let mut agent = Agent::with_tools(&home, tools);
-        for name in [
-            "get_project_patterns",
-            "recall_decision",
-            "get_category_summary",
-            "get_contradictions",
-            "explore_context_tree",
-            "ask_memory",
-            "synthesize_knowledge",
-        ] {
+        for name in ["get_category_summary", "get_contradictions", "ask_memory", "synthesize_knowledge"] {
             assert!(!listed(&mut agent).contains(&name.to_owned()));
             let told = agent.told(name, json!({}));
             assert!(
@@ -229,7 +221,7 @@ fn an_index_of_many_contexts_stays_short() {
 }
 
 /// Starts a server in a project of its own.
-fn in_project(home: &Home, name: &str) -> Agent {
+pub fn in_project(home: &Home, name: &str) -> Agent {
     let place = home.0.path().join(name);
     std::fs::create_dir_all(place.join(".git")).unwrap();
     std::fs::write(place.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
@@ -341,7 +333,7 @@ fn contexts_are_found_among_many_notes_and_judged_by_what_they_hold() {
 }
 
 #[test]
-fn chunks_and_notes_are_notes() {
+fn chunks_are_memories_of_the_own_project_and_notes_are_notes() {
     let home = Home::with_memory();
     // A note can belong to a project only if the project has a directory.
     let place = home.0.path().join("reef");
@@ -353,17 +345,18 @@ fn chunks_and_notes_are_notes() {
     assert!(home.yore().args(["ingest"]).arg(home.projects()).output().unwrap().status.success());
     let mut agent = Agent::spawn(home.yore().args(["mcp", "--tools", "all"]).current_dir(&place));
     agent.handshake();
-    let stored = agent.call("store_chunk", json!({"project_id": "reef", "content": "Corals grow at 1 cm a year.", "type": "insight", "tags": ["coral", "#Standing", "context"], "confidence": "verified", "source": "research", "related_to": ["x1"]}));
+    let stored = agent.call("store_chunk", json!({"project_id": "reef", "content": "Corals grow at 1 cm a year.", "type": "insight", "tags": ["coral", "#Standing", "context"], "confidence": "verified", "source": "research"}));
     let data = &stored["structuredContent"];
     assert_eq!((&data["status"], &data["conflicts_checked"]), (&json!("stored"), &json!(false)));
     assert_eq!(&serde_json::from_str::<Value>(text(&stored)).unwrap(), data, "JSON as text, as the design has it");
-    let notes = agent.data("notes", json!({"project": "reef"}));
-    assert_eq!(
-        notes["notes"][0]["tags"],
-        json!(["confidence:verified", "coral", "related:x1", "source:research", "type:insight"])
-    );
-    assert_eq!(notes["notes"][0]["confirmed"], false);
-    assert_eq!(notes["notes"][0]["project"], "reef");
+    let chunk = agent.data("notes", json!({"project": "reef"}))["memories"][0].clone();
+    assert_eq!((&chunk["tags"], &chunk["kind"]), (&json!(["coral"]), &json!("insight")));
+    assert_eq!((&chunk["lane"], &chunk["project"]), (&json!("extracted"), &json!("reef")));
+    let long = format!("Corals grow. {}", "They grow slowly. ".repeat(300));
+    let id = agent.data("store_chunk", json!({"project_id": "reef", "content": long, "type": "research"}))["id"].clone();
+    let whole = agent.data("show", json!({"id": id}))["memory"].clone();
+    assert_eq!(whole["details"], long);
+    assert!(whole["statement"].as_str().unwrap().starts_with("Corals grow."));
     assert!(
         agent
             .told("store_chunk", json!({"project_id": "tide", "content": "x"}))

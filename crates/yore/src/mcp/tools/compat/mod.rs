@@ -4,42 +4,46 @@
 //! | Name | Parameters | State |
 //! | --- | --- | --- |
 //! | `search`, `recall` | query, project?, limit?; as yore's own | served: both search |
-//! | `search_past_solutions` | query, errorMessage?, project?, limit = 5 | served: turns with their exchange; solutions of their own come with understanding |
-//! | `find_similar_issues` | context, errorMessage? | served: errors first, then anything like it |
-//! | `get_project_patterns` | project, category? | not served yet |
-//! | `recall_decision` | topic, project? | not served yet |
+//! | `search_past_solutions` | query, errorMessage?, project?, limit = 5 | served: recorded solutions first, then turns, marked as such, with their exchange |
+//! | `find_similar_issues` | context, errorMessage? | served: recorded problems, solutions and attempts first, then errors, then anything like it |
+//! | `get_project_patterns` | project, category? | served: recorded standards and patterns |
+//! | `recall_decision` | topic, project? | served: recorded decisions first, then turns, marked as such |
 //! | `get_category_summary` | category | not served yet |
 //! | `ingest_chat_history` | since?, hasCode? | served |
-//! | `memory_stats` | | served: counts; bands of decay come with forgetting by age |
+//! | `memory_stats` | | served: counts, of memories too; categories and bands of decay come with forgetting by age |
 //! | `search_semantic` | query, project_id?, limit = 10 | served: by meaning alone |
-//! | `search_hybrid` | query, project_id?, limit = 10 | served: words and meaning; the graph comes later |
+//! | `search_hybrid` | query, project_id?, limit = 10 | served: words, meaning and the graph |
 //! | `get_contradictions` | project_id? | not served yet |
-//! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: an agent's note; conflicts are not looked for, and the result says so |
+//! | `store_chunk` | project_id, content, type?, tags?, confidence?, source?, related_to? | served: an extracted memory; conflicts are not looked for, and the result says so |
 //! | `wake_up` | cursor? | served: the index of contexts, in pages |
 //! | `lock_context` | content, topic, tags?, priority?, related? | served: an agent's note under a topic, in this project |
-//! | `recall_context` | topic | served: newest words (`show` opens older ones); that it was loaded is counted |
+//! | `recall_context` | topic, version?, preview_only? | served: any version; that it was loaded is counted |
 //! | `check_contexts` | text | served: previews |
 //! | `get_context_preview` | topic | served: related topics are those that were given |
-//! | `explore_context_tree` | topic, depth = 2, max_results = 10 | not served yet |
-//! | `search_contexts_semantic` | query, depth = preview, max_results = 5 | served: related topics only with each match, and no exploration path yet |
+//! | `explore_context_tree` | topic, depth = 2, max_results = 10 | served: stated, similar, with common tags, loaded together |
+//! | `search_contexts_semantic` | query?, depth = preview, max_results = 5 | served: without a query by priority |
 //! | `ask_memory` | question, depth = preview | not served yet |
 //! | `synthesize_knowledge` | question | not served yet |
 //! | `note`, `memento_note` | content, confirmed | served |
 //!
 //! A name that is not served is not listed, and a call of it says so. A context is a note that an agent keeps
-//! under a topic in a project: its kind is context, its title is the topic, and its tags name related topics.
+//! under a topic in a project: its kind is context, its title is the topic, and relations lead to related topics.
 //! A note of a person is never a context, so no agent replaces it without asking.
 //!
 //! - `search`: the names that search
-//! - `contexts`: the names for contexts, and `preview`, the views of a context without its text
+//! - `patterns`: the patterns of a project
+//! - `contexts`: the names for contexts; `preview`, the views of a context without its text; `tree`, the contexts
+//!   around one
 //! - `store`: the names that store something
 //! - `history`: the names for the memory itself
 
 mod contexts;
 mod history;
+mod patterns;
 mod preview;
 mod search;
 mod store;
+mod tree;
 
 #[cfg(test)]
 pub use self::search::SOLUTIONS;
@@ -84,12 +88,8 @@ pub const NAMES: [Name; 24] = [
     served!("search", search::plain_tool, search::plain),
     served!("search_past_solutions", search::solutions_tool, search::solutions),
     served!("find_similar_issues", search::issues_tool, search::issues),
-    later(
-        "get_project_patterns",
-        "patterns drawn from what was said",
-        "`recall` with the project and words such as pattern, convention, always",
-    ),
-    later("recall_decision", "decisions drawn from what was said", "`recall` with the topic and words such as decided, because"),
+    served!("get_project_patterns", patterns::tool, patterns::patterns),
+    served!("recall_decision", search::decision_tool, search::decision),
     later("get_category_summary", "categories and their summaries", "`recall` with the category's name"),
     served!("ingest_chat_history", history::ingest_tool, history::ingest),
     served!("memory_stats", history::stats_tool, history::stats),
@@ -102,11 +102,7 @@ pub const NAMES: [Name; 24] = [
     served!("recall_context", contexts::recall_tool, contexts::recall),
     served!("check_contexts", contexts::check_tool, contexts::check),
     served!("get_context_preview", contexts::preview_tool, contexts::preview),
-    later(
-        "explore_context_tree",
-        "relations between contexts that are found, not only given",
-        "`get_context_preview` names what a context was locked as related to",
-    ),
+    served!("explore_context_tree", tree::tool, tree::explore),
     served!("search_contexts_semantic", contexts::search_tool, contexts::search),
     later("ask_memory", "answers written from what was found", "`search_contexts_semantic` or `recall` finds the evidence"),
     later("synthesize_knowledge", "answers written from what was found", "`recall` with depth full finds the evidence"),
@@ -179,6 +175,8 @@ mod tests {
         for (name, expected) in [
             ("search_past_solutions", "query errorMessage? project? limit?"),
             ("find_similar_issues", "context errorMessage?"),
+            ("get_project_patterns", "project category?"),
+            ("recall_decision", "topic project?"),
             ("ingest_chat_history", "since? hasCode?"),
             ("memory_stats", ""),
             ("search_semantic", "query project_id? limit?"),
@@ -186,10 +184,11 @@ mod tests {
             ("store_chunk", "project_id content type? tags? confidence? source? related_to?"),
             ("wake_up", "cursor?"),
             ("lock_context", "content topic tags? priority? related?"),
-            ("recall_context", "topic"),
+            ("recall_context", "topic version? preview_only?"),
             ("check_contexts", "text"),
             ("get_context_preview", "topic"),
-            ("search_contexts_semantic", "query depth? max_results?"),
+            ("explore_context_tree", "topic depth? max_results?"),
+            ("search_contexts_semantic", "query? depth? max_results?"),
             ("note", "content confirmed"),
             ("memento_note", "content confirmed"),
         ] {

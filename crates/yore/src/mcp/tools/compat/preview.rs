@@ -3,7 +3,6 @@
 //!
 //! - [`Context`]: a note of that kind
 //! - [`chosen`]: the tags that an agent may choose
-//! - [`tag`]: tags of yore with a prefix
 
 use yore_core::note::{NoteKind, Priority};
 use yore_core::text;
@@ -19,13 +18,8 @@ pub const PRIORITIES: [&str; 3] = [Priority::AlwaysCheck.as_str(), Priority::Imp
 const RESERVED: [&str; 2] = [NoteKind::Context.as_str(), "unconfirmed"];
 /// Maximum number of characters of a preview.
 pub const PREVIEW_CHARS: usize = 500;
-/// Prefix of tags that name a related topic.
-pub const RELATED: &str = "related";
-
-/// Returns a tag with a prefix.
-pub fn tag(kind: &str, value: &str) -> String {
-    format!("{kind}:{value}")
-}
+/// Prefix of the tags by which an older yore named related topics.
+const RELATED: &str = "related";
 
 /// Returns the tags that may be chosen: without those that change the kind of a note. The person was not
 /// asked, so no tag may make it a standing instruction.
@@ -50,7 +44,7 @@ pub struct Context {
     pub priority: Priority,
     /// The tags that the person or agent chose.
     pub tags: Vec<String>,
-    /// Related topics.
+    /// Related topics, each once.
     pub related: Vec<String>,
 }
 
@@ -59,7 +53,13 @@ impl Context {
     pub fn of(note: NoteSummary) -> Option<Self> {
         let topic = note.facts.title.clone().filter(|_| note.facts.kind == NoteKind::Context)?;
         let tags = &note.facts.tags;
-        let related = tags.iter().filter_map(|tag| Some(tag.strip_prefix(RELATED)?.strip_prefix(':')?.to_owned())).collect();
+        let mut related = note.related.clone();
+        // They become relations when the context is locked again.
+        for topic in tags.iter().filter_map(|tag| tag.strip_prefix(RELATED)?.strip_prefix(':')) {
+            if related.iter().all(|known| known.to_lowercase() != topic.to_lowercase()) {
+                related.push(topic.to_owned());
+            }
+        }
         let priority = note.facts.priority.unwrap_or(Priority::Reference);
         let tags = chosen(tags.clone());
         Some(Self { topic, priority, tags, related, note })

@@ -3,12 +3,13 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use yore_core::memory::{MemoryKind, Status};
 use yore_core::query::{List, ListPlace, SearchMode};
 use yore_core::time::format_utc;
-use yore_engine::{Hit, RecallRequest};
+use yore_engine::{Hit, RecallAnswer, RecallRequest};
 
 use super::super::recall::{Found, ask, quote_chars, rounded};
-use super::super::{Call, Effect, described};
+use super::super::{Call, Effect, described, recall};
 use crate::ask;
 use crate::error::CliResult;
 use crate::mcp::access::{Access, asked_projects};
@@ -19,8 +20,14 @@ use crate::results::{HybridAnswer, HybridHit, compact};
 const MAX_LIMIT: usize = 50;
 /// Number of results if the design gives none.
 const USUAL_LIMIT: usize = 10;
-/// Number of results of `search_past_solutions` and `find_similar_issues`.
+/// Number of results of `search_past_solutions`, `find_similar_issues` and `recall_decision`.
 pub const SOLUTIONS: usize = 5;
+/// Kinds of memories that are issues.
+const ISSUES: [MemoryKind; 3] = [MemoryKind::Problem, MemoryKind::Solution, MemoryKind::Attempt];
+/// Results among which memories of the wanted kinds are looked for, for each one that is wanted.
+const CLOSER: usize = 3;
+/// A memory comes before better results if its score is at least this share of the best.
+const NEAR: f32 = 0.5;
 /// Maximum tokens of solutions with their exchange.
 const SOLUTIONS_BUDGET: usize = 5_000;
 /// Maximum number of characters of a question: only the beginning of a pasted context is used.
@@ -66,8 +73,8 @@ pub(super) struct Solutions {
 }
 
 pub(super) fn solutions_tool(name: &'static str) -> Result<Tool, String> {
-    let description = "Search what was said about a problem in previous development sessions and chats. Answers with whole turns and their \
-         exchange; which of them was a solution is not known yet.";
+    let description = "Search for solutions from previous development sessions and chats: recorded solutions first, with what they rest \
+         on, then what was only said about the problem.";
     described::<Solutions>(name, "Past solutions", description, Effect::Reads)
 }
 
@@ -75,7 +82,31 @@ pub(super) async fn solutions(call: Call) -> CliResult<Answer> {
     let Solutions { query, error_message, project, limit } = parse(call.arguments)?;
     let question = with_error(&needed("query", &query)?, error_message);
     let request = asked(&call.access, &question, project, limit, SOLUTIONS)?;
-    Ok(ask(&call.access, request, true).await?.tell(Some(SOLUTIONS_BUDGET)))
+    let limit = request.limit;
+    let found = first(&call.access, request, &[MemoryKind::Solution]).await?;
+    tell(&call.access, found, limit, "solution").await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfTopic {
+    /// What the decision was about
+    topic: String,
+    /// Project context; default: the current one
+    project: Option<String>,
+}
+
+pub(super) fn decision_tool(name: &'static str) -> Result<Tool, String> {
+    let description = "Recall why a technical decision was made: recorded decisions first, with what they replaced and rest on, then \
+         what was only said about the topic.";
+    described::<OfTopic>(name, "Past decisions", description, Effect::Reads)
+}
+
+pub(super) async fn decision(call: Call) -> CliResult<Answer> {
+    let OfTopic { topic, project } = parse(call.arguments)?;
+    let request = asked(&call.access, &needed("topic", &topic)?, project, None, SOLUTIONS)?;
+    let found = first(&call.access, request, &[MemoryKind::Decision]).await?;
+    tell(&call.access, found, SOLUTIONS, "decision").await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -89,34 +120,67 @@ pub(super) struct Issues {
 }
 
 pub(super) fn issues_tool(name: &'static str) -> Result<Tool, String> {
-    let description = "Find failures like the current problem that tools reported, then anything else like it, with what was said then. \
-         Issues are not kept as such yet.";
+    let description = "Find past issues similar to the current problem: recorded problems, solutions and attempts first, then failures \
+         like it that tools reported, then anything else like it, with what was said then.";
     described::<Issues>(name, "Similar issues", description, Effect::Reads)
 }
 
-/// Finds reported failures like it first, then any other turns.
+/// Finds recorded issues first, then reported failures, then any other turns.
 pub(super) async fn issues(call: Call) -> CliResult<Answer> {
     let Issues { context, error_message } = parse(call.arguments)?;
     let question = with_error(&needed("context", &context)?, error_message);
     let mut request = asked(&call.access, &question, None, None, SOLUTIONS)?;
+    let mut found = first(&call.access, request.clone(), &ISSUES).await?;
     request.filter.only_errors = true;
-    let mut found = ask(&call.access, request.clone(), true).await?;
-    if found.answer.hits.len() < SOLUTIONS {
-        request.filter.only_errors = false;
-        add(&mut found, ask(&call.access, request, true).await?);
-    }
-    Ok(found.tell(Some(SOLUTIONS_BUDGET)))
-}
-
-/// Adds answers that are not in the list yet, up to the limit.
-fn add(found: &mut Found, others: Found) {
-    for (hit, exchange) in others.answer.hits.into_iter().zip(others.exchanges) {
-        let is_new = found.answer.hits.iter().all(|known| known.id() != hit.id());
-        if is_new && found.answer.hits.len() < SOLUTIONS {
-            found.answer.hits.push(Hit { rank: found.answer.hits.len() + 1, ..hit });
-            found.exchanges.push(exchange);
+    let failures = call.access.handle.recall(request).await?.hits;
+    let others = found.answer.hits.split_off(found.recorded);
+    for hit in failures.into_iter().chain(others) {
+        if found.answer.hits.iter().all(|known| known.id() != hit.id()) {
+            found.answer.hits.push(hit);
         }
     }
+    tell(&call.access, found, SOLUTIONS, "issue").await
+}
+
+/// An answer whose first results are memories of the wanted kinds.
+struct First {
+    answer: RecallAnswer,
+    /// The number of these memories.
+    recorded: usize,
+}
+
+/// Puts memories of these kinds that hold first, if they bear on the question nearly as well as the best result.
+async fn first(access: &Access, mut request: RecallRequest, kinds: &[MemoryKind]) -> CliResult<First> {
+    request.limit *= CLOSER;
+    let mut answer = access.handle.recall(request).await?;
+    let best = answer.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
+    let is_recorded = |hit: &Hit| {
+        hit.as_memory().is_some_and(|found| {
+            kinds.contains(&found.memory.kind) && matches!(found.memory.status, Status::Holds | Status::Contested)
+        }) && hit.score >= best * NEAR
+    };
+    let recorded = answer.hits.iter().filter(|hit| is_recorded(hit)).count();
+    // The sort is stable: otherwise the order is that of the answer.
+    answer.hits.sort_by_key(|hit| !is_recorded(hit));
+    Ok(First { answer, recorded })
+}
+
+/// Formats the first results whole, with their exchange, and says which of them are recorded as what was asked for.
+async fn tell(access: &Access, found: First, limit: usize, what: &str) -> CliResult<Answer> {
+    let First { mut answer, recorded } = found;
+    answer.hits.truncate(limit);
+    for (at, hit) in answer.hits.iter_mut().enumerate() {
+        hit.rank = at + 1;
+    }
+    let recorded = recorded.min(answer.hits.len());
+    let remark = match recorded {
+        0 => format!("No {what} is recorded for it: this was only said."),
+        _ if recorded == answer.hits.len() => format!("Recorded as {what}."),
+        1 => format!("The first is recorded as {what}; the others were only said."),
+        _ => format!("The first {recorded} are recorded as {what}; the others were only said."),
+    };
+    let found = Found { remark: Some(remark), ..recall::found(access, answer, true).await? };
+    Ok(found.tell(Some(SOLUTIONS_BUDGET)))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -192,7 +256,7 @@ fn ranks(hit: &Hit) -> HybridHit {
 }
 
 /// Builds the engine's request.
-fn asked(
+pub(super) fn asked(
     access: &Access,
     question: &str,
     project: Option<String>,

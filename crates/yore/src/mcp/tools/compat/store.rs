@@ -1,9 +1,9 @@
-//! Names that keep something: each stores a note.
+//! Names that keep something: `store_chunk` records a memory, the others store a note.
 //!
 //! `note` requires the person's agreement. `lock_context` and `store_chunk` have no such parameter in their
-//! designs, and are only served if the person switched the names on. So their notes are marked as an agent's,
-//! are never standing instructions, replace nothing but a context of the same project, apply only in the
-//! project that the agent works in, and are not injected.
+//! designs, and are only served if the person switched the names on. So what they keep is marked as an agent's
+//! (a memory as extracted, never as curated), is never a standing instruction, replaces nothing but a context of
+//! the same project, applies only in the project that the agent works in, and is not injected.
 
 use std::sync::Arc;
 
@@ -11,24 +11,29 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use yore_core::memory::{Confidence, Design, Lane, MAX_STATEMENT_CHARS, MemoryKind, Source, SourceKind};
 use yore_core::note::{NoteKind, Priority};
+use yore_core::operation::{Actor, Cause};
 use yore_core::scope::ScopeChoice;
 use yore_core::text;
-use yore_engine::NotesRequest;
+use yore_engine::ingest::names_of;
+use yore_engine::{NewMemory, NotesRequest};
 
-use super::super::remember::{Note, Place, confirmed_by_person, store};
+use super::super::remember::{MAX_CHARS, Note, Place, confirmed_by_person, store};
 use super::super::{Call, Effect, described, notes};
 use super::preview::{self, Context, PRIORITIES};
 use crate::error::CliResult;
 use crate::fence::name;
 use crate::mcp::access::Access;
 use crate::mcp::answer::Answer;
-use crate::mcp::arguments::{given, needed, one_of, parse};
+use crate::mcp::arguments::{given, needed, one_of, parse, usage};
 use crate::results::{LockedContext, StoredChunk};
 
 const CHUNK_TYPES: [&str; 6] = ["research", "insight", "decision", "resource", "attempt", "user_input"];
 const CONFIDENCES: [&str; 3] = ["verified", "inferred", "speculative"];
 const SOURCES: [&str; 4] = ["research", "user", "deduction", "experiment"];
+/// Maximum number of characters of the statement of a text that is too long for one.
+const LONG_CHARS: usize = 500;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +64,7 @@ pub(super) async fn note(call: Call) -> CliResult<Answer> {
         priority: None,
         is_unconfirmed: false,
         replaces: None,
+        related: None,
         place: Place::Here,
     };
     store(&call.access, note).await.map(|stored| stored.told())
@@ -92,7 +98,7 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
     let priority = one_of("priority", priority, &PRIORITIES, Priority::parse)?;
     let known = locked_here(&call.access, &topic).await?;
     // Arguments that are not given keep their former values.
-    let own = match given(tags) {
+    let mut own: Vec<String> = match given(tags) {
         Some(tags) => preview::chosen(listed(Some(tags))),
         None => known.iter().flat_map(|known| known.tags.clone()).collect(),
     };
@@ -101,21 +107,20 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
         None => known.iter().flat_map(|known| known.related.clone()).collect(),
     };
     let key_concepts = text::key_concepts(&words, &own);
-    let mut all = own;
-    all.extend(related.iter().map(|topic| preview::tag(preview::RELATED, topic)));
     let replaces = known.map(|known| known.note.episode.to_string());
     let is_new = replaces.is_none();
     let short = text::preview(&words, preview::PREVIEW_CHARS);
     // An empty tag stands for no tags; an empty list would keep the former ones.
-    all.extend(all.is_empty().then(String::new));
+    own.extend(own.is_empty().then(String::new));
     let note = Note {
         text: words,
         title: Some(topic.clone()),
-        tags: all,
+        tags: own,
         kind: Some(NoteKind::Context),
         priority,
         is_unconfirmed: true,
         replaces,
+        related: Some(related),
         place: Place::OnlyHere(None),
     };
     let stored = store(&call.access, note).await?;
@@ -149,7 +154,7 @@ pub(super) struct Chunk {
     /// Origin
     #[schemars(extend("enum" = SOURCES))]
     source: Option<String>,
-    /// Ids of related chunks
+    /// Ids of related chunks or contexts
     related_to: Option<Vec<String>>,
 }
 
@@ -162,32 +167,41 @@ pub(super) fn chunk_tool(name: &'static str) -> Result<Tool, String> {
 pub(super) async fn chunk(call: Call) -> CliResult<Answer> {
     let Chunk { project_id, content, kind, tags, confidence, source, related_to } = parse(call.arguments)?;
     let (project, text) = (needed("project_id", &project_id)?, needed("content", &content)?);
-    let mut all = preview::chosen(tags.unwrap_or_default());
-    for (field, value, names) in
-        [("type", kind, &CHUNK_TYPES[..]), ("confidence", confidence, &CONFIDENCES), ("source", source, &SOURCES)]
-    {
-        all.extend(one_of(field, value, names, |name| Some(preview::tag(field, name)))?);
+    if text.chars().count() > MAX_CHARS {
+        return Err(usage(format!("a chunk has at most {MAX_CHARS} characters; save a longer text as a file")));
     }
-    all.extend(
-        related_to
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|id| given(Some(id.clone())))
-            .map(|id| preview::tag(preview::RELATED, &id)),
-    );
-    let note = Note {
-        text,
-        title: None,
-        tags: all,
-        kind: None,
-        priority: None,
-        is_unconfirmed: true,
-        replaces: None,
-        place: Place::OnlyHere(Some(project)),
+    let kind = one_of("type", kind, &CHUNK_TYPES, |name| Design::Nodes.kind(name))?;
+    let mut new = NewMemory::new(kind.unwrap_or(MemoryKind::Insight), text.clone());
+    if text.chars().nth(MAX_STATEMENT_CHARS).is_some() {
+        // A long text is kept whole, as the details of a statement that is its beginning.
+        new.memory.statement = text::preview(&text, LONG_CHARS);
+        new.memory.details = Some(text);
+    }
+    new.memory.tags = preview::chosen(tags.unwrap_or_default());
+    new.memory.lane = Lane::Extracted;
+    new.memory.confidence = one_of("confidence", confidence, &CONFIDENCES, Confidence::parse)?.unwrap_or_default();
+    new.memory.source = Source {
+        kind: one_of("source", source, &SOURCES, SourceKind::parse)?.unwrap_or(SourceKind::Agent),
+        session: call.access.session.as_ref().map(|session| session.id.clone()),
+        ..Source::default()
     };
-    let stored = store(&call.access, note).await?;
-    let (id, was_known) = (stored.id(), stored.was_known());
-    let answer = Answer::new("", StoredChunk { status: "stored".to_owned(), id, was_known, conflicts_checked: false });
+    new.related = related_to.unwrap_or_default().into_iter().filter_map(|id| given(Some(id))).collect();
+    let cause = Cause { actor: Actor::Agent, by: "store_chunk".to_owned(), input: new.memory.source.session.clone() };
+    let (access, handle) = (Arc::clone(&call.access), call.access.handle.clone());
+    let done = handle
+        .with(move |memory| {
+            new.here = access.own_directory(memory, Some(project))?.map(|directory| names_of(&directory));
+            memory.add_memory(&new, &cause)
+        })
+        .await?;
+    let answer = StoredChunk {
+        status: "stored".to_owned(),
+        id: done.memory.to_string(),
+        was_known: done.operation.is_none(),
+        operation: done.operation,
+        conflicts_checked: false,
+    };
+    let answer = Answer::new("", answer);
     // The design answers with JSON as text.
     Ok(Answer { text: answer.data.to_string(), ..answer })
 }
