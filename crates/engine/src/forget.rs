@@ -1,12 +1,53 @@
 //! Forgets sessions, notes and memories, softly or for good.
 
+use yore_core::episode::EpisodeKind;
+use yore_core::id::{EpisodeId, MemoryId};
+use yore_core::memory::{Memory, Status};
 use yore_core::operation::Cause;
+use yore_core::time::UtcMillis;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, MemoryError};
-use crate::ingest::ForgetTarget;
-use crate::ingest::source::note;
-use crate::store::{EpisodeKey, Forgotten};
+use crate::ingest::source::{note, source_named};
+use crate::ingest::{ForgetTarget, IngestError};
+use crate::memories::MemoryList;
+use crate::sessions::SessionsRequest;
+use crate::store::{EpisodeKey, Forgotten, SelectedItem};
+
+/// Most side conversations that are nested in each other.
+const MOST_PARENTS: usize = 32;
+
+/// Conditions that everything that is to be forgotten meets; `None` or an empty list restricts nothing.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct ForgetSelection {
+    /// Names, ids or directories of projects.
+    pub projects: Vec<String>,
+    /// Source kinds, such as `claude-code`. Memories have none: with a source, only those go that rest on its
+    /// sessions alone.
+    pub agents: Vec<String>,
+    /// Sessions last used, and memories recorded, at this time or later.
+    pub since: Option<UtcMillis>,
+    /// Sessions begun, and memories recorded, before this time.
+    pub until: Option<UtcMillis>,
+    /// Words that stand in the title or a message of a session, or in a memory, ignoring case.
+    pub text: Option<String>,
+    /// Remove it permanently: from the archive, the index and the backups.
+    pub is_hard: bool,
+    /// Only report what would be removed.
+    pub is_dry_run: bool,
+    /// Undo a soft forgetting; archived memories hold again.
+    pub restore: bool,
+    /// Keep the sessions from coming back from their source (hard only).
+    pub keep_tombstones: bool,
+}
+
+impl ForgetSelection {
+    /// Returns whether there is no condition.
+    fn is_everything(&self) -> bool {
+        let has_text = self.text.as_ref().is_some_and(|text| !text.trim().is_empty());
+        self.projects.is_empty() && self.agents.is_empty() && self.since.is_none() && self.until.is_none() && !has_text
+    }
+}
 
 /// Session, note or memory to forget.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -60,18 +101,15 @@ impl Engine {
         if let Some((_, Some(parent))) = self.store().episode_kind(row)? {
             return Err(EngineError::NotASession { id: request.session.clone(), session: parent });
         }
-        let (mut episodes, mut native_ids) = (vec![row], vec![native.clone()]);
-        for (row, native_id) in self.store().descendants(row)? {
-            episodes.push(row);
-            native_ids.push(native_id);
-        }
-        let (memories, memories_kept) = self.store().memories_resting_on(&episodes)?;
+        let mut target = ForgetTarget { agent, keep_tombstones: request.keep_tombstones, ..ForgetTarget::default() };
+        self.aim_at(&mut target, row, native)?;
+        let (resting, memories_kept) = self.store().memories_resting_on(&target.episodes)?;
         let outcome = Forgotten {
-            episodes: native_ids.clone(),
-            turns: self.store().count_turns(&episodes)?,
+            episodes: target.native_ids.clone(),
+            turns: self.store().count_turns(&target.episodes)?,
             backups: if request.is_hard { self.store().backups() } else { Vec::new() },
             is_hard: request.is_hard,
-            memories,
+            memories: resting.len() as u64,
             memories_kept,
             ..Forgotten::default()
         };
@@ -80,14 +118,164 @@ impl Engine {
         }
         let now = self.now();
         if !request.is_hard {
-            self.store().set_forgotten(&episodes, (!request.restore).then_some(now))?;
+            self.store().set_forgotten(&target.episodes, (!request.restore).then_some(now))?;
             self.sync_index(2_000, &mut |_| {})?;
             return Ok(outcome);
         }
-        let target =
-            ForgetTarget { agent, native_session: native, episodes, native_ids, keep_tombstones: request.keep_tombstones };
-        let outcome = Forgotten { memories, memories_kept, ..self.reader()?.forget(&target, now)? };
+        let outcome = Forgotten { memories: resting.len() as u64, memories_kept, ..self.reader()?.forget(&target, now)? };
         self.finish_forgetting(outcome, false)
+    }
+
+    /// Adds a session with its side conversations to those that are to be forgotten.
+    fn aim_at(&self, target: &mut ForgetTarget, row: EpisodeKey, native: String) -> Result<(), EngineError> {
+        target.episodes.push(row);
+        target.native_ids.push(native.clone());
+        for (row, native_id) in self.store().descendants(row)? {
+            target.episodes.push(row);
+            target.native_ids.push(native_id);
+        }
+        target.native_sessions.insert(native);
+        Ok(())
+    }
+
+    /// Forgets every session, note and memory that meets all conditions of a selection. A killed hard forgetting is
+    /// finished by the same selection.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownProject`]; [`IngestError::UnknownSource`]; [`EngineError::NothingSelected`] without any
+    /// condition.
+    pub fn forget_selected(&self, selection: &ForgetSelection) -> Result<Forgotten, EngineError> {
+        if selection.is_everything() {
+            return Err(EngineError::NothingSelected);
+        }
+        if let Some(unknown) = selection.agents.iter().find(|agent| source_named(agent).is_none()) {
+            return Err(IngestError::UnknownSource(unknown.clone()).into());
+        }
+        let targets = self.selected_sessions(selection)?;
+        let mut memories = self.selected_memories(selection)?;
+        let episodes: Vec<EpisodeKey> = targets.iter().flat_map(|(target, _)| target.episodes.iter().copied()).collect();
+        let (resting, memories_kept) = self.store().memories_resting_on(&episodes)?;
+        let own: Vec<MemoryId> = memories.iter().map(|memory| memory.id).filter(|id| !resting.contains(id)).collect();
+        memories.sort_by_key(|memory| std::cmp::Reverse((memory.recorded, memory.id)));
+        let mut selected: Vec<SelectedItem> = targets.iter().flat_map(|(_, items)| items.clone()).collect();
+        selected.extend(memories.iter().map(|memory| SelectedItem {
+            kind: "memory".to_owned(),
+            id: memory.id.short(),
+            title: Some(memory.statement.clone()),
+            at: Some(memory.recorded),
+        }));
+        let mut outcome = Forgotten {
+            episodes: targets.iter().flat_map(|(target, _)| target.native_ids.clone()).collect(),
+            turns: self.store().count_turns(&episodes)?,
+            backups: if selection.is_hard { self.store().backups() } else { Vec::new() },
+            is_hard: selection.is_hard,
+            memories: (own.len() + resting.len()) as u64,
+            memories_kept: memories_kept.saturating_sub(own.len() as u64),
+            selected,
+            ..Forgotten::default()
+        };
+        if selection.is_dry_run {
+            return Ok(outcome);
+        }
+        let now = self.now();
+        if !selection.is_hard {
+            self.store().set_forgotten(&episodes, (!selection.restore).then_some(now))?;
+            self.archive_memories(&own, !selection.restore, &by_forget())?;
+            self.sync_index(2_000, &mut |_| {})?;
+            return Ok(outcome);
+        }
+        // The backups go first: as long as the records are there, a killed command can be repeated.
+        outcome.backups = self.store().purge_backups()?;
+        for id in own {
+            self.store().forget_memory(id, now)?;
+        }
+        for (target, _) in &targets {
+            outcome.archive_lines += self.reader()?.forget(target, now)?.archive_lines;
+        }
+        self.finish_forgetting(outcome, false)
+    }
+
+    /// Returns the selected sessions and notes by agent, each with its description. A side conversation stands for
+    /// its session.
+    fn selected_sessions(&self, selection: &ForgetSelection) -> Result<Vec<(ForgetTarget, Vec<SelectedItem>)>, EngineError> {
+        let found = self.sessions(&SessionsRequest {
+            projects: selection.projects.clone(),
+            agents: selection.agents.clone(),
+            since: selection.since,
+            until: selection.until,
+            text: selection.text.clone(),
+            with_subagents: true,
+            with_forgotten: true,
+            limit: usize::MAX,
+            ..SessionsRequest::default()
+        })?;
+        let mut targets: Vec<(ForgetTarget, Vec<SelectedItem>)> = Vec::new();
+        for session in found {
+            let Some((root, native)) = self.root_of(session.row, &session.agent, &session.native_id)? else { continue };
+            // What is forgotten already is only restored, or forgotten for good.
+            let is_due = selection.is_hard || session.forgotten.is_some() == selection.restore;
+            if !is_due || targets.iter().any(|(target, _)| target.episodes.contains(&root)) {
+                continue;
+            }
+            let at = targets.iter().position(|(target, _)| target.agent == session.agent).unwrap_or_else(|| {
+                let target = ForgetTarget {
+                    agent: session.agent.clone(),
+                    keep_tombstones: selection.keep_tombstones,
+                    ..ForgetTarget::default()
+                };
+                targets.push((target, Vec::new()));
+                targets.len() - 1
+            });
+            let (target, items) = &mut targets[at];
+            let kind = match session.kind {
+                _ if session.agent == note::KIND => note::KIND,
+                EpisodeKind::Document => EpisodeKind::Document.as_str(),
+                _ => EpisodeKind::Session.as_str(),
+            };
+            let id = EpisodeId::derive(&session.agent, &native).short();
+            items.push(SelectedItem { kind: kind.to_owned(), id, title: session.title, at: session.updated });
+            self.aim_at(target, root, native)?;
+        }
+        Ok(targets)
+    }
+
+    /// Returns the session that a side conversation belongs to, or the session itself.
+    fn root_of(&self, row: EpisodeKey, agent: &str, native: &str) -> Result<Option<(EpisodeKey, String)>, EngineError> {
+        let (mut row, mut native) = (row, native.to_owned());
+        for _ in 0..MOST_PARENTS {
+            let Some((_, Some(parent))) = self.store().episode_kind(row)? else { return Ok(Some((row, native))) };
+            let Some(found) = self.store().episode_of(agent, &parent)? else { return Ok(Some((row, native))) };
+            (row, native) = (found, parent);
+        }
+        Ok(None)
+    }
+
+    /// Returns the memories that are selected themselves. None belongs to an agent.
+    fn selected_memories(&self, selection: &ForgetSelection) -> Result<Vec<Memory>, EngineError> {
+        if !selection.agents.is_empty() {
+            return Ok(Vec::new());
+        }
+        let list = MemoryList { projects: selection.projects.clone(), limit: usize::MAX >> 1, ..MemoryList::default() };
+        let text = selection.text.as_ref().map(|text| text.trim().to_lowercase());
+        let says = |memory: &Memory| {
+            let quotes = memory.evidence.iter().map(|evidence| evidence.quote.as_str());
+            let names = memory.tags.iter().map(String::as_str).chain(memory.anchors.iter().map(|anchor| anchor.text.as_str()));
+            let words = memory.words();
+            text.as_ref().is_none_or(|text| {
+                [words.as_str()].into_iter().chain(quotes).chain(names).any(|part| part.to_lowercase().contains(text))
+            })
+        };
+        let is_due = |memory: &Memory| match (selection.is_hard, selection.restore) {
+            (true, _) => true,
+            (_, true) => memory.status == Status::Archived,
+            _ => matches!(memory.status, Status::Holds | Status::Contested),
+        };
+        let is_in_time = |memory: &Memory| {
+            selection.since.is_none_or(|since| memory.recorded >= since)
+                && selection.until.is_none_or(|until| memory.recorded < until)
+        };
+        let found = self.memories(&list)?.into_iter().map(|stored| stored.memory);
+        Ok(found.filter(|memory| is_due(memory) && is_in_time(memory) && says(memory)).collect())
     }
 
     /// Forgets the memory with an id; `None` if there is none.
@@ -104,8 +292,7 @@ impl Engine {
             return Ok(Some(Forgotten { backups, ..outcome }));
         }
         if !request.is_hard {
-            let cause = Cause { by: "forget".to_owned(), ..Cause::default() };
-            self.archive_memory(&id.to_string(), !request.restore, &cause)?;
+            self.archive_memories(&[id], !request.restore, &by_forget())?;
             self.sync_index(2_000, &mut |_| {})?;
             return Ok(Some(outcome));
         }
@@ -122,4 +309,8 @@ impl Engine {
         }
         Ok(outcome)
     }
+}
+
+fn by_forget() -> Cause {
+    Cause { by: "forget".to_owned(), ..Cause::default() }
 }

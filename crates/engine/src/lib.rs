@@ -33,7 +33,7 @@ pub use checks::{Finding, Severity};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError};
-pub use forget::ForgetRequest;
+pub use forget::{ForgetRequest, ForgetSelection};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
     VectorSearch, VectorWriter, Written,
@@ -56,8 +56,8 @@ pub use sessions::SessionsRequest;
 pub use show::{NoPlace, Page, PageTurn, ShowAnswer, ShowRequest, Start, Surroundings};
 pub use store::{
     AgentCount, Backup, ConversationSummary, EpisodeCount, EpisodeSummary, Forgotten, MemoryCounts, MemoryFilter, MemoryUse,
-    ProjectSummary, RedactionCount, SCHEMA_VERSION, SessionOrder, ShownTurn, SkipCount, SourceFileSummary, StoreError,
-    StoreOptions, StoreStats, UndoError,
+    ProjectSummary, RedactionCount, SCHEMA_VERSION, SelectedItem, SessionOrder, ShownTurn, SkipCount, SourceFileSummary,
+    StoreError, StoreOptions, StoreStats, UndoError,
 };
 pub use suggest::{Brief, BriefRequest, SuggestRequest, Suggestion, Suggestions, Trigger, Worked};
 pub use upkeep::{RepairReport, Restored, backups, repair, restore};

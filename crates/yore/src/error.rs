@@ -125,6 +125,9 @@ impl From<EngineError> for CliError {
                 EngineError::AmbiguousId { candidates, .. } => {
                     (Exit::Usage, Some(format!("it matches {}; give more characters", candidates.join(", "))))
                 }
+                EngineError::NothingSelected => {
+                    (Exit::Usage, Some("give an id, or a project, a source, a time or words".to_owned()))
+                }
                 EngineError::NotASession { session, .. } => {
                     (Exit::Usage, Some(format!("to forget it, forget session {session}")))
                 }

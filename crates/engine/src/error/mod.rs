@@ -79,6 +79,9 @@ pub enum EngineError {
         /// Some of the ids that begin with it.
         candidates: Vec<String>,
     },
+    /// A selection of what to forget has no condition.
+    #[error("nothing says what to forget")]
+    NothingSelected,
     /// The id belongs to a sub-agent, which is forgotten with its session only.
     #[error("{id:?} is a side conversation of session {session}")]
     NotASession {
@@ -114,6 +117,7 @@ impl EngineError {
             Self::UnknownId(_) => "unknown-id",
             Self::UnknownVersion { .. } => "unknown-version",
             Self::AmbiguousId { .. } => "ambiguous-id",
+            Self::NothingSelected => "nothing-selected",
             Self::NotASession { .. } => "not-a-session",
         }
     }

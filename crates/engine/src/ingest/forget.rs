@@ -23,21 +23,22 @@ use super::source::ReaderOptions;
 use super::source::{SOURCES, Source, source_named};
 use crate::store::{BlobKey, EpisodeKey, FileKey, Forgetting, Forgotten, StoreResult};
 
-/// The session to forget.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The sessions of an agent to forget.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ForgetTarget {
     pub agent: String,
-    pub native_session: String,
-    /// Rows of the session and its sub-agents.
+    /// Native ids of the sessions, without their sub-agents.
+    pub native_sessions: HashSet<String>,
+    /// Rows of the sessions and their sub-agents.
     pub episodes: Vec<EpisodeKey>,
-    /// Native ids of the session and its sub-agents.
+    /// Native ids of the sessions and their sub-agents.
     pub native_ids: Vec<String>,
-    /// True to keep a tombstone, so that the session does not come back from its source.
+    /// True to keep tombstones, so that the sessions do not come back from their source.
     pub keep_tombstones: bool,
 }
 
 impl Ingest<'_> {
-    /// Removes a session from the archive and the store. The caller removes it from the index.
+    /// Removes sessions from the archive and the store. The caller removes them from the index.
     pub(crate) fn forget(&mut self, target: &ForgetTarget, now: UtcMillis) -> Result<Forgotten, IngestError> {
         let mut outcome = Forgotten {
             episodes: target.native_ids.clone(),
@@ -46,16 +47,16 @@ impl Ingest<'_> {
             ..Forgotten::default()
         };
         let source = source_named(&target.agent).ok_or_else(|| IngestError::UnknownSource(target.agent.clone()))?;
-        // No process may read the session in again while it is being removed.
+        // No process may read the sessions in again while they are being removed.
         let _turn = self.take_turn(&Silent)?;
         let generations: Vec<(FileKey, i64)> = self.generations_of(source)?;
         let mut archive = Archive::new(self.store, self.keys.line);
-        // The first pass over the session's own lines collects the ids of all its messages. The second finds
+        // The first pass over the sessions' own lines collects the ids of all its messages. The second finds
         // copies of them, and lines about them, in any file.
         let mut messages = HashSet::new();
         let mut begins_ours = HashSet::new();
         for (file, generation) in &generations {
-            let mut judge = Judge::new(source, &target.native_session, None);
+            let mut judge = Judge::new(source, &target.native_sessions, None);
             // Damaged lines cannot be judged; the rest is forgotten all the same.
             archive.read_what_is_whole(*file, *generation, |line| {
                 judge.is_ours(line);
@@ -69,7 +70,7 @@ impl Ingest<'_> {
         let mut cut: Vec<(FileKey, i64, Vec<bool>)> = Vec::new();
         let mut touched_blobs = HashSet::new();
         for (file, generation) in &generations {
-            let mut judge = Judge::new(source, &target.native_session, Some(&messages));
+            let mut judge = Judge::new(source, &target.native_sessions, Some(&messages));
             judge.was_ours = begins_ours.contains(&(*file, *generation));
             let mut gone = Vec::new();
             archive.read_what_is_whole(*file, *generation, |line| {
@@ -99,7 +100,9 @@ impl Ingest<'_> {
         // Sessions that repeat a forgotten message may have a title that was derived from it.
         let titled = self.store.episodes_with_messages(&target.agent, messages.iter())?;
         let touched: Vec<FileKey> = cut.iter().filter(|(.., gone)| gone.contains(&true)).map(|(file, ..)| *file).collect();
-        let mut buried: Vec<[u8; 16]> = vec![self.keys.tombstone_hash(&target.agent, "session", &target.native_session)];
+        let sessions = target.native_sessions.iter();
+        let mut buried: Vec<[u8; 16]> =
+            sessions.map(|session| self.keys.tombstone_hash(&target.agent, "session", session)).collect();
         buried.extend(messages.iter().map(|message| self.keys.tombstone_hash(&target.agent, "message", message)));
         if !target.keep_tombstones {
             buried.clear();
@@ -173,15 +176,15 @@ impl Ingest<'_> {
     }
 }
 
-/// Decides line by line, in file order, whether a line belongs to a session.
+/// Decides line by line, in file order, whether a line belongs to one of these sessions.
 struct Judge<'a> {
     source: &'a dyn Source,
-    session: &'a str,
+    sessions: &'a HashSet<String>,
     messages: Option<&'a HashSet<String>>,
-    /// True if the last line that named a session named this one. Before any does, true if the first line
-    /// that will do so names this one.
+    /// True if the last line that named a session named one of these. Before any does, true if the first line
+    /// that will do so names one of these.
     was_ours: bool,
-    /// True if the first line that named a session named this one.
+    /// True if the first line that named a session named one of these.
     first_named: Option<bool>,
     /// Message of the line that was judged last.
     message: Option<String>,
@@ -189,8 +192,8 @@ struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    fn new(source: &'a dyn Source, session: &'a str, messages: Option<&'a HashSet<String>>) -> Self {
-        Self { source, session, messages, was_ours: false, first_named: None, message: None, values: Vec::new() }
+    fn new(source: &'a dyn Source, sessions: &'a HashSet<String>, messages: Option<&'a HashSet<String>>) -> Self {
+        Self { source, sessions, messages, was_ours: false, first_named: None, message: None, values: Vec::new() }
     }
 
     fn is_ours(&mut self, line: &[u8]) -> bool {
@@ -201,7 +204,7 @@ impl<'a> Judge<'a> {
         for value in &values {
             let owner = self.source.owner(value);
             let is_known = |id: Option<&str>| id.is_some_and(|id| self.messages.is_some_and(|messages| messages.contains(id)));
-            let names_session = owner.session.as_deref().map(|session| session == self.session);
+            let names_session = owner.session.as_deref().map(|session| self.sessions.contains(session));
             if names_session == Some(true) {
                 self.message = owner.message.map(str::to_owned);
             }

@@ -28,6 +28,8 @@ pub struct ScanReport {
     pub changed_lines: u64,
     /// Number of titles, directories and other names in which they find something.
     pub changed_names: u64,
+    /// Number of texts of memories, entities, relations and the log of operations in which they find something.
+    pub changed_memories: u64,
     /// Number of secrets found, by kind.
     pub redactions: RedactionCounts,
 }
@@ -35,7 +37,7 @@ pub struct ScanReport {
 impl ScanReport {
     /// Returns whether there is nothing to remove.
     pub fn is_clean(&self) -> bool {
-        self.changed_lines == 0 && self.changed_names == 0
+        self.changed_lines == 0 && self.changed_names == 0 && self.changed_memories == 0
     }
 }
 
@@ -90,6 +92,12 @@ impl Ingest<'_> {
         }
         let redact = |text: &str, counts: &mut RedactionCounts| self.redactor.text(text, counts);
         report.changed_names = self.store.rename(is_dry_run, |name| redact(name, &mut report.redactions))?;
+        report.changed_memories = self.store.redact_memories(
+            is_dry_run,
+            &mut report.redactions,
+            &|text, counts| self.redactor.text(text, counts),
+            &|value, counts| self.redactor.json(value, counts),
+        )?;
         if is_dry_run || touched.is_empty() {
             return Ok(report);
         }

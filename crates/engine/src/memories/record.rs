@@ -282,11 +282,35 @@ impl Engine {
     /// # Errors
     /// [`MemoryError::Unknown`].
     pub fn archive_memory(&self, id: &str, is_archived: bool, cause: &Cause) -> Result<Done, EngineError> {
-        self.change_memory(id, OperationKind::Archive, cause, &|memory| match (is_archived, memory.status) {
-            (true, Status::Holds | Status::Contested) => memory.status = Status::Archived,
-            (false, Status::Archived) => memory.status = Status::Holds,
-            _ => {}
-        })
+        let memory = self.memory_named(id)?;
+        Ok(Done { memory, operation: self.archive_memories(&[memory], is_archived, cause)? })
+    }
+
+    /// Puts memories away, or takes them out again, in one operation. Returns its number.
+    pub fn archive_memories(&self, ids: &[MemoryId], is_archived: bool, cause: &Cause) -> Result<Option<u64>, EngineError> {
+        let now = self.now();
+        let summary = match (ids, is_archived) {
+            ([id], true) => format!("put away memory {}", id.short()),
+            ([id], false) => format!("took out memory {}", id.short()),
+            (ids, true) => format!("put away {} memories", ids.len()),
+            (ids, false) => format!("took out {} memories", ids.len()),
+        };
+        let ((), operation) = self.operate(OperationKind::Archive, cause, summary, |tx| {
+            for id in ids {
+                let known = tx.memory(*id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+                let status = match (is_archived, known.status) {
+                    (true, Status::Holds | Status::Contested) => Status::Archived,
+                    (false, Status::Archived) => Status::Holds,
+                    (_, status) => status,
+                };
+                if status != known.status {
+                    let changed = Memory { status, status_since: Some(now), changed: now, ..known };
+                    tx.put(&Record::Memory(Box::new(changed)))?;
+                }
+            }
+            Ok::<_, EngineError>(())
+        })?;
+        Ok(operation)
     }
 
     /// Returns a memory by its id or the beginning of it as it is shown.
@@ -626,7 +650,6 @@ fn verb(kind: OperationKind) -> &'static str {
         OperationKind::Confirm => "confirmed",
         OperationKind::Invalidate => "found wrong:",
         OperationKind::Pin => "pinned or unpinned",
-        OperationKind::Archive => "put away or took out",
         _ => "changed",
     }
 }

@@ -337,6 +337,13 @@ impl Store {
         Ok(found)
     }
 
+    /// Returns the episode with a native id of an agent.
+    pub(crate) fn episode_of(&self, agent: &str, native_id: &str) -> StoreResult<Option<EpisodeKey>> {
+        self.read(|view| {
+            view.first_value("SELECT id FROM episode WHERE agent = ?1 AND native_id = ?2", params![agent, native_id])
+        })
+    }
+
     /// Returns the last spoken text before a position in an episode, by any speaker; tool turns in between are
     /// skipped.
     pub(crate) fn said_before(&self, episode: EpisodeKey, position: i64) -> StoreResult<Option<String>> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use rusqlite::params;
 use yore_core::episode::EpisodeKind;
-use yore_core::id::{EpisodeId, TurnId};
+use yore_core::id::{EpisodeId, MemoryId, TurnId};
 use yore_core::relation::Node;
 use yore_core::time::UtcMillis;
 
@@ -20,6 +20,19 @@ const UNUSED_LABELS: &str = "DELETE FROM label WHERE id NOT IN ( SELECT branch_i
                  WHERE model_id IS NOT NULL UNION SELECT speaker_id FROM turn WHERE speaker_id IS NOT NULL
                  UNION SELECT language_id FROM code_block WHERE language_id IS NOT NULL UNION SELECT name_id
                  FROM tool_use WHERE name_id IS NOT NULL)";
+
+/// Something that a selection is to forget.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SelectedItem {
+    /// `session`, `document`, `note` or `memory`.
+    pub kind: String,
+    /// Id for people.
+    pub id: String,
+    /// Title, or the statement of a memory.
+    pub title: Option<String>,
+    /// Time of the last turn, or when the memory was recorded.
+    pub at: Option<UtcMillis>,
+}
 
 /// Result of forgetting, or of a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -40,6 +53,9 @@ pub struct Forgotten {
     /// Memories that rest on more, and lose their quotes of it (hard only).
     #[serde(default)]
     pub memories_kept: u64,
+    /// What a selection has chosen; empty where an id was given.
+    #[serde(default)]
+    pub selected: Vec<SelectedItem>,
 }
 
 /// The content to delete permanently. Its lines have already been removed from the archive.
@@ -77,19 +93,19 @@ impl Store {
         })
     }
 
-    /// Returns the number of memories that rest on these episodes alone, and of those that rest on more.
-    pub(crate) fn memories_resting_on(&self, episodes: &[EpisodeKey]) -> StoreResult<(u64, u64)> {
-        self.read(|view| {
-            view.one(
-                "WITH own AS (SELECT uid FROM turn WHERE episode_id IN (SELECT value FROM json_each(?1))),
-                      resting AS (
-                          SELECT memory_id, sum(turn_uid IN own) AS here, count(*) AS whole FROM memory_evidence
-                          WHERE memory_id IN (SELECT memory_id FROM memory_evidence WHERE turn_uid IN own) GROUP BY memory_id)
-                 SELECT coalesce(sum(here = whole), 0), coalesce(sum(here < whole), 0) FROM resting",
+    /// Returns the memories that rest on these episodes alone, and the number of those that rest on more.
+    pub(crate) fn memories_resting_on(&self, episodes: &[EpisodeKey]) -> StoreResult<(Vec<MemoryId>, u64)> {
+        let resting = self.read(|view| {
+            view.all(
+                "WITH own AS (SELECT uid FROM turn WHERE episode_id IN (SELECT value FROM json_each(?1)))
+                 SELECT memory.uid, sum(turn_uid IN own) = count(*) FROM memory_evidence JOIN memory ON memory.id = memory_id
+                 WHERE memory_id IN (SELECT memory_id FROM memory_evidence WHERE turn_uid IN own) GROUP BY memory_id",
                 [json_of(episodes)],
-                |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64)),
+                |row| Ok((MemoryId::from_bytes(row.get(0)?), row.get::<_, bool>(1)?)),
             )
-        })
+        })?;
+        let more = resting.iter().filter(|(_, is_alone)| !is_alone).count() as u64;
+        Ok((resting.into_iter().filter(|(_, is_alone)| *is_alone).map(|(id, _)| id).collect(), more))
     }
 
     /// Hides episodes from every answer, or shows them again.

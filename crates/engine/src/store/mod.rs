@@ -15,7 +15,7 @@
 //! - `jobs`: background work that waits
 //! - `notes`: notes, and other documents without a project
 //! - `memories`, `entities`: memories, entities and relations as rows; `operations`: their changes
-//! - `forget`: complete deletion; the one way to remove a turn
+//! - `forget`: complete deletion; the one way to remove a turn; `redact`: what new rules find in memories
 //! - `overview`: counts for people
 //!
 //! Rows and SQL never leave this module, domain types do: callers ask for operations, and only this module
@@ -43,6 +43,7 @@ mod operations;
 mod options;
 mod overview;
 mod queue;
+mod redact;
 mod salvage;
 mod sessions;
 mod sources;
@@ -60,7 +61,7 @@ pub use episodes::ShownTurn;
 pub(crate) use episodes::{IndexedItem, ItemClass, SPOKEN_GAP};
 pub use error::{StoreError, StoreResult};
 pub(crate) use forget::Forgetting;
-pub use forget::Forgotten;
+pub use forget::{Forgotten, SelectedItem};
 pub(crate) use found_memories::{EvidenceRow, NamedMemory};
 pub(crate) use job_rows::{Failed, JobRow, NewJob};
 pub(crate) use keys::{

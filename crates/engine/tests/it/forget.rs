@@ -1,8 +1,13 @@
 //! A turn that was forgotten for good leaves no byte in the data directory, and everything else is unchanged.
 
 use serde_json::json;
-use yore_engine::ForgetRequest;
+use yore_core::memory::{Anchor, AnchorKind, Fields, MemoryKind, Status, Use};
+use yore_core::operation::Cause;
+use yore_core::relation::{Node, RelationType};
 use yore_engine::ingest::source::ReaderOptions;
+use yore_engine::{
+    Engine, ForgetRequest, ForgetSelection, Forgotten, GivenEvidence, MemoryEdit, MemoryList, NewMemory, RememberRequest,
+};
 use yore_testing::{Memory, Scan, SessionBuilder};
 
 /// Prefix of every planted word; it is in no word list.
@@ -51,6 +56,36 @@ fn plant_victim(memory: &Memory) -> SessionBuilder {
     let other = std::fs::read_to_string(memory.sources().join("projects/p/other.jsonl")).unwrap();
     memory.write("projects/p/other.jsonl", format!("{other}{summary}\n"));
     victim
+}
+
+/// Plants words in every text of memories, entities, relations and operations.
+fn plant_memories(memory: &Memory, victim: &SessionBuilder) {
+    let (engine, cause) = (memory.engine(), Cause { input: Some("zanzquuxinput".to_owned()), ..Cause::default() });
+    let turn = memory.turns(victim.id())[0].id.to_string();
+    let mut new = NewMemory {
+        evidence: vec![GivenEvidence { turn, quote: None }],
+        entities: vec!["zanzquuxentity".to_owned()],
+        ..NewMemory::new(MemoryKind::Decision, "We use zanzquuxstatement.")
+    };
+    new.memory.title = Some("zanzquuxtitled".to_owned());
+    new.memory.details = Some("because of zanzquuxdetails".to_owned());
+    new.memory.tags = vec!["zanzquuxtag".to_owned()];
+    new.memory.anchors = vec![Anchor { kind: AnchorKind::Symbol, text: "zanzquuxanchor".to_owned() }];
+    new.memory.fields =
+        Fields::Decision { reason: Some("zanzquuxreason".to_owned()), alternatives: Vec::new(), tradeoffs: Vec::new() };
+    let id = engine.add_memory(&new, &cause).unwrap().memory;
+    let edit = MemoryEdit { statement: Some("We use zanzquuxother.".to_owned()), ..MemoryEdit::default() };
+    engine.edit_memory(&id.to_string(), &edit, &cause).unwrap();
+    let aliases = ["zanzquuxalias".to_owned()];
+    let entity = engine.put_entity("tool", "crane", &aliases, Some("zanzquuxdescription"), &cause).unwrap().0;
+    let about = RelationType::read("about").unwrap();
+    engine.relate(&Node::Memory(id), about, &Node::Entity(entity.id), 0.5, Some("zanzquuxrelation"), &cause).unwrap();
+    engine.record_memory_uses(&[id], Use::Shown, None, Some("where is zanzquuxquestion?")).unwrap();
+}
+
+fn all_memories(engine: &Engine) -> Vec<yore_core::memory::Memory> {
+    let list = MemoryList { limit: 100, ..MemoryList::default() };
+    engine.memories(&list).unwrap().into_iter().map(|stored| stored.memory).collect()
 }
 
 fn scan(memory: &mut Memory) -> Vec<String> {
@@ -214,6 +249,7 @@ fn what_older_rules_let_through_is_in_no_byte_after_a_scan() {
     plant_others(&memory);
     let victim = plant_victim(&memory);
     memory.learn();
+    plant_memories(&memory, &victim);
     memory.engine().back_up(None, 2).unwrap();
     assert!(!memory.engine().is_scan_due().unwrap());
     let turns = memory.turns(victim.id()).len();
@@ -227,10 +263,12 @@ fn what_older_rules_let_through_is_in_no_byte_after_a_scan() {
     assert!(engine.is_scan_due().unwrap(), "the person's own patterns are rules too");
     let readers = ReaderOptions::default();
     let planned = engine.scan(true, &readers, &mut yore_engine::ingest::Silent).unwrap();
-    assert!(planned.changed_lines > 10 && planned.changed_names > 3, "{planned:?}");
+    assert!(planned.changed_lines > 10 && planned.changed_names > 3 && planned.changed_memories > 9, "{planned:?}");
     assert!(engine.is_scan_due().unwrap());
     let done = engine.scan(false, &readers, &mut yore_engine::ingest::Silent).unwrap();
-    assert_eq!(done.changed_lines, planned.changed_lines);
+    assert_eq!((done.changed_lines, done.changed_memories), (planned.changed_lines, planned.changed_memories));
+    let statements: Vec<String> = all_memories(&engine).into_iter().map(|memory| memory.statement).collect();
+    assert_eq!(statements.len(), 2, "{statements:?}");
     assert!(!engine.is_scan_due().unwrap());
     assert!(engine.scan(false, &readers, &mut yore_engine::ingest::Silent).unwrap().is_clean());
     let findings = engine.examine(Some(&readers)).unwrap();
@@ -268,4 +306,95 @@ fn title_is_of_the_session_whose_file_says_it_and_goes_with_it() {
         assert_ne!(title(&memory, resumed.id()).as_deref(), Some("Zanzquux merger plan"), "{original}");
         assert_eq!(Scan::of(&memory.data()).places(PLANTED), Vec::<&str>::new(), "{original}");
     }
+}
+
+/// What a selection has chosen, as kinds and titles.
+fn chosen(outcome: &Forgotten) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> =
+        outcome.selected.iter().map(|item| (item.kind.clone(), item.title.clone().unwrap_or_default())).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn conditions_choose_sessions_notes_and_memories_and_nothing_goes_before_it_was_agreed() {
+    let mut memory = Memory::new();
+    plant_others(&memory);
+    let victim = plant_victim(&memory);
+    memory.learn();
+    let turn = memory.turns(victim.id())[0].id.to_string();
+    let engine = memory.engine();
+    let note = |text: &str| RememberRequest { text: text.to_owned(), ..RememberRequest::default() };
+    engine.remember(&note("The zanzquuxnote is kept by hand.")).unwrap();
+    engine.remember(&note("Ropes are counted on Fridays.")).unwrap();
+    let cause = Cause::default();
+    engine.add_memory(&NewMemory::new(MemoryKind::Fact, "The zanzquuxfact holds."), &cause).unwrap();
+    engine.add_memory(&NewMemory::new(MemoryKind::Fact, "The crane is old."), &cause).unwrap();
+    let resting = NewMemory {
+        evidence: vec![GivenEvidence { turn, quote: None }],
+        ..NewMemory::new(MemoryKind::Fact, "Nobody may read the phrase.")
+    };
+    engine.add_memory(&resting, &cause).unwrap();
+    let by_words = ForgetSelection { text: Some(" ZANZquux ".to_owned()), ..ForgetSelection::default() };
+    let planned = engine.forget_selected(&ForgetSelection { is_dry_run: true, ..by_words.clone() }).unwrap();
+    let kinds: Vec<String> = chosen(&planned).into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, ["memory", "note", "session"], "a session with its side conversation is one");
+    assert_eq!((planned.memories, planned.memories_kept, planned.archive_lines), (2, 0, 0), "{planned:?}");
+    assert_eq!(engine.operations(None, None, 10).unwrap().len(), 3, "nothing was done");
+    assert!(!memory.ask("zanzquuxhuman").is_empty());
+
+    // Softly, and back again, in one operation.
+    engine.forget_selected(&by_words).unwrap();
+    assert!(memory.ask("zanzquuxhuman").is_empty() && memory.ask("zanzquuxnote").is_empty());
+    assert!(memory.ask("ropes counted on Fridays").iter().any(|hit| hit.quote.contains("Ropes are counted")));
+    let archived = |engine: &Engine| {
+        let of = |memory: &yore_core::memory::Memory| memory.status == Status::Archived;
+        all_memories(engine).into_iter().filter(of).map(|memory| memory.statement).collect::<Vec<_>>()
+    };
+    assert_eq!(archived(engine), ["The zanzquuxfact holds."], "what rests on a session is hidden with it");
+    assert_eq!(engine.operations(None, None, 10).unwrap().len(), 4);
+    assert_eq!(engine.forget_selected(&by_words).unwrap().selected, Vec::new(), "what is forgotten is not forgotten again");
+    engine.forget_selected(&ForgetSelection { restore: true, ..by_words.clone() }).unwrap();
+    assert!(!memory.ask("zanzquuxhuman").is_empty() && archived(engine).is_empty());
+
+    // For good.
+    let hard = ForgetSelection { is_hard: true, keep_tombstones: true, ..by_words };
+    let outcome = engine.forget_selected(&hard).unwrap();
+    assert_eq!((outcome.memories, chosen(&outcome).len()), (2, 3), "{outcome:?}");
+    assert!(outcome.archive_lines > 20);
+    assert_eq!(scan(&mut memory), Vec::<String>::new());
+    memory.learn();
+    assert_eq!(scan(&mut memory), Vec::<String>::new(), "nothing comes back from the source");
+    let left: Vec<String> = all_memories(memory.engine()).into_iter().map(|memory| memory.statement).collect();
+    assert_eq!(left, ["The crane is old."]);
+    assert_eq!(memory.engine().forget_selected(&hard).unwrap().selected, Vec::new());
+}
+
+#[test]
+fn project_source_and_time_narrow_a_selection() {
+    let memory = Memory::new();
+    plant_others(&memory);
+    plant_victim(&memory);
+    memory.learn();
+    let engine = memory.engine();
+    engine.add_memory(&NewMemory::new(MemoryKind::Fact, "The crane is old."), &Cause::default()).unwrap();
+    let count = |selection: ForgetSelection| {
+        let outcome = engine.forget_selected(&ForgetSelection { is_dry_run: true, ..selection }).unwrap();
+        (outcome.selected.iter().filter(|item| item.kind == "session").count(), outcome.memories)
+    };
+    let every = ForgetSelection::default;
+    let code = engine.forget_selected(&every()).unwrap_err().code();
+    assert_eq!(code, "nothing-selected");
+    assert_eq!(engine.forget_selected(&ForgetSelection { text: Some(" ".to_owned()), ..every() }).unwrap_err().code(), code);
+    assert_eq!(count(ForgetSelection { projects: vec!["glasshouse".to_owned()], ..every() }), (1, 0));
+    assert_eq!(count(ForgetSelection { agents: vec!["claude-code".to_owned()], ..every() }), (3, 0), "memories have no source");
+    let unknown = ForgetSelection { agents: vec!["gossip".to_owned()], ..every() };
+    assert_eq!(engine.forget_selected(&unknown).unwrap_err().code(), "unknown-source");
+    let unknown = ForgetSelection { projects: vec!["atlantis".to_owned()], ..every() };
+    assert_eq!(engine.forget_selected(&unknown).unwrap_err().code(), "unknown-project");
+    let begun: Vec<i64> = memory.episodes().iter().filter_map(|episode| episode.started).collect();
+    let (first, last) = (*begun.iter().min().unwrap(), *begun.iter().max().unwrap());
+    assert_eq!(count(ForgetSelection { until: Some(first), ..every() }), (0, 0));
+    assert_eq!(count(ForgetSelection { since: Some(first), until: Some(last + 1), ..every() }).0, 3);
+    assert_eq!(count(ForgetSelection { since: Some(Memory::now()), ..every() }), (0, 1), "by the time of the record");
 }

@@ -1,25 +1,56 @@
+use std::collections::BTreeMap;
+
 use clap::Args;
-use yore_engine::ForgetRequest;
+use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::note::{KIND, note_episode, note_unit};
+use yore_engine::{ForgetRequest, ForgetSelection, Forgotten};
 
 use super::Context;
+use crate::ask;
 use crate::error::{CliResult, Exit};
+use crate::render::plain::one_line;
 use crate::render::text;
 use crate::results;
 
-/// Forget a session, a note or a memory
+/// Things that a selection lists.
+const LISTED: usize = 20;
+/// Characters of a title in that list.
+const TITLE_CHARS: usize = 80;
+
+/// Forget a session, a note or a memory, or everything that meets conditions
 ///
 /// Soft: no answer uses it any more, and --restore brings it back; a memory is archived. Hard: its words are removed
 /// from the archive, the index and the backups, including copies in resumed or forked sessions, and cannot come back
 /// from the source. Memories that rest on it alone go with it; those that rest on more lose their quotes of it.
+///
+/// Instead of an id, conditions choose sessions, documents, notes and memories that meet all of them. Without --yes they
+/// are only listed and counted. A session belongs to a time if any of it was said then.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Id of the session, with its side conversations, of the note, or of the memory
-    #[arg(value_name = "ID", required_unless_present = "session")]
+    #[arg(value_name = "ID", required_unless_present_any = ["session", "query", "project", "source", "since", "until"])]
     id: Option<String>,
     /// Same as ID
     #[arg(long, value_name = "ID", conflicts_with = "id")]
     session: Option<String>,
+    /// Everything with these words in its title or text, ignoring case
+    #[arg(short, long, value_name = "TEXT", conflicts_with_all = ["id", "session"])]
+    query: Option<String>,
+    /// Everything of this project: name, id or directory
+    #[arg(short, long, value_name = "PROJECT", conflicts_with_all = ["id", "session"])]
+    project: Vec<String>,
+    /// Everything from this source, such as claude-code or note
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["id", "session"])]
+    source: Vec<String>,
+    /// Everything from this time on
+    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["id", "session"])]
+    since: Option<UtcMillis>,
+    /// Everything before this time
+    #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["id", "session"])]
+    until: Option<UtcMillis>,
+    /// Forget what the conditions choose
+    #[arg(long, conflicts_with_all = ["id", "session"])]
+    yes: bool,
     /// Forget for good
     #[arg(long)]
     hard: bool,
@@ -33,6 +64,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
+    if arguments.id.is_none() && arguments.session.is_none() {
+        return selected(arguments, context);
+    }
     let id = arguments.id.as_ref().or(arguments.session.as_ref()).cloned().unwrap_or_default();
     let outcome = engine.forget(&ForgetRequest {
         session: id.clone(),
@@ -42,27 +76,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         keep_tombstones: context.settings.config().forget.keep_tombstones,
     })?;
     if context.printer.is_json() {
-        context.printer.json(&results::Forgotten {
-            dry_run: Some(arguments.dry_run),
-            hard: outcome.is_hard,
-            restored: arguments.restore,
-            episodes: outcome.episodes.clone(),
-            turns: outcome.turns,
-            memories: outcome.memories,
-            memories_kept: outcome.memories_kept,
-            archive_lines: outcome.archive_lines,
-            backups: Some(outcome.backups.iter().map(|path| results::path(path)).collect()),
-        })?;
+        context.printer.json(&data(&outcome, arguments.dry_run, arguments.restore))?;
         return Ok(Exit::Success);
     }
-    let verb = match (arguments.dry_run, arguments.restore, arguments.hard) {
-        (true, true, _) => "would restore",
-        (true, _, true) => "would forget for good",
-        (true, ..) => "would forget",
-        (_, true, _) => "restored",
-        (_, _, true) => "forgot for good",
-        _ => "forgot",
-    };
+    let verb = verb(arguments, arguments.dry_run);
     // A note belongs to no agent and has no other copy.
     let is_note = |native: &String| engine.known_unit(KIND, &note_unit(native)).is_ok_and(|known| known.is_some());
     let is_memory = outcome.episodes.is_empty() && outcome.memories > 0;
@@ -109,6 +126,108 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         context.printer.line(format!("`yore forget {id} --restore` brings it back"))?;
     }
     Ok(Exit::Success)
+}
+
+/// Forgets what conditions choose, or lists it.
+fn selected(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let is_dry_run = arguments.dry_run || !arguments.yes;
+    let engine = context.settings.engine(false)?;
+    let outcome = engine.forget_selected(&ForgetSelection {
+        projects: arguments.project.clone(),
+        agents: arguments.source.clone(),
+        since: arguments.since,
+        until: arguments.until,
+        text: arguments.query.clone(),
+        is_hard: arguments.hard,
+        is_dry_run,
+        restore: arguments.restore,
+        keep_tombstones: context.settings.config().forget.keep_tombstones,
+    })?;
+    let is_empty = outcome.selected.is_empty() && outcome.memories == 0;
+    if context.printer.is_json() {
+        context.printer.json(&data(&outcome, is_dry_run, arguments.restore))?;
+        return Ok(if is_empty { Exit::Nothing } else { Exit::Success });
+    }
+    if is_empty {
+        context.printer.note("nothing meets these conditions")?;
+        return Ok(Exit::Nothing);
+    }
+    let mut counts = kinds(&outcome);
+    counts.remove("memory");
+    let mut what: Vec<String> = counts.iter().map(|(kind, count)| text::counted(*count, kind)).collect();
+    what.extend((outcome.turns > 0).then(|| text::counted(outcome.turns, "turn")));
+    what.extend((outcome.memories > 0).then(|| text::counted(outcome.memories, "memory")));
+    context.printer.line(format!("{} {}", verb(arguments, is_dry_run), what.join(", ")))?;
+    if outcome.memories_kept > 0 {
+        let kept = resting(outcome.memories_kept);
+        let lost = if outcome.is_hard { "lose their quotes of it" } else { "stay" };
+        context.printer.line(format!("  {kept} on more as well {lost}"))?;
+    }
+    let rows: Vec<Vec<String>> = outcome
+        .selected
+        .iter()
+        .take(LISTED)
+        .map(|item| {
+            let title = item.title.as_deref().map(one_line).unwrap_or_default();
+            vec![
+                item.kind.clone(),
+                item.id.clone(),
+                item.at.map(|at| text::day(Some(at))).unwrap_or_default(),
+                title.chars().take(TITLE_CHARS).collect(),
+            ]
+        })
+        .collect();
+    for line in text::table(&rows) {
+        context.printer.line(format!("  {line}"))?;
+    }
+    if outcome.selected.len() > LISTED {
+        context.printer.line(format!("  and {} more", text::count((outcome.selected.len() - LISTED) as u64)))?;
+    }
+    for backup in &outcome.backups {
+        let verb = if is_dry_run { "would delete" } else { "deleted" };
+        context.printer.line(format!("{verb} backup {}", backup.display()))?;
+    }
+    if is_dry_run && !arguments.dry_run {
+        context.printer.note("nothing was changed; the same with --yes does it")?;
+    } else if !is_dry_run && !arguments.hard && !arguments.restore {
+        context.printer.line("the same with --restore instead brings it back")?;
+    }
+    Ok(Exit::Success)
+}
+
+fn verb(arguments: &Arguments, is_dry_run: bool) -> &'static str {
+    match (is_dry_run, arguments.restore, arguments.hard) {
+        (true, true, _) => "would restore",
+        (true, _, true) => "would forget for good",
+        (true, ..) => "would forget",
+        (_, true, _) => "restored",
+        (_, _, true) => "forgot for good",
+        _ => "forgot",
+    }
+}
+
+/// Returns how many things of each kind were chosen.
+fn kinds(outcome: &Forgotten) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for item in &outcome.selected {
+        *counts.entry(item.kind.clone()).or_default() += 1;
+    }
+    counts
+}
+
+fn data(outcome: &Forgotten, is_dry_run: bool, restored: bool) -> results::Forgotten {
+    results::Forgotten {
+        dry_run: Some(is_dry_run),
+        hard: outcome.is_hard,
+        restored,
+        episodes: outcome.episodes.clone(),
+        turns: outcome.turns,
+        memories: outcome.memories,
+        memories_kept: outcome.memories_kept,
+        archive_lines: outcome.archive_lines,
+        backups: Some(outcome.backups.iter().map(|path| results::path(path)).collect()),
+        selected: kinds(outcome),
+    }
 }
 
 /// Returns how many memories rest on something.

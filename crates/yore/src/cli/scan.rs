@@ -77,7 +77,11 @@ fn told(report: &ScanReport, is_dry_run: bool) -> String {
         return format!("{looked}: no missed secrets");
     }
     let verb = if is_dry_run { "would be removed from" } else { "removed from" };
-    let names =
-        if report.changed_names > 0 { format!(" and {}", text::counted(report.changed_names, "name")) } else { String::new() };
-    format!("{looked}: secrets {verb} {}{names}", text::counted(report.changed_lines, "line"))
+    let changed = [(report.changed_lines, "line"), (report.changed_names, "name"), (report.changed_memories, "text of a memory")];
+    let places: Vec<String> = changed
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| text::counted(count, what).replace("text of a memorys", "texts of memories"))
+        .collect();
+    format!("{looked}: secrets {verb} {}", places.join(" and "))
 }

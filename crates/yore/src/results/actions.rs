@@ -66,6 +66,9 @@ pub struct Forgotten {
     /// Backups that were removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backups: Option<Vec<String>>,
+    /// How many sessions, documents, notes and memories conditions have chosen; none where an id was given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub selected: BTreeMap<String, u64>,
 }
 
 /// Returns whether a count is 0.

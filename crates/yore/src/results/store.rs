@@ -368,6 +368,9 @@ pub struct Scanned {
     pub changed_lines: u64,
     /// Number of names with a secret.
     pub changed_names: u64,
+    /// Number of changed texts of memories, entities, relations and the log of operations.
+    #[serde(default)]
+    pub changed_memories: u64,
     /// Number of secrets, by kind.
     pub redactions: BTreeMap<String, u64>,
 }
@@ -540,6 +543,7 @@ impl Scanned {
             lines: report.lines,
             changed_lines: report.changed_lines,
             changed_names: report.changed_names,
+            changed_memories: report.changed_memories,
             redactions: named_counts(report.redactions.iter()),
         }
     }

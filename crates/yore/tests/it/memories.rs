@@ -203,6 +203,35 @@ fn a_statement_is_recalled_as_it_stands_and_as_it_stood_and_survives_a_loss() {
     assert!(unknown.stderr.contains("nobody"), "{}", unknown.stderr);
 }
 
+#[test]
+fn conditions_are_listed_first_and_forgotten_with_yes() {
+    let environment = projects();
+    let (harbor, quarry) = (Place(&environment, "harbor"), Place(&environment, "quarry"));
+    let ids = [
+        harbor.id(&["remember", "Leases live in Redis.", "-k", "decision"]),
+        harbor.id(&["remember", "The berth of the redis host is dry."]),
+        quarry.id(&["remember", "The crusher runs at night.", "-k", "fact"]),
+    ];
+    let planned = harbor.call(&["forget", "--query", "REDIS"]).success();
+    let shown = ids.iter().fold(planned.shown(), |shown, id| shown.replace(&id[..10], "[id]"));
+    assert!(shown.starts_with("would forget 1 note, 1 turn, 1 memory\n"), "{shown}");
+    assert!(shown.contains("  note    ") && shown.contains("  memory  ") && shown.contains("Leases live in Redis."), "{shown}");
+    assert!(shown.contains("nothing was changed; the same with --yes does it"), "{shown}");
+    let data = harbor.call(&["forget", "--project", "harbor", "--json"]).success().json();
+    assert_eq!((&data["dry_run"], &data["selected"]), (&true.into(), &serde_json::json!({"memory": 1, "note": 1})));
+    assert_eq!(harbor.statements(&["--all"]).len(), 2);
+    let _ = harbor.call(&["forget", "--project", "harbor", "--yes"]).success();
+    assert_eq!(harbor.statements(&["--all"]), ["The crusher runs at night."]);
+    let _ = harbor.call(&["forget", "--project", "harbor", "--yes", "--restore"]).success();
+    assert_eq!(harbor.statements(&["--all"]).len(), 2);
+    assert_eq!(harbor.call(&["forget", "--query", "zeppelin"]).ends_with(1).shown().matches("nothing meets").count(), 1);
+    for arguments in [&["forget"][..], &["forget", "--query", " "], &["forget", &ids[0], "--project", "harbor"]] {
+        harbor.call(arguments).ends_with(2);
+    }
+    let _ = harbor.call(&["forget", "--since", "today", "--hard", "--yes"]).success();
+    assert!(harbor.call(&["memories", "--all"]).ends_with(1).stdout.is_empty());
+}
+
 fn now_ms() -> i64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64
 }

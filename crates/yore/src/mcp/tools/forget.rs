@@ -1,5 +1,7 @@
 //! `forget`: hides a session or a note from every answer, or deletes it.
 
+use std::collections::BTreeMap;
+
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -98,6 +100,7 @@ pub async fn call(call: Call) -> CliResult<Answer> {
         memories_kept: outcome.memories_kept,
         archive_lines: outcome.archive_lines,
         backups: None,
+        selected: BTreeMap::new(),
     };
     Ok(Answer::new(text, data))
 }
