@@ -1,5 +1,7 @@
 //! Forgets sessions, notes and memories, softly or for good.
 
+use std::collections::HashSet;
+
 use yore_core::episode::EpisodeKind;
 use yore_core::id::{EpisodeId, MemoryId};
 use yore_core::memory::{Memory, Status};
@@ -10,10 +12,12 @@ use crate::engine::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::source::{note, source_named};
 use crate::ingest::{ForgetTarget, IngestError};
-use crate::memories::MemoryList;
+use crate::memories::{FORGET, FORGOTTEN};
 use crate::sessions::SessionsRequest;
-use crate::store::{EpisodeKey, Forgotten, SelectedItem};
+use crate::store::{EpisodeKey, Forgotten, MemoryFilter, SelectedItem};
 
+/// Name of the state that says that a hard forgetting began and was not finished.
+const OWED: &str = "forgetting";
 /// Most side conversations that are nested in each other.
 const MOST_PARENTS: usize = 32;
 
@@ -25,27 +29,30 @@ pub struct ForgetSelection {
     /// Source kinds, such as `claude-code`. Memories have none: with a source, only those go that rest on its
     /// sessions alone.
     pub agents: Vec<String>,
-    /// Sessions last used, and memories recorded, at this time or later.
+    /// Sessions in which something was said, and memories recorded, at this time or later.
     pub since: Option<UtcMillis>,
-    /// Sessions begun, and memories recorded, before this time.
+    /// Sessions in which something was said, and memories recorded, before this time; with `since`, between both.
     pub until: Option<UtcMillis>,
-    /// Words that stand in the title or a message of a session, or in a memory, ignoring case.
+    /// Words that stand in the title of a session, in a message, in what a tool got or gave, in any version of a note, or
+    /// in a memory, ignoring case.
     pub text: Option<String>,
     /// Remove it permanently: from the archive, the index and the backups.
     pub is_hard: bool,
     /// Only report what would be removed.
     pub is_dry_run: bool,
-    /// Undo a soft forgetting; archived memories hold again.
+    /// Undo a soft forgetting; memories that it put away hold again.
     pub restore: bool,
     /// Keep the sessions from coming back from their source (hard only).
     pub keep_tombstones: bool,
 }
 
 impl ForgetSelection {
-    /// Returns whether there is no condition.
+    /// Returns whether there is no condition, or a blank one: an empty variable in a script must not widen it.
     fn is_everything(&self) -> bool {
-        let has_text = self.text.as_ref().is_some_and(|text| !text.trim().is_empty());
-        self.projects.is_empty() && self.agents.is_empty() && self.since.is_none() && self.until.is_none() && !has_text
+        let is_blank = |text: &String| text.trim().is_empty();
+        let has_blank = self.text.iter().chain(&self.projects).chain(&self.agents).any(is_blank);
+        let has_none = self.projects.is_empty() && self.agents.is_empty() && self.text.is_none();
+        has_blank || has_none && self.since.is_none() && self.until.is_none()
     }
 }
 
@@ -103,7 +110,8 @@ impl Engine {
         }
         let mut target = ForgetTarget { agent, keep_tombstones: request.keep_tombstones, ..ForgetTarget::default() };
         self.aim_at(&mut target, row, native)?;
-        let (resting, memories_kept) = self.store().memories_resting_on(&target.episodes)?;
+        let (resting, kept) = self.store().memories_resting_on(&target.episodes)?;
+        let memories_kept = kept.len() as u64;
         let outcome = Forgotten {
             episodes: target.native_ids.clone(),
             turns: self.store().count_turns(&target.episodes)?,
@@ -138,12 +146,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets every session, note and memory that meets all conditions of a selection. A killed hard forgetting is
-    /// finished by the same selection.
+    /// Forgets every session, note and memory that meets all conditions of a selection. What a killed hard forgetting
+    /// left undone is done first.
     ///
     /// # Errors
     /// [`EngineError::UnknownProject`]; [`IngestError::UnknownSource`]; [`EngineError::NothingSelected`] without any
-    /// condition.
+    /// condition, or with a blank one.
     pub fn forget_selected(&self, selection: &ForgetSelection) -> Result<Forgotten, EngineError> {
         if selection.is_everything() {
             return Err(EngineError::NothingSelected);
@@ -151,11 +159,18 @@ impl Engine {
         if let Some(unknown) = selection.agents.iter().find(|agent| source_named(agent).is_none()) {
             return Err(IngestError::UnknownSource(unknown.clone()).into());
         }
+        let does_hard = selection.is_hard && !selection.is_dry_run;
+        if does_hard && self.store().index_state(OWED)?.is_some() {
+            self.finish_removal()?;
+            self.store().clear_index_state(OWED)?;
+        }
         let targets = self.selected_sessions(selection)?;
         let mut memories = self.selected_memories(selection)?;
         let episodes: Vec<EpisodeKey> = targets.iter().flat_map(|(target, _)| target.episodes.iter().copied()).collect();
-        let (resting, memories_kept) = self.store().memories_resting_on(&episodes)?;
+        let (resting, kept) = self.store().memories_resting_on(&episodes)?;
+        let resting: HashSet<MemoryId> = resting.into_iter().collect();
         let own: Vec<MemoryId> = memories.iter().map(|memory| memory.id).filter(|id| !resting.contains(id)).collect();
+        let own_set: HashSet<MemoryId> = own.iter().copied().collect();
         memories.sort_by_key(|memory| std::cmp::Reverse((memory.recorded, memory.id)));
         let mut selected: Vec<SelectedItem> = targets.iter().flat_map(|(_, items)| items.clone()).collect();
         selected.extend(memories.iter().map(|memory| SelectedItem {
@@ -164,17 +179,18 @@ impl Engine {
             title: Some(memory.statement.clone()),
             at: Some(memory.recorded),
         }));
+        let is_empty = selected.is_empty();
         let mut outcome = Forgotten {
             episodes: targets.iter().flat_map(|(target, _)| target.native_ids.clone()).collect(),
             turns: self.store().count_turns(&episodes)?,
-            backups: if selection.is_hard { self.store().backups() } else { Vec::new() },
+            backups: if selection.is_hard && !is_empty { self.store().backups() } else { Vec::new() },
             is_hard: selection.is_hard,
             memories: (own.len() + resting.len()) as u64,
-            memories_kept: memories_kept.saturating_sub(own.len() as u64),
+            memories_kept: kept.iter().filter(|id| !own_set.contains(id)).count() as u64,
             selected,
             ..Forgotten::default()
         };
-        if selection.is_dry_run {
+        if selection.is_dry_run || is_empty {
             return Ok(outcome);
         }
         let now = self.now();
@@ -185,14 +201,15 @@ impl Engine {
             return Ok(outcome);
         }
         // The backups go first: as long as the records are there, a killed command can be repeated.
+        self.store().set_index_state(OWED, "begun")?;
         outcome.backups = self.store().purge_backups()?;
-        for id in own {
-            self.store().forget_memory(id, now)?;
-        }
+        self.store().forget_memories(&own, now)?;
         for (target, _) in &targets {
             outcome.archive_lines += self.reader()?.forget(target, now)?.archive_lines;
         }
-        self.finish_forgetting(outcome, false)
+        let outcome = self.finish_forgetting(outcome, false)?;
+        self.store().clear_index_state(OWED)?;
+        Ok(outcome)
     }
 
     /// Returns the selected sessions and notes by agent, each with its description. A side conversation stands for
@@ -203,18 +220,31 @@ impl Engine {
             agents: selection.agents.clone(),
             since: selection.since,
             until: selection.until,
-            text: selection.text.clone(),
             with_subagents: true,
             with_forgotten: true,
             limit: usize::MAX,
             ..SessionsRequest::default()
         })?;
+        let text = selection.text.as_ref().map(|text| text.trim().to_lowercase());
         let mut targets: Vec<(ForgetTarget, Vec<SelectedItem>)> = Vec::new();
+        let mut known: HashSet<EpisodeKey> = HashSet::new();
         for session in found {
-            let Some((root, native)) = self.root_of(session.row, &session.agent, &session.native_id)? else { continue };
             // What is forgotten already is only restored, or forgotten for good.
             let is_due = selection.is_hard || session.forgotten.is_some() == selection.restore;
-            if !is_due || targets.iter().any(|(target, _)| target.episodes.contains(&root)) {
+            if !is_due || known.contains(&session.row) {
+                continue;
+            }
+            if !self.store().has_turns_between(session.row, selection.since, selection.until)? {
+                continue;
+            }
+            if let Some(text) = &text {
+                let is_titled = session.title.as_ref().is_some_and(|title| title.to_lowercase().contains(text));
+                if !is_titled && !self.store().has_words(session.row, text)? {
+                    continue;
+                }
+            }
+            let Some((root, native)) = self.root_of(session.row, &session.agent, &session.native_id)? else { continue };
+            if known.contains(&root) {
                 continue;
             }
             let at = targets.iter().position(|(target, _)| target.agent == session.agent).unwrap_or_else(|| {
@@ -235,6 +265,7 @@ impl Engine {
             let id = EpisodeId::derive(&session.agent, &native).short();
             items.push(SelectedItem { kind: kind.to_owned(), id, title: session.title, at: session.updated });
             self.aim_at(target, root, native)?;
+            known.extend(target.episodes.iter().copied());
         }
         Ok(targets)
     }
@@ -255,27 +286,28 @@ impl Engine {
         if !selection.agents.is_empty() {
             return Ok(Vec::new());
         }
-        let list = MemoryList { projects: selection.projects.clone(), limit: usize::MAX >> 1, ..MemoryList::default() };
+        let projects = if selection.projects.is_empty() { None } else { Some(self.project_ids(&selection.projects)?) };
+        let filter = MemoryFilter { projects, ..MemoryFilter::default() };
         let text = selection.text.as_ref().map(|text| text.trim().to_lowercase());
-        let says = |memory: &Memory| {
+        let says = |memory: &Memory, text: &str| {
             let quotes = memory.evidence.iter().map(|evidence| evidence.quote.as_str());
             let names = memory.tags.iter().map(String::as_str).chain(memory.anchors.iter().map(|anchor| anchor.text.as_str()));
             let words = memory.words();
-            text.as_ref().is_none_or(|text| {
-                [words.as_str()].into_iter().chain(quotes).chain(names).any(|part| part.to_lowercase().contains(text))
-            })
+            [words.as_str()].into_iter().chain(quotes).chain(names).any(|part| part.to_lowercase().contains(text))
         };
         let is_due = |memory: &Memory| match (selection.is_hard, selection.restore) {
             (true, _) => true,
-            (_, true) => memory.status == Status::Archived,
+            // What was put away otherwise stays so.
+            (_, true) => memory.status == Status::Archived && memory.cause.as_deref() == Some(FORGOTTEN),
             _ => matches!(memory.status, Status::Holds | Status::Contested),
         };
         let is_in_time = |memory: &Memory| {
             selection.since.is_none_or(|since| memory.recorded >= since)
                 && selection.until.is_none_or(|until| memory.recorded < until)
         };
-        let found = self.memories(&list)?.into_iter().map(|stored| stored.memory);
-        Ok(found.filter(|memory| is_due(memory) && is_in_time(memory) && says(memory)).collect())
+        let mut found = self.store().memories(&filter, usize::MAX >> 1)?;
+        found.retain(|memory| is_due(memory) && is_in_time(memory) && text.as_ref().is_none_or(|text| says(memory, text)));
+        Ok(found)
     }
 
     /// Forgets the memory with an id; `None` if there is none.
@@ -298,7 +330,7 @@ impl Engine {
         }
         // The backups go first: as long as the record is there, a killed command can be repeated.
         let backups = self.store().purge_backups()?;
-        self.store().forget_memory(id, self.now())?;
+        self.store().forget_memories(&[id], self.now())?;
         self.finish_forgetting(Forgotten { backups, ..outcome }, false).map(Some)
     }
 
@@ -312,5 +344,5 @@ impl Engine {
 }
 
 fn by_forget() -> Cause {
-    Cause { by: "forget".to_owned(), ..Cause::default() }
+    Cause { by: FORGET.to_owned(), ..Cause::default() }
 }

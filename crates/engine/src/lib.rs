@@ -41,8 +41,8 @@ pub use index::vector::{
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
 pub use memories::{
-    Done, Exported, GivenEvidence, Imported, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenedMemory, Reached,
-    StoredMemory, Traversal,
+    Done, Exported, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, MemoryEdit, MemoryList, NamedRelation,
+    NewMemory, OpenedMemory, Reached, StoredMemory, Traversal,
 };
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};

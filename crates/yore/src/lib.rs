@@ -48,6 +48,7 @@ mod ipc;
 mod mcp;
 mod models;
 mod paths;
+mod portable;
 mod render;
 mod results;
 mod retention;

@@ -8,6 +8,7 @@
 //! - [`pdf`]: text from PDFs, read by a separate process because the extractor may crash
 //! - `blocks`: cuts long texts into pieces, and counts lines
 //! - `keys`: names of sections
+//! - [`statements`](mod@statements): single statements of Markdown that people write for agents
 //!
 //! The key of a section is its location in the document's own terms (headings, symbols), so that an edit
 //! elsewhere does not change it: ids derive from the key.
@@ -21,6 +22,7 @@ mod keys;
 pub mod language;
 pub mod markdown;
 pub mod pdf;
+pub mod statements;
 pub mod text;
 
 pub use format::{Format, Unreadable, read};

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use yore_core::id::EpisodeId;
+use yore_core::entity::{Entity, EntityKind};
+use yore_core::id::{EntityId, EpisodeId};
 use yore_core::note::NoteKind;
 use yore_core::operation::{Actor, Cause, OperationKind, Subject};
 use yore_core::relation::{Node, RelationType};
@@ -11,11 +12,11 @@ use yore_core::relation::{Node, RelationType};
 use super::step::{connect, entity_for};
 use crate::Engine;
 use crate::error::EngineError;
-use crate::store::StoredNote;
+use crate::store::{OperationTx, StoredNote};
 
 /// Most topics that are shown with a context.
 const MOST_TOPICS: usize = 100;
-/// Contexts that are loaded within so many milliseconds are used together.
+/// Length of the spans of time in which contexts that are loaded are used together, in milliseconds.
 const TOGETHER_MS: i64 = 30 * 60 * 1_000;
 
 impl Engine {
@@ -45,7 +46,9 @@ impl Engine {
                 let other = if relation.from == this { &relation.to } else { &relation.from };
                 let is_topic = matches!(other, Node::Context(_) | Node::Entity(_));
                 if relation.relation_type == RelationType::RelatesTo && is_topic && !wanted.contains(other) {
+                    let other = other.clone();
                     tx.remove(Subject::Relation(relation.id))?;
+                    remove_bare(tx, &other)?;
                 }
             }
             for node in wanted {
@@ -60,6 +63,7 @@ impl Engine {
                         connect(tx, other, RelationType::RelatesTo, this.clone(), now)?;
                     }
                 }
+                remove_bare(tx, &Node::Entity(entity.id))?;
             }
             Ok::<_, EngineError>(())
         })?;
@@ -90,8 +94,8 @@ impl Engine {
         Ok(related)
     }
 
-    /// Returns the pairs of contexts that were loaded within half an hour of each other, with the strength of that:
-    /// a half for once, two thirds for twice, and so on.
+    /// Returns the pairs of contexts that were loaded in the same half hour or in two that follow each other, with the
+    /// strength of that: a half for once, two thirds for twice, and so on.
     pub fn contexts_used_together(&self) -> Result<Vec<(EpisodeId, EpisodeId, f32)>, EngineError> {
         let pairs = self.store().contexts_used_together(TOGETHER_MS)?;
         Ok(pairs.into_iter().map(|(one, other, times)| (one, other, times as f32 / (times as f32 + 1.0))).collect())
@@ -102,6 +106,21 @@ impl Engine {
         let is_context = |note: &StoredNote| note.facts.kind == NoteKind::Context && !note.is_forgotten;
         Ok(self.store().notes(usize::MAX, |note| is_context(note) && is_wanted(note))?)
     }
+}
+
+/// Removes an entity that is nothing but a name and is related to nothing: a topic that nobody names any more.
+fn remove_bare(tx: &mut OperationTx<'_, '_>, node: &Node) -> Result<(), EngineError> {
+    let Node::Entity(id) = node else { return Ok(()) };
+    let is_bare = |entity: &Entity| {
+        entity.kind == EntityKind::Concept
+            && entity.description.is_none()
+            && entity.aliases.is_empty()
+            && entity.id != EntityId::USER
+    };
+    if tx.entity(*id)?.is_some_and(|entity| is_bare(&entity)) && tx.relations_of(node)?.is_empty() {
+        tx.remove(Subject::Entity(*id))?;
+    }
+    Ok(())
 }
 
 fn is_topic(note: &StoredNote, topic: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Memories, entities and relations, changed by operations only.
 //!
 //! - `contexts`: relations of contexts, which are notes with a topic
+//! - `given`: records from files of other programs
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
 //! - `history`: operations are listed, undone and done again
@@ -12,11 +13,14 @@
 
 mod contexts;
 mod entities;
+mod given;
 mod history;
 mod portable;
 mod record;
 mod step;
 
 pub use self::entities::{Reached, Traversal};
+pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::portable::{Exported, Imported};
 pub use self::record::{Done, GivenEvidence, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenedMemory, StoredMemory};
+pub(crate) use self::record::{FORGET, FORGOTTEN};

@@ -1,26 +1,36 @@
-//! Memories, entities and relations as lines of JSON: written, and read again with the same ids.
+//! Memories, entities, relations and notes as lines of JSON: written, and read again with the same ids.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, check_entity, key_of};
+use yore_core::episode::Role;
 use yore_core::id::{EntityId, ProjectId};
 use yore_core::memory::{Memory, check};
+use yore_core::note::NoteFacts;
 use yore_core::operation::{Cause, OperationKind, Record};
 use yore_core::relation::{Node, Relation, check_relation};
 use yore_core::scope::ProjectAlias;
+use yore_core::time::UtcMillis;
 
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
+use crate::ingest::source::note::{KIND, MAX_BYTES, Note, note_records, note_unit};
+use crate::ingest::source::{Notes, Stamp};
+use crate::ingest::{GivenDocument, IngestRequest};
 use crate::store::{OperationTx, StoreError};
 
 /// Version of the format.
 const FORMAT: u32 = 1;
 /// Records read from the store at once.
 const PAGE: usize = 1_000;
+/// Bytes of the texts of a note in one line; escaped, they may be six times as long.
+const LINE_BYTES: usize = 2 * 1024 * 1024;
 /// Longest line that is read.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// Maximum time that an import waits for another process that writes the index.
+const INDEX_PATIENCE_MS: u64 = 2_000;
 /// Maximum number of lines that are told with their problem.
 const MOST_PROBLEMS: usize = 20;
 
@@ -38,6 +48,23 @@ enum Line {
     Memory(Box<Memory>),
     /// A relation.
     Relation(Box<Relation>),
+    /// A note or a context, in every version.
+    Note { id: String, directory: Option<String>, versions: Vec<NoteVersion> },
+}
+
+/// A version of a note.
+#[derive(Debug, Deserialize, Serialize)]
+struct NoteVersion {
+    at: UtcMillis,
+    #[serde(default, skip_serializing_if = "is_false")]
+    by_agent: bool,
+    #[serde(flatten)]
+    facts: NoteFacts,
+    text: String,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A name by which a project is recognised.
@@ -57,6 +84,9 @@ pub struct Exported {
     pub entities: u64,
     /// Number of relations.
     pub relations: u64,
+    /// Number of notes and contexts.
+    #[serde(default)]
+    pub notes: u64,
 }
 
 /// Counts of the records that were read.
@@ -68,14 +98,17 @@ pub struct Imported {
     pub known: u64,
     /// Number of lines that were not stored.
     pub skipped: u64,
-    /// The first of these lines, from 1, each with its problem.
-    pub problems: Vec<(u64, String)>,
+    /// The places of the first of these, such as `line 3`, each with its problem.
+    pub problems: Vec<(String, String)>,
+    /// Number of memories that were put away, because their file no longer says them.
+    #[serde(default)]
+    pub put_away: u64,
     /// Number of the operation; `None`: nothing was stored.
     pub operation: Option<u64>,
 }
 
 impl Engine {
-    /// Writes all memories, entities and relations, one JSON object per line, projects first.
+    /// Writes all memories, entities, relations, notes and contexts, one JSON object per line, projects first.
     pub fn export_memories(&self, out: &mut dyn Write) -> Result<Exported, EngineError> {
         let failed = |error: std::io::Error| EngineError::Store(StoreError::Io { path: "the export".into(), error });
         let mut write = |line: &Line| {
@@ -112,15 +145,36 @@ impl Engine {
                 write(&Line::Relation(Box::new(relation)))?;
             }
         }
+        let mut notes = self.store().notes(usize::MAX, |note| !note.is_forgotten)?;
+        notes.sort_by(|a, b| a.native_id.cmp(&b.native_id));
+        for note in notes {
+            exported.notes += 1;
+            let mut versions: Vec<NoteVersion> = Vec::new();
+            for version in self.store().note_versions(note.row)? {
+                // A line must be short enough to be read.
+                if versions.iter().map(|version| version.text.len()).sum::<usize>() + version.text.len() > LINE_BYTES {
+                    let (id, directory) = (note.native_id.clone(), note.directory.clone());
+                    write(&Line::Note { id, directory, versions: std::mem::take(&mut versions) })?;
+                }
+                versions.push(NoteVersion {
+                    at: version.at.unwrap_or_default(),
+                    by_agent: version.role == Role::Assistant,
+                    facts: version.facts,
+                    text: version.text,
+                });
+            }
+            write(&Line::Note { id: note.native_id, directory: note.directory, versions })?;
+        }
         Ok(exported)
     }
 
-    /// Reads such lines, as one operation. A record that is known as it is, or newer, stays; a line that is none is
+    /// Reads such lines, as one operation; notes are no part of it, since their words are said and not derived. A record that is known as it is, or newer, stays; a line that is none is
     /// skipped and told. An entity with the name and kind of a known one becomes that one, and a project is found by
     /// its names first.
     pub fn import_memories(&self, input: &mut dyn BufRead, cause: &Cause) -> Result<Imported, EngineError> {
         let mut imported = Imported::default();
         let mut records: Vec<(u64, Record)> = Vec::new();
+        let mut notes: Vec<(u64, GivenNote)> = Vec::new();
         let mut projects: HashMap<ProjectId, ProjectId> = HashMap::new();
         let mut bytes = Vec::new();
         for number in 1.. {
@@ -159,7 +213,17 @@ impl Engine {
                     self.redact(relation.reason.iter_mut())?;
                     records.push((number, Record::Relation(Box::new(relation.normalised()))));
                 }
-                Err(error) => skip(&mut imported, number, error.to_string()),
+                Ok(Line::Note { id, directory, versions }) => notes.push((number, GivenNote { id, directory, versions })),
+                Err(error) => skip(&mut imported, line(number), error.to_string()),
+            }
+        }
+        let mut counted: HashSet<String> = HashSet::new();
+        for (number, note) in notes {
+            match self.import_note(&note)? {
+                // A note of many versions has several lines.
+                Ok(true) => imported.stored.notes += u64::from(counted.insert(note.id.clone())),
+                Ok(false) => imported.known += 1,
+                Err(problem) => skip(&mut imported, line(number), problem.to_owned()),
             }
         }
         // Relations need their ends.
@@ -175,17 +239,68 @@ impl Engine {
                 match take(tx, record, &mut same) {
                     Ok(Some(kind)) => *kind(&mut imported.stored) += 1,
                     Ok(None) => imported.known += 1,
-                    Err(EngineError::Memory(error)) => skip(&mut imported, number, error.to_string()),
+                    Err(EngineError::Memory(error)) => skip(&mut imported, line(number), error.to_string()),
                     Err(EngineError::Store(error @ (StoreError::UnknownNode(_) | StoreError::UnknownProject(_)))) => {
-                        skip(&mut imported, number, error.to_string());
+                        skip(&mut imported, line(number), error.to_string());
                     }
                     Err(error) => return Err(error),
                 }
             }
             Ok(imported)
         })?;
+        let _ = self.sync_index(INDEX_PATIENCE_MS, &mut |_| {});
         Ok(Imported { operation, ..imported })
     }
+
+    /// Stores the versions of a note that are not known. Returns whether there were any, or why it is not stored.
+    fn import_note(&self, note: &GivenNote) -> Result<Result<bool, &'static str>, EngineError> {
+        if note.id.is_empty() || note.versions.iter().any(|version| version.text.len() > MAX_BYTES) {
+            return Ok(Err("a note needs an id, and has at most 1 MiB"));
+        }
+        let mut reader = self.reader()?;
+        if reader.is_buried(&note.id)? {
+            return Ok(Err("it was forgotten for good"));
+        }
+        // From here on no other process stores or forgets.
+        let turn = reader.begin()?;
+        let known: HashSet<UtcMillis> = match self.store().episode_of(KIND, &note.id)? {
+            Some(row) => self.store().note_versions(row)?.iter().filter_map(|version| version.at).collect(),
+            None => HashSet::new(),
+        };
+        let mut is_new = false;
+        for version in note.versions.iter().filter(|version| !known.contains(&version.at)) {
+            let name = note_unit(&note.id);
+            let before = self.known_unit(KIND, &name)?.map_or(i64::MIN, |(stamp, _)| stamp.version);
+            let records = note_records(&Note {
+                id: &note.id,
+                text: &version.text,
+                facts: &version.facts,
+                directory: note.directory.as_deref(),
+                is_by_agent: version.by_agent,
+                at: version.at,
+            });
+            let stamp = Stamp { size: version.text.len() as u64, version: version.at.max(before.saturating_add(1)) };
+            let document = GivenDocument { name, stamp, state: String::new(), records };
+            let report = reader.put_in_turn(&turn, &Notes, document, &IngestRequest::new(Vec::new()))?;
+            if let Some((path, error)) = report.unread().next() {
+                let error = std::io::Error::other(error.clone());
+                return Err(StoreError::Io { path: path.clone(), error }.into());
+            }
+            is_new = true;
+        }
+        Ok(Ok(is_new))
+    }
+}
+
+/// A note of an import.
+struct GivenNote {
+    id: String,
+    directory: Option<String>,
+    versions: Vec<NoteVersion>,
+}
+
+fn line(number: u64) -> String {
+    format!("line {number}")
 }
 
 /// The counter of a kind of records.
@@ -245,9 +360,10 @@ fn take(
     }
 }
 
-fn skip(imported: &mut Imported, line: u64, problem: String) {
+/// Counts something that is not stored, and tells the first of them.
+pub(super) fn skip(imported: &mut Imported, place: String, problem: String) {
     imported.skipped += 1;
     if imported.problems.len() < MOST_PROBLEMS {
-        imported.problems.push((line, problem));
+        imported.problems.push((place, problem));
     }
 }

@@ -1,5 +1,7 @@
 //! Memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away and listed.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
@@ -22,6 +24,9 @@ const SUMMARY_CHARS: usize = 80;
 const FEWEST_DIGITS: usize = 4;
 /// Length of a question in the log of uses, in characters.
 const QUESTION_CHARS: usize = 500;
+/// The command that forgets, and the cause of a memory that it put away.
+pub(crate) const FORGET: &str = "forget";
+pub(crate) const FORGOTTEN: &str = "forgotten";
 /// Operations that are shown with a memory, the latest.
 const OPERATIONS: usize = 10;
 
@@ -65,6 +70,39 @@ impl NewMemory {
     }
 }
 
+/// A memory that can be stored.
+pub(super) struct Prepared {
+    pub(super) memory: Memory,
+    entities: Vec<String>,
+    related: Vec<Node>,
+    replaces: Option<MemoryId>,
+}
+
+impl Prepared {
+    /// Stores the memory, unless the same statement is known: then that one gets what it lacks. Returns the one that
+    /// is in effect.
+    pub(super) fn record(&self, tx: &mut OperationTx<'_, '_>, now: UtcMillis) -> Result<MemoryId, EngineError> {
+        let known = if self.replaces.is_none() { tx.same_statement(&self.memory)? } else { None };
+        let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
+            Some(known) => joined(known, self.memory.clone(), now),
+            None => self.memory.clone(),
+        };
+        check(&memory).map_err(MemoryError::from)?;
+        tx.put(&Record::Memory(Box::new(memory.clone())))?;
+        if let Some(old) = self.replaces {
+            supersede(tx, old, &memory, now)?;
+        }
+        for name in &self.entities {
+            let entity = entity_for(tx, name, now)?;
+            connect(tx, Node::Memory(memory.id), RelationType::About, Node::Entity(entity), now)?;
+        }
+        for node in self.related.iter().filter(|node| **node != Node::Memory(memory.id)) {
+            connect(tx, Node::Memory(memory.id), RelationType::RelatesTo, node.clone(), now)?;
+        }
+        Ok(memory.id)
+    }
+}
+
 /// Changes of a memory; `None` leaves things as they are.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct MemoryEdit {
@@ -88,6 +126,9 @@ pub struct MemoryEdit {
     pub valid_from: Option<UtcMillis>,
     /// When it ceases to be true.
     pub valid_until: Option<UtcMillis>,
+    /// Names of the entities that it is about, in the place of those before.
+    #[serde(default)]
+    pub entities: Option<Vec<String>>,
 }
 
 /// What an operation did.
@@ -161,6 +202,16 @@ impl Engine {
     /// [`EngineError::UnknownId`]: there is nothing with an id that it relates to.
     pub fn add_memory(&self, new: &NewMemory, cause: &Cause) -> Result<Done, EngineError> {
         let now = self.now();
+        let prepared = self.prepared(new, now)?;
+        let kind = if prepared.replaces.is_some() { OperationKind::Supersede } else { OperationKind::Create };
+        let memory = &prepared.memory;
+        let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
+        let (id, operation) = self.operate(kind, cause, summary, |tx| prepared.record(tx, now))?;
+        Ok(Done { memory: id, operation })
+    }
+
+    /// Makes a memory that can be stored of a given one: redacted, in its project, with checked evidence.
+    pub(super) fn prepared(&self, new: &NewMemory, now: UtcMillis) -> Result<Prepared, EngineError> {
         let replaces = new.replaces.as_deref().map(|id| self.memory_named(id)).transpose()?;
         let mut memory = self.redacted_memory(new.memory.clone())?;
         memory.project = match (&new.project, &new.here) {
@@ -173,29 +224,7 @@ impl Engine {
         check(&memory).map_err(MemoryError::from)?;
         let entities = self.redacted_names(&new.entities)?;
         let related = new.related.iter().map(|id| self.node_of_id(id)).collect::<Result<Vec<Node>, _>>()?;
-        let kind = if replaces.is_some() { OperationKind::Supersede } else { OperationKind::Create };
-        let summary = format!("{} {}: {}", verb(kind), memory.kind.as_str(), shortened(&memory.statement));
-        let (id, operation) = self.operate(kind, cause, summary, |tx| {
-            let known = if replaces.is_none() { tx.same_statement(&memory)? } else { None };
-            let memory = match known.map(|known| tx.memory(known)).transpose()?.flatten() {
-                Some(known) => joined(known, memory.clone(), now),
-                None => memory.clone(),
-            };
-            check(&memory).map_err(MemoryError::from)?;
-            tx.put(&Record::Memory(Box::new(memory.clone())))?;
-            if let Some(old) = replaces {
-                supersede(tx, old, &memory, now)?;
-            }
-            for name in &entities {
-                let entity = entity_for(tx, name, now)?;
-                connect(tx, Node::Memory(memory.id), RelationType::About, Node::Entity(entity), now)?;
-            }
-            for node in related.iter().filter(|node| **node != Node::Memory(memory.id)) {
-                connect(tx, Node::Memory(memory.id), RelationType::RelatesTo, node.clone(), now)?;
-            }
-            Ok(memory.id)
-        })?;
-        Ok(Done { memory: id, operation })
+        Ok(Prepared { memory, entities, related, replaces })
     }
 
     /// Changes a memory. Other words are a new memory that takes its place; the old words stay readable.
@@ -206,7 +235,7 @@ impl Engine {
         let (id, now) = (self.memory_named(id)?, self.now());
         let mut edit = edit.clone();
         self.redact(edit.statement.iter_mut().chain(&mut edit.title).chain(&mut edit.details))?;
-        self.redact(edit.tags.iter_mut().flatten())?;
+        self.redact(edit.tags.iter_mut().flatten().chain(edit.entities.iter_mut().flatten()))?;
         let fresh = draw_memory(now)?;
         let is_reworded = edit.statement.is_some() || edit.details.is_some();
         let kind = if is_reworded { OperationKind::Supersede } else { OperationKind::Edit };
@@ -217,15 +246,16 @@ impl Engine {
         let (memory, operation) = self.operate(kind, cause, summary, |tx| {
             let known = in_effect(tx, id)?;
             let changed = edited(known.clone(), &edit);
-            if changed == known {
+            if !is_reworded || changed == known {
+                if changed != known {
+                    let changed = Memory { changed: now, ..changed }.normalised();
+                    check(&changed).map_err(MemoryError::from)?;
+                    tx.put(&Record::Memory(Box::new(changed)))?;
+                }
+                about_only(tx, id, edit.entities.as_deref(), now)?;
                 return Ok(id);
             }
             let mut changed = Memory { changed: now, ..changed }.normalised();
-            if !is_reworded {
-                check(&changed).map_err(MemoryError::from)?;
-                tx.put(&Record::Memory(Box::new(changed)))?;
-                return Ok(id);
-            }
             (changed.id, changed.recorded) = (fresh, now);
             if cause.actor == Actor::Person {
                 (changed.lane, changed.source.kind) = (Lane::Curated, Default::default());
@@ -237,6 +267,7 @@ impl Engine {
                     connect(tx, Node::Memory(fresh), relation.relation_type, relation.to, now)?;
                 }
             }
+            about_only(tx, fresh, edit.entities.as_deref(), now)?;
             supersede(tx, id, &changed, now)?;
             Ok(fresh)
         })?;
@@ -304,7 +335,9 @@ impl Engine {
                     (_, status) => status,
                 };
                 if status != known.status {
-                    let changed = Memory { status, status_since: Some(now), changed: now, ..known };
+                    let by_forget = is_archived && cause.by == FORGET;
+                    let status_cause = if by_forget { Some(FORGOTTEN.to_owned()) } else { None };
+                    let changed = Memory { status, cause: status_cause, status_since: Some(now), changed: now, ..known };
                     tx.put(&Record::Memory(Box::new(changed)))?;
                 }
             }
@@ -320,7 +353,11 @@ impl Engine {
     pub fn memory(&self, id: &str) -> Result<StoredMemory, EngineError> {
         let id = self.memory_named(id)?;
         let memory = self.store().memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
-        self.stored(memory, true)
+        self.stored(memory, true, &self.project_names_by_id()?)
+    }
+
+    fn project_names_by_id(&self) -> Result<HashMap<ProjectId, String>, EngineError> {
+        Ok(self.store().project_names()?.into_iter().map(|(_, id, name)| (id, name)).collect())
     }
 
     /// Lists memories, changed last first; without their relations.
@@ -334,7 +371,8 @@ impl Engine {
         for name in &list.entities {
             filter.related_to.push(Node::Entity(self.entity_named(name)?.id));
         }
-        self.store().memories(&filter, list.limit)?.into_iter().map(|memory| self.stored(memory, false)).collect()
+        let names = self.project_names_by_id()?;
+        self.store().memories(&filter, list.limit)?.into_iter().map(|memory| self.stored(memory, false, &names)).collect()
     }
 
     /// Counts a use of memories and logs it, unless another process writes now: counts are no reason to wait.
@@ -357,10 +395,20 @@ impl Engine {
     /// # Errors
     /// As [`Self::memory`].
     pub fn open_memory(&self, id: &str, session: Option<&str>) -> Result<OpenedMemory, EngineError> {
-        let stored = self.memory(id)?;
+        let opened = self.read_memory(self.memory_named(id)?)?;
         if !self.store().is_passive() {
-            self.record_memory_uses(&[stored.memory.id], Use::Opened, session, None)?;
+            self.record_memory_uses(&[opened.stored.memory.id], Use::Opened, session, None)?;
         }
+        Ok(opened)
+    }
+
+    /// Returns a memory with its relations and history, and counts no use.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unknown`].
+    pub fn read_memory(&self, id: MemoryId) -> Result<OpenedMemory, EngineError> {
+        let memory = self.store().memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+        let stored = self.stored(memory, true, &self.project_names_by_id()?)?;
         let relations = self.named_relations(&Node::Memory(stored.memory.id), &stored.relations)?;
         let operations = self.operations(None, Some(Subject::Memory(stored.memory.id)), OPERATIONS)?;
         Ok(OpenedMemory { stored, relations, operations })
@@ -382,7 +430,7 @@ impl Engine {
         relations.iter().map(named).collect()
     }
 
-    fn project_ids(&self, named: &[String]) -> Result<Vec<ProjectId>, EngineError> {
+    pub(crate) fn project_ids(&self, named: &[String]) -> Result<Vec<ProjectId>, EngineError> {
         let rows = projects_named(self.store(), named)?;
         let names = self.store().project_names()?;
         Ok(names.into_iter().filter(|(row, ..)| rows.contains(row)).map(|(_, id, _)| id).collect())
@@ -398,16 +446,19 @@ impl Engine {
         Ok(ids.into_iter().next())
     }
 
-    fn stored(&self, mut memory: Memory, with_relations: bool) -> Result<StoredMemory, EngineError> {
+    /// Makes a memory that is shown; `names`: names of projects by their ids.
+    fn stored(
+        &self,
+        mut memory: Memory,
+        with_relations: bool,
+        names: &HashMap<ProjectId, String>,
+    ) -> Result<StoredMemory, EngineError> {
         // Quotes of softly forgotten sessions are in no answer until they are restored.
         if !memory.evidence.is_empty() {
             let forgotten = self.store().forgotten_evidence(memory.id)?;
             memory.evidence.retain(|evidence| !forgotten.contains(&evidence.turn));
         }
-        let project = match memory.project {
-            Some(id) => self.store().project_names()?.into_iter().find(|(_, known, _)| *known == id).map(|(_, _, name)| name),
-            None => None,
-        };
+        let project = memory.project.and_then(|id| names.get(&id).cloned());
         let relations = if with_relations { self.store().relations_of(&Node::Memory(memory.id), 1_000)? } else { Vec::new() };
         Ok(StoredMemory { project, uses: self.store().memory_use(memory.id)?, relations, memory })
     }
@@ -572,6 +623,30 @@ fn joined(known: Memory, other: Memory, now: UtcMillis) -> Memory {
     joined.details = joined.details.or(other.details);
     let joined = joined.normalised();
     if joined == known { known } else { Memory { changed: now, ..joined } }
+}
+
+/// Lets a memory be about these entities alone; `None` leaves them as they are.
+fn about_only(
+    tx: &mut OperationTx<'_, '_>,
+    id: MemoryId,
+    entities: Option<&[String]>,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let Some(entities) = entities else { return Ok(()) };
+    let mut wanted = Vec::new();
+    for name in entities.iter().filter(|name| !name.trim().is_empty()) {
+        wanted.push(Node::Entity(entity_for(tx, name, now)?));
+    }
+    for relation in tx.relations_of(&Node::Memory(id))? {
+        let is_about = relation.relation_type == RelationType::About && matches!(relation.to, Node::Entity(_));
+        if is_about && relation.from == Node::Memory(id) && !wanted.contains(&relation.to) {
+            tx.remove(Subject::Relation(relation.id))?;
+        }
+    }
+    for node in wanted {
+        connect(tx, Node::Memory(id), RelationType::About, node, now)?;
+    }
+    Ok(())
 }
 
 /// Returns a memory that is in effect.

@@ -2,6 +2,7 @@
 //! left in the database; `ingest::forget` rewrites the archive and calls the steps here.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use rusqlite::params;
@@ -13,7 +14,7 @@ use yore_core::time::UtcMillis;
 use super::keys::{EpisodeKey, FileKey, TurnKey, json_of};
 use super::transaction::WriteTx;
 use super::upsert::NativeId;
-use super::{Store, StoreError, StoreResult, backup};
+use super::{Store, StoreError, StoreResult, backup, words};
 
 const UNUSED_LABELS: &str = "DELETE FROM label WHERE id NOT IN ( SELECT branch_id FROM turn WHERE branch_id IS NOT NULL
                  UNION SELECT cwd_id FROM turn WHERE cwd_id IS NOT NULL UNION SELECT model_id FROM turn
@@ -93,8 +94,8 @@ impl Store {
         })
     }
 
-    /// Returns the memories that rest on these episodes alone, and the number of those that rest on more.
-    pub(crate) fn memories_resting_on(&self, episodes: &[EpisodeKey]) -> StoreResult<(Vec<MemoryId>, u64)> {
+    /// Returns the memories that rest on these episodes alone, and those that rest on more.
+    pub(crate) fn memories_resting_on(&self, episodes: &[EpisodeKey]) -> StoreResult<(Vec<MemoryId>, Vec<MemoryId>)> {
         let resting = self.read(|view| {
             view.all(
                 "WITH own AS (SELECT uid FROM turn WHERE episode_id IN (SELECT value FROM json_each(?1)))
@@ -104,8 +105,46 @@ impl Store {
                 |row| Ok((MemoryId::from_bytes(row.get(0)?), row.get::<_, bool>(1)?)),
             )
         })?;
-        let more = resting.iter().filter(|(_, is_alone)| !is_alone).count() as u64;
-        Ok((resting.into_iter().filter(|(_, is_alone)| *is_alone).map(|(id, _)| id).collect(), more))
+        let those = |wanted: bool| resting.iter().filter(|(_, is_alone)| *is_alone == wanted).map(|(id, _)| *id).collect();
+        Ok((those(true), those(false)))
+    }
+
+    /// Returns whether an episode has a turn in a span of time; without a span, always.
+    pub(crate) fn has_turns_between(
+        &self,
+        episode: EpisodeKey,
+        since: Option<UtcMillis>,
+        until: Option<UtcMillis>,
+    ) -> StoreResult<bool> {
+        self.read(|view| {
+            view.value(
+                "SELECT ?2 IS NULL AND ?3 IS NULL OR EXISTS (
+                     SELECT 1 FROM turn WHERE (episode_id = ?1 OR id IN (SELECT turn_id FROM turn_share WHERE episode_id = ?1))
+                     AND (?2 IS NULL OR at_ms >= ?2) AND (?3 IS NULL OR at_ms < ?3))",
+                params![episode, since, until],
+            )
+        })
+    }
+
+    /// Returns whether any turn of an episode has these words, which are in lower case: what was said, what a tool got
+    /// and gave, and versions that were replaced.
+    pub(crate) fn has_words(&self, episode: EpisodeKey, text: &str) -> StoreResult<bool> {
+        let mut is_found = false;
+        self.read(|view| {
+            view.each(
+                "SELECT words FROM turn JOIN turn_text ON turn_text.turn_id = turn.id
+                 WHERE episode_id = ?1 OR turn.id IN (SELECT turn_id FROM turn_share WHERE turn_share.episode_id = ?1)",
+                [episode],
+                |row| {
+                    let stored: Vec<u8> = row.get(0)?;
+                    is_found = words::decode(&stored).is_some_and(|(said, by_tools)| {
+                        said.to_lowercase().contains(text) || by_tools.to_lowercase().contains(text)
+                    });
+                    Ok(if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                },
+            )
+        })?;
+        Ok(is_found)
     }
 
     /// Hides episodes from every answer, or shows them again.

@@ -164,18 +164,20 @@ impl Store {
         })
     }
 
-    /// Returns the pairs of contexts that were loaded within a span of time of each other, and in how many spans.
-    pub(crate) fn contexts_used_together(&self, within: UtcMillis) -> StoreResult<Vec<(EpisodeId, EpisodeId, u64)>> {
+    /// Returns the pairs of contexts that were loaded in the same span of time of this length or in two that follow each
+    /// other, and in how many spans.
+    pub(crate) fn contexts_used_together(&self, span: UtcMillis) -> StoreResult<Vec<(EpisodeId, EpisodeId, u64)>> {
         self.read(|view| {
             view.all(
                 "WITH loaded AS (
-                     SELECT memory_uid AS uid, at_ms FROM memory_access WHERE memory_uid IN (
+                     SELECT DISTINCT memory_uid AS uid, at_ms / ?1 AS span FROM memory_access WHERE memory_uid IN (
                          SELECT uid FROM episode JOIN note_version ON note_version.episode_id = episode.id
                          WHERE note_version.until_ms IS NULL AND note_version.kind = 'context' AND forgotten_ms IS NULL))
-                 SELECT one.uid, other.uid, count(DISTINCT one.at_ms / ?1) FROM loaded AS one
-                 JOIN loaded AS other ON one.uid < other.uid AND other.at_ms BETWEEN one.at_ms - ?1 AND one.at_ms + ?1
+                 SELECT min(one.uid, other.uid), max(one.uid, other.uid), count(DISTINCT one.span) FROM loaded AS one
+                 JOIN (SELECT uid, span FROM loaded UNION SELECT uid, span - 1 FROM loaded) AS other
+                     ON other.span = one.span AND other.uid <> one.uid
                  GROUP BY 1, 2",
-                [within],
+                [span],
                 |row| {
                     let id = |column: usize| row.get(column).map(EpisodeId::from_bytes);
                     Ok((id(0)?, id(1)?, row.get::<_, i64>(2)?.unsigned_abs()))

@@ -75,6 +75,8 @@ pub(crate) struct OperationTx<'t, 'c> {
     tx: &'t WriteTx<'c>,
     /// What was changed, in order, with the record before.
     before: Vec<(Subject, Option<Record>)>,
+    /// The same subjects.
+    seen: HashSet<Subject>,
 }
 
 impl OperationTx<'_, '_> {
@@ -138,7 +140,7 @@ impl OperationTx<'_, '_> {
     }
 
     fn remember(&mut self, subject: Subject) -> StoreResult<()> {
-        if !self.before.iter().any(|(known, _)| *known == subject) {
+        if self.seen.insert(subject) {
             let record = self.tx.record(subject)?;
             self.before.push((subject, record));
         }
@@ -308,7 +310,7 @@ impl WriteTx<'_> {
                 }
             }
         }
-        let mut made = OperationTx { tx: self, before: Vec::new() };
+        let mut made = OperationTx { tx: self, before: Vec::new(), seen: HashSet::new() };
         for (subject, ..) in &changes {
             made.remember(*subject)?;
         }
@@ -341,10 +343,11 @@ impl WriteTx<'_> {
             "UPDATE relation SET evidence_uid = NULL WHERE evidence_uid IN (SELECT unhex(value) FROM json_each(?1))",
             [&list],
         )?;
+        let gone: HashSet<TurnId> = turns.iter().copied().collect();
         let mut removed = 0;
         for id in touched.iter().copied().map(MemoryId::from_bytes) {
             let Some(mut memory) = self.memory(id)? else { continue };
-            memory.evidence.retain(|evidence| !turns.contains(&evidence.turn));
+            memory.evidence.retain(|evidence| !gone.contains(&evidence.turn));
             if memory.evidence.is_empty() {
                 self.forget_memory(id)?;
                 removed += 1;
@@ -405,17 +408,20 @@ impl WriteTx<'_> {
 
     /// Removes the content of every operation that changed a subject.
     fn forget_changes(&self, subject: Subject) -> StoreResult<()> {
-        self.execute(
-            "UPDATE operation SET is_forgotten = 1, summary = 'forgotten', input = NULL
-             WHERE number IN (SELECT operation FROM operation_change WHERE uid = ?1)",
+        // An operation may have changed many: its content goes once.
+        let operations: Vec<i64> = self.column(
+            "SELECT number FROM operation WHERE is_forgotten = 0
+             AND number IN (SELECT operation FROM operation_change WHERE uid = ?1)",
             [subject.key()],
         )?;
-        self.execute(
-            "UPDATE operation_change SET before = NULL, after_hash = NULL
-             WHERE operation IN (SELECT operation FROM operation_change WHERE uid = ?1)",
-            [subject.key()],
-        )
-        .map(drop)
+        for number in operations {
+            self.execute(
+                "UPDATE operation SET is_forgotten = 1, summary = 'forgotten', input = NULL WHERE number = ?1",
+                [number],
+            )?;
+            self.execute("UPDATE operation_change SET before = NULL, after_hash = NULL WHERE operation = ?1", [number])?;
+        }
+        Ok(())
     }
 }
 
@@ -438,12 +444,15 @@ fn operation_of(row: &Row<'_>) -> rusqlite::Result<Operation> {
 }
 
 impl Store {
-    /// Forgets a memory for good: its record, relations, uses, vectors, and the content of the operations that changed
-    /// it. The caller removes it from the indexes and from the backups.
-    pub(crate) fn forget_memory(&self, id: MemoryId, at: UtcMillis) -> StoreResult<()> {
+    /// Forgets memories for good: their records, relations, uses, vectors, and the content of the operations that changed
+    /// them. The caller removes them from the indexes and from the backups.
+    pub(crate) fn forget_memories(&self, ids: &[MemoryId], at: UtcMillis) -> StoreResult<()> {
         self.write(|tx| {
-            tx.forget_memory(id)?;
-            tx.log_forgetting("forgot a memory", at)?;
+            for id in ids {
+                tx.forget_memory(*id)?;
+            }
+            let what = if ids.len() == 1 { "a memory".to_owned() } else { format!("{} memories", ids.len()) };
+            tx.log_forgetting(&format!("forgot {what}"), at)?;
             tx.execute("UPDATE memory_access SET question = NULL WHERE question IS NOT NULL", [])?;
             tx.set_state("purge", "owed")?;
             tx.set_state("purge-vectors", "owed")?;
@@ -463,7 +472,7 @@ impl Store {
     ) -> Result<(T, Option<u64>), E> {
         let mut refused = None;
         let done = self.write(|tx| {
-            let mut made = OperationTx { tx, before: Vec::new() };
+            let mut made = OperationTx { tx, before: Vec::new(), seen: HashSet::new() };
             match work(&mut made) {
                 Ok(value) => Ok((value, made.log(operation, None)?)),
                 Err(error) => {

@@ -8,7 +8,7 @@ use super::transaction::WriteTx;
 use super::{Store, StoreResult};
 
 /// Tables and columns with text. A row of a set that becomes equal to another is removed.
-const TEXTS: [(&str, &str, bool); 11] = [
+const TEXTS: [(&str, &str, bool); 12] = [
     ("memory", "title", false),
     ("memory", "statement", false),
     ("memory_tag", "tag", true),
@@ -16,6 +16,7 @@ const TEXTS: [(&str, &str, bool); 11] = [
     ("memory_anchor", "text", true),
     ("memory_access", "question", false),
     ("entity", "description", false),
+    ("entity", "given_kind", false),
     ("relation", "reason", false),
     ("operation", "summary", false),
     ("operation", "input", false),
@@ -50,6 +51,17 @@ impl Store {
                 }
             }
             changed += tx.redact_names(is_dry_run, &mut |text| redact(text, counts))?;
+            for (kind, key) in [("from_kind", "from_key"), ("to_kind", "to_key")] {
+                let sql = format!("SELECT DISTINCT CAST({key} AS TEXT) FROM relation WHERE {kind} = 'file'");
+                for path in tx.column::<String>(&sql, [])? {
+                    let Some(new) = redact(&path, counts) else { continue };
+                    changed += 1;
+                    if !is_dry_run {
+                        let sql = format!("UPDATE OR REPLACE relation SET {key} = CAST(?2 AS BLOB) WHERE {kind} = 'file' AND {key} = CAST(?1 AS BLOB)");
+                        tx.execute(&sql, [&path, &new])?;
+                    }
+                }
+            }
             let rests: Vec<(i64, String)> = tx.all("SELECT id, rest FROM memory", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
             for (id, json) in rests {
                 let Some(new) = redacted_json(&json, &mut |value| redact_json(value, counts)) else { continue };
@@ -113,8 +125,51 @@ impl WriteTx<'_> {
     }
 }
 
-/// Returns JSON with what `redact` changed, or `None` if that is nothing.
+/// Names of the entries of a record that hold text of people and agents. All else is ids, times and names of yore.
+const WORDED: [&str; 17] = [
+    "title",
+    "statement",
+    "details",
+    "fields",
+    "cause",
+    "tags",
+    "text",
+    "quote",
+    "extractor",
+    "session",
+    "place",
+    "name",
+    "aliases",
+    "description",
+    "given_kind",
+    "reason",
+    "path",
+];
+
+/// Returns JSON of a record with what `redact` changed in its texts, or `None` if that is nothing.
 fn redacted_json(json: &str, redact: &mut dyn FnMut(&mut Value) -> bool) -> Option<String> {
     let mut value: Value = serde_json::from_str(json).ok()?;
-    redact(&mut value).then(|| value.to_string())
+    redact_texts(&mut value, redact).then(|| value.to_string())
+}
+
+fn redact_texts(value: &mut Value, redact: &mut dyn FnMut(&mut Value) -> bool) -> bool {
+    let mut is_changed = false;
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| is_changed |= redact_texts(item, redact)),
+        Value::Object(entries) => {
+            for (name, entry) in entries {
+                is_changed |= match (WORDED.contains(&name.as_str()), entry) {
+                    // The kind of the fields is a name of yore.
+                    (true, Value::Object(fields)) => fields
+                        .iter_mut()
+                        .filter(|(name, _)| *name != "of")
+                        .fold(false, |so_far, (_, field)| redact(field) | so_far),
+                    (true, entry) => redact(entry),
+                    (false, entry) => redact_texts(entry, redact),
+                };
+            }
+        }
+        _ => {}
+    }
+    is_changed
 }

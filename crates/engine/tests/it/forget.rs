@@ -385,7 +385,21 @@ fn project_source_and_time_narrow_a_selection() {
     let every = ForgetSelection::default;
     let code = engine.forget_selected(&every()).unwrap_err().code();
     assert_eq!(code, "nothing-selected");
-    assert_eq!(engine.forget_selected(&ForgetSelection { text: Some(" ".to_owned()), ..every() }).unwrap_err().code(), code);
+    for blank in [
+        ForgetSelection { text: Some(" ".to_owned()), projects: vec!["glasshouse".to_owned()], ..every() },
+        ForgetSelection { projects: vec![String::new()], since: Some(1), ..every() },
+    ] {
+        assert_eq!(engine.forget_selected(&blank).unwrap_err().code(), code, "an empty variable widens nothing");
+    }
+    engine.back_up(None, 2).unwrap();
+    let nothing = ForgetSelection { text: Some("zeppelin".to_owned()), is_hard: true, ..every() };
+    assert_eq!(engine.forget_selected(&nothing).unwrap().backups.len(), 0);
+    assert_eq!(yore_engine::backups(&memory.data()).len(), 1, "nothing was chosen, so nothing is deleted");
+    for words in ["zanzquuxinput", "zanzquuxoutput is missing", "zanzquuxtask"] {
+        assert_eq!(count(ForgetSelection { text: Some(words.to_owned()), ..every() }), (1, 0), "{words}");
+    }
+    let between = memory.episodes().iter().filter_map(|episode| episode.updated).max().unwrap() + 1;
+    assert_eq!(count(ForgetSelection { since: Some(between), until: Some(between + 9), ..every() }), (0, 0));
     assert_eq!(count(ForgetSelection { projects: vec!["glasshouse".to_owned()], ..every() }), (1, 0));
     assert_eq!(count(ForgetSelection { agents: vec!["claude-code".to_owned()], ..every() }), (3, 0), "memories have no source");
     let unknown = ForgetSelection { agents: vec!["gossip".to_owned()], ..every() };

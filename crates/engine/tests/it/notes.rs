@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use yore_core::episode::Role;
 use yore_core::note::{NoteFacts, NoteKind, Priority};
+use yore_core::operation::Cause;
 use yore_core::query::SearchMode;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::source::document::{DocumentFacts, document_records};
@@ -724,4 +725,43 @@ fn what_a_note_is_for_is_kept_beside_its_words() {
     assert_eq!(listed(NotesRequest { tags: vec![STANDING.to_owned()], ..everywhere }), 1);
     remember(&memory, of_kind(NoteKind::Note, instead(&id, "Deploy on Mondays.")));
     assert_eq!(known_as(&memory, &id).facts.kind, NoteKind::Note);
+}
+
+#[test]
+fn notes_and_contexts_move_with_every_version_and_with_what_they_are_related_to() {
+    let (from, to) = (Memory::new(), Memory::new());
+    let context = |title: &str, text: &str, related: &[&str]| RememberRequest {
+        is_unconfirmed: true,
+        session: Some("s-1".to_owned()),
+        related: Some(related.iter().map(|topic| (*topic).to_owned()).collect()),
+        ..of_kind(NoteKind::Context, by_agent(titled(title, of("/home/dev/harbour", text))))
+    };
+    let first = remember(&from, context("berths", "Berth four is free.", &["tides"])).episode.to_string();
+    remember(&from, RememberRequest { replaces: Some(first.clone()), ..context("berths", "Berth five is free.", &["tides"]) });
+    remember(&from, context("tides", "High water is at noon.", &[]));
+    let metadata = Some("{\"b\":2}".to_owned());
+    remember(&from, RememberRequest { metadata, ..tagged(&["ropes", STANDING], new("Count the ropes.")) });
+    let forgotten = remember(&from, new("Nobody shall know.")).episode.to_string();
+    let export = |memory: &Memory| {
+        let mut lines = Vec::new();
+        (memory.engine().export_memories(&mut lines).unwrap(), String::from_utf8(lines).unwrap())
+    };
+    let (exported, lines) = export(&from);
+    assert_eq!((exported.notes, exported.relations, exported.memories), (4, 1, 0));
+    let import =
+        |memory: &Memory, lines: &str| memory.engine().import_memories(&mut lines.as_bytes(), &Cause::default()).unwrap();
+    let imported = import(&to, &lines);
+    assert_eq!((imported.stored, imported.skipped), (exported, 0), "{imported:?}");
+    assert_eq!(export(&to), (exported, lines.clone()), "exactly, ids included");
+    assert_eq!(versions(&to, &first), ["Berth four is free.", "Berth five is free."]);
+    assert_eq!(known_as(&to, &first).related, ["tides"]);
+    let again = import(&to, &lines);
+    assert_eq!((again.stored, again.known, again.operation), (Default::default(), 5, None), "1 relation, 4 notes");
+    // What was forgotten for good does not come back, and a later version stays.
+    to.forget_hard(&forgotten);
+    remember(&to, instead(&first, "Berth six is free."));
+    let after = import(&to, &lines);
+    assert_eq!((after.skipped, after.problems[0].1.as_str()), (1, "it was forgotten for good"));
+    assert_eq!(known_as(&to, &first).text, "Berth six is free.");
+    assert!(!export(&to).1.contains("Nobody shall know."));
 }

@@ -1,41 +1,132 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use yore_core::memory::Status;
+use yore_core::relation::Node;
+use yore_core::scope::ScopeChoice;
+use yore_engine::platform::{create_private_directory, write_new_private_file};
+use yore_engine::{Engine, Exported, MemoryFilter, MemoryList, NotesRequest, Traversal};
 
 use super::Context;
 use crate::error::{CliError, CliResult, Exit};
+use crate::portable::page;
 use crate::render::text::counted;
 use crate::results::Moved;
 
-/// Write all memories, entities and relations to a file, one JSON object per line
+/// Most records of one kind.
+const MOST: usize = usize::MAX >> 1;
+/// Relations that the page of an entity lists.
+const RELATIONS: usize = 100;
+
+/// Write all memories, entities, relations and notes to a file, one JSON object per line, or to a folder as Markdown
 ///
-/// `yore import` reads it, here or on another computer, with the same ids. What was said and notes are not in it
-/// (`yore backup` copies everything).
+/// `yore import` reads both, here or on another computer. Lines of JSON are complete: every status, every version of a
+/// note, the same ids. Markdown is for reading and changing: a file for each memory that holds or was put away, each note
+/// and each entity. What was said is in neither (`yore backup` copies everything).
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The file, which must not exist yet
+    /// The file, which must not exist yet; - for the standard output. With --markdown, the folder, which must be empty
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Write Markdown with front matter, to a folder
+    #[arg(long)]
+    markdown: bool,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = context.settings.engine(false)?;
-    let failed = |error| CliError::io(&arguments.file, &error);
-    yore_engine::platform::write_new_private_file(&arguments.file, b"").map_err(failed)?;
-    let mut out = BufWriter::new(File::options().append(true).open(&arguments.file).map_err(failed)?);
-    let exported = engine.export_memories(&mut out)?;
-    out.flush().and_then(|()| out.get_ref().sync_all()).map_err(failed)?;
+    let is_stdout = arguments.file.as_os_str() == "-";
+    let exported = match (arguments.markdown, is_stdout) {
+        (true, _) => pages(&engine, &arguments.file)?,
+        (false, true) => {
+            let mut lines = Vec::new();
+            engine.export_memories(&mut lines)?;
+            context.printer.bytes(&lines)?;
+            return Ok(Exit::Success);
+        }
+        (false, false) => {
+            let failed = |error| CliError::io(&arguments.file, &error);
+            write_new_private_file(&arguments.file, b"").map_err(failed)?;
+            let mut out = BufWriter::new(File::options().append(true).open(&arguments.file).map_err(failed)?);
+            let exported = engine.export_memories(&mut out)?;
+            out.flush().and_then(|()| out.get_ref().sync_all()).map_err(failed)?;
+            exported
+        }
+    };
     if context.printer.is_json() {
         context.printer.json(&Moved::from(&exported))?;
     } else {
-        context.printer.line(format!(
-            "{}, {}, {}",
-            counted(exported.memories, "memory"),
-            counted(exported.entities, "entity"),
-            counted(exported.relations, "relation")
-        ))?;
+        context.printer.line(told(&exported))?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns how much was moved.
+pub fn told(exported: &Exported) -> String {
+    let Exported { memories, entities, relations, notes } = *exported;
+    let counts = [(memories, "memory"), (entities, "entity"), (relations, "relation"), (notes, "note")];
+    counts.into_iter().map(|(count, what)| counted(count, what)).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes a page for each memory, note and entity.
+fn pages(engine: &Engine, folder: &Path) -> CliResult<Exported> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |error: std::io::Error| CliError::io(&path, &error)
+    };
+    create_private_directory(folder).map_err(failed(folder))?;
+    if std::fs::read_dir(folder).map_err(failed(folder))?.next().is_some() {
+        let error = std::io::Error::new(std::io::ErrorKind::AlreadyExists, "the folder is not empty");
+        return Err(CliError::io(folder, &error));
+    }
+    let write = |parts: [&str; 2], name: String, text: &str| -> CliResult<()> {
+        let mut path = folder.to_path_buf();
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            path.push(part);
+            create_private_directory(&path).map_err(failed(&path))?;
+        }
+        path.push(name);
+        write_new_private_file(&path, text.as_bytes()).map_err(failed(&path))
+    };
+    let mut exported = Exported::default();
+    let filter = MemoryFilter { statuses: vec![Status::Holds, Status::Contested, Status::Archived], ..MemoryFilter::default() };
+    for stored in engine.memories(&MemoryList { filter, limit: MOST, ..MemoryList::default() })? {
+        let opened = engine.read_memory(stored.memory.id)?;
+        let memory = &opened.stored.memory;
+        let project = page::slug(opened.stored.project.as_deref().unwrap_or("everywhere"));
+        let name = page::file_name(memory.title.as_deref().unwrap_or(&memory.statement), &memory.id.short());
+        write(["memories", &project], name, &page::of_memory(&opened))?;
+        exported.memories += 1;
+    }
+    let every = NotesRequest {
+        here: None,
+        scope: ScopeChoice::All,
+        tags: Vec::new(),
+        kind: None,
+        is_confirmed: None,
+        title: None,
+        limit: usize::MAX,
+    };
+    for note in engine.notes(&every)? {
+        let name = page::file_name(note.facts.title.as_deref().unwrap_or(&note.text), &note.episode.short());
+        write(["notes", ""], name, &page::of_note(&note))?;
+        exported.notes += 1;
+    }
+    for entity in engine.entities(MOST)? {
+        let near = Traversal { depth: 1, breadth: RELATIONS, limit: RELATIONS, ..Traversal::default() };
+        let mut relations = Vec::new();
+        for reached in engine.traverse(&Node::Entity(entity.id), &near)? {
+            // What memories are about is on their pages.
+            if let Node::Entity(other) = reached.node {
+                let label = engine.entity(other)?.map(|entity| entity.name);
+                relations.push(page::told(&reached.name, &reached.node, label.as_deref()));
+                exported.relations += 1;
+            }
+        }
+        write(["entities", ""], page::file_name(&entity.name, &entity.id.short()), &page::of_entity(&entity, relations))?;
+        exported.entities += 1;
+    }
+    Ok(exported)
 }

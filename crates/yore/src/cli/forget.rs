@@ -24,7 +24,7 @@ const TITLE_CHARS: usize = 80;
 /// from the source. Memories that rest on it alone go with it; those that rest on more lose their quotes of it.
 ///
 /// Instead of an id, conditions choose sessions, documents, notes and memories that meet all of them. Without --yes they
-/// are only listed and counted. A session belongs to a time if any of it was said then.
+/// are only listed and counted. A session belongs to a time if any of it was said then; it goes as a whole.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Id of the session, with its side conversations, of the note, or of the memory
@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Same as ID
     #[arg(long, value_name = "ID", conflicts_with = "id")]
     session: Option<String>,
-    /// Everything with these words in its title or text, ignoring case
+    /// Everything with these words in its title or text, or in what a tool got or gave, ignoring case
     #[arg(short, long, value_name = "TEXT", conflicts_with_all = ["id", "session"])]
     query: Option<String>,
     /// Everything of this project: name, id or directory

@@ -127,6 +127,12 @@ pub struct Moved {
     pub entities: u64,
     /// Relations written or stored.
     pub relations: u64,
+    /// Notes and contexts written or stored.
+    #[serde(default)]
+    pub notes: u64,
+    /// Memories that were put away, because their file no longer says them; imports only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put_away: Option<u64>,
     /// Records that were known as they are, or newer; imports only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<u64>,
@@ -315,8 +321,8 @@ impl OperationRecord {
 
 impl From<&Exported> for Moved {
     fn from(exported: &Exported) -> Self {
-        let Exported { memories, entities, relations } = *exported;
-        Self { memories, entities, relations, known: None, skipped: None, operation: None }
+        let Exported { memories, entities, relations, notes } = *exported;
+        Self { memories, entities, relations, notes, put_away: None, known: None, skipped: None, operation: None }
     }
 }
 
@@ -324,6 +330,7 @@ impl From<&Imported> for Moved {
     fn from(imported: &Imported) -> Self {
         Self {
             known: Some(imported.known),
+            put_away: (imported.put_away > 0).then_some(imported.put_away),
             skipped: Some(imported.skipped),
             operation: imported.operation,
             ..Self::from(&imported.stored)

@@ -1,5 +1,7 @@
 //! Memories by hand: what a newcomer does with them, from the README alone.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::environment::TestEnvironment;
@@ -100,13 +102,13 @@ fn memories_move_to_another_memory_and_come_back_after_a_loss() {
     let file = environment.path("memories.jsonl");
     let file = file.to_str().unwrap();
     let exported = here.call(&["export", file]).success().stdout;
-    assert_eq!(exported.trim(), "3 memories, 1 entity, 3 relations");
+    assert_eq!(exported.trim(), "3 memories, 1 entity, 3 relations, 0 notes");
     let refused = here.call(&["export", file]).ends_with(3);
     assert!(refused.stderr.contains("memories.jsonl"), "{}", refused.stderr);
     let before = here.call(&["memories", "--all", "--all-statuses", "--json"]).json();
     std::fs::remove_dir_all(environment.data()).unwrap();
     let imported = here.call(&["import", file]).success().stdout;
-    assert_eq!(imported.trim(), "3 memories, 1 entity, 3 relations stored; 0 known");
+    assert_eq!(imported.trim(), "3 memories, 1 entity, 3 relations, 0 notes stored; 0 known");
     assert_eq!(here.call(&["memories", "--all", "--all-statuses", "--json"]).json(), before);
     assert_eq!(here.statements(&[]), ["Leases live in SQLite.", "Answers are short."], "their project is found by its directory");
     let again = here.call(&["import", file, "--json"]).json();
@@ -230,6 +232,182 @@ fn conditions_are_listed_first_and_forgotten_with_yes() {
     }
     let _ = harbor.call(&["forget", "--since", "today", "--hard", "--yes"]).success();
     assert!(harbor.call(&["memories", "--all"]).ends_with(1).stdout.is_empty());
+}
+
+/// Returns the files below a folder with their text, by path.
+fn pages(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            found.extend(pages(&entry));
+        } else {
+            found.push((entry.to_str().unwrap().to_owned(), std::fs::read_to_string(&entry).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn pages_are_read_and_what_was_changed_there_comes_back_as_operations() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let hostile = "Say \u{202e}\"no\": # to `---`\n---\n## Details\n\nand - [x] go on";
+    let redis = here.id(&["remember", "Leases live in Redis.", "-k", "decision", "--entity", "tool:Redis", "--tag", "yes"]);
+    let odd = here.id(&["remember", hostile, "-k", "fact", "--global"]);
+    let note = here.id(&["remember", "Count the ropes.", "--title", "Ropes: all"]);
+    let folder = environment.path("pages");
+    let told = here.call(&["export", "--markdown", folder.to_str().unwrap()]).success().stdout;
+    assert_eq!(told.trim(), "2 memories, 1 entity, 0 relations, 1 note");
+    let written = pages(&folder);
+    let names: Vec<String> = written
+        .iter()
+        .map(|(path, _)| path[folder.to_str().unwrap().len()..].split_inclusive('-').next().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["/entities/redis-", "/memories/everywhere/say-", "/memories/harbor/leases-", "/notes/ropes-"]);
+    let _ = here.call(&["export", "--markdown", folder.to_str().unwrap()]).ends_with(3);
+    let import = |arguments: &[&str]| here.call(&[&["import"], arguments, &["--json"]].concat());
+    let same = import(&[folder.to_str().unwrap()]).success().json();
+    assert_eq!((&same["known"], &same["operation"]), (&Value::from(4), &Value::Null), "{same}");
+
+    let (path, text) = &written[2];
+    let changed = text
+        .replace("Leases live in Redis.", "Leases live in SQLite.")
+        .replace("- tool:Redis", "- SQLite")
+        .replace("- Redis", "- SQLite");
+    std::fs::write(path, changed.replace("importance: 0.5", "importance: 0.9")).unwrap();
+    std::fs::write(&written[0].0, format!("{}A store in memory.\n", written[0].1)).unwrap();
+    std::fs::write(&written[3].0, written[3].1.replace("Count the ropes.", "Count the ropes on Fridays.")).unwrap();
+    std::fs::write(&written[1].0, written[1].1.replace("status: holds", "status: archived")).unwrap();
+    std::fs::write(folder.join("new.md"), "---\nyore: memory\nkind: preference\n---\nAnswers are short.\n").unwrap();
+    let done = import(&[folder.to_str().unwrap()]).success().json();
+    assert_eq!(
+        (&done["memories"], &done["entities"], &done["notes"]),
+        (&Value::from(3), &Value::from(1), &Value::from(1)),
+        "{done}"
+    );
+    let holds = here.call(&["memories", "--json"]).json();
+    let said: Vec<(&str, &Value)> =
+        holds.as_array().unwrap().iter().map(|memory| (memory["statement"].as_str().unwrap(), &memory["importance"])).collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(
+        said.contains(&("Leases live in SQLite.", &Value::from(0.9)))
+            && said.iter().any(|(said, _)| *said == "Answers are short.")
+    );
+    assert_eq!(here.statements(&["--entity", "SQLite"]), ["Leases live in SQLite."]);
+    assert_eq!(here.call(&["show", &redis, "--json"]).json()["status"], "superseded");
+    let archived = here.call(&["show", &odd, "--json"]).json();
+    assert_eq!((&archived["status"], archived["statement"].as_str()), (&Value::from("archived"), Some(hostile)));
+    assert_eq!(here.call(&["show", &note, "--json"]).json()["turns"][0]["text"], "Count the ropes on Fridays.");
+    let log = here.call(&["op", "log", "--json"]).json();
+    assert_eq!(log.as_array().unwrap().len(), 6, "2 by hand, 4 by pages: {log}");
+    // The pages are older than the memory now: a further change there is refused, with the reason.
+    std::fs::write(path, text.replace("kind: decision", "kind: standard")).unwrap();
+    let _ = here.call(&["memories", "pin", &odd]).success();
+    std::fs::write(&written[1].0, written[1].1.replace("status: holds", "status: archived\ntitle: Odd")).unwrap();
+    for path in [path, &written[1].0] {
+        let refused = here.call(&["import", path]).ends_with(1);
+        assert!(refused.stderr.contains("export it again"), "{}", refused.stderr);
+    }
+    // A page whose record was forgotten does not bring it back by itself.
+    let _ = here.call(&["forget", "--hard", &odd]).success();
+    let refused = here.call(&["import", &written[1].0]).ends_with(1);
+    assert!(refused.stderr.contains("or it was forgotten"), "{}", refused.stderr);
+    let anew = here.call(&["import", &written[1].0, "--as-new", "--json"]).success().json();
+    assert_eq!(anew["memories"], 1);
+    for (text, reason) in [
+        ("---\nyore: memory\nkind: rumour\n---\nx y\n", "expected one of"),
+        ("---\nyore: memory\n---\n\n", "no statement"),
+        ("---\nyore: poem\n---\nx\n", "expected memory, note"),
+        ("---\nyore: memory\nvalid_from: someday\n---\nx y\n", "valid_from"),
+        ("---\nyore: memory\nfields: {reason: [1]}\nkind: decision\n---\nx y\n", "fields"),
+    ] {
+        environment.write("bad.md", text);
+        let refused = here.call(&["import", environment.path("bad.md").to_str().unwrap()]).ends_with(1);
+        assert!(refused.stderr.contains("bad.md is skipped") && refused.stderr.contains(reason), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn rules_for_agents_are_memories_with_their_place_until_the_file_no_longer_says_them() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let rules = "# Harbor\n\n- Never log a token.\n- Leases live in SQLite.\n\n## Build\n\n```sh\ncargo build\n```\n";
+    environment.write("work/harbor/AGENTS.md", rules);
+    environment.write("work/harbor/.cursor/rules/style.mdc", "---\nglobs: src/**\n---\nPrefer short names.\n");
+    let import = || here.call(&["import", ".", "--json"]).success().json();
+    let first = import();
+    assert_eq!((&first["memories"], &first["known"]), (&Value::from(4), &Value::from(0)), "{first}");
+    assert_eq!(import()["operation"], Value::Null, "twice changes nothing");
+    assert_eq!(here.statements(&["--kind", "standard"]), ["Never log a token."]);
+    assert_eq!(here.statements(&["--kind", "preference"]), ["Prefer short names."]);
+    let listed = here.call(&["memories", "--json", "--kind", "standard"]).json();
+    let token = listed[0]["id"].as_str().unwrap().to_owned();
+    let shown = here.call(&["show", &token, "--json"]).json();
+    assert_eq!((&shown["lane"], &shown["title"], &shown["project"]), (&"curated".into(), &"Harbor".into(), &"harbor".into()));
+    assert!(here.call(&["show", &token]).success().stdout.contains("AGENTS.md:3"));
+    // A correction by hand stays, whatever the file says.
+    let _ = here.call(&["memories", "edit", &token, "Never log a token or a key."]).success();
+    assert_eq!(import()["operation"], Value::Null);
+    // Lines that are gone are put away, and come back with their line.
+    environment.write("work/harbor/AGENTS.md", "# Harbor\n\nNew words.\n\n- Never log a token.\n");
+    let changed = import();
+    assert_eq!((&changed["memories"], &changed["put_away"]), (&Value::from(1), &Value::from(2)), "{changed}");
+    assert!(!here.statements(&[]).contains(&"Leases live in SQLite.".to_owned()));
+    assert!(here.statements(&[]).contains(&"Never log a token or a key.".to_owned()));
+    environment.write("work/harbor/AGENTS.md", rules);
+    let back = import();
+    assert_eq!((&back["memories"], &back["put_away"]), (&Value::from(2), &Value::from(1)), "{back}");
+    assert!(here.statements(&[]).contains(&"Leases live in SQLite.".to_owned()));
+    let operation = back["operation"].to_string();
+    let _ = here.call(&["op", "undo", &operation]).success();
+    assert!(!here.statements(&[]).contains(&"Leases live in SQLite.".to_owned()), "one operation takes an import back");
+}
+
+#[test]
+fn memories_of_other_programs_are_read_with_their_entities_and_relations() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    environment.write(
+        "memory.jsonl",
+        "{\"type\":\"entity\",\"name\":\"Ada\",\"entityType\":\"person\",\"observations\":[\"likes tea\"]}\n{\"type\":\"entity\",\"name\":\"Harbor\",\"entityType\":\"project\",\"observations\":[]}\n{\"type\":\"relation\",\"from\":\"Ada\",\"to\":\"Harbor\",\"relationType\":\"works_at\"}\n{\"type\":\n",
+    );
+    let file = environment.path("memory.jsonl");
+    let done = here.call(&["import", file.to_str().unwrap(), "--json"]).ends_with(1).json();
+    assert_eq!((&done["memories"], &done["entities"], &done["relations"]), (&1.into(), &2.into(), &1.into()), "{done}");
+    assert_eq!(done["skipped"], 1);
+    assert_eq!(here.statements(&["--entity", "person:Ada"]), ["Ada: likes tea"]);
+    let listed = here.call(&["memories", "--json"]).json();
+    assert_eq!((&listed[0]["lane"], &listed[0]["confidence"]), (&"extracted".into(), &"inferred".into()), "an agent wrote it");
+    // Secrets are redacted everywhere, and what cannot be stored does not stop the rest.
+    let secret = "ghp_1234567890abcdefghijABCDEFGHIJ123456";
+    let long = "x".repeat(300);
+    environment.write(
+        "odd.jsonl",
+        format!(
+            "{{\"type\":\"entity\",\"name\":\"{long}\",\"entityType\":\"tool\",\"observations\":[]}}\n{{\"type\":\"relation\",\"from\":\"Ada\",\"to\":\"token {secret}\",\"relationType\":\"{secret}\"}}\n"
+        ),
+    );
+    let odd = here.call(&["import", environment.path("odd.jsonl").to_str().unwrap(), "--json"]).ends_with(1).json();
+    assert_eq!((&odd["relations"], &odd["skipped"]), (&1.into(), &1.into()), "{odd}");
+    assert!(!here.call(&["export", "-"]).success().stdout.contains(secret));
+    let around = here.call(&["memories", "entities", "Ada"]).success().stdout;
+    assert!(around.contains("Harbor"), "{around}");
+    environment.write(
+        "notes/search.md",
+        "---\ntitle: Search\ntype: note\npermalink: search\n---\n# Search\n\n## Observations\n- [decision] SQLite holds the words #storage\n\n## Relations\n- part_of [[Harbor]]\n",
+    );
+    let folder = environment.path("notes");
+    let import = || here.call(&["import", folder.to_str().unwrap(), "--json"]).success().json();
+    let done = import();
+    assert_eq!((&done["memories"], &done["entities"], &done["relations"]), (&1.into(), &1.into(), &1.into()), "{done}");
+    assert_eq!(here.statements(&["--kind", "decision", "--tag", "storage"]), ["SQLite holds the words"]);
+    assert_eq!(import()["operation"], Value::Null, "twice changes nothing");
+    let lines = here.call(&["export", "-"]).success().stdout;
+    assert!(lines.starts_with("{\"yore\":") && lines.contains("SQLite holds the words"), "{lines}");
+    let _ = here.call(&["import", environment.path("none.md").to_str().unwrap()]).ends_with(3);
+    environment.write("empty/none.txt", "");
+    let _ = here.call(&["import", environment.path("empty").to_str().unwrap()]).ends_with(2);
 }
 
 fn now_ms() -> i64 {

@@ -45,6 +45,9 @@ pub struct Edit {
     /// Until when it was true (exclusive)
     #[arg(long, value_name = "TIME", value_parser = ask::time)]
     valid_until: Option<UtcMillis>,
+    /// Another entity that it is about, in the place of those before; an empty one removes all
+    #[arg(short, long = "entity", value_name = "NAME")]
+    entities: Vec<String>,
 }
 
 fn confidence(name: &str) -> Result<Confidence, &'static str> {
@@ -64,6 +67,7 @@ pub fn edit(arguments: &Edit, context: &mut Context) -> CliResult {
         confidence: arguments.confidence,
         valid_from: arguments.valid_from,
         valid_until: arguments.valid_until,
+        entities: (!arguments.entities.is_empty()).then(|| arguments.entities.clone()),
     };
     if edit == MemoryEdit::default() {
         return Err(usage("nothing to change: give the correct statement, or an option"));

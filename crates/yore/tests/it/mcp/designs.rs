@@ -335,7 +335,7 @@ fn contexts_that_are_loaded_together_and_topics_that_are_locked_later_are_found_
     assert_eq!(agent.data("recall_context", json!({"topic": "tides"}))["related"], json!(["crane"]), "read from the other end");
     agent.data("recall_context", json!({"topic": "ledger"}));
     assert_eq!(nodes(&mut agent, "ledger"), [node("Tides", "co-accessed", true)]);
-    // An argument that is not given leaves the relations as they are; an empty one takes them back.
+    // An argument that is not given leaves the relations as they are.
     agent.data("lock_context", json!({"content": "The crane lifts ten tons.", "topic": "crane"}));
     assert_eq!(agent.data("get_context_preview", json!({"topic": "crane"}))["related"], json!(["Tides"]));
     agent.data("lock_context", json!({"content": "The crane lifts ten tons.", "topic": "crane", "related": "winds"}));

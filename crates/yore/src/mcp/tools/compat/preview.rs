@@ -46,6 +46,8 @@ pub struct Context {
     pub tags: Vec<String>,
     /// Related topics, each once.
     pub related: Vec<String>,
+    /// True if an older yore kept some of them as tags.
+    pub has_related_tags: bool,
 }
 
 impl Context {
@@ -54,15 +56,17 @@ impl Context {
         let topic = note.facts.title.clone().filter(|_| note.facts.kind == NoteKind::Context)?;
         let tags = &note.facts.tags;
         let mut related = note.related.clone();
+        let before = related.len();
         // They become relations when the context is locked again.
         for topic in tags.iter().filter_map(|tag| tag.strip_prefix(RELATED)?.strip_prefix(':')) {
             if related.iter().all(|known| known.to_lowercase() != topic.to_lowercase()) {
                 related.push(topic.to_owned());
             }
         }
+        let has_related_tags = related.len() > before;
         let priority = note.facts.priority.unwrap_or(Priority::Reference);
         let tags = chosen(tags.clone());
-        Some(Self { topic, priority, tags, related, note })
+        Some(Self { topic, priority, tags, related, has_related_tags, note })
     }
 
     /// Returns the beginning of the text as a preview.

@@ -102,9 +102,11 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
         Some(tags) => preview::chosen(listed(Some(tags))),
         None => known.iter().flat_map(|known| known.tags.clone()).collect(),
     };
-    let related = match given(related) {
-        Some(related) => listed(Some(related)),
-        None => known.iter().flat_map(|known| known.related.clone()).collect(),
+    let related = match (given(related), &known) {
+        (Some(related), _) => Some(listed(Some(related))),
+        // A new context has none; tags of an older yore become relations.
+        (None, None) => Some(Vec::new()),
+        (None, Some(known)) => known.has_related_tags.then(|| known.related.clone()),
     };
     let key_concepts = text::key_concepts(&words, &own);
     let replaces = known.map(|known| known.note.episode.to_string());
@@ -120,7 +122,7 @@ pub(super) async fn lock(call: Call) -> CliResult<Answer> {
         priority,
         is_unconfirmed: true,
         replaces,
-        related: Some(related),
+        related,
         place: Place::OnlyHere(None),
     };
     let stored = store(&call.access, note).await?;

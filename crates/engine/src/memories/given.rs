@@ -1,0 +1,299 @@
+//! Memories, entities and relations from files of other programs and from files that people write, as one operation.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
+use yore_core::id::{EntityId, MemoryId, ProjectId};
+use yore_core::memory::{Lane, Memory, SourceKind, Status};
+use yore_core::operation::{Actor, Cause, OperationKind, Record, Subject};
+use yore_core::relation::{Node, Relation, RelationType, check_relation};
+use yore_core::time::UtcMillis;
+
+use super::portable::{Exported, Imported, skip};
+use super::record::{NewMemory, Prepared};
+use super::step::{draw, draw_relation, entity_for};
+use crate::Engine;
+use crate::error::{EngineError, MemoryError};
+use crate::store::{MemoryFilter, OperationTx};
+
+/// Cause of a memory that was put away because its file says it no more.
+const GONE: &str = "no longer in ";
+
+/// Records from files. The place of a memory's source is a path, with `:` and a line.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct GivenRecords {
+    /// Memories.
+    pub memories: Vec<NewMemory>,
+    /// Entities.
+    pub entities: Vec<GivenEntity>,
+    /// Relations between entities.
+    pub relations: Vec<GivenRelation>,
+    /// Paths of files whose memories are all here: those that were read from them before and are not here any more
+    /// are put away.
+    pub whole: Vec<String>,
+}
+
+/// An entity as it is given.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct GivenEntity {
+    /// Its kind, by any name.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Other names.
+    pub aliases: Vec<String>,
+    /// What it is.
+    pub description: Option<String>,
+}
+
+/// A relation between entities as it is given.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct GivenRelation {
+    /// Name of the first end.
+    pub from: String,
+    /// Name of the relation; one that is no type of yore relates them, and is kept as the reason.
+    pub name: String,
+    /// Name of the second end.
+    pub to: String,
+}
+
+impl Engine {
+    /// Stores records from files, as one operation. What is known as it is stays, also where a person corrected or
+    /// put away what the file says; what cannot be stored is skipped and told.
+    pub fn import_given(&self, given: &GivenRecords, cause: &Cause) -> Result<Imported, EngineError> {
+        let now = self.now();
+        let mut imported = Imported::default();
+        let mut memories: Vec<Prepared> = Vec::new();
+        for new in &given.memories {
+            match self.prepared(new, now) {
+                Ok(prepared) => memories.push(prepared),
+                Err(EngineError::Memory(error)) => {
+                    let place = new.memory.source.place.clone().unwrap_or_default();
+                    skip(&mut imported, place, error.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let known = self.known_of_files()?;
+        let by_hand = self.edited_by_hand(&memories, &known)?;
+        let (entities, relations) = (self.redacted_entities(&given.entities)?, self.redacted_relations(&given.relations)?);
+        // A file is only read whole if everything in it could be stored.
+        let refused: HashSet<&str> = imported.problems.iter().filter_map(|(place, _)| file_of_place(place)).collect();
+        let whole: HashSet<&str> = given.whole.iter().map(String::as_str).filter(|file| !refused.contains(file)).collect();
+        let count = memories.len() + entities.len() + relations.len();
+        let mut imported = imported.clone();
+        let (imported, operation) = self.operate(OperationKind::Import, cause, format!("imported {count} records"), |tx| {
+            for entity in &entities {
+                let done = put_entity(tx, entity, now);
+                count_in(&mut imported, &entity.name, done, |stored| &mut stored.entities)?;
+            }
+            let mut met: HashSet<MemoryId> = HashSet::new();
+            for prepared in &memories {
+                let place = prepared.memory.source.place.clone().unwrap_or_default();
+                let done = take(tx, prepared, &known, &by_hand, &mut met, now);
+                count_in(&mut imported, &place, done, |stored| &mut stored.memories)?;
+            }
+            for relation in &relations {
+                let done = put_relation(tx, relation, now);
+                count_in(&mut imported, &relation.from, done, |stored| &mut stored.relations)?;
+            }
+            for ((file, ..), id) in known.iter().filter(|(_, id)| !met.contains(id)) {
+                // Another process may have changed it meanwhile.
+                let Some(memory) = tx.memory(*id)? else { continue };
+                if !whole.contains(file.as_str()) || !matches!(memory.status, Status::Holds | Status::Contested) {
+                    continue;
+                }
+                let cause = Some(format!("{GONE}{}", file.rsplit('/').next().unwrap_or(file)));
+                let gone = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
+                tx.put(&Record::Memory(Box::new(gone)))?;
+                imported.put_away += 1;
+            }
+            Ok::<_, EngineError>(imported)
+        })?;
+        Ok(Imported { operation, ..imported })
+    }
+
+    /// Returns the memories that were read from files, by file, project and statement.
+    fn known_of_files(&self) -> Result<HashMap<FileStatement, MemoryId>, EngineError> {
+        // The newest of them counts: the list begins with those that were changed last.
+        let mut known = HashMap::new();
+        for memory in self.store().memories(&MemoryFilter::default(), usize::MAX >> 1)? {
+            if let Some(key) = key(&memory).filter(|_| memory.source.kind == SourceKind::Import) {
+                known.entry(key).or_insert(memory.id);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Returns those of the memories whose title or details a person changed last: they stay as they are.
+    fn edited_by_hand(
+        &self,
+        memories: &[Prepared],
+        known: &HashMap<FileStatement, MemoryId>,
+    ) -> Result<HashSet<MemoryId>, EngineError> {
+        let mut by_hand = HashSet::new();
+        for prepared in memories {
+            let Some(id) = key(&prepared.memory).and_then(|key| known.get(&key)) else { continue };
+            let Some(memory) = self.store().memory(*id)? else { continue };
+            if words_of(&memory) != words_of(&prepared.memory) {
+                let last = self.store().operations(None, Some(Subject::Memory(*id)), 1)?;
+                by_hand.extend(last.first().is_some_and(|last| last.cause.actor != Actor::Import).then_some(*id));
+            }
+        }
+        Ok(by_hand)
+    }
+
+    fn redacted_relations(&self, relations: &[GivenRelation]) -> Result<Vec<GivenRelation>, EngineError> {
+        let mut relations = relations.to_vec();
+        for relation in &mut relations {
+            self.redact([&mut relation.from, &mut relation.name, &mut relation.to].into_iter())?;
+        }
+        Ok(relations)
+    }
+
+    fn redacted_entities(&self, entities: &[GivenEntity]) -> Result<Vec<GivenEntity>, EngineError> {
+        let mut entities = entities.to_vec();
+        for entity in &mut entities {
+            let names = entity.aliases.iter_mut().chain([&mut entity.name, &mut entity.kind]);
+            self.redact(names.chain(&mut entity.description))?;
+        }
+        Ok(entities)
+    }
+}
+
+/// A statement of a file: the file, the project, the statement.
+type FileStatement = (String, Option<ProjectId>, String);
+
+fn key(memory: &Memory) -> Option<FileStatement> {
+    Some((file_of(memory)?.to_owned(), memory.project, memory.statement.clone()))
+}
+
+/// Returns the path of the file that a memory was read from.
+fn file_of(memory: &Memory) -> Option<&str> {
+    memory.source.place.as_deref().and_then(file_of_place)
+}
+
+/// Returns a place without its line.
+fn file_of_place(place: &str) -> Option<&str> {
+    Some(match place.rsplit_once(':') {
+        Some((file, line)) if line.bytes().all(|letter| letter.is_ascii_digit()) => file,
+        _ => place,
+    })
+}
+
+fn words_of(memory: &Memory) -> (&Option<String>, &Option<String>) {
+    (&memory.title, &memory.details)
+}
+
+/// Counts a record that was stored, was known, or cannot be stored.
+fn count_in(
+    imported: &mut Imported,
+    place: &str,
+    done: Result<bool, EngineError>,
+    counter: fn(&mut Exported) -> &mut u64,
+) -> Result<(), EngineError> {
+    match done {
+        Ok(true) => *counter(&mut imported.stored) += 1,
+        Ok(false) => imported.known += 1,
+        Err(EngineError::Memory(error)) => skip(imported, place.to_owned(), error.to_string()),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Stores a memory unless the file said the same before. Returns whether anything was changed.
+fn take(
+    tx: &mut OperationTx<'_, '_>,
+    prepared: &Prepared,
+    known: &HashMap<FileStatement, MemoryId>,
+    by_hand: &HashSet<MemoryId>,
+    met: &mut HashSet<MemoryId>,
+    now: UtcMillis,
+) -> Result<bool, EngineError> {
+    let given = &prepared.memory;
+    let known = key(given).and_then(|key| known.get(&key)).copied();
+    let Some(memory) = known.map(|id| tx.memory(id)).transpose()?.flatten() else {
+        return take_new(tx, prepared, met, now);
+    };
+    // A file may say a thing twice; the first place counts.
+    if !met.insert(memory.id) {
+        return Ok(false);
+    }
+    let mut changed = memory.clone();
+    let is_back = memory.status == Status::Archived && memory.cause.as_ref().is_some_and(|cause| cause.starts_with(GONE));
+    if is_back {
+        (changed.status, changed.cause, changed.status_since) = (Status::Holds, None, Some(now));
+    }
+    if matches!(changed.status, Status::Holds | Status::Contested) {
+        changed.source.place.clone_from(&given.source.place);
+        if !by_hand.contains(&memory.id) {
+            changed.title.clone_from(&given.title);
+            changed.details.clone_from(&given.details);
+        }
+    }
+    if changed == memory {
+        return Ok(false);
+    }
+    tx.put(&Record::Memory(Box::new(Memory { changed: now, ..changed })))?;
+    Ok(true)
+}
+
+/// Stores a memory that no file said before. If another source has the same statement, that memory gets what it lacks;
+/// one that was only extracted is from now on that of the file.
+fn take_new(
+    tx: &mut OperationTx<'_, '_>,
+    prepared: &Prepared,
+    met: &mut HashSet<MemoryId>,
+    now: UtcMillis,
+) -> Result<bool, EngineError> {
+    let given = &prepared.memory;
+    let before = tx.same_statement(given)?.map(|id| tx.memory(id)).transpose()?.flatten();
+    let id = prepared.record(tx, now)?;
+    met.insert(id);
+    let Some(before) = before else { return Ok(true) };
+    let Some(mut joined) = tx.memory(id)? else { return Ok(false) };
+    if joined.lane == Lane::Extracted && given.lane == Lane::Curated {
+        (joined.lane, joined.source, joined.confidence) = (Lane::Curated, given.source.clone(), given.confidence);
+        tx.put(&Record::Memory(Box::new(Memory { changed: now, ..joined.clone() })))?;
+    }
+    Ok(joined != before)
+}
+
+/// Records an entity, or adds what is new to the known one. Returns whether anything was changed.
+fn put_entity(tx: &mut OperationTx<'_, '_>, given: &GivenEntity, now: UtcMillis) -> Result<bool, EngineError> {
+    let (kind, given_kind) = EntityKind::read(&given.kind);
+    let named = tx.entities_named(&given.name)?;
+    let known = named.into_iter().find(|known| known.kind == kind && key_of(&known.name) == key_of(&given.name));
+    let mut entity = match &known {
+        Some(known) => known.clone(),
+        None => Entity::new(EntityId::new(now.max(0) as u64, draw()?), kind, given.name.clone(), now),
+    };
+    entity.given_kind = entity.given_kind.or(given_kind);
+    entity.description = given.description.clone().or(entity.description);
+    entity.aliases.extend(given.aliases.iter().cloned());
+    let entity = entity.normalised();
+    if known.as_ref() == Some(&entity) {
+        return Ok(false);
+    }
+    check_entity(&entity).map_err(MemoryError::from)?;
+    tx.put(&Record::Entity(Box::new(entity)))?;
+    Ok(true)
+}
+
+/// States a relation between entities. Returns whether it is new.
+fn put_relation(tx: &mut OperationTx<'_, '_>, given: &GivenRelation, now: UtcMillis) -> Result<bool, EngineError> {
+    let (from, to) = (entity_for(tx, &given.from, now)?, entity_for(tx, &given.to, now)?);
+    let read = RelationType::read(&given.name.trim().replace([' ', '-'], "_"));
+    let (relation_type, is_reversed) = read.unwrap_or_default();
+    let (from, to) = if is_reversed { (to, from) } else { (from, to) };
+    let relation = Relation::new(draw_relation(now)?, Node::Entity(from), relation_type, Node::Entity(to), now).normalised();
+    let reason = read.is_none().then(|| given.name.trim().to_owned()).filter(|name| !name.is_empty());
+    if from == to || tx.relation_between(&relation.from, relation_type, &relation.to)?.is_some() {
+        return Ok(false);
+    }
+    let relation = Relation { reason, ..relation };
+    check_relation(&relation).map_err(MemoryError::from)?;
+    tx.put(&Record::Relation(Box::new(relation)))?;
+    Ok(true)
+}

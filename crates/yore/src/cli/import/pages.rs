@@ -1,0 +1,183 @@
+//! Pages of Markdown that come back: what a person changed there is done by the same operations as by hand.
+
+use std::path::Path;
+
+use yore_core::operation::Cause;
+use yore_core::relation::{Node, RelationType};
+use yore_engine::{EngineError, MemoryEdit, MemoryError, RememberRequest};
+
+use super::Import;
+use crate::error::CliResult;
+use crate::portable::page::{self, EntityPage, MemoryPage, NotePage, Page};
+
+/// A page whose record is not there: it may have been forgotten, and must not come back by itself.
+const UNKNOWN: &str = "nothing with its id is known here, or it was forgotten; --as-new records it anew";
+
+impl Import<'_> {
+    /// Reads a page.
+    pub(super) fn page(&mut self, path: &Path, text: &str) -> CliResult<()> {
+        let done = match page::read(text) {
+            Ok(Page::Memory(page)) => self.memory(&page),
+            Ok(Page::Note(page)) => self.note(&page),
+            Ok(Page::Entity(page)) => self.entity(&page),
+            Err(problem) => Ok(Err(problem)),
+        };
+        match done {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => self.imported.known += 1,
+            Ok(Err(problem)) => self.skip(path, &problem),
+            // What is wrong with one page does not stop the others.
+            Err(
+                error @ (EngineError::Memory(_)
+                | EngineError::BadNote(_)
+                | EngineError::AmbiguousId { .. }
+                | EngineError::UnknownProject { .. }),
+            ) => self.skip(path, &error.to_string()),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Changes a memory as its page says. Returns whether anything was changed, or why it is not.
+    fn memory(&mut self, page: &MemoryPage) -> Result<Result<bool, String>, EngineError> {
+        let cause = by_person();
+        let known = match &page.front.id {
+            Some(id) => match self.engine.memory(id) {
+                Ok(stored) => Some(stored),
+                Err(EngineError::Memory(MemoryError::Unknown(_))) => None,
+                Err(error) => return Err(error),
+            },
+            None => None,
+        };
+        let Some(stored) = known else {
+            if page.front.id.is_some() && !self.arguments.as_new {
+                return Ok(Err(UNKNOWN.to_owned()));
+            }
+            let mut new = match page.as_new() {
+                Ok(new) => new,
+                Err(problem) => return Ok(Err(problem)),
+            };
+            if let Some(project) = page.front.project.clone().or(self.arguments.project.clone()) {
+                new.project = Some(project);
+            } else if page.front.id.is_none() {
+                new = self.project().takes(new);
+            }
+            let done = self.engine.add_memory(&new, &cause)?;
+            self.operations.extend(done.operation);
+            self.imported.stored.memories += u64::from(done.operation.is_some());
+            return Ok(Ok(done.operation.is_some()));
+        };
+        let id = stored.memory.id.to_string();
+        let relations = self.engine.named_relations(&Node::Memory(stored.memory.id), &stored.relations)?;
+        let about = relations.into_iter().filter(|relation| relation.name == RelationType::About.as_str());
+        let entities: Vec<String> = about.filter_map(|relation| relation.label).collect();
+        let is_older = page.changed().is_some_and(|changed| changed < stored.memory.changed);
+        let changes = match page.changes(&stored, &entities) {
+            Ok(changes) if changes == page::Changes::default() => return Ok(Ok(false)),
+            _ if is_older => {
+                return Ok(Err("the memory has changed since the page was written; export it again".to_owned()));
+            }
+            Ok(changes) => changes,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let mut operations = Vec::new();
+        // Taken out before it is changed, put away after that.
+        if changes.archived == Some(false) {
+            operations.push(self.engine.archive_memory(&id, false, &cause)?.operation);
+        }
+        let mut id = id;
+        if changes.edit != MemoryEdit::default() {
+            let done = self.engine.edit_memory(&id, &changes.edit, &cause)?;
+            id = done.memory.to_string();
+            operations.push(done.operation);
+        }
+        if let Some(pinned) = changes.pinned {
+            operations.push(self.engine.pin_memory(&id, pinned, &cause)?.operation);
+        }
+        if changes.is_wrong {
+            operations.push(self.engine.invalidate_memory(&id, None, &cause)?.operation);
+        }
+        if changes.archived == Some(true) {
+            operations.push(self.engine.archive_memory(&id, true, &cause)?.operation);
+        }
+        self.operations.extend(operations.into_iter().flatten());
+        self.imported.stored.memories += 1;
+        Ok(Ok(true))
+    }
+
+    /// Stores a note, or another version of it.
+    fn note(&mut self, page: &NotePage) -> Result<Result<bool, String>, EngineError> {
+        let NotePage { id, project, kind, title, tags, priority, is_by_agent, is_unconfirmed, version, text } = page;
+        let known = match id {
+            Some(id) => match self.engine.note(id) {
+                Ok(known) => Some(known),
+                Err(EngineError::UnknownId(_)) => None,
+                Err(error) => return Err(error),
+            },
+            None => None,
+        };
+        if let Some(known) = &known {
+            let facts = &known.facts;
+            let is_same = facts.kind == *kind && facts.title == *title && facts.tags == *tags && facts.priority == *priority;
+            if is_same && known.text.trim_end() == text.trim_end() {
+                return Ok(Ok(false));
+            }
+            if version.is_some_and(|version| version < known.version) {
+                return Ok(Err("the note has changed since the page was written; export it again".to_owned()));
+            }
+        }
+        if known.is_none() && id.is_some() && !self.arguments.as_new {
+            return Ok(Err(UNKNOWN.to_owned()));
+        }
+        let directory = match (&known, project.as_ref().or(self.arguments.project.as_ref())) {
+            (Some(_), _) | (None, None) => None,
+            (None, Some(name)) => match self.directory_of(name)? {
+                Some(directory) => Some(directory),
+                None => return Ok(Err(format!("no project with a directory is called {name:?}"))),
+            },
+        };
+        let by_agent = known.as_ref().map_or(*is_by_agent, |known| known.is_by_agent);
+        let mut tags = tags.clone();
+        // An empty tag stands for no tags; an empty list would keep the former ones.
+        tags.extend(tags.is_empty().then(String::new));
+        let remembered = self.engine.remember(&RememberRequest {
+            replaces: known.as_ref().map(|known| known.episode.to_string()),
+            text: text.clone(),
+            title: Some(title.clone().unwrap_or_default()),
+            tags,
+            kind: Some(*kind),
+            priority: *priority,
+            is_unconfirmed: known.map_or(*is_unconfirmed, |known| !known.facts.is_confirmed),
+            directory,
+            is_by_agent: by_agent,
+            ..RememberRequest::default()
+        })?;
+        self.imported.stored.notes += u64::from(!remembered.was_known);
+        Ok(Ok(!remembered.was_known))
+    }
+
+    /// Records an entity, or changes it.
+    fn entity(&mut self, page: &EntityPage) -> Result<Result<bool, String>, EngineError> {
+        let EntityPage { kind, name, aliases, description, .. } = page;
+        if name.trim().is_empty() {
+            return Ok(Err("it has no name".to_owned()));
+        }
+        let (_, operation) = self.engine.put_entity(kind, name, aliases, description.as_deref(), &by_person())?;
+        self.operations.extend(operation);
+        self.imported.stored.entities += u64::from(operation.is_some());
+        Ok(Ok(operation.is_some()))
+    }
+
+    /// Returns the directory of the project with a name, id or directory.
+    fn directory_of(&self, name: &str) -> Result<Option<String>, EngineError> {
+        let found = self.engine.projects()?.into_iter().find(|project| {
+            project.name == name || project.id.to_string() == name || project.aliases.iter().any(|(_, value)| value == name)
+        });
+        Ok(found.and_then(|project| project.aliases.into_iter().find(|(kind, _)| kind == "directory")).map(|(_, value)| value))
+    }
+}
+
+/// A person changes pages.
+fn by_person() -> Cause {
+    Cause { by: "import".to_owned(), ..Cause::default() }
+}

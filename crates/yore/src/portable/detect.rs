@@ -1,0 +1,68 @@
+//! Finds files of memories, and their formats.
+
+use std::path::{Path, PathBuf};
+
+use yore_engine::GivenRecords;
+
+use super::{basic, page, rules, server};
+
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Lines of JSON that `yore export` wrote
+    Yore,
+    /// Markdown that `yore export --markdown` wrote
+    Markdown,
+    /// Rules for agents: CLAUDE.md, AGENTS.md, rules of editors, memory files of agents
+    Rules,
+    /// The file of the MCP reference memory server (JSON lines)
+    McpMemory,
+    /// Notes of basic-memory
+    BasicMemory,
+}
+
+impl Format {
+    /// Returns the format of a file with this text.
+    pub fn of(path: &Path, text: &str) -> Self {
+        if path.extension().is_some_and(|extension| extension == "jsonl" || extension == "json") {
+            return if server::is_one(text) { Self::McpMemory } else { Self::Yore };
+        }
+        if page::is_one(text) {
+            Self::Markdown
+        } else if basic::is_one(text) {
+            Self::BasicMemory
+        } else {
+            Self::Rules
+        }
+    }
+}
+
+/// Returns the files below a directory: its rules for agents if it has any, else all Markdown.
+pub fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let rules = rules::files_of(directory);
+    if !rules.is_empty() {
+        return rules;
+    }
+    let mut found: Vec<PathBuf> = ignore::WalkBuilder::new(directory)
+        .standard_filters(false)
+        .max_depth(Some(MOST_DEPTH))
+        .build()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .map(ignore::DirEntry::into_path)
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Deepest folder in which files are looked for.
+const MOST_DEPTH: usize = 12;
+
+/// Adds the records of one file to those of others.
+pub fn join(all: &mut GivenRecords, other: GivenRecords) {
+    all.memories.extend(other.memories);
+    all.entities.extend(other.entities);
+    all.relations.extend(other.relations);
+    all.whole.extend(other.whole);
+}

@@ -1,0 +1,154 @@
+//! Files that tell agents about a project: each statement becomes a curated memory, with the place where it stands.
+
+use std::path::{Path, PathBuf};
+
+use yore_core::memory::{Anchor, AnchorKind, MemoryKind, SourceKind};
+use yore_engine::document::statements::statements;
+use yore_engine::{GivenRecords, NewMemory};
+
+use super::common::{Home, short, title};
+use super::front;
+
+/// Files and folders of rules, relative to the directory of a project.
+const FILES: [&str; 12] = [
+    "CLAUDE.md",
+    ".claude/CLAUDE.md",
+    "CLAUDE.local.md",
+    "AGENTS.md",
+    "GEMINI.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".github/copilot-instructions.md",
+    "CONVENTIONS.md",
+    ".junie/guidelines.md",
+    ".goosehints",
+];
+const FOLDERS: [&str; 6] =
+    [".claude/rules", ".cursor/rules", ".windsurf/rules", ".clinerules", ".github/instructions", ".kiro/steering"];
+/// Words that make a statement a rule, at its beginning or anywhere.
+const ORDERS: [&str; 14] =
+    ["always", "never", "do not", "don't", "must", "should", "use", "avoid", "ensure", "make sure", "keep", "write", "no", "ask"];
+const ORDERS_ANYWHERE: [&str; 7] = [" must ", " never ", " always ", " do not ", " don't ", " should ", " instead of "];
+const WISHES: [&str; 5] = ["prefer", "i prefer", "i like", "i want", "we prefer"];
+
+/// Returns the files of rules that the directory of a project has, each once.
+pub fn files_of(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = FILES.iter().map(|name| directory.join(name)).filter(|path| path.is_file()).collect();
+    for folder in FOLDERS {
+        let entries = std::fs::read_dir(directory.join(folder)).into_iter().flatten().filter_map(Result::ok);
+        let is_rule =
+            |path: &PathBuf| path.is_file() && path.extension().is_some_and(|extension| extension == "md" || extension == "mdc");
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_rule).collect();
+        files.sort();
+        found.extend(files);
+    }
+    found
+}
+
+/// Files of agents, relative to the person's home, that apply to every project; and folders of such files.
+const OF_THE_PERSON: [&str; 6] = [
+    ".claude/CLAUDE.md",
+    ".codex/AGENTS.md",
+    ".gemini/GEMINI.md",
+    ".config/opencode/AGENTS.md",
+    ".config/goose/.goosehints",
+    ".codeium/windsurf/memories/global_rules.md",
+];
+const FOLDERS_OF_THE_PERSON: [&str; 2] = [".claude/rules", ".cursor/rules"];
+
+/// Returns whether a file of an agent applies to every project.
+pub fn is_of_the_person(path: &Path, home: Option<&Path>) -> bool {
+    home.is_some_and(|home| {
+        OF_THE_PERSON.iter().any(|file| path == home.join(file))
+            || FOLDERS_OF_THE_PERSON.iter().any(|folder| path.starts_with(home.join(folder)))
+    })
+}
+
+/// Returns the name of the folder of Claude Code's histories that an automatic memory file belongs to.
+pub fn claude_folder(path: &Path) -> Option<String> {
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let at = parts.windows(2).position(|pair| pair == [".claude", "projects"])?;
+    (parts.get(at + 3) == Some(&"memory")).then(|| parts[at + 2].to_owned())
+}
+
+/// Returns the name of that folder for a directory.
+pub fn folder_of(directory: &str) -> String {
+    directory.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
+}
+
+/// Reads the statements of a file.
+pub fn read(path: &Path, text: &str, home: &Home) -> GivenRecords {
+    let place = path.to_string_lossy().into_owned();
+    let about = front::value(text);
+    let globs = ["globs", "paths", "applyTo"].iter().flat_map(|name| front::strings(&about[*name]));
+    let anchors: Vec<Anchor> = globs.map(|text| Anchor { kind: AnchorKind::SourceFile, text }).collect();
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let of = |said: yore_engine::document::statements::Statement| {
+        let (statement, mut details) = short(&said.text);
+        let mut new = NewMemory::new(kind_of(&statement), statement);
+        details.extend(said.code);
+        new.memory.details = Some(details.join("\n\n")).filter(|details| !details.is_empty());
+        new.memory.title = title(&said.headings);
+        new.memory.tags = vec![name.clone()];
+        new.memory.anchors = anchors.clone();
+        new.memory.source.kind = SourceKind::Import;
+        new.memory.source.place = Some(format!("{place}:{}", said.line));
+        home.takes(new)
+    };
+    GivenRecords {
+        memories: statements(text).into_iter().map(of).collect(),
+        whole: vec![place.clone()],
+        ..GivenRecords::default()
+    }
+}
+
+/// Returns the kind of a statement of a rules file, by the words that it begins with or has.
+fn kind_of(statement: &str) -> MemoryKind {
+    let plain = statement.trim_start_matches(['*', '_', '`', '"']).to_lowercase();
+    let begins = |words: &[&str]| {
+        words.iter().any(|word| plain.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)))
+    };
+    match () {
+        () if begins(&WISHES) => MemoryKind::Preference,
+        () if begins(&ORDERS) || ORDERS_ANYWHERE.iter().any(|word| plain.contains(word)) => MemoryKind::Standard,
+        () => MemoryKind::Fact,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_of_rules_have_kind_title_and_place() {
+        let text = "---\nglobs: \"src/**, tests/**\"\n---\n# Harbour\n## Style\n- **Never** log a token.\n- Prefer short names.\n- Nottingham is far.\n- Errors are typed, we must name them.\n";
+        let read = read(Path::new("/home/dev/AGENTS.md"), text, &Home::Everywhere);
+        let told: Vec<_> = read
+            .memories
+            .iter()
+            .map(|new| (new.memory.kind, new.memory.source.place.clone().unwrap(), new.memory.title.clone().unwrap()))
+            .collect();
+        let expected = [(MemoryKind::Standard, 6), (MemoryKind::Preference, 7), (MemoryKind::Fact, 8), (MemoryKind::Standard, 9)];
+        assert_eq!(
+            told,
+            expected.map(|(kind, line)| (kind, format!("/home/dev/AGENTS.md:{line}"), "Harbour / Style".to_owned()))
+        );
+        assert_eq!(read.memories[0].memory.anchors.len(), 2);
+        assert_eq!(read.whole, ["/home/dev/AGENTS.md"]);
+    }
+
+    #[test]
+    fn place_of_a_file_says_whom_it_is_for() {
+        let home = Path::new("/home/dev");
+        assert!(is_of_the_person(Path::new("/home/dev/.claude/CLAUDE.md"), Some(home)));
+        assert!(!is_of_the_person(Path::new("/home/dev/harbour/.claude/CLAUDE.md"), Some(home)));
+        assert!(!is_of_the_person(Path::new("/home/dev/.config/nvim/AGENTS.md"), Some(home)));
+        assert_eq!(
+            claude_folder(Path::new("/home/dev/.claude/projects/-home-dev-tide.web/memory/MEMORY.md")).as_deref(),
+            Some("-home-dev-tide.web")
+        );
+        assert_eq!(claude_folder(Path::new("/home/dev/.claude/CLAUDE.md")), None);
+        assert_eq!(folder_of("/home/dev/tide.web"), "-home-dev-tide-web");
+    }
+}
