@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::source::{note, source_named};
 use crate::ingest::{ForgetTarget, IngestError};
-use crate::memories::{FORGET, FORGOTTEN};
+use crate::memories::FORGET;
 use crate::sessions::SessionsRequest;
 use crate::store::{EpisodeKey, Forgotten, MemoryFilter, SelectedItem};
 
@@ -130,8 +130,21 @@ impl Engine {
             self.sync_index(2_000, &mut |_| {})?;
             return Ok(outcome);
         }
+        self.bury(&resting, request.keep_tombstones)?;
         let outcome = Forgotten { memories: resting.len() as u64, memories_kept, ..self.reader()?.forget(&target, now)? };
         self.finish_forgetting(outcome, false)
+    }
+
+    /// Remembers, as keyed hashes, which memories no import may bring back.
+    fn bury(&self, memories: &[MemoryId], keeps_tombstones: bool) -> Result<(), EngineError> {
+        if !keeps_tombstones || memories.is_empty() {
+            return Ok(());
+        }
+        let mut buried = Vec::new();
+        for id in memories {
+            buried.extend(self.store().memory(*id)?.map(|memory| (*id, memory.statement)));
+        }
+        Ok(self.reader()?.bury_memories(&buried, self.now())?)
     }
 
     /// Adds a session with its side conversations to those that are to be forgotten.
@@ -203,6 +216,8 @@ impl Engine {
         // The backups go first: as long as the records are there, a killed command can be repeated.
         self.store().set_index_state(OWED, "begun")?;
         outcome.backups = self.store().purge_backups()?;
+        self.bury(&own, selection.keep_tombstones)?;
+        self.bury(&resting.iter().copied().collect::<Vec<_>>(), selection.keep_tombstones)?;
         self.store().forget_memories(&own, now)?;
         for (target, _) in &targets {
             outcome.archive_lines += self.reader()?.forget(target, now)?.archive_lines;
@@ -298,8 +313,8 @@ impl Engine {
         let is_due = |memory: &Memory| match (selection.is_hard, selection.restore) {
             (true, _) => true,
             // What was put away otherwise stays so.
-            (_, true) => memory.status == Status::Archived && memory.cause.as_deref() == Some(FORGOTTEN),
-            _ => matches!(memory.status, Status::Holds | Status::Contested),
+            (_, true) => memory.is_forgotten(),
+            _ => memory.status != Status::Archived,
         };
         let is_in_time = |memory: &Memory| {
             selection.since.is_none_or(|since| memory.recorded >= since)
@@ -330,6 +345,7 @@ impl Engine {
         }
         // The backups go first: as long as the record is there, a killed command can be repeated.
         let backups = self.store().purge_backups()?;
+        self.bury(&[id], request.keep_tombstones)?;
         self.store().forget_memories(&[id], self.now())?;
         self.finish_forgetting(Forgotten { backups, ..outcome }, false).map(Some)
     }

@@ -66,6 +66,26 @@ pub fn time(words: &str) -> Result<UtcMillis, &'static str> {
     time_at(words, &Zoned::now())
 }
 
+/// Reads `now` and `10 minutes ago`: moments within a day, which are no periods.
+fn moment(words: &str, now: &Zoned) -> Option<UtcMillis> {
+    let now = now.timestamp().as_millisecond();
+    let parts: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    match parts.as_slice() {
+        ["now"] => Some(now),
+        [count, unit, "ago"] => {
+            let unit = match unit.strip_suffix('s').unwrap_or(unit) {
+                "second" => 1_000,
+                "minute" => 60_000,
+                "hour" => 3_600_000,
+                _ => return None,
+            };
+            count.parse::<i64>().ok()?.checked_mul(unit).and_then(|ago| now.checked_sub(ago))
+        }
+        _ => None,
+    }
+}
+
 fn time_at(words: &str, now: &Zoned) -> Result<UtcMillis, &'static str> {
     let recorded = RecordedTime::parse(words);
     let here = |utc| {
@@ -76,7 +96,8 @@ fn time_at(words: &str, now: &Zoned) -> Result<UtcMillis, &'static str> {
         Some(_) => recorded.utc,
         None => recorded.utc.and_then(here),
     };
-    utc.or_else(|| parse_beginning(words, now))
+    utc.or_else(|| moment(words, now))
+        .or_else(|| parse_beginning(words, now))
         .ok_or("expected a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or words such as \"last week\"")
 }
 
@@ -113,6 +134,9 @@ mod tests {
         assert_eq!(at("2026-01-01"), Ok(1_767_225_600_000 - 3_600_000), "on the caller's calendar");
         assert_eq!(at("2026-01-01T00:00:00Z"), Ok(1_767_225_600_000));
         assert_eq!(at("2 weeks ago"), at("2026-02-18"));
+        assert_eq!(at("now"), at("2026-03-04T12:00:00+01:00"));
+        assert_eq!((at("10 minutes ago"), at("1 Hour ago")), (at("2026-03-04T11:50:00+01:00"), at("2026-03-04T11:00:00+01:00")));
+        assert!(at("9223372036854775807 hours ago").is_err());
         assert!(time("some day").unwrap_err().contains("2026-01-31T12:00:00Z"));
         let (week, days_ago) = (time("last week").unwrap(), time("20 days ago").unwrap());
         assert!(days_ago < week && week < time("today").unwrap());

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::Value;
+use yore_core::id::MemoryId;
 use yore_core::time::UtcMillis;
 
 use super::archive::{Archive, LineBuffer, MAX_BLOB_BYTES};
@@ -123,6 +124,29 @@ impl Ingest<'_> {
     pub(crate) fn is_buried(&self, native_session: &str) -> StoreResult<bool> {
         let known = self.store.tombstones()?;
         Ok(SOURCES.iter().any(|source| known.contains(&self.keys.tombstone_hash(source.kind(), "session", native_session))))
+    }
+
+    /// Remembers memories that were forgotten for good: their ids and statements, as keyed hashes.
+    pub(crate) fn bury_memories(&self, memories: &[(MemoryId, String)], now: UtcMillis) -> StoreResult<()> {
+        let hashes: Vec<[u8; 16]> = memories
+            .iter()
+            .flat_map(|(id, statement)| [self.memory_hash("id", &id.to_string()), self.memory_hash("statement", statement)])
+            .collect();
+        self.store.bury(&hashes, now)
+    }
+
+    /// Returns whether a memory with this id was forgotten for good.
+    pub(crate) fn is_memory_buried(&self, id: MemoryId) -> bool {
+        self.tombstones.contains(&self.memory_hash("id", &id.to_string()))
+    }
+
+    /// Returns whether a memory with this statement was forgotten for good.
+    pub(crate) fn is_statement_buried(&self, statement: &str) -> bool {
+        self.tombstones.contains(&self.memory_hash("statement", statement))
+    }
+
+    fn memory_hash(&self, what: &str, value: &str) -> [u8; 16] {
+        self.keys.tombstone_hash("memory", what, value)
     }
 
     /// Derives the titles of `episodes`, and of the sessions in `files`, again from the remaining lines.

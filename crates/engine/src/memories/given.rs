@@ -1,6 +1,6 @@
 //! Memories, entities and relations from files of other programs and from files that people write, as one operation.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::entity::{Entity, EntityKind, check_entity, key_of};
@@ -52,7 +52,7 @@ pub struct GivenEntity {
 pub struct GivenRelation {
     /// Name of the first end.
     pub from: String,
-    /// Name of the relation; one that is no type of yore relates them, and is kept as the reason.
+    /// Name of the relation; one that is no type of yore relates them, and the reason says which from which.
     pub name: String,
     /// Name of the second end.
     pub to: String,
@@ -63,10 +63,13 @@ impl Engine {
     /// put away what the file says; what cannot be stored is skipped and told.
     pub fn import_given(&self, given: &GivenRecords, cause: &Cause) -> Result<Imported, EngineError> {
         let now = self.now();
+        let reader = self.reader()?;
         let mut imported = Imported::default();
         let mut memories: Vec<Prepared> = Vec::new();
         for new in &given.memories {
             match self.prepared(new, now) {
+                // What was forgotten for good stays so, although the file still says it.
+                Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => imported.known += 1,
                 Ok(prepared) => memories.push(prepared),
                 Err(EngineError::Memory(error)) => {
                     let place = new.memory.source.place.clone().unwrap_or_default();
@@ -124,6 +127,15 @@ impl Engine {
             }
         }
         Ok(known)
+    }
+
+    /// Returns the paths of the files that memories which hold were read from.
+    pub fn imported_files(&self) -> Result<Vec<String>, EngineError> {
+        let filter = MemoryFilter { statuses: vec![Status::Holds, Status::Contested], ..MemoryFilter::default() };
+        let memories = self.store().memories(&filter, usize::MAX >> 1)?;
+        let imported = memories.iter().filter(|memory| memory.source.kind == SourceKind::Import);
+        let files: BTreeSet<&str> = imported.filter_map(file_of).collect();
+        Ok(files.into_iter().map(str::to_owned).collect())
     }
 
     /// Returns those of the memories whose title or details a person changed last: they stay as they are.
@@ -228,11 +240,17 @@ fn take(
     if matches!(changed.status, Status::Holds | Status::Contested) {
         changed.source.place.clone_from(&given.source.place);
         if !by_hand.contains(&memory.id) {
-            changed.title.clone_from(&given.title);
-            changed.details.clone_from(&given.details);
+            // Another file may say the same without a heading.
+            changed.title = given.title.clone().or(changed.title);
+            changed.details = given.details.clone().or(changed.details);
         }
     }
     if changed == memory {
+        return Ok(false);
+    }
+    if (Memory { source: memory.source.clone(), ..changed.clone() }) == memory {
+        // It only stands at another line.
+        tx.put(&Record::Memory(Box::new(changed)))?;
         return Ok(false);
     }
     tx.put(&Record::Memory(Box::new(Memory { changed: now, ..changed })))?;
@@ -288,7 +306,8 @@ fn put_relation(tx: &mut OperationTx<'_, '_>, given: &GivenRelation, now: UtcMil
     let (relation_type, is_reversed) = read.unwrap_or_default();
     let (from, to) = if is_reversed { (to, from) } else { (from, to) };
     let relation = Relation::new(draw_relation(now)?, Node::Entity(from), relation_type, Node::Entity(to), now).normalised();
-    let reason = read.is_none().then(|| given.name.trim().to_owned()).filter(|name| !name.is_empty());
+    // Relations of no known type have no direction, so the reason says it.
+    let reason = read.is_none().then(|| format!("{} {} {}", given.from.trim(), given.name.trim(), given.to.trim()));
     if from == to || tx.relation_between(&relation.from, relation_type, &relation.to)?.is_some() {
         return Ok(false);
     }

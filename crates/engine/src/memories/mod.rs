@@ -22,5 +22,5 @@ mod step;
 pub use self::entities::{Reached, Traversal};
 pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::portable::{Exported, Imported};
+pub(crate) use self::record::FORGET;
 pub use self::record::{Done, GivenEvidence, MemoryEdit, MemoryList, NamedRelation, NewMemory, OpenedMemory, StoredMemory};
-pub(crate) use self::record::{FORGET, FORGOTTEN};

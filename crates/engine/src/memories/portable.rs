@@ -31,6 +31,8 @@ const LINE_BYTES: usize = 2 * 1024 * 1024;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// Maximum time that an import waits for another process that writes the index.
 const INDEX_PATIENCE_MS: u64 = 2_000;
+/// Why something that was forgotten is not stored.
+const BURIED: &str = "it was forgotten for good";
 /// Maximum number of lines that are told with their problem.
 const MOST_PROBLEMS: usize = 20;
 
@@ -172,6 +174,7 @@ impl Engine {
     /// skipped and told. An entity with the name and kind of a known one becomes that one, and a project is found by
     /// its names first.
     pub fn import_memories(&self, input: &mut dyn BufRead, cause: &Cause) -> Result<Imported, EngineError> {
+        let reader = self.reader()?;
         let mut imported = Imported::default();
         let mut records: Vec<(u64, Record)> = Vec::new();
         let mut notes: Vec<(u64, GivenNote)> = Vec::new();
@@ -203,6 +206,9 @@ impl Engine {
                     let names = entity.aliases.iter_mut().chain([&mut entity.name]);
                     self.redact(names.chain(&mut entity.description).chain(&mut entity.given_kind))?;
                     records.push((number, Record::Entity(Box::new(entity.normalised()))));
+                }
+                Ok(Line::Memory(memory)) if reader.is_memory_buried(memory.id) => {
+                    skip(&mut imported, line(number), BURIED.to_owned());
                 }
                 Ok(Line::Memory(memory)) => {
                     let project = memory.project.map(|id| projects.get(&id).copied().unwrap_or(id));
@@ -259,7 +265,7 @@ impl Engine {
         }
         let mut reader = self.reader()?;
         if reader.is_buried(&note.id)? {
-            return Ok(Err("it was forgotten for good"));
+            return Ok(Err(BURIED));
         }
         // From here on no other process stores or forgets.
         let turn = reader.begin()?;

@@ -1,17 +1,17 @@
 //! Memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away and listed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use yore_core::id::{MemoryId, ProjectId, TurnId};
 use yore_core::memory::{Confidence, Evidence, Fields, Lane, Memory, MemoryKind, Status, Use, check};
 use yore_core::note::NoteKind;
 use yore_core::operation::{Actor, Cause, Operation, OperationKind, Record, Subject};
-use yore_core::relation::{Node, Relation, RelationType};
+use yore_core::relation::{Category, Node, Relation, RelationType};
 use yore_core::text::{Question, Tokenizer, Tokens, fragments};
 use yore_core::time::UtcMillis;
 
-use super::step::{connect, draw, entity_for};
+use super::step::{connect, draw, draw_relation, entity_for};
 use crate::Engine;
 use crate::error::{EngineError, MemoryError};
 use crate::ingest::ProjectNames;
@@ -24,9 +24,8 @@ const SUMMARY_CHARS: usize = 80;
 const FEWEST_DIGITS: usize = 4;
 /// Length of a question in the log of uses, in characters.
 const QUESTION_CHARS: usize = 500;
-/// The command that forgets, and the cause of a memory that it put away.
+/// The command that forgets.
 pub(crate) const FORGET: &str = "forget";
-pub(crate) const FORGOTTEN: &str = "forgotten";
 /// Operations that are shown with a memory, the latest.
 const OPERATIONS: usize = 10;
 
@@ -263,9 +262,7 @@ impl Engine {
             check(&changed).map_err(MemoryError::from)?;
             tx.put(&Record::Memory(Box::new(changed.clone())))?;
             for relation in tx.relations_of(&Node::Memory(id))? {
-                if matches!(relation.relation_type, RelationType::About | RelationType::Mentions) {
-                    connect(tx, Node::Memory(fresh), relation.relation_type, relation.to, now)?;
-                }
+                pass_on(tx, relation, id, fresh, now)?;
             }
             about_only(tx, fresh, edit.entities.as_deref(), now)?;
             supersede(tx, id, &changed, now)?;
@@ -317,9 +314,11 @@ impl Engine {
         Ok(Done { memory, operation: self.archive_memories(&[memory], is_archived, cause)? })
     }
 
-    /// Puts memories away, or takes them out again, in one operation. Returns its number.
+    /// Puts memories away, or takes them out again, in one operation. Returns its number. Forgetting reaches what they
+    /// replaced too, and gives each its status back.
     pub fn archive_memories(&self, ids: &[MemoryId], is_archived: bool, cause: &Cause) -> Result<Option<u64>, EngineError> {
         let now = self.now();
+        let by_forget = cause.by == FORGET;
         let summary = match (ids, is_archived) {
             ([id], true) => format!("put away memory {}", id.short()),
             ([id], false) => format!("took out memory {}", id.short()),
@@ -327,18 +326,33 @@ impl Engine {
             (ids, false) => format!("took out {} memories", ids.len()),
         };
         let ((), operation) = self.operate(OperationKind::Archive, cause, summary, |tx| {
-            for id in ids {
-                let known = tx.memory(*id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
-                let status = match (is_archived, known.status) {
-                    (true, Status::Holds | Status::Contested) => Status::Archived,
-                    (false, Status::Archived) => Status::Holds,
-                    (_, status) => status,
+            let mut waiting: Vec<(MemoryId, bool)> = ids.iter().map(|id| (*id, true)).collect();
+            let mut seen: HashSet<MemoryId> = HashSet::new();
+            while let Some((id, is_named)) = waiting.pop() {
+                if !seen.insert(id) {
+                    continue;
+                }
+                let known = tx.memory(id)?.ok_or_else(|| MemoryError::Unknown(id.short()))?;
+                let (status, status_cause) = match (is_archived, known.status) {
+                    (true, Status::Archived) => (Status::Archived, known.cause.clone()),
+                    (true, _) if by_forget => (Status::Archived, Some(known.as_forgotten_cause())),
+                    (true, Status::Holds | Status::Contested) => (Status::Archived, None),
+                    (false, Status::Archived) if is_named || known.is_forgotten() => known.status_before(),
+                    (_, status) => (status, known.cause.clone()),
                 };
                 if status != known.status {
-                    let by_forget = is_archived && cause.by == FORGET;
-                    let status_cause = if by_forget { Some(FORGOTTEN.to_owned()) } else { None };
                     let changed = Memory { status, cause: status_cause, status_since: Some(now), changed: now, ..known };
                     tx.put(&Record::Memory(Box::new(changed)))?;
+                }
+                if by_forget {
+                    for relation in tx.relations_of(&Node::Memory(id))? {
+                        if let (RelationType::Supersedes, Node::Memory(newer), Node::Memory(older)) =
+                            (relation.relation_type, relation.from, relation.to)
+                            && newer == id
+                        {
+                            waiting.push((older, false));
+                        }
+                    }
                 }
             }
             Ok::<_, EngineError>(())
@@ -623,6 +637,31 @@ fn joined(known: Memory, other: Memory, now: UtcMillis) -> Memory {
     joined.details = joined.details.or(other.details);
     let joined = joined.normalised();
     if joined == known { known } else { Memory { changed: now, ..joined } }
+}
+
+/// Gives a relation of a memory to the one that takes its place. The old one keeps what it is about and what it
+/// replaced; relations with other memories and things move, so that they lead to what holds.
+fn pass_on(
+    tx: &mut OperationTx<'_, '_>,
+    relation: Relation,
+    old: MemoryId,
+    new: MemoryId,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    if relation.relation_type.category() == Category::Versioning {
+        return Ok(());
+    }
+    if matches!(relation.relation_type, RelationType::About | RelationType::Mentions) && relation.from == Node::Memory(old) {
+        return connect(tx, Node::Memory(new), relation.relation_type, relation.to, now);
+    }
+    let moved = |node: &Node| if *node == Node::Memory(old) { Node::Memory(new) } else { node.clone() };
+    let moved = Relation { id: draw_relation(now)?, from: moved(&relation.from), to: moved(&relation.to), ..relation.clone() };
+    let moved = moved.normalised();
+    tx.remove(Subject::Relation(relation.id))?;
+    if tx.relation_between(&moved.from, moved.relation_type, &moved.to)?.is_none() {
+        tx.put(&Record::Relation(Box::new(moved)))?;
+    }
+    Ok(())
 }
 
 /// Lets a memory be about these entities alone; `None` leaves them as they are.

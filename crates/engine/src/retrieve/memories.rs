@@ -52,7 +52,7 @@ pub(super) fn rank_memories(
     let filter = &plan.request.filter;
     let mut believed: HashMap<ItemKey, Memory> = HashMap::new();
     for key in &keys {
-        let Some((memory, _)) = texts.memory(*key) else { continue };
+        let Some((memory, _)) = texts.memory(*key).filter(|(memory, _)| !memory.is_forgotten()) else { continue };
         let memory = as_believed(asked, plan, memory.clone())?;
         let is_wanted = |memory: &Memory| {
             let is_of_status = match filter.memories.statuses.as_slice() {

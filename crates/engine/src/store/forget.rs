@@ -256,6 +256,11 @@ impl Store {
         })
     }
 
+    /// Records, as keyed hashes, what must not come back.
+    pub(crate) fn bury(&self, hashes: &[[u8; 16]], now: UtcMillis) -> StoreResult<()> {
+        self.write(|tx| tx.bury(hashes, now))
+    }
+
     /// Deletes labels that no turn uses.
     pub(crate) fn release_labels(&self) -> StoreResult<()> {
         self.write(|tx| tx.batch(UNUSED_LABELS))

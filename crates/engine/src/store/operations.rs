@@ -362,10 +362,18 @@ impl WriteTx<'_> {
         self.log_forgetting(&format!("forgot {removed} memories and the evidence of {}", touched.len() - removed), at)
     }
 
-    /// Forgets, for good, the relations of what is no memory, such as a context, the log of its uses, and the entities
-    /// that are nothing but a name that it is related to.
+    /// Forgets, for good, the relations of what is no memory, such as a context, and the log of its uses.
     pub(super) fn forget_node(&self, node: &Node) -> StoreResult<()> {
-        for relation in self.forget_relations(node)? {
+        self.forget_relations(node)?;
+        self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [node.key()]).map(drop)
+    }
+
+    /// Removes the relations of a node, the content of every operation that changed them, and the entities that are then
+    /// nothing but a name that is related to nothing: a name may be what was to be forgotten.
+    fn forget_relations(&self, node: &Node) -> StoreResult<()> {
+        for relation in self.relations_of(node, MOST_RELATIONS)? {
+            self.forget_changes(Subject::Relation(relation.id))?;
+            self.remove_relation(relation.id)?;
             for end in [relation.from, relation.to] {
                 let Node::Entity(id) = end else { continue };
                 let Some(entity) = self.entity(id)?.filter(|entity| entity.id != EntityId::USER) else { continue };
@@ -376,17 +384,7 @@ impl WriteTx<'_> {
                 }
             }
         }
-        self.execute("DELETE FROM memory_access WHERE memory_uid = ?1", [node.key()]).map(drop)
-    }
-
-    /// Removes the relations of a node, and the content of every operation that changed them. Returns them.
-    fn forget_relations(&self, node: &Node) -> StoreResult<Vec<Relation>> {
-        let relations = self.relations_of(node, MOST_RELATIONS)?;
-        for relation in &relations {
-            self.forget_changes(Subject::Relation(relation.id))?;
-            self.remove_relation(relation.id)?;
-        }
-        Ok(relations)
+        Ok(())
     }
 
     /// Removes a memory with its relations, and the content of every operation that changed it.

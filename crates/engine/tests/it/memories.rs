@@ -304,7 +304,7 @@ fn a_hard_forget_takes_what_rests_on_the_session_alone_and_leaves_no_byte_of_it(
     let evidence = |turns: &[&String]| turns.iter().map(|turn| GivenEvidence { turn: (*turn).clone(), quote: None }).collect();
     let alone = NewMemory {
         evidence: evidence(&[&turn]),
-        entities: vec!["harbour".to_owned()],
+        entities: vec!["harbour".to_owned(), "dock".to_owned()],
         ..NewMemory::new(MemoryKind::Problem, "A barnacle scraper broke.")
     };
     let both = NewMemory { evidence: evidence(&[&turn, &other]), ..NewMemory::new(MemoryKind::Problem, "Two machines broke.") };
@@ -312,6 +312,9 @@ fn a_hard_forget_takes_what_rests_on_the_session_alone_and_leaves_no_byte_of_it(
     let kept = engine.add_memory(&both, &by_hand()).unwrap().memory;
     engine.pin_memory(&kept.to_string(), true, &by_hand()).unwrap();
     let own = add(engine, "The harbour is deep.");
+    engine.put_entity("concept", "dock", &[], Some("where ships lie"), &by_hand()).unwrap();
+    let mut lines = Vec::new();
+    engine.export_memories(&mut lines).unwrap();
     memory.forget_hard(&gone);
     let left: BTreeSet<String> = all(engine).into_iter().map(|known| known.memory.statement).collect();
     assert_eq!(left, BTreeSet::from(["The harbour is deep.".to_owned(), "Two machines broke.".to_owned()]));
@@ -322,12 +325,16 @@ fn a_hard_forget_takes_what_rests_on_the_session_alone_and_leaves_no_byte_of_it(
     for bytes in [bytes, log] {
         assert!(!String::from_utf8_lossy(&bytes).to_lowercase().contains("barnacle"));
     }
-    assert!(engine.entity_named("harbour").is_ok(), "an entity belongs to no session");
+    assert!(engine.entity_named("harbour").is_err(), "a name that nothing else is related to goes too");
+    assert!(engine.entity_named("dock").is_ok(), "what somebody described belongs to no session");
     for number in 1..=3 {
         assert_eq!(undo_error(engine.undo(number, &by_hand())), UndoError::Forgotten(number));
     }
     assert_eq!(engine.operations(None, None, 1).unwrap()[0].kind, OperationKind::Forget);
     engine.undo(own.operation.unwrap(), &by_hand()).unwrap();
+    let back = engine.import_memories(&mut lines.as_slice(), &by_hand()).unwrap();
+    assert!(back.problems.iter().any(|(_, problem)| problem == "it was forgotten for good"), "{back:?}");
+    assert_eq!(all(engine).len(), 2, "an older export does not bring it back");
 }
 
 #[test]

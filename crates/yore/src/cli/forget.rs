@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Same as ID
     #[arg(long, value_name = "ID", conflicts_with = "id")]
     session: Option<String>,
-    /// Everything with these words in its title or text, or in what a tool got or gave, ignoring case
+    /// Everything with this text in its title or words, or in what a tool got or gave, ignoring case
     #[arg(short, long, value_name = "TEXT", conflicts_with_all = ["id", "session"])]
     query: Option<String>,
     /// Everything of this project: name, id or directory
@@ -48,8 +48,8 @@ pub struct Arguments {
     /// Everything before this time
     #[arg(long, value_name = "TIME", value_parser = ask::time, conflicts_with_all = ["id", "session"])]
     until: Option<UtcMillis>,
-    /// Forget what the conditions choose
-    #[arg(long, conflicts_with_all = ["id", "session"])]
+    /// Forget what the conditions choose; an id needs no agreement
+    #[arg(long)]
     yes: bool,
     /// Forget for good
     #[arg(long)]

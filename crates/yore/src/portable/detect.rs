@@ -22,17 +22,17 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format of a file with this text.
-    pub fn of(path: &Path, text: &str) -> Self {
+    /// Returns the format of a file with this text; `None`: it is not known.
+    pub fn of(path: &Path, text: &str) -> Option<Self> {
         if path.extension().is_some_and(|extension| extension == "jsonl" || extension == "json") {
-            return if server::is_one(text) { Self::McpMemory } else { Self::Yore };
+            return Some(if server::is_one(text) { Self::McpMemory } else { Self::Yore });
         }
         if page::is_one(text) {
-            Self::Markdown
+            Some(Self::Markdown)
         } else if basic::is_one(text) {
-            Self::BasicMemory
+            Some(Self::BasicMemory)
         } else {
-            Self::Rules
+            rules::is_one(path).then_some(Self::Rules)
         }
     }
 }

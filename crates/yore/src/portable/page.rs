@@ -197,7 +197,8 @@ fn is_false(flag: &bool) -> bool {
 
 /// Returns whether a text is a page of yore.
 pub fn is_one(text: &str) -> bool {
-    front::value(text)["yore"].is_string()
+    // Front matter that a slip broke is still that of a page.
+    front::split(text).0.is_some_and(|front| front.lines().any(|line| line.starts_with("yore:")))
 }
 
 /// Returns the name of the file of a page: the first words of a text, and an id.

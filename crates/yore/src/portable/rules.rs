@@ -27,9 +27,26 @@ const FILES: [&str; 12] = [
 const FOLDERS: [&str; 6] =
     [".claude/rules", ".cursor/rules", ".windsurf/rules", ".clinerules", ".github/instructions", ".kiro/steering"];
 /// Words that make a statement a rule, at its beginning or anywhere.
-const ORDERS: [&str; 14] =
-    ["always", "never", "do not", "don't", "must", "should", "use", "avoid", "ensure", "make sure", "keep", "write", "no", "ask"];
+const ORDERS: [&str; 15] = [
+    "always",
+    "never",
+    "do not",
+    "don't",
+    "must",
+    "should",
+    "use",
+    "avoid",
+    "ensure",
+    "make sure",
+    "keep",
+    "write",
+    "no",
+    "ask",
+    "run",
+];
 const ORDERS_ANYWHERE: [&str; 7] = [" must ", " never ", " always ", " do not ", " don't ", " should ", " instead of "];
+const DECISIONS: [&str; 4] = ["we decided", "decided to", "decision", "we chose"];
+const TODOS: [&str; 3] = ["todo", "to do", "fixme"];
 const WISHES: [&str; 5] = ["prefer", "i prefer", "i like", "i want", "we prefer"];
 
 /// Returns the files of rules that the directory of a project has, each once.
@@ -56,6 +73,12 @@ const OF_THE_PERSON: [&str; 6] = [
     ".codeium/windsurf/memories/global_rules.md",
 ];
 const FOLDERS_OF_THE_PERSON: [&str; 2] = [".claude/rules", ".cursor/rules"];
+
+/// Returns whether a file is one of rules, by its name: a known one, or Markdown.
+pub fn is_one(path: &Path) -> bool {
+    let is_markdown = path.extension().is_some_and(|extension| extension == "md" || extension == "mdc" || extension == "txt");
+    is_markdown || FILES.iter().any(|name| path.ends_with(name))
+}
 
 /// Returns whether a file of an agent applies to every project.
 pub fn is_of_the_person(path: &Path, home: Option<&Path>) -> bool {
@@ -111,6 +134,8 @@ fn kind_of(statement: &str) -> MemoryKind {
     };
     match () {
         () if begins(&WISHES) => MemoryKind::Preference,
+        () if begins(&DECISIONS) => MemoryKind::Decision,
+        () if begins(&TODOS) => MemoryKind::Todo,
         () if begins(&ORDERS) || ORDERS_ANYWHERE.iter().any(|word| plain.contains(word)) => MemoryKind::Standard,
         () => MemoryKind::Fact,
     }

@@ -77,6 +77,7 @@ pub fn body(opened: &OpenedMemory) -> Vec<String> {
     lines.extend(
         memory.evidence.iter().map(|evidence| format!("evidence [{}]: “{}”", evidence.turn.short(), one_line(&evidence.quote))),
     );
+    lines.extend(memory.anchors.iter().map(|anchor| format!("speaks of {} {}", anchor.kind.as_str(), one_line(&anchor.text))));
     lines.extend(memory.source.place.as_ref().map(|place| format!("from {}", one_line(place))));
     lines.extend(opened.relations.iter().map(relation));
     lines

@@ -393,7 +393,7 @@ fn nonsense_and_other_versions_are_answered_and_harm_nobody() {
     assert_eq!(code(b"[[[[[[\n"), "daemon/request");
     assert_eq!(code(b"null\n"), "daemon/protocol");
     assert_eq!(code(&[b'x'; 2 << 20]), "daemon/too-long");
-    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 8);
+    assert_eq!(say(&environment, b"{\"op\": \"hello\", \"protocol\": 99}\n")["answer"]["protocol"], 9);
     // Half a line, then silence.
     let mut silent = UnixStream::connect(socket(&environment)).unwrap();
     silent.write_all(b"{\"op\": ").unwrap();

@@ -234,6 +234,68 @@ fn conditions_are_listed_first_and_forgotten_with_yes() {
     assert!(harbor.call(&["memories", "--all"]).ends_with(1).stdout.is_empty());
 }
 
+#[test]
+fn forgetting_softly_reaches_what_was_replaced_and_gives_each_its_status_back() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    let first = here.id(&["remember", "The alpha port is 7.", "-k", "fact", "--valid-from", "2026-01-01"]);
+    let second = here.id(&["memories", "edit", &first, "The alpha port is 8.", "--valid-from", "2026-03-01"]);
+    let other = here.id(&["remember", "The quay needs the alpha port.", "-k", "fact"]);
+    let _ = here.call(&["memories", "relate", &other, "depends_on", &second]).success();
+    let third = here.id(&["memories", "edit", &second, "The alpha port is 9.", "--valid-from", "2026-05-01"]);
+    let shown = here.call(&["show", &other, "--json"]).json();
+    let leads_to: Vec<&str> =
+        shown["relations"].as_array().unwrap().iter().map(|relation| relation["id"].as_str().unwrap()).collect();
+    assert_eq!(leads_to, [third.as_str()], "relations lead to what holds");
+    let statuses = || -> Vec<String> {
+        let listed = here.call(&["memories", "--all", "--all-statuses", "--json"]).json();
+        let mut told: Vec<String> = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|memory| format!("{} {}", memory["statement"].as_str().unwrap(), memory["status"].as_str().unwrap()))
+            .collect();
+        told.sort();
+        told
+    };
+    let before = statuses();
+    let _ = here.call(&["forget", &third]).success();
+    for arguments in [
+        &["recall", "alpha port", "--memories", "--valid-at", "2026-02-01"][..],
+        &["recall", "alpha port", "--memories", "--memory-status", "superseded"],
+        &["recall", "alpha port", "--memories", "--memory-status", "archived"],
+    ] {
+        let told = here.call(arguments).stdout;
+        assert!(!told.contains("port is"), "{arguments:?}: {told}");
+    }
+    let _ = here.call(&["forget", &third, "--restore"]).success();
+    assert_eq!(statuses(), before);
+}
+
+#[test]
+fn files_that_are_no_rules_are_no_memories() {
+    let environment = projects();
+    let here = Place(&environment, "harbor");
+    environment.write("work/harbor/bin.md", [0x7f, b'E', 0, 0xff]);
+    environment.write("work/harbor/latin.md", [b'c', b'a', b'f', 0xe9]);
+    environment.write("work/harbor/data.csv", "a,b\n1,2\n");
+    environment.write("work/harbor/slip.md", "---\nyore: memory\nid: [a\nkind: fact\n---\nhello yaml\n");
+    for (file, reason) in [("bin.md", "not text"), ("latin.md", "not text"), ("data.csv", "--format"), ("slip.md", "slip.md")] {
+        let refused = here.call(&["import", file]).ends_with(1);
+        assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+    }
+    assert!(here.call(&["memories"]).ends_with(1).stdout.is_empty());
+    // Two files that say the same are stable, and a file that is gone says nothing more.
+    environment.write("work/harbor/AGENTS.md", "# H\n\n## S\n\n- Always use tabs.\n- Use port 80.\n");
+    environment.write("work/harbor/CLAUDE.md", "- Always use tabs.\n- Never push.\n");
+    let import = || here.call(&["import", ".", "--json"]).success().json();
+    let _ = import();
+    assert_eq!(import()["operation"], Value::Null, "a second import changes nothing");
+    std::fs::remove_file(environment.path("work/harbor/CLAUDE.md")).unwrap();
+    assert_eq!(import()["put_away"], 1);
+    assert!(!here.statements(&[]).contains(&"Never push.".to_owned()));
+}
+
 /// Returns the files below a folder with their text, by path.
 fn pages(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();

@@ -7,6 +7,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use yore_core::id::MemoryId;
 use yore_core::operation::{Actor, Cause};
 use yore_engine::ingest::{ProjectNames, names_of};
 use yore_engine::{Engine, GivenRecords, Imported};
@@ -29,7 +30,7 @@ const INDEX_PATIENCE_MS: u64 = 2_000;
 /// Understands what `yore export` wrote, rules for agents (CLAUDE.md, AGENTS.md, rules of Cursor, Windsurf, Cline, Copilot,
 /// memory files of Claude Code), the file of the MCP reference memory server, and notes of basic-memory. Of a folder it
 /// takes the rules, if there are any, else all Markdown. A record that is known as it is, or newer, stays; what a file
-/// of rules or of another program no longer says is put away. `yore op undo` takes an import back.
+/// of rules or of another program no longer says is put away. A page of Markdown that changed something is written anew. `yore op undo` takes an import back.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Files or folders; - for lines of JSON from the standard input
@@ -50,6 +51,14 @@ pub struct Arguments {
     as_new: bool,
 }
 
+/// The record of a page that changed something.
+enum Written {
+    /// A memory.
+    Memory(MemoryId),
+    /// A note, by its id.
+    Note(String),
+}
+
 /// An import under way.
 struct Import<'a> {
     arguments: &'a Arguments,
@@ -61,6 +70,8 @@ struct Import<'a> {
     operations: Vec<u64>,
     /// Records of files of people and other programs, stored as one operation.
     given: GivenRecords,
+    /// The record of the page that was read last, if it changed something.
+    written: Option<Written>,
 }
 
 pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
@@ -73,6 +84,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         imported: Imported::default(),
         operations: Vec::new(),
         given: GivenRecords::default(),
+        written: None,
     };
     for path in &arguments.paths {
         if path.as_os_str() == "-" {
@@ -81,12 +93,15 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         }
         let metadata = std::fs::metadata(path).map_err(|error| CliError::io(path, &error))?;
         let files = if metadata.is_dir() { files_below(path) } else { vec![path.clone()] };
-        if files.is_empty() {
+        if files.is_empty() && !import.has_files_below(path)? {
             let message = format!("{} has neither rules for agents nor Markdown", path.display());
             return Err(CliError::usage(message, None));
         }
         for file in files {
             import.file(&file)?;
+        }
+        if metadata.is_dir() {
+            import.gone_below(path)?;
         }
     }
     if import.given != GivenRecords::default() {
@@ -116,24 +131,33 @@ impl Import<'_> {
         if bytes.len() as u64 > MOST_BYTES {
             return Err(CliError::usage(format!("{} is longer than 64 MiB", path.display()), None));
         }
-        let text = String::from_utf8_lossy(&bytes);
+        let Ok(text) =
+            std::str::from_utf8(&bytes).map_err(drop).and_then(|text| if text.contains('\0') { Err(()) } else { Ok(text) })
+        else {
+            self.skip(path, "it is not text in UTF-8");
+            return Ok(());
+        };
         let place = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        match self.arguments.format.unwrap_or_else(|| Format::of(path, &text)) {
+        let Some(format) = self.arguments.format.or_else(|| Format::of(path, text)) else {
+            self.skip(path, "what it is is not known: give --format");
+            return Ok(());
+        };
+        match format {
             Format::Yore => self.lines(&mut bytes.as_slice(), path)?,
-            Format::Markdown => self.page(path, &text)?,
+            Format::Markdown => self.page(path, text)?,
             Format::Rules => match self.home_of_rules(&place)? {
-                Some(home) => join(&mut self.given, rules::read(&place, &text, &home)),
+                Some(home) => join(&mut self.given, rules::read(&place, text, &home)),
                 None => self.skip(path, "its project is not known: give --project or --global"),
             },
             Format::McpMemory => {
-                let (records, problems) = server::read(&place.to_string_lossy(), &text, &self.project());
+                let (records, problems) = server::read(&place.to_string_lossy(), text, &self.project());
                 join(&mut self.given, records);
                 for (place, problem) in problems {
                     self.skip(Path::new(&place), &problem);
                 }
             }
             Format::BasicMemory => {
-                let records = basic::read(&place, &text, &self.project());
+                let records = basic::read(&place, text, &self.project());
                 join(&mut self.given, records);
             }
         }
@@ -177,6 +201,20 @@ impl Import<'_> {
         let Some(here) = path.parent().and_then(Path::to_str).map(names_of) else { return Ok(None) };
         let is_known = here.is_in_repository() || self.engine.project_of(&here)?.is_some();
         Ok(is_known.then_some(Home::Here(here)))
+    }
+
+    /// Returns whether memories were read from files below a folder.
+    fn has_files_below(&self, folder: &Path) -> CliResult<bool> {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        Ok(self.engine.imported_files()?.iter().any(|file| Path::new(file).starts_with(&folder)))
+    }
+
+    /// Adds the files below a folder that are gone: what was read from them is put away.
+    fn gone_below(&mut self, folder: &Path) -> CliResult<()> {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let is_gone = |file: &String| Path::new(file).starts_with(&folder) && !Path::new(file).exists();
+        self.given.whole.extend(self.engine.imported_files()?.into_iter().filter(is_gone));
+        Ok(())
     }
 
     fn add(&mut self, done: Imported) {

@@ -6,8 +6,8 @@ use yore_core::operation::Cause;
 use yore_core::relation::{Node, RelationType};
 use yore_engine::{EngineError, MemoryEdit, MemoryError, RememberRequest};
 
-use super::Import;
-use crate::error::CliResult;
+use super::{Import, Written};
+use crate::error::{CliError, CliResult};
 use crate::portable::page::{self, EntityPage, MemoryPage, NotePage, Page};
 
 /// A page whose record is not there: it may have been forgotten, and must not come back by itself.
@@ -23,7 +23,7 @@ impl Import<'_> {
             Err(problem) => Ok(Err(problem)),
         };
         match done {
-            Ok(Ok(true)) => {}
+            Ok(Ok(true)) => self.rewrite(path)?,
             Ok(Ok(false)) => self.imported.known += 1,
             Ok(Err(problem)) => self.skip(path, &problem),
             // What is wrong with one page does not stop the others.
@@ -36,6 +36,16 @@ impl Import<'_> {
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Writes a page anew after it changed something, so that it can be changed again.
+    fn rewrite(&mut self, path: &Path) -> CliResult<()> {
+        let page = match self.written.take() {
+            Some(Written::Memory(id)) => page::of_memory(&self.engine.read_memory(id)?),
+            Some(Written::Note(id)) => page::of_note(&self.engine.note(&id)?),
+            None => return Ok(()),
+        };
+        std::fs::write(path, page).map_err(|error| CliError::io(path, &error))
     }
 
     /// Changes a memory as its page says. Returns whether anything was changed, or why it is not.
@@ -65,6 +75,7 @@ impl Import<'_> {
             let done = self.engine.add_memory(&new, &cause)?;
             self.operations.extend(done.operation);
             self.imported.stored.memories += u64::from(done.operation.is_some());
+            self.written = Some(Written::Memory(done.memory));
             return Ok(Ok(done.operation.is_some()));
         };
         let id = stored.memory.id.to_string();
@@ -85,10 +96,10 @@ impl Import<'_> {
         if changes.archived == Some(false) {
             operations.push(self.engine.archive_memory(&id, false, &cause)?.operation);
         }
-        let mut id = id;
+        let (mut id, mut held) = (id, stored.memory.id);
         if changes.edit != MemoryEdit::default() {
             let done = self.engine.edit_memory(&id, &changes.edit, &cause)?;
-            id = done.memory.to_string();
+            (id, held) = (done.memory.to_string(), done.memory);
             operations.push(done.operation);
         }
         if let Some(pinned) = changes.pinned {
@@ -102,6 +113,7 @@ impl Import<'_> {
         }
         self.operations.extend(operations.into_iter().flatten());
         self.imported.stored.memories += 1;
+        self.written = Some(Written::Memory(held));
         Ok(Ok(true))
     }
 
@@ -153,6 +165,7 @@ impl Import<'_> {
             ..RememberRequest::default()
         })?;
         self.imported.stored.notes += u64::from(!remembered.was_known);
+        self.written = Some(Written::Note(remembered.episode.to_string()));
         Ok(Ok(!remembered.was_known))
     }
 
