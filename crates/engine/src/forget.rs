@@ -244,7 +244,7 @@ impl Engine {
         let mut targets: Vec<(ForgetTarget, Vec<SelectedItem>)> = Vec::new();
         let mut known: HashSet<EpisodeKey> = HashSet::new();
         for session in found {
-            // What is forgotten already is only restored, or forgotten for good.
+            // A forgotten session is only restored, or forgotten for good.
             let is_due = selection.is_hard || session.forgotten.is_some() == selection.restore;
             if !is_due || known.contains(&session.row) {
                 continue;
@@ -312,7 +312,7 @@ impl Engine {
         };
         let is_due = |memory: &Memory| match (selection.is_hard, selection.restore) {
             (true, _) => true,
-            // What was put away otherwise stays so.
+            // A memory that was put away otherwise stays so.
             (_, true) => memory.is_forgotten(),
             _ => memory.status != Status::Archived,
         };

@@ -107,6 +107,13 @@ pub struct NotesRequest {
     pub limit: usize,
 }
 
+impl NotesRequest {
+    /// Makes a request for all notes of all projects, at most `limit`.
+    pub fn all(limit: usize) -> Self {
+        Self { here: None, scope: ScopeChoice::All, tags: Vec::new(), kind: None, is_confirmed: None, title: None, limit }
+    }
+}
+
 /// One version of a note.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct NoteSummary {

@@ -54,7 +54,7 @@ impl Engine {
             for node in wanted {
                 connect(tx, this.clone(), RelationType::RelatesTo, node, now)?;
             }
-            // What was related to the topic before a context had it.
+            // Contexts that were related to the topic before a context had it.
             for entity in tx.entities_named(&title)? {
                 for relation in tx.relations_of(&Node::Entity(entity.id))? {
                     let other = [relation.from, relation.to].into_iter().find(is_in_project);

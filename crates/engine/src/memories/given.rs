@@ -43,7 +43,7 @@ pub struct GivenEntity {
     pub name: String,
     /// Other names.
     pub aliases: Vec<String>,
-    /// What it is.
+    /// Description.
     pub description: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Engine {
         let mut memories: Vec<Prepared> = Vec::new();
         for new in &given.memories {
             match self.prepared(new, now) {
-                // What was forgotten for good stays so, although the file still says it.
+                // A statement that was forgotten for good stays so, although the file still says it.
                 Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => imported.known += 1,
                 Ok(prepared) => memories.push(prepared),
                 Err(EngineError::Memory(error)) => {

@@ -54,7 +54,7 @@ pub struct Forgotten {
     /// Memories that rest on more, and lose their quotes of it (hard only).
     #[serde(default)]
     pub memories_kept: u64,
-    /// What a selection has chosen; empty where an id was given.
+    /// The items that a selection has chosen; empty where an id was given.
     #[serde(default)]
     pub selected: Vec<SelectedItem>,
 }

@@ -308,7 +308,7 @@ fn title_is_of_the_session_whose_file_says_it_and_goes_with_it() {
     }
 }
 
-/// What a selection has chosen, as kinds and titles.
+/// Returns the items that a selection has chosen, as kinds and titles.
 fn chosen(outcome: &Forgotten) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> =
         outcome.selected.iter().map(|item| (item.kind.clone(), item.title.clone().unwrap_or_default())).collect();

@@ -757,7 +757,7 @@ fn notes_and_contexts_move_with_every_version_and_with_what_they_are_related_to(
     assert_eq!(known_as(&to, &first).related, ["tides"]);
     let again = import(&to, &lines);
     assert_eq!((again.stored, again.known, again.operation), (Default::default(), 5, None), "1 relation, 4 notes");
-    // What was forgotten for good does not come back, and a later version stays.
+    // A note that was forgotten for good does not come back, and a later version stays.
     to.forget_hard(&forgotten);
     remember(&to, instead(&first, "Berth six is free."));
     let after = import(&to, &lines);

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use yore_core::note::NoteFacts;
-use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::Silent;
 use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::{Engine, EngineError, NotesRequest, SCHEMA_VERSION, SessionsRequest, StoreError, WhichVersion};
@@ -129,15 +128,7 @@ fn notes_of_an_older_schema_keep_what_is_known_of_them_and_every_version() {
     let first = memory.engine().load_note(&ferry, WhichVersion::Number(1)).unwrap();
     assert_eq!(first.text, "The ferry leaves at dawn.", "before anything was indexed");
     memory.index();
-    let request = NotesRequest {
-        here: None,
-        scope: ScopeChoice::All,
-        tags: Vec::new(),
-        kind: None,
-        is_confirmed: None,
-        title: None,
-        limit: 10,
-    };
+    let request = NotesRequest::all(10);
     let notes = memory.engine().notes(&request).unwrap();
     let told: Vec<String> = notes
         .iter()

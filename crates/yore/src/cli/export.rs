@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use yore_core::memory::Status;
 use yore_core::relation::Node;
-use yore_core::scope::ScopeChoice;
 use yore_engine::platform::{create_private_directory, write_new_private_file};
 use yore_engine::{Engine, Exported, MemoryFilter, MemoryList, NotesRequest, Traversal};
 
@@ -100,16 +99,7 @@ fn pages(engine: &Engine, folder: &Path) -> CliResult<Exported> {
         write(["memories", &project], name, &page::of_memory(&opened))?;
         exported.memories += 1;
     }
-    let every = NotesRequest {
-        here: None,
-        scope: ScopeChoice::All,
-        tags: Vec::new(),
-        kind: None,
-        is_confirmed: None,
-        title: None,
-        limit: usize::MAX,
-    };
-    for note in engine.notes(&every)? {
+    for note in engine.notes(&NotesRequest::all(usize::MAX))? {
         let name = page::file_name(note.facts.title.as_deref().unwrap_or(&note.text), &note.episode.short());
         write(["notes", ""], name, &page::of_note(&note))?;
         exported.notes += 1;
@@ -118,7 +108,7 @@ fn pages(engine: &Engine, folder: &Path) -> CliResult<Exported> {
         let near = Traversal { depth: 1, breadth: RELATIONS, limit: RELATIONS, ..Traversal::default() };
         let mut relations = Vec::new();
         for reached in engine.traverse(&Node::Entity(entity.id), &near)? {
-            // What memories are about is on their pages.
+            // The pages of memories say what they are about.
             if let Node::Entity(other) = reached.node {
                 let label = engine.entity(other)?.map(|entity| entity.name);
                 relations.push(page::told(&reached.name, &reached.node, label.as_deref()));

@@ -20,7 +20,7 @@ pub fn split(text: &str) -> (Option<&str>, &str) {
 /// Reads front matter.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// A description of the fault, in one line.
 pub fn read<T: DeserializeOwned>(front: &str) -> Result<T, String> {
     serde_saphyr::from_str(front).map_err(|error| {
         let told = error.to_string();

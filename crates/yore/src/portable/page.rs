@@ -173,12 +173,12 @@ pub struct EntityPage {
     pub aliases: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     relations: Vec<String>,
-    /// What it is: the text below the front matter.
+    /// Description: the text below the front matter.
     #[serde(skip)]
     pub description: Option<String>,
 }
 
-/// What a page changes in a memory.
+/// The changes that a page makes in a memory.
 #[derive(Debug, Default, PartialEq)]
 pub struct Changes {
     /// Words and properties.
@@ -301,7 +301,7 @@ fn page<F: Serialize>(front: &F, body: &str) -> String {
 /// Reads a page.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// A description of the fault, in one line.
 pub fn read(text: &str) -> Result<Page, String> {
     let (front, body) = front::split(text);
     let front = front.ok_or("it has no front matter")?;

@@ -178,7 +178,7 @@ pub struct ContextTreeNode {
     pub depth: usize,
     /// Topic from which it was reached.
     pub from: String,
-    /// What it has to do with that: `explicit`, `semantic`, `tags`, `co-accessed`.
+    /// Kind of the relation to that: `explicit`, `semantic`, `tags`, `co-accessed`.
     pub relation: String,
     /// Product of the strengths of the relations on the way, 0 to 1.
     pub relevance: f64,

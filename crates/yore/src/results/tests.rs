@@ -6,7 +6,6 @@ use std::fmt::Debug;
 use schemars::SchemaGenerator;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::source::ReaderOptions;
 use yore_engine::ingest::{IngestReport, Silent};
 use yore_engine::{
@@ -82,15 +81,7 @@ fn every_result_comes_back_as_it_was_sent_and_its_schema_names_every_field() {
     let sessions = engine.sessions(&SessionsRequest { limit: 9, ..SessionsRequest::default() }).unwrap();
     let sessions = sessions.iter().map(Session::from).collect();
     there_and_back(&SessionPage { sessions, next: Some("c".to_owned()), project_unknown: None });
-    let all = NotesRequest {
-        here: None,
-        scope: ScopeChoice::All,
-        tags: Vec::new(),
-        kind: None,
-        is_confirmed: None,
-        title: None,
-        limit: 9,
-    };
+    let all = NotesRequest::all(9);
     let notes: Vec<Note> = engine.notes(&all).unwrap().iter().map(Note::from).collect();
     assert_eq!(notes.len(), 1);
     there_and_back(&NotePage { notes, memories: Vec::new(), next: None });

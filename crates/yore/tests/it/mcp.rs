@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::transcript::Transcript;
+
 /// Far more time than an answer takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Text of the assistant, in session tide/s1, turn t2.
@@ -62,6 +64,18 @@ impl Home {
         std::fs::write(&file, documents.iter().map(|document| format!("{document}\n")).collect::<String>()).unwrap();
         let output = self.yore().args(["ingest", "--source", "jsonl"]).arg(&file).output().unwrap();
         assert!(output.status.success(), "{output:?}");
+    }
+
+    /// Makes the project `reef` known by a conversation in its directory, which it returns.
+    fn learn_reef(&self) -> std::path::PathBuf {
+        let place = self.0.path().join("reef");
+        std::fs::create_dir_all(&place).unwrap();
+        Transcript::new("5f0c0002-0001-4000-8001-000000000001", place.to_str().unwrap())
+            .human("where do we moor")
+            .assistant("At the southern pier.")
+            .write(&self.projects());
+        assert!(self.yore().args(["ingest"]).arg(self.projects()).output().unwrap().status.success());
+        place
     }
 
     /// Returns the directory of Claude Code's transcripts.

@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Files or folders; - for lines of JSON from the standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// What the files are [default: by their content]
+    /// Format of the files [default: by their content]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
     /// The project that the memories belong to: name, id or directory [default: that of a file of rules, else the

@@ -26,7 +26,7 @@ impl Import<'_> {
             Ok(Ok(true)) => self.rewrite(path)?,
             Ok(Ok(false)) => self.imported.known += 1,
             Ok(Err(problem)) => self.skip(path, &problem),
-            // What is wrong with one page does not stop the others.
+            // A fault of one page does not stop the others.
             Err(
                 error @ (EngineError::Memory(_)
                 | EngineError::BadNote(_)

@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 
 use super::names::in_project;
 use super::{Agent, Home};
-use crate::transcript::Transcript;
 
-/// What an answer must hold.
+/// A condition that an answer must meet.
 enum Gets {
     /// This value at this place of the data.
     Data(&'static str, Value),
@@ -278,13 +277,7 @@ fn calls() -> Vec<Call> {
 #[test]
 fn calls_of_the_designs_get_what_their_rows_promise() {
     let home = Home::empty();
-    let place = home.0.path().join("reef");
-    std::fs::create_dir_all(&place).unwrap();
-    Transcript::new("5f0c0002-0001-4000-8001-000000000001", place.to_str().unwrap())
-        .human("where do we moor")
-        .assistant("At the southern pier.")
-        .write(&home.projects());
-    assert!(home.yore().args(["ingest"]).arg(home.projects()).output().unwrap().status.success());
+    home.learn_reef();
     let mut agent = in_project(&home, "reef");
     let mut kept: Vec<(&str, String)> = Vec::new();
     for (rows, tool, mut arguments, expected) in calls() {

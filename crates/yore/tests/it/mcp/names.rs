@@ -336,13 +336,7 @@ fn contexts_are_found_among_many_notes_and_judged_by_what_they_hold() {
 fn chunks_are_memories_of_the_own_project_and_notes_are_notes() {
     let home = Home::with_memory();
     // A note can belong to a project only if the project has a directory.
-    let place = home.0.path().join("reef");
-    std::fs::create_dir_all(&place).unwrap();
-    Transcript::new("5f0c0002-0001-4000-8001-000000000001", place.to_str().unwrap())
-        .human("where do we moor")
-        .assistant("At the southern pier.")
-        .write(&home.projects());
-    assert!(home.yore().args(["ingest"]).arg(home.projects()).output().unwrap().status.success());
+    let place = home.learn_reef();
     let mut agent = Agent::spawn(home.yore().args(["mcp", "--tools", "all"]).current_dir(&place));
     agent.handshake();
     let stored = agent.call("store_chunk", json!({"project_id": "reef", "content": "Corals grow at 1 cm a year.", "type": "insight", "tags": ["coral", "#Standing", "context"], "confidence": "verified", "source": "research"}));
