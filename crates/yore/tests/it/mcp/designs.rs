@@ -346,3 +346,30 @@ fn contexts_that_are_loaded_together_and_topics_that_are_locked_later_are_found_
         assert!(!told.contains("winds") && !told.contains("crane"), "{told}");
     }
 }
+
+#[test]
+fn related_topics_that_an_older_yore_kept_as_tags_become_relations_when_the_context_is_locked_again() {
+    let home = Home::with_memory();
+    let mut agent = in_project(&home, "reef");
+    agent.data("lock_context", json!({"content": "Tokens live an hour.", "topic": "auth", "tags": "login", "related": ""}));
+    assert!(agent.close().success());
+    let output = home.yore().args(["export", "-"]).output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap().replace("\"login\"", "\"login\",\"related:sessions\"");
+    assert!(lines.contains("related:sessions"), "{lines}");
+
+    std::fs::remove_dir_all(home.data()).unwrap();
+    let file = home.0.path().join("older.jsonl");
+    std::fs::write(&file, lines).unwrap();
+    assert!(home.yore().arg("import").arg(&file).output().unwrap().status.success());
+    let mut agent = in_project(&home, "reef");
+    assert_eq!(agent.data("recall_context", json!({"topic": "auth"}))["related"], json!(["sessions"]), "read from the tag");
+    agent.data("lock_context", json!({"content": "Tokens live two hours.", "topic": "auth"}));
+    let context = agent.data("recall_context", json!({"topic": "auth"}));
+    assert_eq!(context["related"], json!(["sessions"]));
+    assert_eq!(context["tags"], json!(["login"]));
+    assert!(agent.close().success());
+    let exported = home.yore().args(["export", "-"]).output().unwrap();
+    let exported = String::from_utf8(exported.stdout).unwrap();
+    assert!(exported.contains("\"type\":\"relates_to\""), "it is a relation now: {exported}");
+    assert!(exported.contains("\"tags\":[\"login\"],"), "the newest version has no such tag: {exported}");
+}
