@@ -282,6 +282,9 @@ impl Store {
 
     /// Returns the turns whose id, short id or native id begins with `prefix` (at least 4 characters).
     pub(crate) fn turns_by_prefix(&self, prefix: &str, limit: usize) -> StoreResult<Vec<TurnKey>> {
+        if prefix.trim().is_empty() {
+            return Ok(Vec::new());
+        }
         self.read(|view| {
             let mut found = Vec::new();
             if let Some((low, high)) = uuid_range(prefix) {
@@ -299,13 +302,16 @@ impl Store {
     }
 
     /// Returns the episodes whose id, short id or native id begins with `prefix`; forgotten ones only on
-    /// request.
+    /// request. A blank prefix, such as that of an unset variable of a shell, is the beginning of none.
     pub(crate) fn episodes_by_prefix(
         &self,
         prefix: &str,
         with_forgotten: bool,
         limit: usize,
     ) -> StoreResult<Vec<(EpisodeKey, String, String)>> {
+        if prefix.trim().is_empty() {
+            return Ok(Vec::new());
+        }
         self.read(|view| {
             let (low, high) = uuid_range(prefix).unwrap_or(([0xff; 16], [0; 16]));
             let mut found: Vec<(EpisodeKey, String, String)> = view.all(

@@ -119,23 +119,29 @@ impl Store {
     }
 
     /// Returns a memory as it stood at a time, by the operations that changed it since; `None` if it was not recorded
-    /// yet.
+    /// yet, or was taken back at that time.
     pub(crate) fn memory_as_of(&self, memory: Memory, at: UtcMillis) -> StoreResult<Option<Memory>> {
         if memory.recorded >= at {
             return Ok(None);
         }
-        let before: Option<Option<String>> = self.read(|view| {
+        let change: Option<(Option<String>, bool)> = self.read(|view| {
             view.first(
-                "SELECT before FROM operation_change JOIN operation ON operation.number = operation_change.operation
+                "SELECT before, is_forgotten = 0 AND operation.kind <> 'import' FROM operation_change JOIN operation ON operation.number = operation_change.operation
                  WHERE uid = ?1 AND at_ms >= ?2 ORDER BY operation_change.operation LIMIT 1",
                 params![memory.id.as_bytes(), at],
-                |row| row.get(0),
+                |row| Ok((row.get(0)?, row.get(1)?)),
             )
         })?;
-        // An import or an undone removal brings back what was there before without saying what it was.
-        let record = before.flatten().and_then(|before| serde_json::from_str::<Record>(&before).ok());
-        if let Some(Record::Memory(before)) = record {
-            return Ok(Some(*before));
+        match change {
+            Some((Some(before), _)) => {
+                if let Ok(Record::Memory(before)) = serde_json::from_str::<Record>(&before) {
+                    return Ok(Some(*before));
+                }
+            }
+            // An operation brought it back that had been undone: at that time it was not there.
+            Some((None, true)) => return Ok(None),
+            // An import brings a record from elsewhere, where it was there before.
+            Some((None, false)) | None => {}
         }
         let mut memory = memory;
         if memory.status_since.is_some_and(|since| since >= at) {

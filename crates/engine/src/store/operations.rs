@@ -404,8 +404,15 @@ impl WriteTx<'_> {
         .map(drop)
     }
 
-    /// Removes the content of every operation that changed a subject.
+    /// Removes what operations say of a subject. An import or extraction, which changes many things that have nothing to
+    /// do with each other, keeps the rest; any other operation, whose parts make one thing, keeps no content.
     fn forget_changes(&self, subject: Subject) -> StoreResult<()> {
+        self.execute(
+            "DELETE FROM operation_change WHERE uid = ?1
+             AND operation IN (SELECT number FROM operation WHERE kind IN ('import', 'extract'))
+             AND EXISTS (SELECT 1 FROM operation_change AS rest WHERE rest.operation = operation_change.operation AND rest.uid <> ?1)",
+            [subject.key()],
+        )?;
         // An operation may have changed many: its content goes once.
         let operations: Vec<i64> = self.column(
             "SELECT number FROM operation WHERE is_forgotten = 0

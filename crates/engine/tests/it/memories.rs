@@ -395,6 +395,29 @@ fn an_export_comes_back_with_the_same_ids_and_twice_changes_nothing() {
 }
 
 #[test]
+fn an_import_of_which_one_memory_was_forgotten_for_good_is_undone_for_the_rest() {
+    let source = Memory::new();
+    for statement in ["The barnacle scraper is broken.", "The harbour is deep."] {
+        let entities = vec![statement.split(' ').nth(1).unwrap().to_owned()];
+        source.engine().add_memory(&NewMemory { entities, ..NewMemory::new(MemoryKind::Fact, statement) }, &by_hand()).unwrap();
+    }
+    let mut lines = Vec::new();
+    source.engine().export_memories(&mut lines).unwrap();
+    let memory = Memory::new();
+    let engine = memory.engine();
+    let imported = engine.import_memories(&mut lines.as_slice(), &by_hand()).unwrap().operation.unwrap();
+    let scraper = all(engine).into_iter().find(|known| known.memory.statement.contains("scraper")).unwrap();
+    memory.forget_hard(&scraper.memory.id.to_string());
+    let (bytes, log) = memory.database_bytes();
+    for bytes in [bytes, log] {
+        assert!(!String::from_utf8_lossy(&bytes).to_lowercase().contains("barnacle"));
+    }
+    assert_eq!(all(engine).len(), 1);
+    engine.undo(imported, &by_hand()).unwrap();
+    assert_eq!(all(engine), []);
+}
+
+#[test]
 fn an_import_stores_no_secret_of_any_record() {
     let (from, to) = (Memory::new(), Memory::new());
     let engine = from.engine();

@@ -220,6 +220,25 @@ fn what_was_believed_at_a_time_is_what_was_recorded_until_then() {
 }
 
 #[test]
+fn what_was_undone_at_a_time_was_not_believed_then_although_it_was_done_again_later() {
+    let mut memory = Memory::new();
+    memory.open_at(|| 100 * DAY);
+    let first = add(memory.engine(), &fact("The depot opens at seven."));
+    memory.open_at(|| 110 * DAY);
+    let edit = MemoryEdit { statement: Some("The depot opens at nine.".to_owned()), ..MemoryEdit::default() };
+    let done = memory.engine().edit_memory(&first, &edit, &cause()).unwrap().operation.unwrap();
+    memory.open_at(|| 120 * DAY);
+    memory.engine().undo(done, &cause()).unwrap();
+    memory.open_at(|| 130 * DAY);
+    memory.engine().redo(done, &cause()).unwrap();
+    memory.index();
+    for (day, expected) in [(105, "seven"), (115, "nine"), (125, "seven"), (135, "nine")] {
+        let answer = memory.ask_with("when does the depot open?", |request| request.filter.as_of = Some(day * DAY));
+        assert_eq!(statements(&answer.hits), [format!("The depot opens at {expected}.")], "on day {day}");
+    }
+}
+
+#[test]
 fn a_memory_of_a_project_is_found_there_and_one_of_none_everywhere() {
     let (memory, _) = harbour();
     let engine = memory.engine();

@@ -149,7 +149,8 @@ fn selected(arguments: &Arguments, context: &mut Context) -> CliResult {
         return Ok(if is_empty { Exit::Nothing } else { Exit::Success });
     }
     if is_empty {
-        context.printer.note("nothing meets these conditions")?;
+        let place = if arguments.hard || arguments.restore { "" } else { "; --hard also looks at what was replaced or put away" };
+        context.printer.note(format!("nothing meets these conditions{place}"))?;
         return Ok(Exit::Nothing);
     }
     let mut counts = kinds(&outcome);
@@ -190,7 +191,7 @@ fn selected(arguments: &Arguments, context: &mut Context) -> CliResult {
     if is_dry_run && !arguments.dry_run {
         context.printer.note("nothing was changed; the same with --yes does it")?;
     } else if !is_dry_run && !arguments.hard && !arguments.restore {
-        context.printer.line("the same with --restore instead brings it back")?;
+        context.printer.line("the same with --restore --yes brings it back")?;
     }
     Ok(Exit::Success)
 }

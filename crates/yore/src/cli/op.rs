@@ -103,7 +103,9 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
 
 /// Returns the latest operation that is in effect.
 fn latest(operations: &[Operation]) -> Option<u64> {
-    operations.iter().find(|operation| operation.of.is_none() && operation.undone_by.is_none()).map(|operation| operation.number)
+    let can_be_undone =
+        |operation: &&Operation| operation.of.is_none() && operation.undone_by.is_none() && !operation.is_forgotten;
+    operations.iter().find(can_be_undone).map(|operation| operation.number)
 }
 
 fn unknown(number: u64) -> CliError {

@@ -181,6 +181,11 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     new.entities.clone_from(&given.entities);
     new.replaces.clone_from(&given.replaces);
     new.evidence = given.evidence.iter().map(|turn| GivenEvidence { turn: turn.clone(), quote: None }).collect();
+    let is_anywhere = match &new.here {
+        Some(here) if !here.is_in_repository() => memory.find_project(&ProjectQuery::Directory(here.clone()))?.is_none(),
+        Some(_) => false,
+        None => !arguments.global,
+    };
     let done = memory.add_memory(&new, &memories::by_person("remember"))?;
     if context.printer.is_json() {
         context.printer.json(&results::Changed::from(done))?;
@@ -189,6 +194,8 @@ fn remember_memory(kind: MemoryKind, statement: String, arguments: &Arguments, c
     context.printer.line(done.memory.to_string())?;
     if done.operation.is_none() {
         context.printer.note("already known: nothing was stored")?;
+    } else if is_anywhere {
+        context.printer.note("no project here: it holds everywhere")?;
     }
     Ok(Exit::Success)
 }

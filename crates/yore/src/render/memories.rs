@@ -106,6 +106,7 @@ fn relation(relation: &NamedRelation) -> String {
 fn standing(memory: &Memory) -> String {
     let mut words =
         vec![memory.status.as_str().to_owned(), memory.lane.as_str().to_owned(), memory.confidence.as_str().to_owned()];
+    words.extend(memory.is_pinned.then(|| "pinned".to_owned()));
     words.extend(memory.cause.as_deref().map(|cause| format!("because {}", one_line(cause))));
     words.extend(validity(memory));
     words.push(format!("recorded {}", day(Some(memory.recorded))));

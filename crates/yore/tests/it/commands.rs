@@ -358,7 +358,7 @@ fn show_refuses_what_is_unclear_or_unknown() {
     hint: give an id that `yore recall` or `yore sessions` shows, or its first 4 or more characters
     --- exit code Some(1)
     "#);
-    memory.call(&["show", ""]).ends_with(2);
+    memory.call(&["show", ""]).ends_with(1);
     memory.call(&["show", "%"]).ends_with(1);
 }
 
@@ -542,6 +542,15 @@ fn forgetting_asks_for_a_whole_session() {
     "#);
     assert_eq!(memory.call(&["forget", "--session", "eeeeeeee"]).ends_with(1).code(), "unknown-session");
     assert_eq!(memory.call(&["forget", "--session", "4a5b"]).ends_with(2).code(), "ambiguous-id");
+    // A blank id, as of an unset variable, names nothing, also if there is but one thing.
+    let single = TestEnvironment::new();
+    let _ = single.yore(["remember", "Ropes are counted."]).run().success();
+    for command in ["forget", "show"] {
+        for id in ["", " "] {
+            assert_ne!(single.yore([command, id]).run().status.code(), Some(0), "{command} {id:?}");
+        }
+    }
+    assert!(single.yore(["notes"]).run().success().stdout.contains("Ropes are counted."));
     memory.call(&["forget", "--session", QUARRY, "--hard", "--restore"]).ends_with(2);
 }
 
