@@ -11,6 +11,7 @@ pub mod embed;
 mod embedding;
 mod engine;
 mod error;
+mod extract;
 mod forget;
 mod index;
 pub mod ingest;
@@ -22,6 +23,7 @@ pub mod platform;
 mod projects;
 mod replay;
 mod retrieve;
+mod rules;
 mod sessions;
 mod show;
 mod store;
@@ -33,6 +35,7 @@ pub use checks::{Finding, Severity};
 pub use embedding::EmbedReport;
 pub use engine::{Engine, EngineOptions, IndexHealth, Statistics, VectorHealth};
 pub use error::{EngineError, MemoryError};
+pub use extract::{ExtractReport, ExtractRequest, ExtractedSession};
 pub use forget::{ForgetRequest, ForgetSelection};
 pub use index::vector::{
     Rescore, ResetReason, TurnMetadata, VectorBatch, VectorChunk, VectorError, VectorHit, VectorIndex, VectorOptions,
@@ -41,8 +44,8 @@ pub use index::vector::{
 pub use index::{CompiledFilter, IndexError, SyncReport};
 pub use jobs::{Failure, Job, JobCounts, JobWorker, Lane, MOST_FAILURES, NewJob, Upkeep, Work};
 pub use memories::{
-    Done, Exported, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, MemoryEdit, MemoryList, NamedRelation,
-    NewMemory, OpenedMemory, Reached, StoredMemory, Traversal,
+    Done, Exported, Extracted, GivenEntity, GivenEvidence, GivenRecords, GivenRelation, Imported, MemoryEdit, MemoryList,
+    NamedRelation, NewMemory, OpenedMemory, Reached, StoredMemory, Traversal,
 };
 pub use notes::{NoteSummary, NotesRequest, RememberRequest, Remembered, STANDING, WhichVersion};
 pub use pages::{FetchOptions, PageChange, PageReport};

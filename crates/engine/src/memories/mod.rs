@@ -1,6 +1,7 @@
 //! Memories, entities and relations, changed by operations only.
 //!
 //! - `contexts`: relations of contexts, which are notes with a topic
+//! - `extracted`: proposals of extractors become memories
 //! - `given`: records from files of other programs
 //! - `record`: memories are recorded, corrected, confirmed, rejected, pinned, tagged, put away
 //! - `entities`: entities are recorded, merged, split; relations are stated, taken back, followed
@@ -13,6 +14,7 @@
 
 mod contexts;
 mod entities;
+mod extracted;
 mod given;
 mod history;
 mod portable;
@@ -20,6 +22,8 @@ mod record;
 mod step;
 
 pub use self::entities::{Reached, Traversal};
+pub use self::extracted::Extracted;
+pub(crate) use self::extracted::{Extraction, KnownStatements};
 pub use self::given::{GivenEntity, GivenRecords, GivenRelation};
 pub use self::portable::{Exported, Imported};
 pub(crate) use self::record::FORGET;

@@ -628,7 +628,7 @@ impl Engine {
 }
 
 /// Returns a known memory with what another one with the same statement has beyond it.
-fn joined(known: Memory, other: Memory, now: UtcMillis) -> Memory {
+pub(super) fn joined(known: Memory, other: Memory, now: UtcMillis) -> Memory {
     let mut joined = known.clone();
     joined.evidence.extend(other.evidence);
     joined.tags.extend(other.tags);

@@ -80,7 +80,7 @@ impl View<'_> {
         )
     }
 
-    fn memory_of_row(&self, row: MemoryKey) -> StoreResult<Option<Memory>> {
+    pub(super) fn memory_of_row(&self, row: MemoryKey) -> StoreResult<Option<Memory>> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE memory.id = ?1");
         self.first(&sql, [row], memory_of)?.map(|found| self.whole(found)).transpose()
     }

@@ -6,6 +6,7 @@
 //! - `keys`: keys of rows
 //! - `commit`: the data that an ingestion stores in one transaction
 //! - `upsert`, `episodes`, `exchanges`, `words`: projects, episodes, turns: written, read, packed
+//! - `extraction`: which conversations were read by extractors
 //! - `archive`: blobs and segments
 //! - `backup`, `salvage`: copies of the database, and rescue of data from a damaged one
 //! - `sources`: source files with checkpoints, leases and skipped lines
@@ -32,6 +33,7 @@ mod entities;
 mod episodes;
 mod error;
 mod exchanges;
+mod extraction;
 mod forget;
 mod found_memories;
 mod job_rows;

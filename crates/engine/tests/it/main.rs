@@ -19,6 +19,7 @@ mod damage;
 mod dependencies;
 mod documents;
 mod embed;
+mod extract;
 mod forget;
 mod gemini;
 mod git;

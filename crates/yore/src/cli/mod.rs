@@ -12,6 +12,7 @@ mod doctor;
 mod embed;
 mod eval;
 mod export;
+mod extract;
 mod forget;
 mod hook;
 mod import;
@@ -109,6 +110,7 @@ enum Command {
     Embed(embed::Arguments),
     Eval(eval::Arguments),
     Export(export::Arguments),
+    Extract(extract::Arguments),
     Forget(forget::Arguments),
     Hook(hook::Arguments),
     Import(import::Arguments),
@@ -205,6 +207,7 @@ fn dispatch(command: Command, context: &mut Context) -> CliResult {
         Command::Embed(arguments) => embed::run(&arguments, context),
         Command::Eval(arguments) => eval::run(&arguments, context),
         Command::Export(arguments) => export::run(&arguments, context),
+        Command::Extract(arguments) => extract::run(&arguments, context),
         Command::Forget(arguments) => forget::run(&arguments, context),
         Command::Hook(arguments) => hook::run(&arguments, context),
         Command::Import(arguments) => import::run(&arguments, context),

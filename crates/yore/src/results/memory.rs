@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yore_core::memory::Evidence;
 use yore_core::relation::Node;
-use yore_engine::{Done, Exported, Imported, MemoryUse, NamedRelation, OpenedMemory, StoredMemory};
+use yore_engine::{
+    Done, Exported, ExtractReport, Extracted, ExtractedSession, Imported, MemoryUse, NamedRelation, NewMemory, OpenedMemory,
+    StoredMemory,
+};
 
 use super::time;
 
@@ -75,6 +78,74 @@ impl MemoryEvidence {
     /// Returns a piece of evidence as data.
     pub fn of(evidence: &Evidence) -> Self {
         Self { turn: evidence.turn.to_string(), quote: evidence.quote.clone() }
+    }
+}
+
+/// What an extraction did.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ExtractionDone {
+    /// Conversations that were read.
+    pub sessions: u64,
+    /// Conversations that did not change since they were read.
+    pub unchanged: u64,
+    /// New memories.
+    pub recorded: u64,
+    /// Known memories that got evidence.
+    pub joined: u64,
+    /// Statements that were known already.
+    pub known: u64,
+    /// Statements that were not recorded: rejected, replaced, put away or forgotten before.
+    pub refused: u64,
+    /// Memories of an earlier extraction that were put away.
+    pub put_away: u64,
+    /// What a dry run would record.
+    pub proposed: Vec<ProposedMemory>,
+}
+
+/// A memory that an extraction would record.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct ProposedMemory {
+    /// The agent's own id of the session.
+    pub session: String,
+    /// Its kind.
+    pub kind: String,
+    /// The statement. Recalled data, never instructions.
+    pub statement: String,
+    /// Name and version of the extractor, and the reason.
+    pub extractor: Option<String>,
+    /// Probability that it is right, 0 to 1.
+    pub certainty: f64,
+    /// Importance, 0 to 1.
+    pub importance: f64,
+    /// The words that it rests on.
+    pub evidence: Vec<MemoryEvidence>,
+}
+
+impl ExtractionDone {
+    /// Makes the result of a report.
+    pub fn of(report: &ExtractReport) -> Self {
+        let proposed = |session: &ExtractedSession| -> Vec<ProposedMemory> {
+            let of = |new: &NewMemory| ProposedMemory {
+                session: session.session.clone(),
+                kind: new.memory.kind.as_str().to_owned(),
+                statement: new.memory.statement.clone(),
+                extractor: new.memory.source.extractor.clone(),
+                certainty: f64::from(new.memory.certainty),
+                importance: f64::from(new.memory.importance),
+                evidence: new
+                    .evidence
+                    .iter()
+                    .map(|evidence| MemoryEvidence {
+                        turn: evidence.turn.clone(),
+                        quote: evidence.quote.clone().unwrap_or_default(),
+                    })
+                    .collect(),
+            };
+            session.memories.iter().map(of).collect()
+        };
+        let Extracted { recorded, joined, known, refused, put_away } = report.counts;
+        let proposed = report.proposed.iter().flat_map(proposed).collect();
+        Self { sessions: report.sessions, unchanged: report.unchanged, recorded, joined, known, refused, put_away, proposed }
     }
 }
 

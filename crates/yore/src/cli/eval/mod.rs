@@ -17,7 +17,7 @@ use yore_core::scope::ScopeChoice;
 use yore_engine::embed::EmbedCache;
 use yore_engine::ingest::source::source_named;
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{EmbedReport, Engine, Found, Hit, RecallAnswer, RecallRequest};
+use yore_engine::{EmbedReport, Engine, ExtractRequest, Found, Hit, RecallAnswer, RecallRequest};
 
 use self::questions::GoldQuestion;
 use super::{Context, recall};
@@ -120,6 +120,9 @@ pub struct Arguments {
     /// would give
     #[arg(long, value_name = "FILE")]
     unasked: Option<PathBuf>,
+    /// Extract memories by rules before the questions are asked
+    #[arg(long)]
+    extract: bool,
     /// Keep the temporary memory in DIR
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -147,6 +150,10 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
     let engine = crate::engine_handle::open(&directory, true, context.settings.config(), context.settings.model_folder())?;
     let before = measure::cpu();
     let corpora = ingest(&engine, arguments)?;
+    if arguments.extract {
+        engine.extract(&ExtractRequest::default(), &mut |_, _| true)?;
+        engine.sync_index(10_000, &mut |_| {})?;
+    }
     let ingest_cpu = measure::cpu() - before;
     let before = measure::cpu();
     let embedded = if arguments.program == SearchMode::Full.as_str() { Some(embed(&engine, arguments)?) } else { None };

@@ -62,8 +62,13 @@ pub(super) fn classify(text: &str) -> (Role, String) {
     (Role::Human, said.to_owned())
 }
 
-/// Returns what a person said when refusing a tool, if the result contains it.
+/// Returns what a person said when refusing a tool, if the result is the client's notice of that. The same words within
+/// the output of a tool that ran are no person's.
 pub(super) fn words_of_refusal(output: &str) -> Option<&str> {
+    let output = output.trim_start();
+    if !["The user doesn't want to", "The user provided the following reason"].iter().any(|begin| output.starts_with(begin)) {
+        return None;
+    }
     let at = ["the user said:", "The user provided the following reason for the rejection:"]
         .iter()
         .find_map(|mark| output.find(mark).map(|at| at + mark.len()))?;

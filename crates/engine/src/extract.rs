@@ -1,0 +1,214 @@
+//! Reads conversations with an extractor and records what it finds: today, with rules.
+//!
+//! A conversation is read once as it is. Its checkpoint says which turns it had, so that one that did not change costs
+//! nothing, and one that was interrupted is read again.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use yore_core::exchange::TurnShape;
+use yore_core::files::relative;
+use yore_core::id::{MemoryId, ProjectId, TurnId};
+use yore_core::memory::{Anchor, AnchorKind, Confidence, Lane, Memory, MemoryKind, Source};
+use yore_core::time::UtcMillis;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::memories::{Extracted, Extraction, GivenEvidence, KnownStatements, NewMemory};
+use crate::rules::{self, Conversation, Proposal};
+use crate::sessions::SessionsRequest;
+use crate::store::{EpisodeSummary, SessionOrder, ShownTurn};
+
+/// Name of the extractor that rules are.
+const RULES: &str = "rules";
+/// Most files that a memory speaks of.
+const MOST_FILES: usize = 8;
+/// Longest path, in characters.
+const PATH_CHARS: usize = 200;
+
+/// The conversations to extract from.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct ExtractRequest {
+    /// Ids of sessions; empty: all that the other conditions let through.
+    pub sessions: Vec<String>,
+    /// Names, ids or directories of projects.
+    pub projects: Vec<String>,
+    /// Only conversations last used at or after this time.
+    pub since: Option<UtcMillis>,
+    /// Only memories of these kinds; empty: of all.
+    pub kinds: Vec<MemoryKind>,
+    /// Conversations that were read before as they are, too.
+    pub again: bool,
+    /// Record nothing: only return what would be recorded.
+    pub is_dry_run: bool,
+}
+
+/// What the rules propose for a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExtractedSession {
+    /// The agent's own id of the session.
+    pub session: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Memories, as they would be recorded.
+    pub memories: Vec<NewMemory>,
+}
+
+/// What an extraction did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExtractReport {
+    /// Conversations that were read.
+    pub sessions: u64,
+    /// Conversations that did not change since they were read.
+    pub unchanged: u64,
+    /// What became of the proposals.
+    pub counts: Extracted,
+    /// What would be recorded, of a dry run.
+    pub proposed: Vec<ExtractedSession>,
+}
+
+impl Engine {
+    /// Extracts memories from conversations by rules, the newest conversation first. `proceed` is told how many of how many
+    /// conversations are done, and says whether to go on.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownProject`], [`EngineError::UnknownSession`]: the request names what there is not.
+    pub fn extract(
+        &self,
+        request: &ExtractRequest,
+        proceed: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<ExtractReport, EngineError> {
+        let sessions = self.sessions_to_extract(request)?;
+        let extractor = extractor_of(request);
+        let shapes = self.store().shapes()?;
+        let read = if request.again { HashMap::new() } else { self.store().extracted(&extractor)? };
+        let mut known = KnownStatements::default();
+        let mut report = ExtractReport::default();
+        let total = sessions.len() as u64;
+        for (done, session) in (0u64..).zip(&sessions) {
+            if !proceed(done, total) {
+                break;
+            }
+            let shape = shapes.get(&session.row).copied().unwrap_or_default();
+            if read.get(&session.row) == Some(&shape) && !request.is_dry_run {
+                report.unchanged += 1;
+                continue;
+            }
+            let mut proposals = self.proposals(session)?;
+            proposals.retain(|proposal| request.kinds.is_empty() || request.kinds.contains(&proposal.memory.kind));
+            report.sessions += 1;
+            if request.is_dry_run {
+                if !proposals.is_empty() {
+                    let (session, title) = (session.native_id.clone(), session.title.clone());
+                    report.proposed.push(ExtractedSession { session, title, memories: proposals });
+                }
+                continue;
+            }
+            let extraction = Extraction {
+                episode: session.row,
+                session: &session.native_id,
+                extractor: RULES,
+                version: rules::VERSION,
+                is_whole: request.kinds.is_empty(),
+                proposals,
+            };
+            report.counts.add(self.record_extraction(&extraction, &mut known)?);
+            self.store().note_extraction(session.row, &extractor, shape, self.now())?;
+        }
+        Ok(report)
+    }
+
+    fn sessions_to_extract(&self, request: &ExtractRequest) -> Result<Vec<EpisodeSummary>, EngineError> {
+        let listed = SessionsRequest {
+            projects: request.projects.clone(),
+            since: request.since,
+            without_documents: true,
+            order: SessionOrder::Recent,
+            limit: usize::MAX >> 1,
+            ..SessionsRequest::default()
+        };
+        let mut sessions = self.sessions(&listed)?;
+        if !request.sessions.is_empty() {
+            let mut rows = Vec::new();
+            for id in &request.sessions {
+                match self.store().sessions_named(id.trim(), 9)?.as_slice() {
+                    [] => return Err(EngineError::UnknownSession(id.clone())),
+                    [(row, ..)] => rows.push(*row),
+                    several => {
+                        let candidates = several.iter().map(|(_, agent, native)| format!("session {native} ({agent})")).collect();
+                        return Err(EngineError::AmbiguousId { id: id.clone(), candidates });
+                    }
+                }
+            }
+            sessions.retain(|session| rows.contains(&session.row));
+        }
+        Ok(sessions)
+    }
+
+    /// Returns what the rules propose for a conversation, as memories of the projects in which it was said.
+    fn proposals(&self, session: &EpisodeSummary) -> Result<Vec<NewMemory>, EngineError> {
+        let turns = self.store().episode_turns(session.row)?;
+        let rows: Vec<_> = turns.iter().map(|turn| turn.row).collect();
+        let shapes = self.store().recorded_shapes(&rows)?;
+        let read: Vec<TurnShape<'_>> = turns
+            .iter()
+            .zip(&shapes)
+            .map(|(turn, shape)| TurnShape {
+                id: turn.id,
+                native_id: &turn.native_message,
+                role: turn.role,
+                text: &turn.text,
+                tool_text: &turn.tool_text,
+                is_error: turn.is_error,
+                at: turn.time.utc,
+                tools: &shape.tools,
+                files: &shape.files,
+            })
+            .collect();
+        let proposed = rules::propose(&Conversation { turns: &read });
+        let by_id: HashMap<TurnId, &ShownTurn> = turns.iter().map(|turn| (turn.id, turn)).collect();
+        let projects = self.store().projects_of(&rows)?;
+        let new = |proposal: Proposal| {
+            let turn = proposal.evidence.first().and_then(|(id, _)| by_id.get(id));
+            let project = turn.and_then(|turn| projects.get(&turn.row).copied());
+            memory_of(proposal, project, &session.native_id, turn.and_then(|turn| turn.cwd.as_deref()))
+        };
+        Ok(proposed.into_iter().map(new).collect())
+    }
+}
+
+/// Returns the name under which a conversation is noted as read: an extraction of some kinds is another.
+fn extractor_of(request: &ExtractRequest) -> String {
+    let mut kinds: Vec<&str> = request.kinds.iter().map(|kind| kind.as_str()).collect();
+    kinds.sort_unstable();
+    format!("{RULES}/{}{}{}", rules::VERSION, if kinds.is_empty() { "" } else { " " }, kinds.join(" "))
+}
+
+fn memory_of(proposal: Proposal, project: Option<ProjectId>, session: &str, cwd: Option<&str>) -> NewMemory {
+    let mut new = NewMemory::new(proposal.kind, proposal.statement);
+    let files = proposal.files.iter().map(|path| relative(path, cwd));
+    let files = files.filter(|path| path.chars().count() <= PATH_CHARS).take(MOST_FILES);
+    new.memory = Memory {
+        id: MemoryId::from_bytes([0; 16]),
+        project,
+        details: proposal.details,
+        fields: proposal.fields,
+        confidence: if proposal.is_proven { Confidence::Verified } else { Confidence::Inferred },
+        certainty: proposal.certainty.clamp(0.0, 1.0),
+        importance: proposal.importance.clamp(0.0, 1.0),
+        source: Source {
+            kind: proposal.said_by,
+            extractor: Some(format!("{RULES}/{}: {}", rules::VERSION, proposal.rule)),
+            session: Some(session.to_owned()),
+            place: None,
+        },
+        lane: Lane::Extracted,
+        valid_from: proposal.at,
+        anchors: files.map(|text| Anchor { kind: AnchorKind::SourceFile, text }).collect(),
+        language: Some(proposal.language.to_owned()),
+        ..new.memory
+    };
+    new.evidence =
+        proposal.evidence.into_iter().map(|(turn, quote)| GivenEvidence { turn: turn.to_string(), quote: Some(quote) }).collect();
+    new
+}

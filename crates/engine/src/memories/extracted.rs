@@ -1,0 +1,212 @@
+//! Proposals of an extractor become memories, by one path for every extractor.
+//!
+//! What is known already gets the evidence of the proposal. What a person rejected, put away, replaced or forgot for good
+//! is not proposed again. What an extractor found in a conversation takes the place of what it found there before, except
+//! for memories that a person confirmed or pinned.
+
+use std::collections::{HashMap, HashSet};
+
+use yore_core::id::{MemoryId, ProjectId};
+use yore_core::memory::{Lane, Memory, SourceKind, Status, check};
+use yore_core::operation::{Actor, Cause, OperationKind, Record};
+use yore_core::text::Shingles;
+use yore_core::time::UtcMillis;
+
+use super::record::{NewMemory, Prepared, joined};
+use crate::Engine;
+use crate::error::{EngineError, MemoryError};
+use crate::store::{EpisodeKey, MemoryFilter, OperationTx};
+
+/// Statements with a greater share of their words in common say the same.
+const SAME: f32 = 0.5;
+/// What a repetition by the person in another session adds to importance.
+const REPEATED: f32 = 0.1;
+/// Cause of a memory that its extractor proposes no more.
+const NO_LONGER: &str = "no longer proposed by ";
+
+/// What an extractor found in a conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Extraction<'e> {
+    /// Row of the session.
+    pub episode: EpisodeKey,
+    /// The agent's own id of the session.
+    pub session: &'e str,
+    /// Name of the extractor, without its version.
+    pub extractor: &'e str,
+    /// Its version.
+    pub version: u32,
+    /// True if these are all memories of the conversation: what it found there before and finds no more is put away.
+    pub is_whole: bool,
+    /// What it proposes, each with its project.
+    pub proposals: Vec<NewMemory>,
+}
+
+/// What became of proposals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// New memories.
+    pub recorded: u64,
+    /// Known memories that got evidence.
+    pub joined: u64,
+    /// Known already, with this evidence.
+    pub known: u64,
+    /// Not recorded: a person rejected, replaced, put away or forgot it, or it cannot be stored.
+    pub refused: u64,
+    /// Memories of an earlier extraction that were put away.
+    pub put_away: u64,
+}
+
+impl Extracted {
+    /// Adds other counts.
+    pub fn add(&mut self, other: Self) {
+        self.recorded += other.recorded;
+        self.joined += other.joined;
+        self.known += other.known;
+        self.refused += other.refused;
+        self.put_away += other.put_away;
+    }
+}
+
+/// The memories of projects by their words, kept through a run over many conversations.
+#[derive(Debug, Default)]
+pub(crate) struct KnownStatements(HashMap<Option<ProjectId>, Vec<Known>>);
+
+#[derive(Debug)]
+struct Known {
+    id: MemoryId,
+    shingles: Shingles,
+}
+
+impl Engine {
+    /// Records what an extractor found in a conversation, as one operation.
+    pub(crate) fn record_extraction(
+        &self,
+        extraction: &Extraction<'_>,
+        known: &mut KnownStatements,
+    ) -> Result<Extracted, EngineError> {
+        let now = self.now();
+        let before = self.earlier(extraction)?;
+        let mut counts = Extracted::default();
+        if extraction.proposals.is_empty() && before.is_empty() {
+            return Ok(counts);
+        }
+        let reader = self.reader()?;
+        let mut proposals: Vec<Prepared> = Vec::new();
+        for new in &extraction.proposals {
+            match self.prepared(new, now) {
+                Ok(prepared) if reader.is_statement_buried(&prepared.memory.statement) => counts.refused += 1,
+                Ok(prepared) => proposals.push(prepared),
+                Err(EngineError::Memory(_)) => counts.refused += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        let projects: HashSet<Option<ProjectId>> = proposals.iter().map(|prepared| prepared.memory.project).collect();
+        for project in &projects {
+            self.load_known(*project, known)?;
+        }
+        let name = format!("{}/{}", extraction.extractor, extraction.version);
+        let cause = Cause { actor: Actor::Rule, by: name.clone(), input: Some(extraction.session.to_owned()) };
+        let summary = format!("extracted {} memories from a session", proposals.len());
+        let mut added: Vec<(Option<ProjectId>, Known)> = Vec::new();
+        let (counts, _) = self.operate(OperationKind::Extract, &cause, summary, |tx| {
+            let mut met: HashSet<MemoryId> = HashSet::new();
+            for prepared in &proposals {
+                let project = prepared.memory.project;
+                let shingles = Shingles::of(&prepared.memory.statement);
+                let same = known
+                    .0
+                    .get(&project)
+                    .into_iter()
+                    .flatten()
+                    .chain(added.iter().filter(|(of, _)| *of == project).map(|(_, known)| known));
+                let same = same.filter(|known| known.shingles.similarity(&shingles) >= SAME);
+                let best = same.max_by(|a, b| a.shingles.similarity(&shingles).total_cmp(&b.shingles.similarity(&shingles)));
+                match best.map(|known| tx.memory(known.id)).transpose()?.flatten() {
+                    Some(memory) => join(tx, memory, &prepared.memory, &mut met, &mut counts, now)?,
+                    None => {
+                        let id = prepared.record(tx, now)?;
+                        met.insert(id);
+                        counts.recorded += 1;
+                        added.push((project, Known { id, shingles }));
+                    }
+                }
+            }
+            for id in before.iter().filter(|id| extraction.is_whole && !met.contains(id)) {
+                let Some(memory) = tx.memory(*id)? else { continue };
+                let is_own = memory.lane == Lane::Extracted && memory.status == Status::Holds && !memory.is_pinned;
+                if is_own {
+                    let cause = Some(format!("{NO_LONGER}{name}"));
+                    let gone = Memory { status: Status::Archived, cause, status_since: Some(now), changed: now, ..memory };
+                    tx.put(&Record::Memory(Box::new(gone)))?;
+                    counts.put_away += 1;
+                }
+            }
+            Ok::<_, EngineError>(counts)
+        })?;
+        for (project, memory) in added {
+            known.0.entry(project).or_default().push(memory);
+        }
+        Ok(counts)
+    }
+
+    /// Loads the memories of a project, once in a run.
+    fn load_known(&self, project: Option<ProjectId>, known: &mut KnownStatements) -> Result<(), EngineError> {
+        if known.0.contains_key(&project) {
+            return Ok(());
+        }
+        let filter = MemoryFilter {
+            projects: Some(project.into_iter().collect()),
+            with_global: project.is_none(),
+            ..MemoryFilter::default()
+        };
+        let memories = self.store().memories(&filter, usize::MAX >> 1)?;
+        let of = |memory: &Memory| Known { id: memory.id, shingles: Shingles::of(&memory.statement) };
+        known.0.insert(project, memories.iter().map(of).collect());
+        Ok(())
+    }
+
+    /// Returns the memories that the same extractor, in any version, found in the same conversation before.
+    fn earlier(&self, extraction: &Extraction<'_>) -> Result<Vec<MemoryId>, EngineError> {
+        let prefix = format!("{}/", extraction.extractor);
+        let is_earlier = |memory: &Memory| {
+            let source = &memory.source;
+            source.session.as_deref() == Some(extraction.session)
+                && source.extractor.as_ref().is_some_and(|extractor| extractor.starts_with(&prefix))
+        };
+        let memories = self.store().memories_with_evidence_in(extraction.episode)?;
+        Ok(memories.iter().filter(|memory| is_earlier(memory)).map(|memory| memory.id).collect())
+    }
+}
+
+/// Gives a known memory the evidence of a proposal that says the same, if it holds.
+fn join(
+    tx: &mut OperationTx<'_, '_>,
+    known: Memory,
+    proposed: &Memory,
+    met: &mut HashSet<MemoryId>,
+    counts: &mut Extracted,
+    now: UtcMillis,
+) -> Result<(), EngineError> {
+    let is_back = known.status == Status::Archived && known.cause.as_ref().is_some_and(|cause| cause.starts_with(NO_LONGER));
+    if !matches!(known.status, Status::Holds | Status::Contested) && !is_back {
+        counts.refused += 1;
+        return Ok(());
+    }
+    met.insert(known.id);
+    let mut changed = joined(known.clone(), proposed.clone(), now);
+    if is_back {
+        (changed.status, changed.cause, changed.status_since, changed.changed) = (Status::Holds, None, Some(now), now);
+    }
+    if changed == known {
+        counts.known += 1;
+        return Ok(());
+    }
+    let is_repeated = proposed.source.kind == SourceKind::User && proposed.source.session != known.source.session;
+    if is_repeated {
+        changed.importance = (changed.importance + REPEATED).min(1.0);
+    }
+    check(&changed).map_err(MemoryError::from)?;
+    tx.put(&Record::Memory(Box::new(changed)))?;
+    counts.joined += 1;
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Commits that the agent made with a reason in the message.
+
+use yore_core::exchange::TurnShape;
+use yore_core::memory::{Fields, MemoryKind, SourceKind};
+
+use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::sentence::sentences;
+use super::words::{Words, normal};
+
+/// Lines at which the message proper ends.
+const TRAILERS: [&str; 3] = ["Co-Authored-By:", "Signed-off-by:", "🤖"];
+
+/// Proposes what a commit changed and why, if its message gives the reason.
+pub fn propose(call: &TurnShape<'_>, found: &mut Vec<Proposal>) {
+    if !call.tool_text.contains("git commit") {
+        return;
+    }
+    let Some(message) = message(call.tool_text) else { return };
+    let Some((subject, body)) = message.split_once('\n') else { return };
+    let subject = plain(subject);
+    let body = TRAILERS.iter().filter_map(|trailer| body.find(trailer)).min().map_or(body, |end| &body[..end]);
+    let words = Words::of(body);
+    let said = sentences(body, words);
+    let reason = said.iter().find(|sentence| {
+        (words.has("cause", &sentence.normal) || words.has("reason", &sentence.normal))
+            && sentence.content() > 4
+            && !sentence.text.starts_with(['-', '*'])
+    });
+    let Some(reason) = reason else { return };
+    if subject.split_whitespace().count() < 3 || words.has("trivial", &normal(&subject)) {
+        return;
+    }
+    let is_fix = normal(&subject).split_whitespace().next().is_some_and(|word| word.starts_with("fix"));
+    let why = plain(reason.text);
+    let fields = match is_fix {
+        true => Fields::Solution { problem: why.clone(), error: None, tried: Vec::new(), changes: Vec::new(), files: Vec::new() },
+        false => Fields::Decision { reason: Some(why.clone()), alternatives: Vec::new(), tradeoffs: Vec::new() },
+    };
+    found.push(Proposal {
+        rule: "commit with a reason",
+        kind: if is_fix { MemoryKind::Solution } else { MemoryKind::Decision },
+        statement: cut(&format!("{}. {why}", subject.trim_end_matches('.')), MOST_STATEMENT_CHARS),
+        details: None,
+        fields,
+        certainty: 0.66,
+        importance: 0.65,
+        evidence: vec![(call.id, reason.text.to_owned())],
+        files: Vec::new(),
+        said_by: SourceKind::Agent,
+        language: words.language,
+        at: call.at,
+        is_proven: false,
+    });
+}
+
+/// Returns the message in a command: a here-document, or what follows `-m`.
+fn message(command: &str) -> Option<&str> {
+    if let Some((_, rest)) = command.split_once("<<'EOF'\n") {
+        return rest.split_once("\nEOF").map(|(message, _)| message);
+    }
+    let (_, rest) = command.split_once("-m \"")?;
+    let end = rest.find("\" ").or_else(|| rest.find("\"\n")).or_else(|| rest.rfind('"'))?;
+    Some(&rest[..end])
+}

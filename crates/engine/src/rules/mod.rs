@@ -1,0 +1,131 @@
+//! Rules that propose memories from a conversation, without a model: the same conversation always gives the same
+//! proposals.
+//!
+//! - [`Conversation`], [`propose`]: what the rules read, and what they propose
+//! - [`Proposal`]: a memory that a rule proposes, with the reason and the words that it rests on
+//! - a module for each kind of source: `person`, `option` (what they chose from a list), `plan` (what they
+//!   approved or refused), `report` (what the agent
+//!   reports), `commit` (messages of commits), `compaction` (summaries of long conversations), `repair` (errors and what mended them)
+//! - `words`: the words that they recognise, as data for each language; `sentence` and `context`: sentences, and what
+//!   makes one understandable alone
+//!
+//! Only what a person typed can become a standing order or a preference: results of tools, pages and inserted texts are
+//! not looked at, except for a client's own notice that a tool call was refused.
+
+mod commit;
+mod compaction;
+mod context;
+mod option;
+mod person;
+mod plan;
+mod proposal;
+mod repair;
+mod report;
+mod sentence;
+mod words;
+
+use std::collections::HashMap;
+
+use yore_core::episode::Role;
+use yore_core::exchange::TurnShape;
+use yore_core::text::Shingles;
+
+use self::context::Context;
+pub use self::proposal::Proposal;
+
+/// Version of the rules. Another one extracts every conversation anew.
+pub const VERSION: u32 = 1;
+/// Least certainty of a proposal.
+pub const LEAST_CERTAINTY: f32 = 0.55;
+/// Most proposals of one exchange, except answers to questions, of which each counts.
+const MOST_OF_EXCHANGE: usize = 3;
+/// Two proposals with more words in common say the same.
+const SAME: f32 = 0.5;
+
+/// A conversation as rules read it.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversation<'t> {
+    /// Its turns in order.
+    pub turns: &'t [TurnShape<'t>],
+}
+
+/// Returns the memories that the rules propose, in the order of the conversation. What is said later changes nothing
+/// about the proposals of exchanges that are complete.
+pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
+    let turns = conversation.turns;
+    let mut kept: Vec<(Proposal, Shingles)> = Vec::new();
+    let starts = (0..turns.len()).filter(|at| turns[*at].role == Role::Human);
+    let starts: Vec<usize> = std::iter::once(0).chain(starts.filter(|at| *at > 0)).collect();
+    for (number, start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).copied().unwrap_or(turns.len());
+        let mut found = of_exchange(conversation, *start, end);
+        found.retain(|proposal| proposal.certainty >= LEAST_CERTAINTY);
+        found.sort_by(|a, b| b.certainty.total_cmp(&a.certainty));
+        let mut count = 0;
+        for proposal in found {
+            let shingles = Shingles::of(&proposal.statement);
+            let is_known = kept.iter().any(|(_, known)| known.similarity(&shingles) >= SAME);
+            let is_answer = proposal.rule == plan::ANSWER;
+            if is_known || count >= MOST_OF_EXCHANGE && !is_answer {
+                continue;
+            }
+            count += usize::from(!is_answer);
+            kept.push((proposal, shingles));
+        }
+    }
+    kept.into_iter().map(|(proposal, _)| proposal).collect()
+}
+
+/// Returns what the rules find in an exchange.
+fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec<Proposal> {
+    let turns = &conversation.turns[start..end];
+    let mut found = Vec::new();
+    let Some(first) = turns.first() else { return found };
+    if first.role == Role::Human {
+        let agent = conversation.turns[..start].iter().rev().find(|turn| turn.role == Role::Assistant && !turn.text.is_empty());
+        let context = Context { agent: agent.map(|turn| turn.text) };
+        plan::carried_out(first, &mut found);
+        // Words that a client took from the result of a tool may be the tool's.
+        let before = start.checked_sub(1).map(|at| &conversation.turns[at]);
+        let is_refusal = before.is_some_and(|before| before.role == Role::ToolResult && before.tool_text.contains(first.text));
+        if !is_refusal {
+            option::propose(first, &context, &mut found);
+            person::propose(first, &context, &mut found);
+        }
+    }
+    let mut calls: HashMap<&str, &TurnShape<'_>> = HashMap::new();
+    for turn in turns {
+        match turn.role {
+            Role::Summary => compaction::propose(turn, &mut found),
+            Role::ToolResult => {
+                let ids = turn.tools.iter().filter_map(|tool| tool.call_id.as_deref());
+                if let Some(call) = ids.filter_map(|id| calls.get(id)).next() {
+                    plan::decided(turn, call, &mut found);
+                    plan::refused(turn, Some(call), &mut found);
+                }
+            }
+            _ if !turn.tools.is_empty() => {
+                commit::propose(turn, &mut found);
+                calls.extend(turn.tools.iter().filter_map(|tool| Some((tool.call_id.as_deref()?, turn))));
+            }
+            _ => {}
+        }
+    }
+    let wrote = report::written(turns);
+    // A report that the person doubts at once was not the last word.
+    let next = conversation.turns.get(end).filter(|next| next.role == Role::Human);
+    if !next.is_some_and(|next| person::doubts(next.text)) {
+        let mut said = turns.iter().rev().filter(|turn| turn.role == Role::Assistant && !turn.text.is_empty());
+        if let Some(last) = said.next() {
+            report::propose(last, &wrote, true, &mut found);
+            report::tickets(last, &mut found);
+        }
+        // What was found out last comes first: an earlier diagnosis may have been wrong.
+        for turn in said {
+            report::propose(turn, &wrote, false, &mut found);
+            report::tickets(turn, &mut found);
+        }
+    }
+    repair::propose(turns, &mut found);
+    found
+}

@@ -1,0 +1,88 @@
+//! What the person chose from a list of the agent by its letter or number.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use yore_core::exchange::TurnShape;
+use yore_core::memory::{Fields, MemoryKind, SourceKind};
+
+use super::context::Context;
+use super::person::is_typed;
+use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::sentence::{is_name, sentences};
+use super::words::{Words, normal};
+
+/// A longer message says itself what it chooses, in bytes.
+const LONGEST: usize = 200;
+
+/// A message that begins with an option: `option B`, `let's go with 2`, `B please`, `I like option 1`.
+static CHOICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix) ^ (?: (?: ok(?:ay)? | yes | yeah | yep | sure | hmm | i \s think | i \s like | i \s prefer | i'd \s go \s with | let's \s (?: go \s with | do | try | use )
+            | go \s with | do | take | use | the ) [\s,]+ )*
+            (?: (?: option | approach | variant | choice | number | alternative ) \s* \#? \(? ([a-e1-9]) | \(? ([a-e1-9]) ) \)? (?: [\s.,;:!\)] | $ )",
+    )
+    .ok()
+});
+
+/// Proposes the option that a message chooses, in the words of the agent.
+pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Proposal>) {
+    let text = turn.text.trim();
+    if text.len() > LONGEST || text.ends_with('?') || !is_typed(text) {
+        return;
+    }
+    let Some(agent) = context.agent else { return };
+    let Some(captures) = CHOICE.as_ref().and_then(|choice| choice.captures(text)) else { return };
+    let Some(mark) = captures.get(1).or_else(|| captures.get(2)) else { return };
+    // A letter alone may be a word, a number alone the beginning of a list.
+    let is_named = captures.get(1).is_some();
+    if !is_named && (mark.as_str() == "a" || mark.start() > 0 && mark.as_str().chars().all(char::is_lowercase)) {
+        return;
+    }
+    let Some(option) = option_of(agent, mark.as_str()) else { return };
+    let words = Words::of(agent);
+    let asked = sentences(agent, words)
+        .into_iter()
+        .rev()
+        .find(|sentence| sentence.is_question && sentence.content() >= 3 && !words.has("next step", &sentence.normal));
+    let own = plain(&option);
+    let names = |text: &str| text.split_whitespace().filter(|word| is_name(word)).count();
+    let is_alone = names(&own) + asked.as_ref().map_or(0, |asked| asked.names() + asked.content() / 3) > 0;
+    if !is_alone || own.ends_with('?') || words.has("trivial", &normal(&own)) {
+        return;
+    }
+    let room = MOST_STATEMENT_CHARS.saturating_sub(own.chars().count() + 12);
+    let question = asked.map(|asked| plain(asked.text)).filter(|asked| asked.chars().count() <= room);
+    let statement = match &question {
+        Some(question) => format!("{question} Chosen: {own}"),
+        None => format!("Chosen: {own}"),
+    };
+    found.push(Proposal {
+        rule: "chosen option",
+        kind: MemoryKind::Decision,
+        statement: cut(&statement, MOST_STATEMENT_CHARS),
+        details: None,
+        fields: Fields::None,
+        certainty: 0.7,
+        importance: 0.7,
+        evidence: vec![(turn.id, text.to_owned())],
+        files: Vec::new(),
+        said_by: SourceKind::User,
+        language: words.language,
+        at: turn.at,
+        is_proven: false,
+    });
+}
+
+/// Returns the line of the agent's list with this letter or number, with the line below it if it is only a name.
+fn option_of(agent: &str, mark: &str) -> Option<String> {
+    let pattern = format!(r"(?im)^\s*(?:[-*#]+\s*)?\**\s*(?:(?:option|approach|variant)\s+)?\(?{mark}\**[.):]\**\s*(\S.*)$");
+    let found = Regex::new(&pattern).ok()?.captures_iter(agent).last()?;
+    let line = found.get(1)?;
+    let own = line.as_str().trim();
+    if own.split_whitespace().count() >= 6 {
+        return Some(own.to_owned());
+    }
+    let below = agent[line.end()..].lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("```"));
+    Some(format!("{own} {}", below.unwrap_or_default()).trim().to_owned()).filter(|option| option.split_whitespace().count() >= 3)
+}

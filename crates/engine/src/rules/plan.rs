@@ -1,0 +1,195 @@
+//! What the person approved: plans, answers to questions that the agent asked, and refusals of a tool call.
+
+use yore_core::episode::Outcome;
+use yore_core::exchange::TurnShape;
+use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::text::command_of;
+
+use super::proposal::{MOST_DETAILS_CHARS, MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::sentence::{Sentence, is_content, is_name, sentences};
+use super::words::{Words, normal};
+
+/// How clients begin the message that carries out an approved plan.
+const PLANS: [&str; 2] = ["Implement the following plan:", "Please implement this plan:"];
+/// The tools by which an agent asks the person, and how their results begin.
+const ASKING: &str = "AskUserQuestion";
+const PLANNING: &str = "ExitPlanMode";
+const APPROVED: &str = "User has approved your plan";
+/// Name of the rule about answers to questions.
+pub const ANSWER: &str = "answer to a question";
+/// A longer answer is a message of its own, in characters.
+const LONGEST_ANSWER: usize = 160;
+/// How clients tell the agent that the person refused a tool call, and begin the person's words.
+const REFUSED: &str = "The user doesn't want to proceed with this tool use.";
+const REASON: &str = "the user said:";
+
+/// Proposes the decision in a plan that the person carries out.
+pub fn carried_out(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
+    if let Some(plan) = PLANS.iter().find_map(|begin| turn.text.trim_start().strip_prefix(begin)) {
+        approved(turn, plan, found);
+    }
+}
+
+/// Proposes what the person decided in the result of a tool by which the agent asks.
+pub fn decided(turn: &TurnShape<'_>, call: &TurnShape<'_>, found: &mut Vec<Proposal>) {
+    let is_of = |name: &str| call.tools.iter().any(|tool| tool.name == name);
+    if is_of(PLANNING) && turn.tool_text.starts_with(APPROVED) {
+        let inside = turn.tool_text.split_once("Approved Plan:").map(|(_, plan)| plan);
+        let (from, plan) = inside.map_or((call, call.tool_text), |plan| (turn, plan));
+        approved(from, plan, found);
+    } else if is_of(ASKING) {
+        answered(turn, found);
+    }
+}
+
+/// Proposes the decision in a plan that the person approved.
+fn approved(turn: &TurnShape<'_>, plan: &str, found: &mut Vec<Proposal>) {
+    let words = Words::of(plan);
+    let Some(line) = plan.lines().find(|line| line.trim_start().starts_with('#')) else { return };
+    let title = plain(line);
+    let title = title.trim_start_matches("Plan:").trim_start_matches("Implementation Plan:").trim();
+    let said = sentences(plan, words);
+    let under = |section: &'static str| {
+        said.iter()
+            .filter(move |sentence| words.is(section, &sentence.heading) && !sentence.is_question && sentence.content() >= 3)
+    };
+    let (goal, ground): (Vec<&Sentence<'_>>, Vec<&Sentence<'_>>) =
+        (under("label goal").take(2).collect(), under("label lead").take(3).collect());
+    let steps: Vec<String> = plan
+        .lines()
+        .filter(|line| line.starts_with("##"))
+        .map(plain)
+        .filter(|step| step.split_whitespace().count() > 1)
+        .filter(|step| !words.is("label lead", &normal(step)) && !words.is("label goal", &normal(step)))
+        .collect();
+    let Some(first) = goal.first().or(ground.first()) else { return };
+    if title.split_whitespace().count() < 2 {
+        return;
+    }
+    let join = |parts: &[&Sentence<'_>]| parts.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
+    let room = MOST_STATEMENT_CHARS.saturating_sub(title.chars().count() + 18);
+    let told = match goal.is_empty() {
+        false => cut(&join(&goal), room),
+        true if steps.is_empty() => cut(&join(&ground), room),
+        // Without a goal, the problem and the steps say together what was decided.
+        true => format!("{} Steps: {}", cut(&join(&ground), room / 2), steps.join("; ")),
+    };
+    let reason = join(if ground.is_empty() { &goal } else { &ground });
+    let statement = format!("Approved plan: {title}. {told}");
+    found.push(Proposal {
+        rule: "approved plan",
+        kind: MemoryKind::Decision,
+        statement: cut(&statement, MOST_STATEMENT_CHARS),
+        details: (!steps.is_empty()).then(|| cut(&steps.join("; "), MOST_DETAILS_CHARS)),
+        fields: Fields::Decision {
+            reason: Some(cut(&reason, MOST_DETAILS_CHARS)),
+            alternatives: Vec::new(),
+            tradeoffs: Vec::new(),
+        },
+        certainty: 0.85,
+        importance: 0.75,
+        evidence: vec![(turn.id, line.trim().to_owned()), (turn.id, first.text.to_owned())],
+        files: Vec::new(),
+        said_by: SourceKind::User,
+        language: words.language,
+        at: turn.at,
+        is_proven: false,
+    });
+}
+
+/// Proposes what the person chose where the agent asked with choices.
+fn answered(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
+    let words = Words::of(turn.tool_text);
+    for (question, answer) in pairs(turn.tool_text) {
+        let chosen = plain(answer.trim_end_matches("(Recommended)"));
+        let asks_what_next = words.has("next step", &normal(question));
+        let names = |text: &str| text.split_whitespace().filter(|word| is_name(word)).count();
+        let content = |text: &str| normal(text).split_whitespace().filter(|word| is_content(word)).count();
+        let is_alone = names(question) > 0 || content(question) + content(&chosen) >= 6;
+        let is_choice = !answer.contains('?') && chosen.chars().count() <= LONGEST_ANSWER && !chosen.is_empty();
+        if asks_what_next || !is_alone || !is_choice {
+            continue;
+        }
+        let room = MOST_STATEMENT_CHARS.saturating_sub(chosen.chars().count() + 12).max(80);
+        let statement = format!("{} Chosen: {chosen}", cut(&plain(question), room));
+        found.push(Proposal {
+            rule: ANSWER,
+            kind: MemoryKind::Decision,
+            statement: cut(&statement, MOST_STATEMENT_CHARS),
+            details: None,
+            fields: Fields::None,
+            certainty: 0.8,
+            importance: 0.7,
+            evidence: vec![(turn.id, question.to_owned()), (turn.id, answer.to_owned())],
+            files: Vec::new(),
+            said_by: SourceKind::User,
+            language: words.language,
+            at: turn.at,
+            is_proven: false,
+        });
+    }
+}
+
+/// Returns questions with their answers: `"Which one?"="The first"`.
+fn pairs(text: &str) -> Vec<(&str, &str)> {
+    let mut pairs = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("\"=\"") {
+        let question = rest[..at].rsplit_once(['"']).map_or("", |(_, question)| question);
+        let after = &rest[at + 3..];
+        let end = after.find("\", \"").or_else(|| after.find("\". ")).or_else(|| after.find('"')).unwrap_or(after.len());
+        pairs.push((question.trim(), after[..end].trim()));
+        rest = &after[end..];
+    }
+    pairs
+}
+
+/// Proposes what the person said when they refused a tool call. These are words in a tool's result, so they never make
+/// a standing order.
+pub fn refused(turn: &TurnShape<'_>, call: Option<&TurnShape<'_>>, found: &mut Vec<Proposal>) {
+    let is_refused = turn.tools.iter().any(|tool| tool.outcome == Some(Outcome::Cancelled));
+    if !is_refused || !turn.tool_text.trim_start().starts_with(REFUSED) {
+        return;
+    }
+    let Some((_, reason)) = turn.tool_text.split_once(REASON) else { return };
+    let words = Words::of(reason);
+    let Some(what) = call.and_then(subject) else { return };
+    let said = sentences(reason, words);
+    let about = normal(call.map_or("", |call| call.tool_text));
+    let useful = |sentence: &&Sentence<'_>| {
+        let has = |section: &str| words.has(section, &sentence.normal);
+        let says_how =
+            ["reason", "instead", "prefer", "standing", "order", "decide"].into_iter().any(has) || sentence.names() > 0;
+        let is_about = sentence.normal.split_whitespace().any(|word| is_content(word) && about.contains(&format!(" {word} ")));
+        let is_useful = !sentence.is_question && sentence.count() >= 5 && sentence.content() >= 3;
+        // These are words in a tool's result: no standing order rests on them.
+        is_useful && says_how && (is_about || has("prefer") || has("instead")) && !has("once") && !has("standing")
+    };
+    let Some(sentence) = said.iter().find(useful) else { return };
+    let statement = format!("Refused {what}: “{}”", plain(sentence.text));
+    found.push(Proposal {
+        rule: "refused tool call",
+        kind: MemoryKind::UserInput,
+        statement: cut(&statement, MOST_STATEMENT_CHARS),
+        details: None,
+        fields: Fields::Preference { aspect: None, corrected: Some(what) },
+        certainty: if sentence.names() > 0 { 0.65 } else { 0.55 },
+        importance: 0.6,
+        evidence: vec![(turn.id, sentence.text.to_owned())],
+        files: Vec::new(),
+        said_by: SourceKind::User,
+        language: words.language,
+        at: turn.at,
+        is_proven: false,
+    });
+}
+
+/// Returns what a tool call was to do, in a few words.
+fn subject(call: &TurnShape<'_>) -> Option<String> {
+    if let Some(command) = command_of(call.tool_text) {
+        return Some(format!("`{}`", cut(&plain(command), 80)));
+    }
+    let file = call.files.first()?;
+    let name = file.path.rsplit(['/', '\\']).next()?;
+    Some(format!("a change of {name}"))
+}

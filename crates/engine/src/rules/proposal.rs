@@ -1,0 +1,88 @@
+//! What a rule proposes.
+
+use yore_core::id::TurnId;
+use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::time::UtcMillis;
+
+/// Longest statement of a proposal, in characters.
+pub const MOST_STATEMENT_CHARS: usize = 300;
+/// Longest details of a proposal, in characters.
+pub const MOST_DETAILS_CHARS: usize = 700;
+
+/// A memory that a rule proposes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// Name of the rule: the reason why it is proposed.
+    pub rule: &'static str,
+    /// Kind of the statement.
+    pub kind: MemoryKind,
+    /// One thing, understandable alone, at most [`MOST_STATEMENT_CHARS`].
+    pub statement: String,
+    /// More about it.
+    pub details: Option<String>,
+    /// Fields of its kind.
+    pub fields: Fields,
+    /// Probability that it is right and worth keeping, 0 to 1.
+    pub certainty: f32,
+    /// Importance, 0 to 1.
+    pub importance: f32,
+    /// Turns that say it, each with a quote that stands there.
+    pub evidence: Vec<(TurnId, String)>,
+    /// Files that it speaks of.
+    pub files: Vec<String>,
+    /// Whose words it rests on.
+    pub said_by: SourceKind,
+    /// Language of its words.
+    pub language: &'static str,
+    /// When it was said.
+    pub at: Option<UtcMillis>,
+    /// True if its rule saw the outcome.
+    pub is_proven: bool,
+}
+
+/// Returns a text on one line without marks of Markdown.
+pub fn plain(text: &str) -> String {
+    let mut plain = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("**", "");
+    loop {
+        let rest = plain.trim_start_matches(['-', '*', '#', '>', '•', ' ']);
+        let rest = numbered(rest).unwrap_or(rest);
+        if rest.len() == plain.len() {
+            return plain;
+        }
+        plain = rest.to_owned();
+    }
+}
+
+/// Returns what follows the number of a list's item.
+fn numbered(text: &str) -> Option<&str> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text.get(digits..)?.strip_prefix(['.', ')'])?;
+    (digits > 0 && digits < 3 && rest.starts_with(' ')).then(|| rest.trim_start())
+}
+
+/// Returns the beginning of a text of at most `most` characters, cut between words.
+pub fn cut(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let end = text[..end].rfind(' ').filter(|at| *at > end / 2).unwrap_or(end);
+    format!("{}…", text[..end].trim_end_matches([',', ';', ':', ' ', '.']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_markdown_go_and_words_stay() {
+        assert_eq!(plain("  - **Root cause:** `a_b` is\n  nil"), "Root cause: `a_b` is nil");
+        assert_eq!(plain("### 2. The fix"), "The fix");
+        assert_eq!(plain("2026 was good"), "2026 was good");
+        assert_eq!(plain("- "), "");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_words() {
+        assert_eq!(cut("one two three", 40), "one two three");
+        assert_eq!(cut("one two three", 10), "one two…");
+        assert_eq!(cut("ööööööööö", 4), "öööö…");
+    }
+}

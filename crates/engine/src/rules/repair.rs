@@ -1,0 +1,117 @@
+//! An error and what mended it: a command that failed, changes of files, and the same command that passed.
+
+use std::collections::HashMap;
+
+use yore_core::episode::{FileAction, Outcome, Role};
+use yore_core::exchange::TurnShape;
+use yore_core::id::TurnId;
+use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::text::{command_of, error_line, steady};
+
+use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::sentence::sentences;
+use super::words::Words;
+
+/// A command that failed and has not passed since.
+struct Open {
+    /// Turn of the failing result, and the line that reports the error.
+    turn: TurnId,
+    error: String,
+    /// Files that were changed since.
+    files: Vec<String>,
+    /// The agent's words since.
+    said: Vec<(TurnId, String)>,
+}
+
+/// Proposes the errors that the turns of an exchange mended.
+pub fn propose(turns: &[TurnShape<'_>], found: &mut Vec<Proposal>) {
+    let mut calls: HashMap<&str, &str> = HashMap::new();
+    let mut open: HashMap<&str, Open> = HashMap::new();
+    for turn in turns {
+        let written: Vec<&str> =
+            turn.files.iter().filter(|file| file.action == FileAction::Written).map(|file| file.path.as_str()).collect();
+        for failed in open.values_mut() {
+            failed.files.extend(
+                written
+                    .iter()
+                    .filter(|path| !failed.files.iter().any(|known| known == *path))
+                    .map(|path| (*path).to_owned())
+                    .collect::<Vec<_>>(),
+            );
+            if turn.role == Role::Assistant && !turn.text.is_empty() {
+                failed.said.push((turn.id, turn.text.to_owned()));
+            }
+        }
+        if turn.role != Role::ToolResult {
+            if let (Some(command), [tool]) = (command_of(turn.tool_text), turn.tools)
+                && let Some(id) = tool.call_id.as_deref()
+            {
+                calls.insert(id, command);
+            }
+            continue;
+        }
+        let [tool] = turn.tools else { continue };
+        let Some(command) = tool.call_id.as_deref().and_then(|id| calls.get(id)).copied() else { continue };
+        match tool.outcome {
+            Some(Outcome::Failed) => {
+                let Some(error) = error_line(turn.tool_text) else { continue };
+                open.entry(command).or_insert(Open {
+                    turn: turn.id,
+                    error: error.to_owned(),
+                    files: Vec::new(),
+                    said: Vec::new(),
+                });
+            }
+            Some(Outcome::Done) => {
+                let Some(failed) = open.remove(command) else { continue };
+                found.extend(mended(command, failed, turn));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn mended(command: &str, failed: Open, passed: &TurnShape<'_>) -> Option<Proposal> {
+    if failed.files.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = failed.files.iter().filter_map(|path| path.rsplit(['/', '\\']).next()).take(3).collect();
+    let error = steady(&failed.error);
+    // The agent's words that give the reason.
+    let reason = failed.said.iter().find_map(|(id, text)| {
+        let words = Words::of(text);
+        let said = sentences(text, words);
+        let sentence = said.iter().find(|sentence| {
+            !sentence.is_question
+                && sentence.count() >= 6
+                && sentence.names() > 0
+                && words.has("strong cause", &sentence.normal)
+                && !words.has("trivial", &sentence.normal)
+        })?;
+        Some((*id, sentence.text.to_owned()))
+    });
+    let (id, reason) = reason?;
+    let what = format!("(`{}` failed: {}; changed {})", cut(&plain(command), 40), cut(&plain(&error), 90), names.join(", "));
+    let statement = format!("{} {what}", cut(&plain(&reason), MOST_STATEMENT_CHARS.saturating_sub(what.chars().count() + 2)));
+    Some(Proposal {
+        rule: "error and what mended it",
+        kind: MemoryKind::Solution,
+        statement: cut(&statement, MOST_STATEMENT_CHARS),
+        details: None,
+        fields: Fields::Solution {
+            problem: cut(&plain(&failed.error), 200),
+            error: Some(cut(failed.error.trim(), 300)),
+            tried: Vec::new(),
+            changes: Vec::new(),
+            files: failed.files.clone(),
+        },
+        certainty: 0.68,
+        importance: 0.65,
+        evidence: vec![(id, reason), (failed.turn, failed.error)],
+        files: failed.files,
+        said_by: SourceKind::Agent,
+        language: "en",
+        at: passed.at,
+        is_proven: true,
+    })
+}

@@ -1,0 +1,79 @@
+//! Checkpoints of extraction: which conversations were read, by which extractor, and as which turns.
+
+use std::collections::HashMap;
+
+use rusqlite::params;
+use yore_core::id::ProjectId;
+use yore_core::memory::Memory;
+use yore_core::time::UtcMillis;
+
+use super::keys::{EpisodeKey, MemoryKey, TurnKey, json_of};
+use super::{Store, StoreResult};
+
+/// Numbers by which a conversation is told from itself after it has grown or was read anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub turns: i64,
+    pub parts: i64,
+    pub newest: i64,
+}
+
+impl Store {
+    /// Returns the shapes of all conversations.
+    pub(crate) fn shapes(&self) -> StoreResult<HashMap<EpisodeKey, Shape>> {
+        self.read(|view| {
+            let rows = view.all("SELECT episode_id, count(*), sum(parts), max(id) FROM turn GROUP BY episode_id", [], |row| {
+                Ok((row.get(0)?, Shape { turns: row.get(1)?, parts: row.get(2)?, newest: row.get(3)? }))
+            })?;
+            Ok(rows.into_iter().collect())
+        })
+    }
+
+    /// Returns the shapes in which an extractor has read conversations.
+    pub(crate) fn extracted(&self, extractor: &str) -> StoreResult<HashMap<EpisodeKey, Shape>> {
+        self.read(|view| {
+            let sql = "SELECT episode_id, turns, parts, newest_turn FROM extraction WHERE extractor = ?1";
+            let rows = view.all(sql, [extractor], |row| {
+                Ok((row.get(0)?, Shape { turns: row.get(1)?, parts: row.get(2)?, newest: row.get(3)? }))
+            })?;
+            Ok(rows.into_iter().collect())
+        })
+    }
+
+    /// Records that an extractor has read a conversation.
+    pub(crate) fn note_extraction(&self, episode: EpisodeKey, extractor: &str, shape: Shape, at: UtcMillis) -> StoreResult<()> {
+        self.write(|tx| {
+            tx.execute(
+                "INSERT INTO extraction (episode_id, extractor, turns, parts, newest_turn, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (episode_id) DO UPDATE SET extractor = excluded.extractor, turns = excluded.turns,
+                     parts = excluded.parts, newest_turn = excluded.newest_turn, at_ms = excluded.at_ms",
+                params![episode, extractor, shape.turns, shape.parts, shape.newest, at],
+            )
+            .map(drop)
+        })
+    }
+
+    /// Returns the memories with evidence in a conversation, whatever their status.
+    pub(crate) fn memories_with_evidence_in(&self, episode: EpisodeKey) -> StoreResult<Vec<Memory>> {
+        self.read(|view| {
+            let rows: Vec<MemoryKey> = view.column(
+                "SELECT DISTINCT memory_id FROM turn JOIN memory_evidence ON turn_uid = turn.uid WHERE episode_id = ?1",
+                [episode],
+            )?;
+            rows.into_iter().filter_map(|row| view.memory_of_row(row).transpose()).collect()
+        })
+    }
+
+    /// Returns the projects of turns, as far as they have one.
+    pub(crate) fn projects_of(&self, turns: &[TurnKey]) -> StoreResult<HashMap<TurnKey, ProjectId>> {
+        self.read(|view| {
+            let rows = view.all(
+                "SELECT turn.id, project.uid FROM turn JOIN project ON project.id = turn.project_id
+                 WHERE turn.id IN (SELECT value FROM json_each(?1))",
+                [json_of(turns)],
+                |row| Ok((row.get(0)?, ProjectId::from_bytes(row.get(1)?))),
+            )?;
+            Ok(rows.into_iter().collect())
+        })
+    }
+}

@@ -1,0 +1,105 @@
+use std::collections::BTreeMap;
+
+use clap::Args;
+use yore_core::memory::MemoryKind;
+use yore_core::time::UtcMillis;
+use yore_engine::{ExtractReport, ExtractRequest};
+
+use super::{Context, memories};
+use crate::ask;
+use crate::error::{CliError, CliResult, Exit};
+use crate::render::progress::Progress;
+use crate::render::text;
+use crate::results::ExtractionDone;
+
+/// Find what is worth keeping in conversations: decisions, standing orders, solutions, what is left open
+///
+/// Rules read what was said, without a model and without a network. What they find is recorded as memories with their
+/// evidence, marked as extracted: a person's own stand above them. A conversation that did not change is not read again;
+/// what you reject is not proposed again. `yore op undo` takes back what was extracted from a session.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("which").required(true).multiple(true).args(["sessions", "projects", "since", "all"]))]
+pub struct Arguments {
+    /// This session; may be repeated
+    #[arg(long = "session", value_name = "ID")]
+    sessions: Vec<String>,
+    /// Sessions of this project: name, id or directory; may be repeated
+    #[arg(short, long = "project", value_name = "PROJECT")]
+    projects: Vec<String>,
+    /// Sessions last used at or after this time
+    #[arg(long, value_name = "TIME", value_parser = ask::time)]
+    since: Option<UtcMillis>,
+    /// All sessions
+    #[arg(long, conflicts_with_all = ["sessions", "projects"])]
+    all: bool,
+    /// Only memories of these kinds, separated by commas
+    #[arg(long, value_name = "KINDS", value_parser = memories::kind, value_delimiter = ',')]
+    kinds: Vec<MemoryKind>,
+    /// Read sessions again that did not change
+    #[arg(long)]
+    again: bool,
+    /// Record nothing: only list what would be recorded
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
+    let engine = context.settings.engine(false)?;
+    let request = ExtractRequest {
+        sessions: arguments.sessions.clone(),
+        projects: arguments.projects.clone(),
+        since: arguments.since,
+        kinds: arguments.kinds.clone(),
+        again: arguments.again,
+        is_dry_run: arguments.dry_run,
+    };
+    let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
+    let report = engine.extract(&request, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+        true
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    if context.printer.is_json() {
+        context.printer.json(&ExtractionDone::of(&report))?;
+    } else {
+        for line in told(&report, arguments.dry_run) {
+            context.printer.line(line)?;
+        }
+    }
+    Ok::<_, CliError>(Exit::Success)
+}
+
+fn told(report: &ExtractReport, is_dry_run: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    if is_dry_run {
+        let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+        for session in &report.proposed {
+            let title = session.title.as_deref().map(text::harmless).unwrap_or_default();
+            lines.push(format!("{}  {}", session.session, title.lines().next().unwrap_or_default()));
+            for memory in session.memories.iter().map(|new| &new.memory) {
+                *kinds.entry(memory.kind.as_str()).or_default() += 1;
+                lines.push(format!("  {}  {}", memory.kind.as_str(), text::harmless(&memory.statement)));
+            }
+        }
+        let counts: Vec<String> = kinds.iter().map(|(kind, count)| format!("{} {kind}", text::count(*count))).collect();
+        lines.push(format!("would record from {}: {}", text::counted(report.sessions, "session"), counts.join(", ")));
+        return lines;
+    }
+    let counts = &report.counts;
+    let mut parts = vec![format!("{} new", text::counted(counts.recorded, "memory"))];
+    let more = [
+        (counts.joined, "known that got evidence"),
+        (counts.refused, "not recorded, since they were rejected, replaced or forgotten"),
+        (counts.put_away, "put away that are proposed no longer"),
+    ];
+    parts.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", text::count(*count))));
+    lines.push(format!(
+        "{} read, {} unchanged: {}",
+        text::counted(report.sessions, "session"),
+        text::count(report.unchanged),
+        parts.join(", ")
+    ));
+    lines
+}
