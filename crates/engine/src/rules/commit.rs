@@ -2,6 +2,7 @@
 
 use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
+use yore_core::text::command_of;
 
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
 use super::sentence::sentences;
@@ -12,20 +13,31 @@ const TRAILERS: [&str; 3] = ["Co-Authored-By:", "Signed-off-by:", "🤖"];
 
 /// Proposes what a commit changed and why, if its message gives the reason.
 pub fn propose(call: &TurnShape<'_>, found: &mut Vec<Proposal>) {
-    if !call.tool_text.contains("git commit") {
+    // A message in a file or a comment that is written makes no commit.
+    if !command_of(call.tool_text).is_some_and(|command| command.contains("git commit") || command.contains("git add")) {
         return;
     }
     let Some(message) = message(call.tool_text) else { return };
     let Some((subject, body)) = message.split_once('\n') else { return };
     let subject = plain(subject);
+    if subject.matches('"').count() % 2 == 1 {
+        return;
+    }
     let body = TRAILERS.iter().filter_map(|trailer| body.find(trailer)).min().map_or(body, |end| &body[..end]);
     let words = Words::of(body);
     let said = sentences(body, words);
-    let reason = said.iter().find(|sentence| {
-        (words.has("cause", &sentence.normal) || words.has("reason", &sentence.normal))
-            && sentence.content() > 4
-            && !sentence.text.starts_with(['-', '*'])
-    });
+    let says = |section: &'static str| {
+        said.iter().find(move |sentence| {
+            let is_aside = [" also ", " either "].iter().any(|word| sentence.normal.contains(word));
+            let is_code = [":=", "//", " return ", "{"].iter().any(|mark| sentence.text.contains(mark));
+            words.has(section, &sentence.normal)
+                && !is_aside
+                && !is_code
+                && sentence.content() > 4
+                && !sentence.text.starts_with(['-', '*'])
+        })
+    };
+    let reason = says("cause").or_else(|| says("reason"));
     let Some(reason) = reason else { return };
     if subject.split_whitespace().count() < 3 || words.has("trivial", &normal(&subject)) {
         return;

@@ -25,7 +25,8 @@ pub fn propose(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
             continue;
         }
         let names = whole.split_whitespace().filter(|word| is_name(word)).count();
-        if !words.has("cause", &normal(&whole)) && !whole.contains("ause:") {
+        let is_told = words.has("cause", &normal(&whole)) || whole.contains("ause:");
+        if words.has("unfinished", &normal(&whole)) || !is_told {
             continue;
         }
         let problem = plain(&problem).trim_end_matches(':').to_owned();

@@ -6,8 +6,6 @@ use super::words::Words;
 
 /// Words that a sentence without an exact name needs to stand alone.
 const CONTENT_ALONE: usize = 5;
-/// The same if it refers to something before.
-const CONTENT_DESPITE: usize = 8;
 /// Characters of the message before that are looked at, from its end.
 const LOOKED_AT: usize = 6_000;
 /// Words that a sentence of the agent shares with the one that refers to it.
@@ -26,7 +24,7 @@ pub struct Context<'t> {
 pub fn alone(sentence: &Sentence<'_>, words: &Words) -> bool {
     let refers = words.has("pronoun", &sentence.normal);
     match sentence.names() {
-        0 => sentence.content() >= if refers { CONTENT_DESPITE } else { CONTENT_ALONE },
+        0 => !refers && sentence.content() >= CONTENT_ALONE,
         1 => !refers || sentence.content() >= CONTENT_ALONE,
         _ => true,
     }

@@ -39,6 +39,8 @@ pub const VERSION: u32 = 1;
 pub const LEAST_CERTAINTY: f32 = 0.55;
 /// Most proposals of one exchange, except answers to questions, of which each counts.
 const MOST_OF_EXCHANGE: usize = 3;
+/// Messages after a diagnosis that may say that it was wrong.
+const LATER_MESSAGES: usize = 3;
 /// Two proposals with more words in common say the same.
 const SAME: f32 = 0.5;
 
@@ -64,7 +66,9 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
         let mut count = 0;
         for proposal in found {
             let shingles = Shingles::of(&proposal.statement);
-            let is_known = kept.iter().any(|(_, known)| known.similarity(&shingles) >= SAME);
+            let is_known = kept
+                .iter()
+                .any(|(other, known)| known.similarity(&shingles) >= SAME || other.evidence.first() == proposal.evidence.first());
             let is_answer = proposal.rule == plan::ANSWER;
             if is_known || count >= MOST_OF_EXCHANGE && !is_answer {
                 continue;
@@ -76,13 +80,18 @@ pub fn propose(conversation: &Conversation<'_>) -> Vec<Proposal> {
     kept.into_iter().map(|(proposal, _)| proposal).collect()
 }
 
+/// Returns whether a turn is prose of the agent.
+fn is_said(turn: &TurnShape<'_>) -> bool {
+    turn.role == Role::Assistant && !turn.text.is_empty()
+}
+
 /// Returns what the rules find in an exchange.
 fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec<Proposal> {
     let turns = &conversation.turns[start..end];
     let mut found = Vec::new();
     let Some(first) = turns.first() else { return found };
     if first.role == Role::Human {
-        let agent = conversation.turns[..start].iter().rev().find(|turn| turn.role == Role::Assistant && !turn.text.is_empty());
+        let agent = conversation.turns[..start].iter().rev().find(|turn| is_said(turn));
         let context = Context { agent: agent.map(|turn| turn.text) };
         plan::carried_out(first, &mut found);
         // Words that a client took from the result of a tool may be the tool's.
@@ -115,15 +124,23 @@ fn of_exchange(conversation: &Conversation<'_>, start: usize, end: usize) -> Vec
     // A report that the person doubts at once was not the last word.
     let next = conversation.turns.get(end).filter(|next| next.role == Role::Human);
     if !next.is_some_and(|next| person::doubts(next.text)) {
-        let mut said = turns.iter().rev().filter(|turn| turn.role == Role::Assistant && !turn.text.is_empty());
+        let mut said = turns.iter().rev().filter(|turn| is_said(turn));
         if let Some(last) = said.next() {
             report::propose(last, &wrote, true, &mut found);
             report::tickets(last, &mut found);
         }
         // What was found out last comes first: an earlier diagnosis may have been wrong.
+        let mut later: Vec<&str> = turns.iter().rev().find(|turn| is_said(turn)).map(|turn| turn.text).into_iter().collect();
         for turn in said {
-            report::propose(turn, &wrote, false, &mut found);
+            // A diagnosis counts if an edit followed it.
+            let at = turns.iter().position(|other| other.id == turn.id).unwrap_or(0);
+            let after = report::written(&turns[at + 1..]);
+            let is_reversed = report::is_reversed(&later[later.len().saturating_sub(LATER_MESSAGES)..]);
+            if !is_reversed && !after.is_empty() {
+                report::propose(turn, &after, false, &mut found);
+            }
             report::tickets(turn, &mut found);
+            later.push(turn.text);
         }
     }
     repair::propose(turns, &mut found);

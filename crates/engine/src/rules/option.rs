@@ -9,7 +9,7 @@ use yore_core::memory::{Fields, MemoryKind, SourceKind};
 use super::context::Context;
 use super::person::is_typed;
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
-use super::sentence::{is_name, sentences};
+use super::sentence::sentences;
 use super::words::{Words, normal};
 
 /// A longer message says itself what it chooses, in bytes.
@@ -25,6 +25,12 @@ static CHOICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// Marks of options in a message.
+static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(?:[A-E]|[1-9])\b").ok());
+
+/// Where the next option begins within a line.
+static NEXT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\s(?:[2-9]|[B-E])[.)]\s").ok());
+
 /// Proposes the option that a message chooses, in the words of the agent.
 pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Proposal>) {
     let text = turn.text.trim();
@@ -34,6 +40,10 @@ pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Prop
     let Some(agent) = context.agent else { return };
     let Some(captures) = CHOICE.as_ref().and_then(|choice| choice.captures(text)) else { return };
     let Some(mark) = captures.get(1).or_else(|| captures.get(2)) else { return };
+    // Several options at once are not told apart.
+    if MARKS.as_ref().is_none_or(|marks| marks.find_iter(text).count() > 1) {
+        return;
+    }
     // A letter alone may be a word, a number alone the beginning of a list.
     let is_named = captures.get(1).is_some();
     if !is_named && (mark.as_str() == "a" || mark.start() > 0 && mark.as_str().chars().all(char::is_lowercase)) {
@@ -46,17 +56,12 @@ pub fn propose(turn: &TurnShape<'_>, context: &Context<'_>, found: &mut Vec<Prop
         .rev()
         .find(|sentence| sentence.is_question && sentence.content() >= 3 && !words.has("next step", &sentence.normal));
     let own = plain(&option);
-    let names = |text: &str| text.split_whitespace().filter(|word| is_name(word)).count();
-    let is_alone = names(&own) + asked.as_ref().map_or(0, |asked| asked.names() + asked.content() / 3) > 0;
-    if !is_alone || own.ends_with('?') || words.has("trivial", &normal(&own)) {
+    if own.ends_with('?') || words.has("trivial", &normal(&own)) {
         return;
     }
+    let Some(asked) = asked.filter(|asked| asked.names() + asked.content() / 3 > 0) else { return };
     let room = MOST_STATEMENT_CHARS.saturating_sub(own.chars().count() + 12);
-    let question = asked.map(|asked| plain(asked.text)).filter(|asked| asked.chars().count() <= room);
-    let statement = match &question {
-        Some(question) => format!("{question} Chosen: {own}"),
-        None => format!("Chosen: {own}"),
-    };
+    let statement = format!("{} Chosen: {own}", cut(&plain(asked.text), room.max(60)));
     found.push(Proposal {
         rule: "chosen option",
         kind: MemoryKind::Decision,
@@ -79,7 +84,8 @@ fn option_of(agent: &str, mark: &str) -> Option<String> {
     let pattern = format!(r"(?im)^\s*(?:[-*#]+\s*)?\**\s*(?:(?:option|approach|variant)\s+)?\(?{mark}\**[.):]\**\s*(\S.*)$");
     let found = Regex::new(&pattern).ok()?.captures_iter(agent).last()?;
     let line = found.get(1)?;
-    let own = line.as_str().trim();
+    let own = line.as_str();
+    let own = NEXT.as_ref().and_then(|next| next.find(own)).map_or(own, |next| &own[..next.start()]).trim();
     if own.split_whitespace().count() >= 6 {
         return Some(own.to_owned());
     }

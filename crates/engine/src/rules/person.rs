@@ -15,6 +15,8 @@ const LONGEST: usize = 6_000;
 /// Fewest words of a sentence, and fewest that say something.
 const FEWEST_WORDS: usize = 4;
 const FEWEST_CONTENT: usize = 3;
+/// A longer correction holds pasted text, in bytes.
+const LONGEST_CORRECTION: usize = 260;
 /// Room for the words that a sentence refers to, in characters, without which it is not understandable.
 const LEAST_CONTEXT: usize = 40;
 
@@ -62,15 +64,20 @@ fn act_of(sentence: &Sentence<'_>, words: &Words, with_reason: bool, at: usize) 
     let normal = sentence.normal.as_str();
     let has = |section: &str| words.has(section, normal);
     let is_once = has("once");
-    let forbids_any = ["anything", "any", "ever"].iter().any(|word| normal.contains(&format!(" {word} ")))
-        && ["do not", "don't", "never"].iter().any(|word| normal.starts_with(&format!(" {word} ")));
-    if (has("standing") || forbids_any) && has("order") && !is_once {
+    if has("standing") && has("order") && !is_once {
         return Some(Act { rule: "standing order", kind: MemoryKind::Standard, certainty: 0.75, importance: 0.8 });
     }
     if has("prefer") && !is_once {
         return Some(Act { rule: "preference", kind: MemoryKind::Preference, certainty: 0.65, importance: 0.7 });
     }
-    if at < 2 && has("wrong") && sentence.content() > FEWEST_CONTENT && sentence.names() > 0 && !sentence.text.ends_with(':') {
+    let says_how = has("instead") || normal.contains(" should ") || normal.contains(" not correct");
+    if at < 2
+        && has("wrong")
+        && says_how
+        && sentence.content() > FEWEST_CONTENT
+        && sentence.names() > 0
+        && sentence.text.len() < LONGEST_CORRECTION
+    {
         return Some(Act { rule: "correction", kind: MemoryKind::UserInput, certainty: 0.5, importance: 0.6 });
     }
     if has("later") && !is_once && has("plan") && sentence.names() > 0 && sentence.content() > FEWEST_CONTENT {

@@ -5,7 +5,7 @@ use yore_core::exchange::TurnShape;
 use yore_core::memory::{Fields, MemoryKind, SourceKind};
 use yore_core::text::command_of;
 
-use super::proposal::{MOST_DETAILS_CHARS, MOST_STATEMENT_CHARS, Proposal, cut, plain};
+use super::proposal::{MOST_DETAILS_CHARS, MOST_STATEMENT_CHARS, Proposal, cut, cut_sentence, plain};
 use super::sentence::{Sentence, is_content, is_name, sentences};
 use super::words::{Words, normal};
 
@@ -17,8 +17,16 @@ const PLANNING: &str = "ExitPlanMode";
 const APPROVED: &str = "User has approved your plan";
 /// Name of the rule about answers to questions.
 pub const ANSWER: &str = "answer to a question";
+/// Words that say something which a question without an exact name needs, with its answer.
+const ALONE: usize = 7;
+/// A plan without so many characters of goal or problem says nothing.
+const LEAST_TOLD: usize = 40;
+/// A longer reason holds pasted text, in bytes.
+const LONGEST_REASON: usize = 220;
 /// A longer answer is a message of its own, in characters.
 const LONGEST_ANSWER: usize = 160;
+/// A problem with so many characters tells what a plan is about.
+const TELLING_CHARS: usize = 90;
 /// How clients tell the agent that the person refused a tool call, and begin the person's words.
 const REFUSED: &str = "The user doesn't want to proceed with this tool use.";
 const REASON: &str = "the user said:";
@@ -69,13 +77,16 @@ fn approved(turn: &TurnShape<'_>, plan: &str, found: &mut Vec<Proposal>) {
     let join = |parts: &[&Sentence<'_>]| parts.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
     let room = MOST_STATEMENT_CHARS.saturating_sub(title.chars().count() + 18);
     let told = match goal.is_empty() {
-        false => cut(&join(&goal), room),
-        true if steps.is_empty() => cut(&join(&ground), room),
-        // Without a goal, the problem and the steps say together what was decided.
-        true => format!("{} Steps: {}", cut(&join(&ground), room / 2), steps.join("; ")),
+        false => cut_sentence(&join(&goal), room),
+        true if steps.is_empty() || join(&ground).chars().count() >= TELLING_CHARS => cut_sentence(&join(&ground), room),
+        // A short problem and the steps say together what was decided.
+        true => format!("{} Steps: {}", join(&ground), steps.join("; ")),
     };
     let reason = join(if ground.is_empty() { &goal } else { &ground });
-    let statement = format!("Approved plan: {title}. {told}");
+    if told.chars().count() < LEAST_TOLD {
+        return;
+    }
+    let statement = format!("Approved plan: {title}. {}", told.trim_end_matches(':'));
     found.push(Proposal {
         rule: "approved plan",
         kind: MemoryKind::Decision,
@@ -105,8 +116,9 @@ fn answered(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
         let asks_what_next = words.has("next step", &normal(question));
         let names = |text: &str| text.split_whitespace().filter(|word| is_name(word)).count();
         let content = |text: &str| normal(text).split_whitespace().filter(|word| is_content(word)).count();
-        let is_alone = names(question) > 0 || content(question) + content(&chosen) >= 6;
-        let is_choice = !answer.contains('?') && chosen.chars().count() <= LONGEST_ANSWER && !chosen.is_empty();
+        let is_alone = names(question) > 0 || content(question) + content(&chosen) >= ALONE;
+        let is_numbers = normal(&chosen).split_whitespace().any(|word| word.chars().all(|letter| letter.is_ascii_digit()));
+        let is_choice = !is_numbers && !answer.contains('?') && chosen.chars().count() <= LONGEST_ANSWER && !chosen.is_empty();
         if asks_what_next || !is_alone || !is_choice {
             continue;
         }
@@ -161,7 +173,8 @@ pub fn refused(turn: &TurnShape<'_>, call: Option<&TurnShape<'_>>, found: &mut V
         let says_how =
             ["reason", "instead", "prefer", "standing", "order", "decide"].into_iter().any(has) || sentence.names() > 0;
         let is_about = sentence.normal.split_whitespace().any(|word| is_content(word) && about.contains(&format!(" {word} ")));
-        let is_useful = !sentence.is_question && sentence.count() >= 5 && sentence.content() >= 3;
+        let is_pasted = sentence.text.contains("```") || sentence.text.len() > LONGEST_REASON;
+        let is_useful = !sentence.is_question && !is_pasted && sentence.count() >= 5 && sentence.content() >= 3;
         // These are words in a tool's result: no standing order rests on them.
         is_useful && says_how && (is_about || has("prefer") || has("instead")) && !has("once") && !has("standing")
     };

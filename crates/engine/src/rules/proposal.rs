@@ -67,6 +67,16 @@ pub fn cut(text: &str, most: usize) -> String {
     format!("{}…", text[..end].trim_end_matches([',', ';', ':', ' ', '.']))
 }
 
+/// Returns the whole sentences at the beginning of a text of at most `most` characters, or what [`cut`] leaves if the first
+/// is longer.
+pub fn cut_sentence(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    match text[..end].rfind(". ") {
+        Some(at) if at > end / 3 => text[..=at].to_owned(),
+        _ => cut(text, most),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +94,7 @@ mod tests {
         assert_eq!(cut("one two three", 40), "one two three");
         assert_eq!(cut("one two three", 10), "one two…");
         assert_eq!(cut("ööööööööö", 4), "öööö…");
+        assert_eq!(cut_sentence("One. Two three.", 8), "One.");
+        assert_eq!(cut_sentence("One two three.", 9), "One two…");
     }
 }

@@ -87,6 +87,8 @@ fn mended(command: &str, failed: Open, passed: &TurnShape<'_>) -> Option<Proposa
                 && sentence.names() > 0
                 && words.has("strong cause", &sentence.normal)
                 && !words.has("trivial", &sentence.normal)
+                && !words.has("announce", &sentence.normal)
+                && !words.has("unfinished", &sentence.normal)
         })?;
         Some((*id, sentence.text.to_owned()))
     });

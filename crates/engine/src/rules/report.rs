@@ -9,102 +9,258 @@ use yore_core::memory::{Fields, MemoryKind, SourceKind};
 
 use super::context::alone;
 use super::proposal::{MOST_STATEMENT_CHARS, Proposal, cut, plain};
-use super::sentence::{Sentence, is_content, sentences};
+use super::sentence::{Sentence, is_content, is_name, sentences};
 use super::words::{Words, normal};
 
 /// Shortest report, in bytes.
 const SHORTEST: usize = 60;
 /// Fewest words of a sentence.
 const FEWEST_WORDS: usize = 6;
+/// Longest problem and longest cause beside a fix, in characters.
+const MOST_PROBLEM_CHARS: usize = 130;
+/// What a sentence that cannot be understood alone loses, what doubt takes, what a second name adds, and what an early
+/// message loses.
+const NOT_ALONE: f32 = 0.15;
+const HEDGED: f32 = 0.12;
+const NAMED: f32 = 0.05;
+const EARLY: f32 = 0.02;
 
-/// Label of a sentence: `**Root cause:** …`, or the heading above it.
-fn label_of<'w>(sentence: &Sentence<'_>, words: &'w Words) -> Option<&'static str> {
-    let _: &'w Words = words;
-    let own = sentence.text.trim_start_matches(['-', '*', ' ', '•']);
-    let own = own.split_once(':').map(|(label, _)| normal(label)).filter(|label| label.len() < 40);
-    ["label cause", "label fix", "label decision", "label insight", "label todo", "label question"].into_iter().find(|section| {
-        own.as_ref().is_some_and(|own| words.is(section, own)) || sentence.is_first && words.is(section, &sentence.heading)
-    })
+/// The part that a sentence has in a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Label {
+    Problem,
+    Cause,
+    Fix,
+    Decision,
+    Insight,
+    Todo,
 }
 
-/// Returns whether the label stands in the sentence itself.
-fn is_own_label(sentence: &Sentence<'_>, words: &Words) -> bool {
+const LABELS: [(&str, Label); 6] = [
+    ("label problem", Label::Problem),
+    ("label cause", Label::Cause),
+    ("label fix", Label::Fix),
+    ("label decision", Label::Decision),
+    ("label insight", Label::Insight),
+    ("label todo", Label::Todo),
+];
+
+/// Returns the label of a sentence: `**Root cause:** …`, or the heading above it if it is the first below.
+fn label_of(sentence: &Sentence<'_>, words: &Words) -> Option<Label> {
+    let own = own_label(sentence);
+    let fits = |section: &str| {
+        own.as_ref().is_some_and(|own| words.is(section, own)) || sentence.is_first && words.is(section, &sentence.heading)
+    };
+    LABELS.into_iter().find(|(section, _)| fits(section)).map(|(_, label)| label)
+}
+
+/// Returns the label that stands in the sentence itself, in normal form.
+fn own_label(sentence: &Sentence<'_>) -> Option<String> {
     let own = sentence.text.trim_start_matches(['-', '*', ' ', '•']);
-    own.split_once(':').is_some_and(|(label, _)| words.is("label insight", &normal(label)))
+    own.split_once(':').map(|(label, _)| normal(label)).filter(|label| label.len() < 40)
+}
+
+/// A message of the agent while rules read it.
+struct Report<'r, 't> {
+    turn: &'r TurnShape<'t>,
+    said: Vec<Sentence<'t>>,
+    words: &'static Words,
+    /// Files that the exchange changed.
+    wrote: &'r [String],
 }
 
 /// Proposes memories from a message of the agent; `wrote`: files that the exchange changed. Of messages before the last one
-/// of an exchange, only causes count.
+/// of an exchange, only causes and lasting facts count.
 pub fn propose(turn: &TurnShape<'_>, wrote: &[String], is_last: bool, found: &mut Vec<Proposal>) {
     if turn.text.len() < SHORTEST {
         return;
     }
     let words = Words::of(turn.text);
-    let said = sentences(turn.text, words);
-    let is_useful = |sentence: &Sentence<'_>| {
-        !sentence.is_question
-            && sentence.count() >= FEWEST_WORDS
-            && !words.has("announce", &sentence.normal)
-            && !words.has("trivial", &sentence.normal)
-            && !sentence.text.ends_with(':')
-            && !sentence.text.contains("](http")
-    };
-    let outcome = |of: usize| {
-        let fits = |(at, sentence): &(usize, &Sentence<'_>)| {
-            let is_labelled = label_of(sentence, words) == Some("label fix");
-            let is_about_it = *at > of && begins_with_outcome(sentence, words) && shares_words(sentence, &said[of]);
-            *at != of && is_useful(sentence) && sentence.names() > 0 && (is_labelled || is_about_it)
-        };
-        let labelled = said.iter().enumerate().filter(fits).find(|(_, sentence)| label_of(sentence, words) == Some("label fix"));
-        labelled.or_else(|| said.iter().enumerate().find(fits)).map(|(_, sentence)| sentence)
-    };
-    for (at, sentence) in said.iter().enumerate().filter(|(_, sentence)| is_useful(sentence)) {
-        let label = label_of(sentence, words);
-        let names = sentence.names();
-        let has = |section: &str| words.has(section, &sentence.normal);
-        let hedge = if has("hedge") { 0.12 } else { 0.0 };
-        let bonus = if names > 1 { 0.05 } else { 0.0 };
-        let is_cause = is_last && label == Some("label cause") || has("strong cause");
-        let fix = outcome(at).map(|fix| plain(fix.text)).filter(|_| is_cause);
-        let mut made = if is_cause && names > 0 && !wrote.is_empty() && (fix.is_some() || names > 1) && is_telling(sentence) {
-            let problem = plain(sentence.text);
-            let statement = match &fix {
-                Some(fix) => {
-                    let fix = unlabelled(fix, words);
-                    let room = MOST_STATEMENT_CHARS.saturating_sub(fix.chars().count() + 6).clamp(130, 220);
-                    format!("{} Fix: {fix}", cut(&problem, room))
-                }
-                None => problem.clone(),
-            };
-            let fields = Fields::Solution { problem, error: None, tried: Vec::new(), changes: Vec::new(), files: wrote.to_vec() };
-            let certainty = if fix.is_some() { 0.7 } else { 0.6 };
-            made(turn, "cause and fix", MemoryKind::Solution, statement, fields, certainty, 0.75, sentence)
-        } else if is_cause && names > 1 && is_telling(sentence) {
-            made(turn, "cause", MemoryKind::Insight, plain(sentence.text), Fields::None, 0.58, 0.6, sentence)
-        } else if has("tells") && names > 0 && sentence.content() > 4 {
-            made(turn, "how things are", MemoryKind::Insight, plain(sentence.text), Fields::None, 0.6, 0.6, sentence)
-        } else if !is_last {
-            continue;
-        } else if names > 0 && label == Some("label decision") && has("reason") {
-            made(turn, "decision of the agent", MemoryKind::Decision, plain(sentence.text), Fields::None, 0.58, 0.6, sentence)
-        } else if label == Some("label insight") && names > 0 && is_own_label(sentence, words) {
-            made(turn, "what was learned", MemoryKind::Insight, plain(sentence.text), Fields::None, 0.58, 0.6, sentence)
-        } else if label == Some("label todo") && sentence.content() > 3 {
-            let fields = Fields::Open { is_closed: false };
-            made(turn, "left open", MemoryKind::Todo, plain(sentence.text), fields, 0.52, 0.5, sentence)
-        } else {
-            continue;
-        };
-        let first = sentence.normal.split_whitespace().next().map(|word| format!(" {word} ")).unwrap_or_default();
-        if !alone(sentence, words) || words.is("pronoun", &first) {
-            made.certainty -= 0.15;
+    let report = Report { turn, said: sentences(turn.text, words), words, wrote };
+    for at in (0..report.said.len()).filter(|at| report.is_useful(*at)) {
+        if let Some(mut proposal) = report.proposal(at, is_last) {
+            let sentence = &report.said[at];
+            let first = sentence.normal.split_whitespace().next().map(|word| format!(" {word} ")).unwrap_or_default();
+            let is_alone = alone(sentence, words) && !words.is("pronoun", &first);
+            proposal.certainty += if sentence.names() > 1 { NAMED } else { 0.0 };
+            proposal.certainty -= if is_alone { 0.0 } else { NOT_ALONE };
+            proposal.certainty -= if words.has("hedge", &sentence.normal) { HEDGED } else { 0.0 };
+            proposal.certainty -= if is_last { 0.0 } else { EARLY };
+            found.push(proposal);
         }
-        made.certainty += bonus - hedge - if is_last { 0.0 } else { 0.02 };
-        made.language = words.language;
-        made.files = wrote.to_vec();
-        found.push(made);
     }
 }
+
+impl Report<'_, '_> {
+    fn has(&self, section: &str, at: usize) -> bool {
+        self.words.has(section, &self.said[at].normal)
+    }
+
+    /// Returns whether a sentence says something that lasts.
+    fn is_useful(&self, at: usize) -> bool {
+        let sentence = &self.said[at];
+        let is_out = ["announce", "trivial", "unfinished"].into_iter().any(|section| self.has(section, at));
+        !sentence.is_question
+            && sentence.count() >= FEWEST_WORDS
+            && !is_out
+            && !sentence.text.trim_end_matches(['*', '`']).ends_with(':')
+            && !sentence.normal.contains(" let me ")
+            && !sentence.text.contains("](http")
+    }
+
+    fn proposal(&self, at: usize, is_last: bool) -> Option<Proposal> {
+        let sentence = &self.said[at];
+        let label = label_of(sentence, self.words).filter(|_| is_last);
+        let names = sentence.names();
+        let is_cause = matches!(label, Some(Label::Problem | Label::Cause)) || self.has("strong cause", at);
+        let made = |rule, kind, certainty, importance| {
+            Some(self.made(rule, kind, plain(sentence.text), Fields::None, certainty, importance, at))
+        };
+        if is_cause && names > 0 && is_telling(sentence) {
+            let fix = if self.wrote.is_empty() { None } else { self.outcome(at) };
+            let cause = if label == Some(Label::Problem) { self.labelled_after(at, Label::Cause) } else { None };
+            return match (fix, cause) {
+                (None, None) if label == Some(Label::Problem) && !self.has("strong cause", at) => None,
+                (None, None) if names < 2 => None,
+                (None, None) => made("cause", MemoryKind::Insight, 0.6, 0.6),
+                (fix, cause) => Some(self.mended(at, cause, fix)),
+            };
+        }
+        if self.has("tells", at) && names > 0 && sentence.content() > 4 {
+            return made("how things are", MemoryKind::Insight, 0.58, 0.6);
+        }
+        if !is_last {
+            return None;
+        }
+        match label {
+            Some(Label::Decision) if names > 0 && self.has("reason", at) => {
+                made("decision of the agent", MemoryKind::Decision, 0.58, 0.6)
+            }
+            Some(Label::Insight) if names > 0 && own_label(sentence).is_some() => {
+                made("what was learned", MemoryKind::Insight, 0.58, 0.6)
+            }
+            Some(Label::Todo) if sentence.content() > 3 => {
+                let fields = Fields::Open { is_closed: false };
+                Some(self.made("left open", MemoryKind::Todo, plain(sentence.text), fields, 0.52, 0.5, at))
+            }
+            _ if !self.wrote.is_empty() && names > 1 && self.changes(at) => {
+                made("what was changed", MemoryKind::Event, 0.56, 0.55)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether a sentence says what is different now of a thing that it names, and what for.
+    fn changes(&self, at: usize) -> bool {
+        let sentence = &self.said[at];
+        let is_change = begins_with_outcome(sentence, self.words) || sentence.normal.contains(" now ");
+        let is_out = ["hedge", "vague", "mechanical"].into_iter().any(|section| self.has(section, at)) || names_a_test(sentence);
+        let has_subject = sentence.text.split_whitespace().take(SUBJECT_WORDS).any(is_name);
+        is_change && has_subject && !is_out && self.has("effect", at)
+    }
+
+    /// Returns the first sentence after another with a label, without the label.
+    fn labelled_after(&self, at: usize, label: Label) -> Option<String> {
+        let found = (at + 1..self.said.len()).find(|other| label_of(&self.said[*other], self.words) == Some(label))?;
+        Some(unlabelled(&plain(self.said[found].text)))
+    }
+
+    /// Returns what mended the cause in a sentence: what is labelled as the fix, or else a later sentence about the same that
+    /// begins with what was done.
+    fn outcome(&self, of: usize) -> Option<String> {
+        let stands = |fix: &String| !fix.ends_with(':') && !normal(fix).contains(" above ");
+        if let Some(fix) = self.labelled_after(of, Label::Fix).filter(stands) {
+            return Some(fix);
+        }
+        let is_about_it = |at: &usize| {
+            let sentence = &self.said[*at];
+            begins_with_outcome(sentence, self.words)
+                && shares_words(sentence, &self.said[of])
+                && self.is_useful(*at)
+                && sentence.names() > 0
+        };
+        (of + 1..self.said.len()).find(is_about_it).map(|at| plain(self.said[at].text))
+    }
+
+    /// Makes a solution of a problem, its cause and its fix, of which at least one is known.
+    fn mended(&self, at: usize, cause: Option<String>, fix: Option<String>) -> Proposal {
+        let problem = plain(self.said[at].text);
+        let fields = Fields::Solution {
+            problem: problem.clone(),
+            error: None,
+            tried: Vec::new(),
+            changes: Vec::new(),
+            files: self.wrote.to_vec(),
+        };
+        let fix = fix.map(|fix| format!(" Fix: {fix}")).unwrap_or_default();
+        let cause = cause.map(|cause| format!(" Cause: {}", cut(&cause, MOST_PROBLEM_CHARS))).unwrap_or_default();
+        let room =
+            MOST_STATEMENT_CHARS.saturating_sub(fix.chars().count() + cause.chars().count()).clamp(MOST_PROBLEM_CHARS, 220);
+        let certainty = if fix.is_empty() { 0.62 } else { 0.7 };
+        let statement = format!("{}{cause}{fix}", cut(&problem, room));
+        self.made("cause and fix", MemoryKind::Solution, statement, fields, certainty, 0.75, at)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a proposal")]
+    fn made(
+        &self,
+        rule: &'static str,
+        kind: MemoryKind,
+        statement: String,
+        fields: Fields,
+        certainty: f32,
+        importance: f32,
+        at: usize,
+    ) -> Proposal {
+        Proposal {
+            rule,
+            kind,
+            statement: cut(without_opening(&statement), MOST_STATEMENT_CHARS),
+            details: None,
+            fields,
+            certainty,
+            importance,
+            evidence: vec![(self.turn.id, self.said[at].text.to_owned())],
+            files: self.wrote.to_vec(),
+            said_by: SourceKind::Agent,
+            language: self.words.language,
+            at: self.turn.at,
+            is_proven: false,
+        }
+    }
+}
+
+/// Returns a statement without the word by which a report begins: `Done. …`.
+fn without_opening(statement: &str) -> &str {
+    let openings =
+        ["Done.", "Done!", "Fixed.", "Fixed!", "Found the bug.", "Found it.", "Found it!", "Confirmed.", "Perfect!", "Exactly."];
+    let rest = openings.iter().find_map(|opening| statement.strip_prefix(opening)).unwrap_or(statement);
+    rest.trim_start_matches([' ', '✅', '—', '-'])
+}
+
+/// Returns whether messages soon after another say that its diagnosis was wrong.
+pub fn is_reversed(later: &[&str]) -> bool {
+    later.iter().any(|text| {
+        let words = Words::of(text);
+        let head = &text[..text.floor_char_boundary(text.len().min(REVERSAL_BYTES))];
+        words.has("reversal", &normal(head))
+    })
+}
+
+/// The first words of a sentence, among which its subject stands.
+const SUBJECT_WORDS: usize = 6;
+
+/// Returns whether a sentence speaks of a test by its name.
+fn names_a_test(sentence: &Sentence<'_>) -> bool {
+    sentence.text.split_whitespace().any(|word| {
+        let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let is_function = word.strip_prefix("Test").is_some_and(|rest| rest.starts_with(char::is_uppercase));
+        is_function || word.contains("_test.") || word.starts_with("test_")
+    })
+}
+
+/// A reversal stands in the beginning of a message, in bytes.
+const REVERSAL_BYTES: usize = 200;
 
 /// Returns whether a sentence tells a cause, and not only that there is one.
 fn is_telling(sentence: &Sentence<'_>) -> bool {
@@ -126,9 +282,9 @@ fn begins_with_outcome(sentence: &Sentence<'_>, words: &Words) -> bool {
 }
 
 /// Returns a sentence without the label before it.
-fn unlabelled(text: &str, words: &Words) -> String {
+fn unlabelled(text: &str) -> String {
     match text.split_once(": ") {
-        Some((label, rest)) if words.is("label fix", &normal(label)) => rest.to_owned(),
+        Some((label, rest)) if label.len() < 30 && !label.contains('`') => rest.to_owned(),
         _ => text.to_owned(),
     }
 }
@@ -166,34 +322,6 @@ pub fn tickets(turn: &TurnShape<'_>, found: &mut Vec<Proposal>) {
             at: turn.at,
             is_proven: false,
         });
-    }
-}
-
-#[expect(clippy::too_many_arguments, reason = "the parts of a proposal")]
-fn made(
-    turn: &TurnShape<'_>,
-    rule: &'static str,
-    kind: MemoryKind,
-    statement: String,
-    fields: Fields,
-    certainty: f32,
-    importance: f32,
-    sentence: &Sentence<'_>,
-) -> Proposal {
-    Proposal {
-        rule,
-        kind,
-        statement: cut(&statement, MOST_STATEMENT_CHARS),
-        details: None,
-        fields,
-        certainty,
-        importance,
-        evidence: vec![(turn.id, sentence.text.to_owned())],
-        files: Vec::new(),
-        said_by: SourceKind::Agent,
-        language: "en",
-        at: turn.at,
-        is_proven: false,
     }
 }
 

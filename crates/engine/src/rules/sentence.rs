@@ -8,6 +8,12 @@ use super::words::{Words, normal};
 /// a terminal.
 const PASTED: [char; 12] = ['>', '|', '+', '[', '$', '%', '{', '}', '❯', '⎿', '⏺', '@'];
 
+/// Words that are written in capitals to stress them.
+const EMPHASIS: [&str; 18] = [
+    "all", "always", "and", "any", "before", "after", "both", "but", "must", "never", "new", "not", "now", "old", "only", "same",
+    "then", "the",
+];
+
 /// A sentence, list item or row of a table.
 #[derive(Clone, Debug)]
 pub struct Sentence<'t> {
@@ -125,8 +131,10 @@ pub fn is_name(word: &str) -> bool {
     let is_path = letters.len() > 4 && (slashes > 1 || slashes == 1 && bare.contains('.')) && !bare.starts_with("http");
     let is_option = bare.starts_with("--") && letters.len() > 3;
     let is_dotted = inner('.') && letters.last().is_some_and(|letter| letter.is_alphanumeric()) && letters.len() > 4;
-    let is_upper =
-        letters.len() > 2 && letters.iter().all(|letter| letter.is_uppercase() || letter.is_ascii_digit() || *letter == '-');
+    let is_emphasis = EMPHASIS.contains(&bare.to_lowercase().as_str());
+    let is_upper = !is_emphasis
+        && letters.len() > 2
+        && letters.iter().all(|letter| letter.is_uppercase() || letter.is_ascii_digit() || *letter == '-');
     has_alpha && (inner('_') || is_mixed || is_path || is_option || is_dotted || has_digit && inner('-') || is_upper)
         || bare.starts_with('#') && letters.len() > 1 && letters[1..].iter().all(char::is_ascii_digit)
 }
@@ -164,7 +172,7 @@ mod tests {
         for name in ["`it`", "snake_case", "CamelCase", "src/a.rs", "--force", "ENT-238", "#36", "a.toml", "CI-2", "HTTP"] {
             assert!(is_name(name), "{name}");
         }
-        for word in ["The", "it's", "and/or", "e.g.", "2026", "well-known", "I", "OK"] {
+        for word in ["The", "it's", "and/or", "e.g.", "2026", "well-known", "I", "OK", "AND", "NOT,"] {
             assert!(!is_name(word), "{word}");
         }
     }
