@@ -56,6 +56,8 @@ pub enum Upkeep {
     Backup,
     /// Read the whole full-text index, and rebuild it if it is damaged.
     CheckIndex,
+    /// Find memories in conversations that are new or have grown.
+    Extract,
 }
 
 /// A group of jobs that one thread does; jobs of one lane never wait for those of another.
@@ -83,13 +85,14 @@ impl Lane {
 
 impl Upkeep {
     /// All kinds of upkeep.
-    pub const ALL: [Self; 2] = [Self::Backup, Self::CheckIndex];
+    pub const ALL: [Self; 3] = [Self::Backup, Self::CheckIndex, Self::Extract];
 
     /// The stored name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Backup => "backup",
             Self::CheckIndex => "check-index",
+            Self::Extract => "extract",
         }
     }
 
@@ -98,7 +101,8 @@ impl Upkeep {
         const HOUR: UtcMillis = 60 * 60 * 1_000;
         match self {
             Self::Backup => HOUR,
-            Self::CheckIndex => 24 * HOUR,
+            // New messages ask for it as well; this is for what they missed.
+            Self::CheckIndex | Self::Extract => 24 * HOUR,
         }
     }
 }
@@ -674,7 +678,7 @@ mod tests {
             pass(jump * 60 * 60 * 1_000);
             fixture.engine.queue_due_upkeep().unwrap();
             let all = taken(Lane::Upkeep);
-            assert_eq!(all.len(), 2, "after {jump} hours");
+            assert_eq!(all.len(), 3, "after {jump} hours");
             done(&all);
         }
     }

@@ -32,7 +32,7 @@ pub struct Arguments {
     /// All sessions
     #[arg(long, conflicts_with_all = ["sessions", "projects"])]
     all: bool,
-    /// Only memories of these kinds, separated by commas
+    /// Only memories of these kinds, separated by commas [default: all but those of `extract.skip_kinds`]
     #[arg(long, value_name = "KINDS", value_parser = memories::kind, value_delimiter = ',')]
     kinds: Vec<MemoryKind>,
     /// Read sessions again that did not change
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         sessions: arguments.sessions.clone(),
         projects: arguments.projects.clone(),
         since: arguments.since,
-        kinds: arguments.kinds.clone(),
+        kinds: if arguments.kinds.is_empty() { context.settings.config().extract.kinds() } else { arguments.kinds.clone() },
         again: arguments.again,
         is_dry_run: arguments.dry_run,
     };

@@ -3,7 +3,7 @@ use yore_core::episode::Role;
 use yore_core::scope::ScopeChoice;
 use yore_engine::ingest::source::{NothingKnown, SOURCES, source_named};
 use yore_engine::ingest::{IngestRequest, Silent, SourceRoot};
-use yore_engine::{Engine, RecallAnswer, RecallRequest, SessionsRequest};
+use yore_engine::{Engine, ExtractRequest, RecallAnswer, RecallRequest, SessionsRequest};
 
 use super::doctor::{fuse, offer_longer_retention, retention_days};
 use super::ingest::read_histories;
@@ -16,6 +16,7 @@ use crate::histories::{default_roots, known_roots};
 use crate::install::{Scope, installed};
 use crate::ipc::client;
 use crate::render::ingest::summary;
+use crate::render::progress::Progress;
 use crate::render::text;
 use crate::results::{self, Begun, Ingestion, Project, Recalled};
 
@@ -62,6 +63,7 @@ pub fn run(arguments: &Arguments, context: &mut Context) -> CliResult {
         (found, sync) = read_histories(&engine, more, false, context)?;
         report.merge(found);
     }
+    extract_here(&engine, context)?;
     let statistics = engine.statistics()?;
     let answer = if context.settings.config().up.ask_question { first_answer(&engine, context)? } else { None };
     if context.printer.is_json() {
@@ -151,10 +153,34 @@ fn nobody_is_told(context: &Context) -> bool {
 
 /// Starts the daemon, which reads agents' new text, unless the settings forbid it.
 fn start_daemon(engine: &Engine, context: &Context) {
-    let config = context.settings.config();
-    if config.daemon.is_used && config.daemon.autostart && config.capture.enabled {
+    if starts_daemon(context) {
         client::ensure_started(engine.directory());
     }
+}
+
+fn starts_daemon(context: &Context) -> bool {
+    let config = context.settings.config();
+    config.daemon.is_used && config.daemon.autostart && config.capture.enabled
+}
+
+/// Finds memories in what was read, unless the daemon will do it.
+fn extract_here(engine: &Engine, context: &Context) -> CliResult<()> {
+    let config = context.settings.config();
+    if !config.extract.enabled || starts_daemon(context) {
+        return Ok(());
+    }
+    let bar = Progress::counting("extracting", 0, context.printer.shows_progress());
+    let request = ExtractRequest { kinds: config.extract.kinds(), ..ExtractRequest::default() };
+    let report = engine.extract(&request, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+        true
+    });
+    bar.finish_and_clear();
+    if report?.counts.recorded > 0 {
+        engine.sync_index(5_000, &mut |_| {})?;
+    }
+    Ok(())
 }
 
 /// Reports how soon the agents would delete what was just archived.

@@ -1,20 +1,23 @@
-//! The upkeep thread: backups and checks, which take a while on a large memory. No caller waits for them, and
-//! they do not delay the reading of histories.
+//! The upkeep thread: backups, checks and the extraction of memories, which take a while on a large memory. No caller
+//! waits for them, and they do not delay the reading of histories.
 //!
 //! The wall clock decides when upkeep is due: timers stop while a computer sleeps.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use yore_engine::{Failure, Job, JobWorker, Lane, Upkeep, Work};
+use yore_engine::{ExtractRequest, Failure, Job, JobWorker, Lane, Upkeep, Work};
 
 use super::shared::Shared;
 use crate::error::CliResult;
 
 /// Delay before the first upkeep, so that histories are read first.
 const BEFORE_FIRST: Duration = Duration::from_secs(5);
-/// Interval between checks for due upkeep.
-const LOOK: Duration = Duration::from_secs(600);
+/// Interval between checks for due upkeep, and for work that another thread put into the queue.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// Longest time to wait for another process that holds the index.
+const INDEX_PATIENCE_MS: u64 = 5_000;
 
 /// Runs upkeep until the daemon ends.
 pub fn run(shared: &Shared<'_>, ended: &Receiver<()>) {
@@ -54,6 +57,7 @@ fn do_job(shared: &Shared<'_>, worker: &JobWorker, job: &Job) -> CliResult<()> {
     let outcome = match upkeep {
         Upkeep::Backup => back_up(shared),
         Upkeep::CheckIndex => check_index(shared),
+        Upkeep::Extract => extract(shared),
     };
     if let Err(failure) = outcome {
         shared.log.error(format!("{}: {} [{}]", upkeep.as_str(), failure.text, failure.code));
@@ -82,6 +86,23 @@ fn check_index(shared: &Shared<'_>) -> Result<(), Failure> {
     let damaged = shared.engine.mend_index().map_err(|error| Failure::of(&error))?;
     if !damaged.is_empty() {
         shared.log.error(format!("the full-text index was rebuilt: {} of its files were damaged", damaged.len()));
+    }
+    Ok(())
+}
+
+/// Finds memories in conversations that are new or have grown. Interrupted, it goes on with the rest the next time.
+fn extract(shared: &Shared<'_>) -> Result<(), Failure> {
+    if !shared.config.extract.enabled {
+        return Ok(());
+    }
+    let request = ExtractRequest { kinds: shared.config.extract.kinds(), ..ExtractRequest::default() };
+    let report = shared.engine.extract(&request, &mut |_, _| !shared.is_stopping()).map_err(|error| Failure::of(&error))?;
+    if report.counts.recorded + report.counts.joined > 0 {
+        shared.log.info(format!("{} memories extracted from {} sessions", report.counts.recorded, report.sessions));
+        // Those that the index does not take now are searched in memory, and indexed the next time.
+        if let Err(error) = shared.engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {}) {
+            shared.failed("index", &error.into());
+        }
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use yore_core::time::UtcMillis;
 use yore_engine::ingest::source::{Stamp, source_named};
 use yore_engine::ingest::{IngestReport, Observer, SourceRoot};
-use yore_engine::{Failure, Job, JobWorker, Lane, NewJob, SyncReport, Work};
+use yore_engine::{Failure, Job, JobWorker, Lane, NewJob, SyncReport, Upkeep, Work};
 
 use super::shared::{Shared, lock};
 use crate::engine_handle::now;
@@ -261,6 +261,10 @@ fn read(shared: &Shared<'_>, roots: Vec<SourceRoot>, may_be_interrupted: bool) -
     // Turns that the index does not take now are searched in memory, and indexed the next time.
     if let Err(error) = shared.engine.sync_index(INDEX_PATIENCE_MS, &mut |_| {}) {
         shared.failed("index", &error.into());
+    }
+    if report.turns_added + report.turns_updated > 0 && shared.config.extract.enabled {
+        let delay_ms = UtcMillis::from(shared.config.extract.after_seconds) * 1_000;
+        shared.engine.queue_jobs(&[NewJob { work: Work::Upkeep(Upkeep::Extract), delay_ms, stamp: None }])?;
     }
     shared.batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     shared.turns.fetch_add(report.turns_added, std::sync::atomic::Ordering::Relaxed);

@@ -497,3 +497,37 @@ fn clients_start_it_when_they_need_it() {
     until("it runs", || environment.yore(["daemon", "status", "--json"]).run().json()["answers"] == true);
     let _ = environment.yore(["daemon", "stop"]).run().success();
 }
+
+#[test]
+fn what_was_settled_becomes_a_memory_by_itself_unless_that_is_switched_off() {
+    let settled = "let's use SQLite for the berth leases, because Redis lost heartbeats twice";
+    for is_on in [true, false] {
+        let environment = home();
+        let file = |number: u64, words: &str| {
+            Transcript::new(&format!("5f0c0003-0001-4000-8001-00000000000{number}"), "/home/dev/harbour")
+                .human(words)
+                .assistant("Done.")
+                .write(&environment.projects());
+        };
+        file(1, settled);
+        let daemon = Daemon::of(
+            &environment,
+            quick(&environment, &["daemon", "start", "--foreground"])
+                .env("YORE_EXTRACT__AFTER_SECONDS", "0")
+                .env("YORE_EXTRACT__ENABLED", is_on.to_string())
+                .env("YORE_EXTRACT__SKIP_KINDS", "[\"todo\"]"),
+        );
+        let memories = || environment.yore(["memories", "--all", "--json"]).run().json();
+        if is_on {
+            until("it is a memory", || memories().as_array().is_some_and(|list| !list.is_empty()));
+            assert_eq!(memories()[0]["statement"], settled);
+            assert_eq!(memories()[0]["lane"], "extracted");
+        } else {
+            until("it is read", || daemon.status()["batches"].as_u64().is_some_and(|batches| batches > 0));
+        }
+        daemon.stop();
+        if !is_on {
+            assert_eq!(memories().as_array().map(Vec::len), Some(0));
+        }
+    }
+}

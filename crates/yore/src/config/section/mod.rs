@@ -7,6 +7,7 @@
 mod archive;
 mod capture;
 mod daemon;
+mod extract;
 mod forget;
 mod index;
 mod inject;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use archive::Archive;
 pub use capture::{Capture, CaptureMode};
 pub use daemon::Daemon;
+pub use extract::Extract;
 pub use forget::Forget;
 pub use index::Index;
 pub use inject::Inject;
@@ -58,6 +60,8 @@ pub struct Config {
     pub models: Models,
     /// How `yore recall` answers.
     pub recall: Recall,
+    /// Memories that are found in conversations.
+    pub extract: Extract,
     /// Memories that agents get without asking.
     pub inject: Inject,
     /// The server for agents.
@@ -91,6 +95,7 @@ pub(super) const TABLE: &[&[Key]] = &[
     index::KEYS,
     models::KEYS,
     recall::KEYS,
+    extract::KEYS,
     inject::KEYS,
     mcp::KEYS,
     output::KEYS,
